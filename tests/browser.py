@@ -41,6 +41,7 @@ def opened(
             executable_path=program,
             args=["--no-proxy-server", "--disable-dev-shm-usage", *options],
             env={**os.environ, "HOME": str(home)},
+            timeout=timeout * 1000,
         )
         page = chromium.new_page(viewport={"width": 1200, "height": height}, locale="en-US")
         page.set_default_timeout(timeout * 1000)

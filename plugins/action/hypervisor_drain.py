@@ -37,8 +37,8 @@ class ActionModule(DocumentedAction):
         host = compute_host.known(compute, name)
         check = bool(self._task.check_mode)
         if step == "enable":
-            done, note = drain.enable(compute, host, check=check)
-            found = {"changed": bool(done), "changes": done, "evacuated": host.evacuated}
+            done, note = compute_host.enable(compute, host, check=check)
+            found = {"changed": bool(done), "changes": done, "evacuated": bool(done) and host.evacuated}
             return found | ({"warnings": [note]} if note else {})
         if step == "verify":
             return _verified(host)

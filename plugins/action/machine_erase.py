@@ -40,7 +40,7 @@ def _refuse_serving(plan: Plan, wanted: erase.Wanted) -> None:
     name = wanted.name
     if name in known_nodes(plan.site):
         raise _serves(name, "is a node of the cluster", aside.removal(name))
-    if name in _hypervisors(plan, name):
+    if _is_hypervisor(plan, name):
         retire = f"ansible-playbook groundup.cloud.drain -e drain_machine={name}, then groundup.cloud.retire"
         raise _serves(name, "is a hypervisor of the cloud", retire)
     if plan.ceph and name in plan.ceph.locations and erase.OSDS not in wanted.force:
@@ -53,17 +53,26 @@ def _refuse_serving(plan: Plan, wanted: erase.Wanted) -> None:
         raise _serves(name, f"is a storage host of the site: it has OSDs of {plan.ceph.backend}", retire)
 
 
-def _hypervisors(plan: Plan, name: str) -> list[str]:
-    """Return ``name`` if it has a compute service in the cloud. Raises GroundupError if the cloud does not answer."""
+def _is_hypervisor(plan: Plan, name: str) -> bool:
+    """Return whether ``name`` has a compute service in the cloud, even if it is not a hypervisor in the site file now.
+
+    Raises GroundupError if the cloud does not answer and the machine may be a hypervisor by the site file.
+    """
+    if "nova" not in {release.name for release in plan.openstack.releases}:
+        return False
     host = plan.hosts.get(name)
-    if "nova" not in {release.name for release in plan.openstack.releases} or (host and "hypervisor" not in host.roles):
-        return []
     # Imported late: no other task needs a cloud client.
     from ..plugin_utils.cloud import connection
     from ..plugin_utils.cloud.compute_host import look
 
-    with connection.answered("the cloud", remedy="playbook groundup.cloud.openstack, tag verify; then run it again"):
-        return [name] if look(connection.of_site(plan).compute, name).service else []
+    remedy = "playbook groundup.cloud.openstack, tag verify; then run it again"
+    try:
+        with connection.answered("the cloud", remedy=remedy):
+            return bool(look(connection.of_site(plan).compute, name).service)
+    except GroundupError:
+        if host is None or "hypervisor" in host.roles:
+            raise
+        return False
 
 
 def _serves(name: str, what: str, remedy: str) -> GroundupError:

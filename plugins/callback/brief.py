@@ -1,4 +1,4 @@
-"""Ansible's default output, with what fails in this collection said once and in few words."""
+"""Ansible's default output, with short messages for failures of this collection."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ short_description: Ansible's default output, with short failures for this collec
 version_added: 0.1.0
 author: The groundup.cloud developers (@groundup-cloud)
 description:
-  - Modules of this collection print what an operator needs while they run, findings as a table and failure cards
-    first of all. When one fails, this callback adds its message. The whole result, the place of the task and what else
-    Ansible would print come with C(-v).
-  - A task that prints while it runs has its name above what it prints. Of any other that takes long, name and time are
-    printed now and then.
-  - Hosts that were set aside during the run are a table at its end, with layer, reason and remedy.
-  - Retries of a task that waits (C(until)) are printed with C(-v) only.
-  - Everything else is as in P(ansible.builtin.default#callback), and has its options.
+  - Modules of this collection print what an operator needs while they run, such as findings and failure cards. When one
+    fails, this callback adds only its message. The whole result, the place of the task and Ansible's other output come
+    with C(-v).
+  - A task that prints while it runs has its name above its output. For any other long task, name and elapsed time are
+    printed periodically.
+  - Hosts that were set aside during the run are listed in a table at its end, with layer, reason and remedy.
+  - Retries of a task that waits (C(until)) are printed only with C(-v).
+  - Everything else is as in P(ansible.builtin.default#callback), with the same options.
 extends_documentation_fragment:
   - default_callback
   - result_format_callback
@@ -38,6 +38,7 @@ _SPEAKING = tuple(
     _OURS + name
     for name in (
         "hypervisor_drain",
+        "hypervisor_evacuate",
         "hypervisor_joined",
         "hypervisor_probe",
         "hypervisor_retire",
@@ -56,7 +57,7 @@ _SPEAKING = tuple(
         "tenant_smoke",
     )
 )
-# What Ansible adds to a result when a module died instead of failing: then everything matters.
+# Keys that Ansible adds when a module crashed without a result: then the whole result is shown.
 _DIED = ("module_stdout", "module_stderr")
 _SAID = ("msg", "failed", "changed", "exception", "warnings", "deprecations", "invocation")
 
@@ -76,18 +77,18 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
         self._stopped = False
 
     def v2_runner_on_ok(self, result: Any) -> None:
-        """Keep the hosts that were set aside."""
+        """Record the hosts that were set aside, and leftover Nodes."""
         self._aside |= {row["host"]: row for row in result.result.get("aside") or ()}
         self._leftover |= {row["host"]: row for row in result.result.get("leftover") or ()}
         super().v2_runner_on_ok(result)
 
     def v2_runner_on_unreachable(self, result: Any) -> None:
-        """Leave to the table at the end what it says of a host that is set aside."""
+        """Print nothing about a host that is set aside: the table at the end reports it. With ``-v`` print it."""
         if self._display.verbosity or result.host.get_name() not in self._aside:
             super().v2_runner_on_unreachable(result)
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
-        """Say what failed in one message, or leave it to Ansible."""
+        """Print one message for a failure of this collection; leave others to Ansible."""
         found = result.result
         self._stopped |= not ignore_errors
         if self._display.verbosity or not _is_ours(result.task) or "msg" not in found or set(_DIED) & set(found):
@@ -108,7 +109,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
             self._display.display("...ignoring", color=constants.COLOR_SKIP)
 
     def v2_playbook_on_task_start(self, task: Any, is_conditional: bool) -> None:
-        """Print the name of a task before what the task prints; have its name printed while it takes long."""
+        """Print the name of a task that prints; for other tasks start the periodic reminder."""
         super().v2_playbook_on_task_start(task, is_conditional)
         self._reminder.close()
         if task.resolved_action not in _SPEAKING:
@@ -117,12 +118,12 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
             self._print_task_banner(task)
 
     def v2_runner_retry(self, result: Any) -> None:
-        """Waiting is no failure: leave "FAILED - RETRYING" out, but with ``-v``."""
+        """Print retries only with ``-v``: waiting is no failure."""
         if self._display.verbosity:
             super().v2_runner_retry(result)
 
     def v2_playbook_on_stats(self, stats: Any) -> None:
-        """End what is printed now and then; print the hosts that were set aside."""
+        """Stop the reminder, and print the hosts that were set aside."""
         self._reminder.close()
         super().v2_playbook_on_stats(stats)
         if rows := [*self._aside.values(), *self._leftover.values()]:

@@ -1,4 +1,4 @@
-"""Where the time of a run goes: one line a play while it runs, and a table at the end."""
+"""Time of a run by play: one line when a play ends, and a table at the end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ requirements:
   - Enabled in C(callbacks_enabled).
 options:
   timeline_file:
-    description: File to write the same figures to, as JSON. None is written when this is not set.
+    description: JSON file for the same figures. Without it, no file is written.
     type: path
     env:
       - name: GROUNDUP_TIMELINE
@@ -38,7 +38,7 @@ from ansible.plugins.callback import CallbackBase
 
 @dataclass(slots=True)
 class PlayRecord:
-    """What one play cost."""
+    """Cost of one play."""
 
     name: str
     started: float
@@ -50,7 +50,7 @@ class PlayRecord:
 
 
 def controller_cpu_seconds() -> float:
-    """CPU seconds of this process and of all its ended children."""
+    """Return the CPU seconds of this process and of all its ended children."""
     own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
     return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
 
@@ -79,7 +79,7 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # Ansible ships no ty
         self._run_started = time.monotonic()
 
     def v2_playbook_on_play_start(self, play: Any) -> None:
-        """Close the play before, open this one."""
+        """Close the previous play and open this one."""
         self._close()
         self._plays.append(PlayRecord(play.get_name().strip(), time.monotonic(), controller_cpu_seconds()))
 
@@ -98,7 +98,7 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # Ansible ships no ty
         self._count(result)
 
     def v2_playbook_on_stats(self, stats: Any) -> None:  # noqa: ARG002  # Ansible's signature
-        """Print the table; write it when a file is named."""
+        """Print the table, and write it to the file if one is named."""
         self._close()
         rows = [play for play in self._plays if play.tasks]
         if not rows:
@@ -134,8 +134,8 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # Ansible ships no ty
     def _close(self) -> None:
         if self._plays and not self._plays[-1].seconds:
             play = self._plays[-1]
-            # What a task's process used is known when it has been waited for. Ansible does that some time later, when
-            # another play is under way; those here have sent their results and are ending.
+            # A worker's CPU time counts only once it has been waited for. Ansible does that later, during another play.
+            # These workers have sent their results and are ending.
             for worker in multiprocessing.active_children():
                 worker.join(timeout=10)
             play.seconds = time.monotonic() - play.started

@@ -1,4 +1,4 @@
-"""Lookup of who has which address on the network that machines boot from."""
+"""Lookup of MAC and IP addresses on the provisioning network."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ name: boot_addresses
 short_description: Machines with a planned address on the network provisioning
 version_added: 0.1.0
 description:
-  - Returns MAC address, address and name of each machine whose port on the network provisioning is known.
-  - The site file says it, or the machine was discovered.
+  - Returns MAC address, IP address and name of each machine whose port on the provisioning network is known.
+  - The MAC address comes from the site file, or from discovery.
 options:
   _terms:
     description: Path of the site file.
@@ -36,9 +36,9 @@ from ..plugin_utils.plan import load_site, make_plan
 
 
 class LookupModule(SiteLookup):
-    """Reads the plan and what was discovered."""
+    """Look up addresses in the plan and in discovered identities."""
 
     def look(self, terms: list[str]) -> list[dict[str, str]]:
-        """Return the machines of the site file ``terms``."""
+        """Return the machines of the site file ``terms[0]``."""
         plan = make_plan(load_site(terms[0]))
         return known_macs(plan, home_of(plan.site)) if plan.metal and plan.metal.netboot else []

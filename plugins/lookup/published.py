@@ -1,4 +1,4 @@
-"""Lookup of what the seed serves, by content."""
+"""Lookup of images and files that the seed serves, with digests."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ name: published
 short_description: Images and files that a site serves, by digest
 version_added: 0.1.0
 description:
-  - Returns C(images), the plan's references with the digest of what is behind each, and C(files), the SHA-256 of each
-    file the seed serves, by C(artifact/version/file).
-  - Reads what M(groundup.cloud.supply_publish) wrote into the site's state directory. A site without a seed has an
-    existing registry, whose names are taken as they are.
-  - In check mode what is not published yet has no digest; what the seed's own layer foresaw in the same run counts.
+  - Returns C(images), the plan's image references with their digests, and C(files), the SHA-256 of each file that the
+    seed serves, by C(artifact/version/file).
+  - Reads what M(groundup.cloud.supply_publish) wrote into the site's state directory. A site without a seed uses an
+    existing registry, whose references are returned unchanged.
+  - In check mode, images and files that are not published yet have no digest, except those that the seed layer
+    predicted in the same run.
 options:
   _terms:
     description: The plan without its hosts, C(groundup_site).
@@ -30,7 +31,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _raw:
-  description: One dictionary a term, with C(images) and C(files).
+  description: One dictionary per term, with C(images) and C(files).
   type: list
   elements: dict
 """
@@ -42,10 +43,10 @@ from ..plugin_utils.supply.publish import digests
 
 
 class LookupModule(SiteLookup):
-    """Joins the plan's names with the record of what is published."""
+    """Add the digests of published content to the plan's names."""
 
     def look(self, terms: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Return images and files of each plan in ``terms``."""
+        """Return images and files for each plan in ``terms``."""
         return [self._served(site) for site in terms]
 
     def _served(self, site: dict[str, Any]) -> dict[str, Any]:

@@ -1,15 +1,15 @@
-"""Lookup of an unpacked root file system of the lock."""
+"""Lookup of the directory of an unpacked root file system."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: rootfs
-short_description: A root file system of the lock, as a directory of the controller
+short_description: Directory of a root file system of supply.lock, on the controller
 version_added: 0.1.0
 description:
-  - Returns the directory an artifact of kind C(root) is unpacked in. It is made when the cache lacks it, and never
-    written to.
-  - In a dry run (check mode, C(--tags check)), nothing is made, and the answer is an empty string.
+  - Returns the directory where an artifact of kind C(root) is unpacked. It is made when the cache lacks it, and never
+    written to afterwards.
+  - In a dry run (check mode, C(--tags check)), nothing is unpacked, and the result is an empty string.
 options:
   _terms:
     description: Names of artifacts.

@@ -7,10 +7,10 @@ name: secret
 short_description: A secret of the site, by name
 version_added: 0.1.0
 description:
-  - Reads the encrypted store of the site on the controller. Use it only in tasks with C(no_log), or as an option of a
-    module that hides that option.
-  - In a dry run (check mode, C(--tags check)), a name the store does not hold yet gives a value that is
-    kept nowhere.
+  - Reads the site's encrypted secrets store on the controller. Use it only in tasks with C(no_log), or for an option
+    that its module hides.
+  - In a dry run (check mode, C(--tags check)), a name that the store does not hold yet gives a temporary value,
+    which is stored nowhere.
 options:
   _terms:
     description: Names of secrets.
@@ -41,7 +41,7 @@ from ..plugin_utils.secrets import open_store
 
 
 class LookupModule(SiteLookup):
-    """Reads the store; never adds to it."""
+    """Read the secrets store. Never adds to it, except to a dry run's copy in memory."""
 
     def look(self, terms: list[str]) -> list[str]:
         """Return the values of ``terms``."""

@@ -1,15 +1,15 @@
-"""Lookup of public files in a site's state directory."""
+"""Lookup of the content of public files in a site's state directory."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: state_file
-short_description: A public file of the site's state directory
+short_description: Content of a public file in the site's state directory
 version_added: 0.1.0
 description:
   - Returns the content of a certificate or a public key that the controller keeps for the site, without its
     last newline.
-  - In a dry run (check mode, C(--tags check)), a file that is not there yet gives an empty string.
+  - In a dry run (check mode, C(--tags check)), a missing file gives an empty string.
 options:
   _terms:
     description: Paths below the state directory. Each ends in C(.crt) or C(.pub).
@@ -40,7 +40,7 @@ PUBLIC = (".crt", ".pub")
 
 
 class LookupModule(SiteLookup):
-    """Reads public files only."""
+    """Read public files only."""
 
     def look(self, terms: list[str]) -> list[str]:
         """Return the contents of the files ``terms``."""

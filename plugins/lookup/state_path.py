@@ -1,4 +1,4 @@
-"""Lookup of the site's state directory."""
+"""Lookup of paths in the site's state directory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ description:
   - Returns paths in the site's state directory. Nothing is read, and the path need not exist.
 options:
   _terms:
-    description: Paths below the state directory. An empty one is the directory itself.
+    description: Paths below the state directory. An empty path stands for the directory itself.
     required: true
 extends_documentation_fragment: groundup.cloud.site.lookup
 """
@@ -33,7 +33,7 @@ from ..plugin_utils.paths import state_dir
 
 
 class LookupModule(SiteLookup):
-    """Returns paths, and reads nothing."""
+    """Return paths. Reads nothing."""
 
     def look(self, terms: list[str]) -> list[str]:
         """Return the absolute paths of ``terms``."""

@@ -93,9 +93,9 @@ from typing import Any
 from ..module_utils._base.changes import Changes
 from ..module_utils._base.errors import GroundupError
 from ..module_utils._base.module import run_module
-from ..module_utils._ceph import drain, members, replace, retire
+from ..module_utils._ceph import drain, flags, members, replace, retire
 from ..module_utils._ceph.cluster import connected
-from ..module_utils._ceph.model import ADMIN, entities, node
+from ..module_utils._ceph.model import ADMIN, entities, node, watching
 
 
 def work(changes: Changes, given: dict[str, Any]) -> None:
@@ -115,8 +115,9 @@ def work(changes: Changes, given: dict[str, Any]) -> None:
             why="an OSD is made anew as the site file says",
             remedy=f"-e replace_machine=NAME, one of {', '.join(ceph['locations'])}",
         )
-    monitors = {one["name"]: one["address"] for one in ceph["monitors"]}
-    with connected(ADMIN, entities(given["keys"])[ADMIN], monitors) as cluster:
+    with connected(ADMIN, entities(given["keys"])[ADMIN], watching(ceph)) as cluster:
+        if given["verb"] != "erase":
+            flags.put_back(cluster, changes)  # a run of the layer may be refused until this verb has run
         if given["verb"] == "drain":
             drain.drain(cluster, changes, name, ceph=ceph, timeout=timeout)
         elif given["verb"] == "undrain":

@@ -1,4 +1,4 @@
-"""Actions of the controller: options as documented, and an end with a result or with what is wrong, not a traceback."""
+"""Base of actions on the controller: options from the documentation, and errors as a message, not a traceback."""
 
 from __future__ import annotations
 
@@ -20,42 +20,42 @@ if TYPE_CHECKING:
     from .cloud.steps import Steps
 
 PLUGINS = __name__.rpartition(".plugin_utils.")[0]
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # each task of a run reads one documentation
-FIELDS = ("type", "elements", "required", "default", "choices")  # of an option, the same in an argument spec
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # parsed for every task of a run
+FIELDS = ("type", "elements", "required", "default", "choices")  # fields of an option that an argument spec has, too
 REACHED_BY = {"mutually_exclusive": [("cloud", "site_file")], "required_one_of": [("cloud", "site_file")]}
 
 
 class DocumentedAction(ActionBase):  # type: ignore[misc]  # ansible ships no types
-    """An action whose options are those its module documents. A subclass does its work in ``work``."""
+    """An action whose options are those that its module documents. A subclass implements ``work``."""
 
     _requires_connection = False
-    RULES: ClassVar[dict[str, Any]] = {}  # which options go together, as `validate_argument_spec` takes it
+    RULES: ClassVar[dict[str, Any]] = {}  # which options go together, for `validate_argument_spec`
     variables: dict[str, Any]
     changes: Changes
 
     @abstractmethod
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the result of the options ``given``. Raises GroundupError, SiteError, OSError."""
+        """Return the result for the options ``given``. Raises GroundupError, SiteError, OSError."""
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return what ``work`` returns, or its error."""
+        """Return the result of ``work``, or its error."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         _, given = self.validate_argument_spec(documented(type(self).__module__), **self.RULES)
         self.variables, self.changes = task_vars or {}, Changes(check=bool(self._task.check_mode))
         return finish(result, lambda: self.work(given), changes=self.changes)
 
     def on_host(self, **arguments: Any) -> dict[str, Any]:
-        """Return what the module says on the host, without its ``arguments``, which may hold secrets, or be large."""
+        """Run the module on the host. Return its result without ``arguments``, which may be secret or large."""
         done: dict[str, Any] = self._execute_module(module_args=arguments, task_vars=self.variables)
         done.pop("invocation", None)
         return done
 
     def stepped(self, work: Callable[[Steps], dict[str, Any]], *, killed: str) -> dict[str, Any]:
-        """Return what ``work`` returns, or its error, with its steps; ``killed``: what a signal leaves undone."""
-        from .cloud.steps import Steps  # late: nothing else needs a cloud's client
+        """Return the result of ``work``, or its error, with its steps. ``killed``: what a signal leaves undone."""
+        from .cloud.steps import Steps  # late import: only this needs a cloud's client
 
         def say(line: str) -> None:
-            with suppress(Exception):  # a run that was killed reads nothing any more, and what was made must go
+            with suppress(Exception):  # a killed run's output is closed, and cleanup must go on
                 self._display.display(line)
 
         def guarded() -> dict[str, Any]:
@@ -72,7 +72,7 @@ class DocumentedAction(ActionBase):  # type: ignore[misc]  # ansible ships no ty
 def finish(
     result: dict[str, Any], work: Callable[[], dict[str, Any]], *, changes: Changes | None = None
 ) -> dict[str, Any]:
-    """Return ``result`` with what ``work`` returns, or with its error and the ``changes`` made before it."""
+    """Return ``result`` with that of ``work``, or with its error and the ``changes`` made before it."""
     try:
         return result | work()
     except (GroundupError, SiteError, OSError) as error:
@@ -82,7 +82,7 @@ def finish(
 
 @cache
 def documented(name: str) -> dict[str, Any]:
-    """Return the options of the module ``name``, of shared fragments too, as an argument spec."""
+    """Return the documented options of the module ``name``, shared fragments included, as an argument spec."""
     documentation = _read(import_module(f"{PLUGINS}.modules.{name.rpartition('.')[2]}").DOCUMENTATION)
     options = dict(documentation.get("options") or {})
     fragments = documentation["extends_documentation_fragment"]

@@ -1,7 +1,7 @@
-"""Backups in a site's state directory: whole or not there, known by time and digest.
+"""Backups in a site's state directory: complete or absent, identified by time and digest.
 
-Each is two files of one name, its time: the data, and what is known of it. The second is written last and removed
-first: a backup is there when it has both.
+A backup is two files named after its time: the data, and its description (`ABOUT`). The description is written last
+and removed first, so a backup exists only when both files do.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ _STAMP = "%Y%m%dT%H%M%SZ"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backup:
-    """What is known of any backup."""
+    """Description of a backup of any kind."""
 
-    name: str  # time it was taken
+    name: str  # the time it was taken
     site: str
-    sha256: str  # of the data's file
-    size: int  # bytes of it
-    counts: dict[str, int]  # of what is in it
+    sha256: str  # of the data file
+    size: int  # of the data file, bytes
+    counts: dict[str, int]  # kind of content -> number
 
     @property
     def taken(self) -> datetime:
-        """When it was taken."""
+        """The time it was taken."""
         return datetime.strptime(self.name, _STAMP).replace(tzinfo=UTC)
 
     def __str__(self) -> str:
@@ -45,21 +45,21 @@ Kind = TypeVar("Kind", bound=Backup)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shelf(Generic[Kind]):
-    """Where the backups of one subject are."""
+    """The backups of one subject, and the words for its errors."""
 
     kind: Callable[..., Kind]
     home: Path
-    suffix: str  # of the data's files
+    suffix: str  # of data files
     subject: str
-    playbook: str  # that takes one
-    unsaved: str  # what is in none when the newest is too old
-    partial: str  # what restoring a damaged one would do
+    playbook: str  # that takes a backup
+    unsaved: str  # what is in no backup when the newest is too old
+    partial: str  # effect of restoring a damaged backup
     place: str  # what a restore writes to
-    replaces: str  # what it takes the place of
-    consent: str  # variable of the playbook with which an operator accepts what stands against it
+    replaces: str  # what a restore replaces
+    consent: str  # variable of the playbook that accepts reasons against a restore
 
     def keep(self, data: bytes, *, now: datetime | None = None, **about: Any) -> Kind:
-        """Write ``data`` and what is known of it; return that. Raises OSError."""
+        """Write ``data`` and its description. Return the description. Raises OSError."""
         backup = self.kind(
             name=(now or datetime.now(UTC)).strftime(_STAMP),
             sha256=hashlib.sha256(data).hexdigest(),
@@ -73,7 +73,7 @@ class Shelf(Generic[Kind]):
         return backup
 
     def prune(self, keep: int) -> list[str]:
-        """Remove all but the newest ``keep`` (0: none), and halves of killed runs; return the names that went."""
+        """Remove all but the newest ``keep`` (0: none), and halves of killed runs. Return the removed names."""
         gone = self.names()[keep:] if keep > 0 else []
         for name in gone:
             (self.home / f"{name}{ABOUT}").unlink()
@@ -84,11 +84,11 @@ class Shelf(Generic[Kind]):
         return gone
 
     def names(self) -> list[str]:
-        """Return the names of all backups, the newest first."""
+        """Return the names of all backups, newest first."""
         return sorted((path.name.removesuffix(ABOUT) for path in self.home.glob(f"*{ABOUT}")), reverse=True)
 
     def load(self, name: str) -> tuple[Kind, bytes]:
-        """Return a backup and its data, by its digest. Raises GroundupError.
+        """Return a backup and its data, after checking its digest. Raises GroundupError.
 
         Args:
             name: of a backup, ``newest``, or the path of a backup's `ABOUT` file elsewhere.
@@ -114,7 +114,7 @@ class Shelf(Generic[Kind]):
         return backup, data
 
     def refuse_old(self, backup: Kind, *, days: float, now: datetime | None = None) -> None:
-        """Raise GroundupError when ``backup``, the newest, is older than ``days``."""
+        """Raise GroundupError when ``backup``, the newest one, is older than ``days``."""
         age = (now or datetime.now(UTC)) - backup.taken
         if age > timedelta(days=days):
             raise GroundupError(
@@ -127,14 +127,14 @@ class Shelf(Generic[Kind]):
     def refuse(
         self, backup: Kind, *, site: str, wrong: Mapping[str, str], against: Mapping[str, str], force: Collection[str]
     ) -> None:
-        """Raise GroundupError for a backup that may not be restored in ``site``, or only with consent.
+        """Raise GroundupError when a backup must not be restored in ``site``, or needs consent that is missing.
 
         Args:
-            backup: what is to be restored.
+            backup: the one to restore.
             site: name of the site.
-            wrong: what no consent is enough for, each with its remedy.
-            against: what an operator has to accept, by code.
-            force: codes that are accepted.
+            wrong: reasons that no consent overrides -> remedy.
+            against: reasons that an operator can accept, by code.
+            force: accepted codes.
         """
         if backup.site != site:
             raise self.refused(backup, f"it is of the site {backup.site}", remedy="name a backup of this site")
@@ -145,7 +145,7 @@ class Shelf(Generic[Kind]):
             raise self.refused(backup, "; ".join(missing), remedy=f"accept it with -e '{accepting}'")
 
     def refused(self, backup: Kind, what: str, *, remedy: str) -> GroundupError:
-        """Return what to raise for a backup that is not restored."""
+        """Return the error for a backup that is not restored."""
         return GroundupError(
             f"the backup {backup.name} is not restored: {what}",
             where=f"{self.place}; the backup is {backup}",
@@ -154,9 +154,9 @@ class Shelf(Generic[Kind]):
         )
 
     def summary(self, backup: Kind) -> dict[str, Any]:
-        """Return what a result has of it."""
+        """Return the backup's description for a task result."""
         return asdict(backup) | {"file": str(self.home / f"{backup.name}{self.suffix}")}
 
     def damaged(self, where: str, what: str) -> GroundupError:
-        """Return what to raise for a backup that is not whole."""
+        """Return the error for a damaged backup."""
         return GroundupError(f"the backup is damaged: {what}", where=where, why=self.partial, remedy="name another one")

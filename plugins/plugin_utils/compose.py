@@ -1,4 +1,4 @@
-"""The plan with the chart values of its releases: above the plan, which reads records only, and above the services.
+"""The plan with chart values of its releases. Above both the plan, which reads only records, and the services.
 
 plan = site_plan("inventories/lab/site.yml")
 """
@@ -18,12 +18,12 @@ from .services.sizes import sizes
 
 
 def site_plan(site_file: str | Path) -> Plan:
-    """Return the plan of a site file, values included. Raises SiteError."""
+    """Return the plan of a site file, chart values included. Raises SiteError."""
     return with_values(make_plan(load_site(site_file)))
 
 
 def with_values(plan: Plan) -> Plan:
-    """Return ``plan`` with the values of every release; the site's own (`openstack.overrides`) are merged over ours."""
+    """Return ``plan`` with the values of every release. The site's `openstack.overrides` are merged over ours."""
     size, cloud = sizes(plan), plan.openstack
     made = []
     for release in cloud.releases:
@@ -34,7 +34,7 @@ def with_values(plan: Plan) -> Plan:
 
 
 def for_charts(plan: Plan, defaults: Callable[[ReleasePlan], Mapping[str, Any]]) -> Plan:
-    """Return ``plan`` with values as its charts spell them. ``defaults`` gives a chart's own, where they tell."""
+    """Return ``plan`` with values in the form its charts expect. ``defaults``: a chart's own, which show it."""
     made = []
     for release in plan.openstack.releases:
         spell = RECORDS[release.name].dialect
@@ -43,5 +43,5 @@ def for_charts(plan: Plan, defaults: Callable[[ReleasePlan], Mapping[str, Any]])
 
 
 def with_images(plan: Plan, images: Mapping[str, str]) -> Plan:
-    """Return ``plan`` with other ``images`` (logical name -> reference), and the values made from them."""
+    """Return ``plan`` with other ``images`` (logical name -> reference), and values made from them."""
     return with_values(replace(plan, supply=replace(plan.supply, images=dict(images))))

@@ -1,4 +1,4 @@
-"""The form every error of this product has: what is wrong, where, why it matters, what to do."""
+"""The form of every error: what is wrong, where, why it matters, what to do."""
 
 from __future__ import annotations
 

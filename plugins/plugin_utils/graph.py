@@ -1,6 +1,6 @@
-"""Run work that depends on other work: needs first, the longest chain first, in threads.
+"""Run interdependent work in threads: dependencies first, the longest chain first.
 
-Releases of a rollout and artifacts of a build are both scheduled here.
+Schedules the releases of a rollout and the artifacts of a build.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ _Result = TypeVar("_Result")
 
 
 class GraphError(GroundupError):
-    """A graph that can never finish: a name twice, an unknown need, a circle."""
+    """A graph that can never finish: a duplicate name, an unknown need, a cycle."""
 
 
 class Graph:
-    """Which names may start now.
+    """Dependencies between names, and which may start now.
 
-    ``needs``: each name with what it needs. ``cost`` weighs a name for the longest chain (1 when it is not there).
-    ``kind`` and ``where`` say in an error what the names are and where they come from. Raises GraphError.
+    ``needs``: each name with the names it needs. ``cost``: a name's weight in the longest chain (default 1). ``kind``
+    and ``where``: for errors, what the names are and where they come from. Raises GraphError.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Graph:
             raise self._error(
                 f"circle: {circle} need each other", "none of them could ever start", "remove one of the needs"
             ) from error
-        self._chain: dict[str, float] = {}  # cost of the longest chain that begins with a name
+        self._chain: dict[str, float] = {}  # name -> cost of the longest chain that begins with it
         for name in reversed(order):
             behind = max((self._chain[follower] for follower in self._followers[name]), default=0.0)
             self._chain[name] = (cost or {}).get(name, 1.0) + behind
@@ -67,15 +67,15 @@ class Graph:
         self._lost: set[str] = set()
 
     def ready(self) -> list[str]:
-        """Return the names that may start now and were not returned before, the most urgent first."""
+        """Return the names that may start now and were not returned before, most urgent first."""
         return self.by_urgency(self._sorter.get_ready())
 
     def by_urgency(self, names: Iterable[str]) -> list[str]:
-        """Return ``names`` with the longest chain first."""
+        """Return ``names`` by length of their chain, longest first."""
         return sorted(names, key=lambda name: (-self._chain[name], name))
 
     def longest(self) -> tuple[str, ...]:
-        """Return the chain that takes longest, from its beginning."""
+        """Return the longest chain, from its beginning."""
         chain: list[str] = []
         names = [name for name, needed in self._needs.items() if not needed]
         while names:
@@ -84,21 +84,21 @@ class Graph:
         return tuple(chain)
 
     def done(self, name: str) -> None:
-        """Note that ``name`` is done: what waited only for it becomes ready."""
+        """Mark ``name`` as done: names that waited only for it become ready."""
         self._sorter.done(name)
 
     def lost(self, name: str) -> tuple[str, ...]:
-        """Note that ``name`` failed; return what cannot start because of it and was not lost before."""
+        """Mark ``name`` as failed. Return the names that cannot start because of it and were not lost before."""
         dependants = tuple(sorted(self.dependants(name) - self._lost))
         self._lost.update(dependants)
         return dependants
 
     def dependants(self, name: str) -> set[str]:
-        """Return everything that needs ``name``, directly or not."""
+        """Return all names that need ``name``, directly or indirectly."""
         return set(_reach(name, self._followers))
 
     def needs(self, name: str) -> tuple[str, ...]:
-        """Return everything ``name`` needs, the nearest first."""
+        """Return all names that ``name`` needs, directly or indirectly, nearest first."""
         return _reach(name, self._needs)
 
     def _error(self, what: str, why: str, remedy: str) -> GraphError:
@@ -126,15 +126,15 @@ def run(
     stop: Callable[[], object],
     tick: Callable[[], object] = lambda: None,
 ) -> None:
-    """Run ``work`` for every name of ``graph``, each as soon as all it needs is done.
+    """Run ``work`` for every name of ``graph``, each as soon as all its needs are done.
 
     Args:
-        graph: a fresh graph.
+        graph: a new graph.
         work: called with a name, in a thread; at most ``jobs`` at once.
-        ended: called in this thread; returns whether what needs that name may start.
-        jobs: how many names are worked on at once.
-        threads: prefix of the threads' names.
-        stop: called when this thread is interrupted or ``ended`` raises: it makes work that is under way end.
+        ended: called in this thread; returns whether names that need this one may start.
+        jobs: largest number of names worked on at once.
+        threads: prefix of thread names.
+        stop: called when this thread is interrupted or ``ended`` raises; must end the running work.
         tick: called about once a second.
     """
     waiting: list[str] = []

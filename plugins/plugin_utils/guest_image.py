@@ -1,4 +1,4 @@
-"""The image that proofs boot: the site's own guest, or a file an operator names."""
+"""The image that test instances boot: the site's own guest, or a file that an operator names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ARTIFACT, FILE = "guest", "guest.qcow2"
 
 
 def guest_image(named: str | None, *, progress: Callable[[str], None]) -> Path:
-    """Return the path of the image; the site's guest is built when it is missing. Raises GroundupError."""
+    """Return the path of the image. Builds the site's guest when it is missing. Raises GroundupError."""
     path = (
         Path(named)
         if named

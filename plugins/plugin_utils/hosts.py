@@ -1,4 +1,4 @@
-"""How an action ends in a run that may go on without some hosts."""
+"""Actions on hosts, in a run that may go on without some of them."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from .layers import aside
 
 
 class HostAction(ActionBase):  # type: ignore[misc]  # ansible ships no types
-    """An action of a module on a host: one that fails or is unreachable is set aside, but in a dry run."""
+    """An action that runs a module on a host. A failed or unreachable host is set aside, except in a dry run."""
 
     LAYER: str
-    NEEDED = ""  # group of hosts without which the run does not go on
+    NEEDED = ""  # group of hosts that the run cannot go on without
 
     def converge(self, variables: dict[str, Any]) -> dict[str, Any]:
-        """Return what the module says."""
+        """Run the module and return its result."""
         done: dict[str, Any] = self._execute_module(task_vars=variables)
         return done
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return the module's result, or why the host is set aside."""
+        """Return the module's result, or that of setting the host aside."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         variables = task_vars or {}
         spare = not self._task.check_mode and self.NEEDED not in variables.get("group_names", ())
@@ -35,13 +35,13 @@ class HostAction(ActionBase):  # type: ignore[misc]  # ansible ships no types
 def spared(
     work: Callable[[], dict[str, Any]], variables: Mapping[str, Any], *, layer: str, spare: bool
 ) -> dict[str, Any]:
-    """Return the result of ``work``; when the host fails or is unreachable and to ``spare``, set it aside instead."""
+    """Return the result of ``work``. With ``spare``, a host that fails or is unreachable is set aside instead."""
     host = str(variables.get("inventory_hostname", "this host"))
     try:
         result = work()
     except AnsibleConnectionFailure as error:
         found = aside.unreachable(host, layer, error)
-        # Not as unreachable: exit code 4 says that a run came to its end.
+        # Not as unreachable: exit code 4 is for a run that came to its end.
         return aside.result(found) if spare else {"failed": True, "msg": f"{host} is {found.reason}"}
     if spare and result.get("failed"):
         return aside.result(aside.failed(host, layer, result), result)
@@ -49,7 +49,7 @@ def spared(
 
 
 def of_nodes(seen: SeenNodes) -> dict[str, Any]:
-    """Return what an action says of nodes that are not Ready, and of Nodes that are no hosts of the site."""
+    """Return the task result about Nodes that are not Ready, and Nodes that are not in the site file."""
     away = [
         aside.Aside(
             host=name,

@@ -1,6 +1,6 @@
-"""Check lab requirements of this machine, before anything is built or changed.
+"""Check lab requirements of this machine before anything is built or changed.
 
-All faults are found at once. What the site's own running hosts use counts as available.
+All faults are reported at once. Resources used by the site's own running hosts count as available.
 """
 
 from __future__ import annotations
@@ -32,38 +32,38 @@ TOOLS = {
     "cp": "coreutils",
 }
 GIB = 1 << 30
-# Of what the site file says the hosts have. Three labs with a cloud held 0.4 GiB a host of the 2 GiB a lab's machine
-# stands for; half of it leaves room for the page cache, without which everything crawls.
+# Share of the memory that the site file assigns to hosts. Three labs with a cloud used 0.4 of the 2 GiB of a host; half
+# of it leaves room for the page cache, without which everything is very slow.
 MEMORY_SHARE = 0.5
-# What a host writes until the cloud is up (1.9 to 2.2 GiB were measured), and what kubelet must find free after that.
+# What a host writes until the cloud is up (1.9 to 2.2 GiB were measured), and what kubelet needs free after that.
 DISK_PER_HOST, DISK_LEFT = 2 * GIB, 2 * GIB
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabNeeds:
-    """What a lab needs of this machine."""
+    """Resources that a lab needs on this machine."""
 
     lab: Lab
     networks: Mapping[str, str]  # name -> CIDR
-    memory_gb: Mapping[str, int]  # host -> what the site file says it has
+    memory_gb: Mapping[str, int]  # host -> memory in the site file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachineFacts:
-    """What this machine has: the edge that unit tests replace."""
+    """Resources of this machine. Unit tests replace this class."""
 
     root: bool
     tools: frozenset[str]
-    hierarchies: int  # of control groups
+    hierarchies: int  # mounted control group hierarchies
     memory_available: int  # bytes
-    disk_free: int  # bytes, where the hosts' file systems will be
+    disk_free: int  # free bytes on the file system of the hosts
     links: Mapping[str, Mapping[str, Any]]
     routes: Sequence[Mapping[str, Any]]
-    running: frozenset[str]  # hosts of the site
+    running: frozenset[str]  # running hosts of the site
 
     @classmethod
     def now(cls, needs: LabNeeds) -> MachineFacts:
-        """Read them. Without its tools, the network is not looked at."""
+        """Read them from the machine. Without `ip`, networks are left empty."""
         tools = frozenset(tool for tool in TOOLS if shutil.which(tool))
         reachable = "ip" in tools
         return cls(
@@ -79,7 +79,7 @@ class MachineFacts:
 
 
 def faults(needs: LabNeeds, machine: MachineFacts) -> list[GroundupError]:
-    """Return what this machine lacks for the lab."""
+    """Return all unmet lab requirements of this machine."""
     each = (_root(machine), _tools(machine), _memory(needs, machine), _disk(needs, machine), _networks(needs, machine))
     return [fault for found in each for fault in found]
 
@@ -149,7 +149,7 @@ def _networks(needs: LabNeeds, machine: MachineFacts) -> Iterator[GroundupError]
 
 
 def _taken(site: str, machine: MachineFacts) -> Iterator[tuple[str, str]]:
-    """Yield each network this machine has an address in or a route to, and its owner; without the site's own."""
+    """Yield each network that this machine has an address in or a route to, with its owner; not the site's own."""
     own, addresses = link_prefix(site), {}
     for name, link in machine.links.items():
         alias = link.get("ifalias", "")
@@ -160,7 +160,7 @@ def _taken(site: str, machine: MachineFacts) -> Iterator[tuple[str, str]]:
     yield from ((str(network), owner) for (name, network), owner in addresses.items() if not name.startswith(own))
     for route in machine.routes:
         where, device = str(route["dst"]), str(route.get("dev", ""))
-        # A default route, also one in two halves as VPNs write it, leads everywhere: nothing would be free.
+        # A default route, also in two halves as VPNs write it, covers everything: no network would be free.
         everywhere = where == "default" or ip_network(where).prefixlen <= 1
         if not everywhere and not device.startswith(own) and (device, ip_network(where)) not in addresses:
             yield where, f"route via {route['gateway']}" if "gateway" in route else f"route on {device or 'nothing'}"

@@ -1,7 +1,7 @@
-"""The workers of a run end with it, however it ends.
+"""End the workers of a run when the run ends, even when it is killed.
 
-Ansible gives each worker a session of its own: a worker of a killed run would work on beside the next run, and then
-wait for ever for somebody to read its result.
+Ansible gives each worker its own session: a worker of a killed run would work on beside the next run, and then wait
+forever for a reader of its result.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _lingers = [0.0]  # seconds
 
 @contextmanager
 def linger(seconds: float) -> Iterator[None]:
-    """Let this worker live for ``seconds`` more when its run dies in the block: SIGTERM says so, to clean up."""
+    """Give this worker ``seconds`` for cleanup when its run dies inside the block. It gets SIGTERM first."""
     _lingers[0] = seconds
     try:
         yield
@@ -28,12 +28,12 @@ def linger(seconds: float) -> Iterator[None]:
         _lingers[0] = 0.0
 
 
-@functools.cache  # once: such a hook cannot be taken back
+@functools.cache  # once: the hook cannot be removed
 def end_workers_with_run() -> None:
-    """End every process this one forks from now on, with its process group, when this one dies.
+    """End every process that this one forks from now on, with its process group, when this one dies.
 
-    A thread of the child waits for the death. A signal from the kernel (prctl) would do nothing until the worker's main
-    thread wakes up, and one that has just begun to wait for a command's output does not.
+    A thread of the child waits for the parent's death. A signal from the kernel (prctl) has no effect
+    until the worker's main thread wakes up, which it does not while it waits for a command's output.
     """
     run, forking = os.getpid(), [0]
 
@@ -47,7 +47,7 @@ def end_workers_with_run() -> None:
             parent = os.pidfd_open(run)
         except ProcessLookupError:
             os._exit(1)
-        if os.getppid() != run:  # it died meanwhile, and its number is another's
+        if os.getppid() != run:  # it died meanwhile, and its PID was reused
             os._exit(1)
         threading.Thread(target=_end_with, args=(parent,), name="lifetime", daemon=True).start()
 
@@ -56,7 +56,7 @@ def end_workers_with_run() -> None:
 
 def _end_with(parent: int) -> None:
     select.select([parent], [], [])  # readable once the process has ended
-    if os.getsid(0) == os.getpid():  # else the group is the terminal's
+    if os.getsid(0) == os.getpid():  # else the group belongs to the terminal
         os.killpg(0, signal.SIGTERM)
     end = time.monotonic() + _lingers[0]
     while _lingers[0] and time.monotonic() < end:

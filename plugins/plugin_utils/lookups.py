@@ -1,4 +1,4 @@
-"""What the collection's lookups share: the site, whether this is a dry run, and the form of errors."""
+"""Base of the collection's lookups: the site, dry runs, and the form of errors."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from .verbs import dry_run
 
 
 class SiteLookup(LookupBase):  # type: ignore[misc]  # ansible ships no types
-    """A lookup of things of a site. A subclass says how in ``look``."""
+    """A lookup of a site's data. A subclass implements ``look``."""
 
     variables: dict[str, Any]
     _given: dict[str, Any]
 
     @abstractmethod
     def look(self, terms: list[Any]) -> list[Any]:
-        """Return one thing for each of ``terms``. Raises GroundupError."""
+        """Return one result for each of ``terms``. Raises GroundupError."""
 
     def run(self, terms: list[Any], variables: dict[str, Any] | None = None, **options: Any) -> list[Any]:
-        """Return what ``look`` finds; what it raises is the lookup's error."""
+        """Return the result of ``look``. Its GroundupError becomes the lookup's error."""
         self.variables, self._given = variables or {}, options
         try:
             return self.look(terms)
         except GroundupError as error:
-            raise AnsibleLookupError(str(error)) from None  # its text says it all; Ansible would repeat every cause
+            raise AnsibleLookupError(str(error)) from None  # its text is complete; Ansible would repeat every cause
 
     @property
     def site(self) -> str:
-        """The option ``site``, else the inventory's."""
+        """Name of the site: the option ``site``, else from the inventory."""
         known = self._given.get("site") or self.variables.get("groundup_site", {}).get("site")
         if not known:
             raise GroundupError(
@@ -45,5 +45,5 @@ class SiteLookup(LookupBase):  # type: ignore[misc]  # ansible ships no types
 
     @property
     def dry_run(self) -> bool:
-        """Whether this is a dry run: then what is not there yet is no error."""
+        """Whether this is a dry run, in which missing data is no error."""
         return dry_run(self.variables)

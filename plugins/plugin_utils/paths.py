@@ -1,7 +1,7 @@
-"""Where the product keeps things on the controller.
+"""Directories of groundup on the controller.
 
-Two places, both of the user who runs it: a cache that may be deleted at any time (artifacts, by content), and the
-state of each site that may not (secrets store, kubeconfig, the volumes of lab hosts).
+Both belong to the user who runs it: a cache that may be deleted at any time (artifacts, by content), and each site's
+state, which may not (secrets store, kubeconfig, volumes of lab hosts).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 COLLECTION = Path(__file__).resolve().parents[2]  # the root of the installed collection
-SECRETS_IDENTITY = "secrets.pub"  # in the state directory of a site: whose secrets it has, not what they are
+SECRETS_IDENTITY = "secrets.pub"  # in a site's state directory: identity of its secrets, without the secrets
 
 
 def cache_dir() -> Path:

@@ -1,4 +1,4 @@
-"""One table of what preflight found on all hosts: a line a fault, with every host that has it."""
+"""Table of preflight's results from all hosts: one line per fault, with every host that has it."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from ..module_utils._base.text import few
 from .layers import aside
 from .plan.output.report import columns
 
-COMPARED = "names"  # the check that only all hosts together show: whose fault it is nobody knows
-_NAMED, _PLACES = 8, 3  # hosts of a line that are named, and those whose own values are shown
+COMPARED = "names"  # check that compares all hosts; which of them is at fault is unknown
+_NAMED, _PLACES = 8, 3  # per line: hosts named, hosts shown with their own values
 _ORDER = ("error", "warning")
 _NEW_IDENTITY = "rm -f /etc/machine-id /var/lib/dbus/machine-id; systemd-machine-id-setup; then restart"
-_UNNAMED = frozenset(("", "localhost", "debian"))  # what an installer calls every machine
+_UNNAMED = frozenset(("", "localhost", "debian"))  # names that installers give to every machine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One fault, and the hosts that have it, each with what is its own about it."""
+    """One fault, and the hosts that have it, each with its own details."""
 
     check: str
     severity: str
@@ -30,12 +30,12 @@ class Line:
 
 
 def lines(found: Mapping[str, Mapping[str, Any]], *, predicts: bool = False) -> list[Line]:
-    """Return what was ``found``, a module's result by host: errors first, then what most hosts have.
+    """Return the lines for ``found`` (host -> module result): errors first, then by number of hosts.
 
-    ``predicts``: in a dry run a host that cannot be reached is no error, later layers pass over it.
+    ``predicts``: in a dry run an unreachable host is only a warning, because later layers skip it.
     """
     grouped: dict[tuple[str, str, str, str], dict[str, str]] = {}
-    wires: dict[str, dict[str, list[str]]] = {}  # by what is wrong with them: host -> the other ends
+    wires: dict[str, dict[str, list[str]]] = {}  # fault of connections -> host -> other ends
     names = {
         address: host for host, result in found.items() for address in (result.get("facts") or {}).get("addresses", ())
     }
@@ -63,10 +63,10 @@ def spared(
     *,
     nodes: Container[str] = (),
 ) -> list[aside.Aside]:
-    """Return the hosts a run goes on without; none when an error stops it.
+    """Return the hosts that a run goes on without; empty when an error stops it.
 
-    Only a host of ``able`` (the site has a limit for it) that serves already: a new one is put right first.
-    ``nodes``: those of the cluster, which also serve while nobody can log in there.
+    Only a host of ``able`` (the site has a limit for it) that serves already is set aside; a new one must be corrected.
+    ``nodes``: nodes of the cluster, which also serve while ssh fails.
     """
     errors: dict[str, list[Line]] = {}
     for line in found:
@@ -91,7 +91,7 @@ def spared(
 
 
 def table(found: Sequence[Line], *, hosts: int) -> str:
-    """Return the lines as a table."""
+    """Return ``found`` as a table. ``hosts``: number of hosts examined."""
     rows = [
         (
             [one.severity.upper(), one.check],
@@ -104,7 +104,7 @@ def table(found: Sequence[Line], *, hosts: int) -> str:
 
 
 def summary(found: Sequence[Line], *, hosts: int) -> str:
-    """Return how many hosts have an error, how many a warning alone."""
+    """Return the number of hosts with errors, and of those with only warnings."""
     wrong = {host for one in found if one.severity == "error" for host in one.hosts}
     warned = {host for one in found for host in one.hosts} - wrong
     said = [f"{len(wrong)} with errors"] if wrong else []
@@ -114,7 +114,7 @@ def summary(found: Sequence[Line], *, hosts: int) -> str:
 
 
 def _serves(result: Mapping[str, Any]) -> bool:
-    """Say whether a host serves already: by its own word, else because the site's key opens it."""
+    """Say whether a host serves already: by its own facts, or, without them, because the site's ssh key is on it."""
     return bool(result["facts"]["serves"] if "facts" in result else (result.get("contact") or {}).get("placed"))
 
 
@@ -143,8 +143,8 @@ def _faults(host: str, result: Mapping[str, Any], *, predicts: bool) -> Iterable
 
 
 def _bad_end(wires: Mapping[str, Sequence[str]]) -> str:
-    """Return where to look first, when each host of ``wires`` loses packets to the other ends with it."""
-    asking: dict[str, list[str]] = {}  # other end -> hosts that do not reach it
+    """Return a hint where to look first: the end of ``wires`` (host -> unreachable ends) that most hosts miss."""
+    asking: dict[str, list[str]] = {}  # other end -> hosts that cannot reach it
     for host, ends in wires.items():
         for end in ends:
             asking.setdefault(end, []).append(host)
@@ -158,7 +158,7 @@ def _bad_end(wires: Mapping[str, Sequence[str]]) -> str:
 
 
 def _collisions(facts: Mapping[str, Mapping[str, Any]]) -> Iterable[Line]:
-    """Yield machines that are one, or take each other's identity (only all hosts together show it)."""
+    """Yield faults that only a comparison of all hosts shows: one machine under several names, or shared identities."""
     for identity, hosts in _shared(facts, "machine_id").items():
         same = set.intersection(*(set(facts[host]["macs"]) for host in hosts))
         macs = f"machine-id {identity}" + (f", {min(same)}" if same else "")

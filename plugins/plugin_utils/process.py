@@ -1,7 +1,7 @@
-"""Run command-line tools in process groups of their own and end whole groups.
+"""Run command-line tools in their own process groups, and end whole groups.
 
-Every child is a session leader, so that one signal reaches all it started. `setpriv --pdeathsig` has the kernel send
-the child SIGTERM when this process dies in a way that leaves no time for anything (SIGKILL, out of memory).
+Every child is a session leader, so one signal reaches all its processes. `setpriv --pdeathsig` makes the kernel send
+the child SIGTERM when this process dies without cleanup (SIGKILL, out of memory).
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from .errors import GroundupError
 
 
 class InterruptedRunError(GroundupError):
-    """The run was told to stop; every child process is ended, the next run goes on."""
+    """The run was told to stop. All child processes are ended; the next run continues."""
 
     def __init__(self, by: str = "a failure elsewhere in it") -> None:
-        """Keep who stopped it: the name of a signal."""
+        """Keep the cause: the name of a signal."""
         super().__init__(
             f"the rollout was stopped by {by}",
             where="this run",
@@ -34,7 +34,7 @@ class InterruptedRunError(GroundupError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """How a child ended."""
+    """Result of a child process."""
 
     code: int
     stdout: str
@@ -42,7 +42,7 @@ class Finished:
 
 
 class Processes:
-    """All children of one run. After `stop` no new one starts."""
+    """All children of one run. After `stop`, none starts."""
 
     def __init__(self, *, grace: float = 10.0) -> None:
         self._grace = grace  # seconds between SIGTERM and SIGKILL
@@ -51,7 +51,7 @@ class Processes:
         self._stopped = threading.Event()
 
     def raise_if_stopped(self) -> None:
-        """Raise InterruptedRunError when the run was told to stop. To be called before anything is changed."""
+        """Raise InterruptedRunError when the run was told to stop. Call this before each change."""
         if self._stopped.is_set():
             raise InterruptedRunError
 
@@ -65,10 +65,10 @@ class Processes:
         timeout: float | None = None,
         cancel: threading.Event | None = None,
     ) -> Finished:
-        """Run ``argv`` without a shell, ``stdin`` on its standard input, and return how it ended.
+        """Run ``argv`` without a shell, with ``stdin`` as its input, and return its result.
 
-        ``inherit``: file descriptors the child keeps open (a lock held until the last child is gone).
-        ``timeout`` in seconds and ``cancel`` end the whole process group. Raises InterruptedRunError after `stop`,
+        ``inherit``: file descriptors that the child keeps open (a lock held until the last child has ended).
+        ``timeout`` (seconds) and ``cancel`` end the whole process group. Raises InterruptedRunError after `stop`,
         GroundupError when the program does not exist.
         """
         with self._lock:
@@ -100,7 +100,7 @@ class Processes:
                 self._running.pop(process.pid, None)
 
     def stop(self) -> None:
-        """End every child with its group: SIGTERM, and SIGKILL for what is still there after the grace period."""
+        """End every child with its group: SIGTERM, then SIGKILL for survivors of the grace period."""
         self._stopped.set()
         with self._lock:
             running = list(self._running.values())
@@ -119,7 +119,7 @@ class Processes:
                 stdout, stderr = process.communicate(fed, timeout=0.5)
                 break
             except subprocess.TimeoutExpired:
-                fed = None  # the first call has it in hand; further ones only read
+                fed = None  # the first call took the input; further calls only read
                 late = deadline is not None and time.monotonic() > deadline
                 if late or self._stopped.is_set() or (cancel is not None and cancel.is_set()):
                     self._end(process)
@@ -132,7 +132,7 @@ class Processes:
         end = time.monotonic() + self._grace
         while process.poll() is None and time.monotonic() < end:
             time.sleep(0.05)
-        # The leader may be gone while a grandchild lives on in its group.
+        # The leader may have ended while a grandchild of its group still runs.
         _signal_group(process.pid, signal.SIGKILL)
 
 
@@ -145,9 +145,9 @@ def _signal_group(group: int, number: signal.Signals) -> None:
 
 @contextmanager
 def stop_on_signals(processes: Processes) -> Iterator[None]:
-    """End all children when this process gets SIGINT or SIGTERM, and raise InterruptedRunError.
+    """End all children on SIGINT or SIGTERM, and raise InterruptedRunError.
 
-    Outside the main thread signals cannot be caught; there it changes nothing.
+    Only the main thread can catch signals: in another thread this does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -155,7 +155,7 @@ def stop_on_signals(processes: Processes) -> Iterator[None]:
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
     def handle(number: int, _frame: FrameType | None) -> None:
-        # The children go first and in a thread of their own: a handler must not wait for a lock its own thread holds.
+        # Children are ended in a separate thread: a handler must not wait for a lock that its own thread holds.
         stopper = threading.Thread(target=processes.stop, name="stop")
         stopper.start()
         raise InterruptedRunError(signal.Signals(number).name)

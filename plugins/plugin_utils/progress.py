@@ -1,4 +1,4 @@
-"""Progress of long steps: lines for a log, and on a terminal a block of lines redrawn in place."""
+"""Progress of long steps: lines in a log; on a terminal a block of lines, redrawn in place."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 Progress = Callable[[str], None]  # shows one line
-SILENCE = 25.0  # seconds: the longest time without a line
+SILENCE = 25.0  # seconds: longest silence
 # Read at import: Ansible's workers have no terminal, but inherit this module from the process that has one.
 TERMINAL = shutil.get_terminal_size() if sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb" else None
 
@@ -28,7 +28,7 @@ def clock(seconds: float) -> str:
 
 @contextmanager
 def reminder(progress: Progress, what: str, *, seconds: float = SILENCE) -> Iterator[Callable[[], None]]:
-    """Show ``what`` and the time so far whenever ``seconds`` have passed without a call of what this yields."""
+    """Show ``what`` and the elapsed time after each ``seconds`` without a call of the yielded function."""
     heard, ended, start = threading.Event(), threading.Event(), time.monotonic()
 
     def remind() -> None:

@@ -1,8 +1,8 @@
-"""A shell, or one command, that knows a site: its names resolve, and kubectl, helm and openstack reach it.
+"""A shell, or one command, for a site: its names resolve, and kubectl, helm and openstack use it.
 
     python -m ...plugin_utils.site_shell SITE_FILE [COMMAND [ARG...]]
 
-The machine's own files stay as they are: a private mount namespace gets a hosts file of its own. Needs root for that.
+/etc/hosts of the machine stays unchanged: a private mount namespace gets its own. This needs root.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from .plan import Plan, SiteError, load_site, make_plan
 from .secrets import open_store
 from .supply import tool
 
-# Bind the prepared file over /etc/hosts, then become the command. $1 is the file, the rest is the command.
+# Mount the prepared file over /etc/hosts, then exec the command. $1 is the file, the rest is the command.
 _ENTER = 'mount --bind "$1" /etc/hosts && rm -f "$1" && shift && exec "$@"'
 
 
 def hosts_file(plan: Plan, machine: str) -> str:
-    """Return ``machine`` (the text of /etc/hosts) with the site's names behind it."""
+    """Return ``machine`` (the content of /etc/hosts) with the site's names appended."""
     lines = [f"{address} {name}" for name, address in sorted(plan.host.names.items())]
     return f"{machine.rstrip()}\n\n# site {plan.site}\n" + "\n".join(lines) + "\n"
 
 
 def environment(plan: Plan) -> dict[str, str]:
-    """Return the variables that point the usual clients at the site; OpenStack's only where the site has a Keystone.
+    """Return the variables that direct clients to the site; OpenStack's only if the site has a Keystone.
 
-    Writes clouds.yaml and openrc where they are missing or differ: the store may be newer than the last rollout.
+    Writes clouds.yaml and openrc when they are missing or differ: the secrets store may be newer than the last rollout.
     """
     found = {"KUBECONFIG": str(kubeconfig_path(plan.site))}
     clouds = access.place(plan, open_store(plan.site, write=False), Changes(check=False))
@@ -48,11 +48,11 @@ def environment(plan: Plan) -> dict[str, str]:
 
 
 def _say(line: str) -> None:
-    print(line, file=sys.stderr)  # a command's output stays its own
+    print(line, file=sys.stderr)  # stdout is the command's
 
 
 def main(arguments: list[str]) -> int:
-    """Become the shell or the command. Returns an exit code only when that is not possible."""
+    """Exec the shell or the command. Returns an exit code only when that fails."""
     if not arguments:
         print(__doc__, file=sys.stderr)
         return 2
@@ -68,7 +68,7 @@ def main(arguments: list[str]) -> int:
         names.write(hosts_file(plan, Path("/etc/hosts").read_text(encoding="utf-8")))
     Path(names.name).chmod(0o644)
     for name in [one for one in os.environ if one.startswith("OS_")]:
-        del os.environ[name]  # of another cloud; clients would mix the two
+        del os.environ[name]  # of another cloud: clients would mix both
     os.environ.update(variables)
     os.environ["PATH"] = ":".join([*sorted(tools), os.environ["PATH"]])
     if not arguments[1:]:

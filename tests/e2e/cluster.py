@@ -25,7 +25,7 @@ def play(playbook: str, *arguments: str, site: Path = SITE_FILE, code: int = 0, 
     """Run a playbook with extra ``variables`` and return what it said. Fails unless it ends with ``code``."""
     done = subprocess.run(
         command(playbook, *arguments, "-e", json.dumps(variables), site=site),
-        cwd=ROOT, capture_output=True, text=True, check=False, timeout=1500, env=os.environ,
+        cwd=ROOT, capture_output=True, text=True, check=False, timeout=3000, env=os.environ,
     )  # fmt: skip
     said = done.stdout + done.stderr
     assert done.returncode == code, f"{playbook} ended with {done.returncode}\n{said[-12000:]}"

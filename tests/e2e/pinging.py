@@ -68,7 +68,7 @@ def _end(ping: subprocess.Popen[bytes]) -> None:
 
 
 @contextmanager
-def pinged(address: str, log: Path, *, seconds: float = 60.0) -> Iterator[list[Pings]]:
+def pinged(address: str, log: Path, *, seconds: float = 180.0) -> Iterator[list[Pings]]:
     """Ping an address while the block runs; afterwards the list has what came of it.
 
     The address answers before the block begins, and again, within ``seconds``, when it has ended.

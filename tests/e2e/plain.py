@@ -164,7 +164,7 @@ class PlainRack:
             volumes=VOLUMES,
             account=self._account(),
             nameservers=(),
-            timeout=60,
+            timeout=300,
         )
 
 

@@ -89,7 +89,7 @@ def test_a_machine_that_loses_power_in_the_first_run_is_named_and_the_others_lea
 
     def while_it_installs() -> None:
         rack.run(
-            worker, "timeout", "300", "sh", "-c", "until [ -e /var/lib/dpkg/info/containerd.list ]; do sleep 0.1; done"
+            worker, "timeout", "900", "sh", "-c", "until [ -e /var/lib/dpkg/info/containerd.list ]; do sleep 0.1; done"
         )
         rack.power_off(worker)
 

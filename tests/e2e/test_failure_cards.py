@@ -64,7 +64,7 @@ def cloud(plan: Plan, state: Path, api: Api, store: Store) -> Iterator[Rollout]:
     rollout = Rollout(
         plan=plan, api=api, helm=helm, processes=processes, secrets=store, authority=state / "ca.crt", say=print
     )
-    assert rollout.verify().cards == ()
+    until(lambda: rollout.verify().cards == (), seconds=420)
     yield rollout
     until(lambda: not rollout.verify().failed, seconds=420)
 
@@ -76,7 +76,7 @@ def provoke(plan: Plan, state: Path, api: Api, store: Store, namespace: str) -> 
     Its ``patience`` is less than a real rollout's: what the tests break does not come right by itself.
     """
 
-    def roll_out(*, start_timeout: float = 150.0, patience: float = 0.3, **values: Any) -> Card:
+    def roll_out(*, start_timeout: float = 400.0, patience: float = 0.3, **values: Any) -> Card:
         image = plan.supply.images["openstack-client"]
         chosen = {"image": image, "command": SLEEP, "job_command": ["true"], "storage_class": "general", **values}
         release = ReleasePlan(
@@ -120,7 +120,7 @@ def test_a_registry_that_is_down(plan: Plan, connect: Callable[[str], Any], prov
     finally:
         assert connect(seed).run("sudo systemctl start docker-registry").rc == 0
         served = (
-            f"curl --fail --silent --retry 30 --retry-delay 1 --retry-all-errors https://{plan.supply.registry}/v2/"
+            f"curl --fail --silent --retry 180 --retry-delay 1 --retry-all-errors https://{plan.supply.registry}/v2/"
         )
         assert connect(seed).run(served).rc == 0
     assert (card.layer, card.rule, card.object) == ("image", "registry-down", f"registry {plan.supply.registry}")
@@ -175,12 +175,12 @@ def test_a_node_that_is_not_ready(plan: Plan, api: Api, connect: Callable[[str],
     try:
         for name in workers:
             assert connect(name).run("sudo systemctl stop kubelet").rc == 0
-        until(lambda: all(not ready(api, name) for name in workers), seconds=120)
+        until(lambda: all(not ready(api, name) for name in workers), seconds=300)
         card = provoke(node=workers[0], patience=0.1)
     finally:
         for name in workers:
             connect(name).run("sudo systemctl start kubelet")
-        until(lambda: all(ready(api, name) for name in workers), seconds=120)
+        until(lambda: all(ready(api, name) for name in workers), seconds=300)
     assert (card.layer, card.rule) == ("node", "node-not-ready")
     assert card.object in {f"Node/{name}" for name in workers}
 

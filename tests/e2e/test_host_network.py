@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SECOND = "enp2s0"
 VIRTUAL = "10.87.15.2/32"  # of somebody else, as keepalived's is
 MARKS = "/var/lib/groundup/network"
-SECONDS = 12
+SECONDS = 45  # until a change is taken back: a loaded machine confirms one in less
 PLAY = [
     {
         "hosts": "managed_network",
@@ -71,7 +71,7 @@ def addresses(port: str) -> list[str]:
     return [f"{one['local']}/{one['prefixlen']}" for one in link["addr_info"] if one["family"] == "inet"]
 
 
-def wait(done: Callable[[], object], *, seconds: float = 60.0) -> None:
+def wait(done: Callable[[], object], *, seconds: float = 180.0) -> None:
     end = time.monotonic() + seconds
     while not done():
         assert time.monotonic() < end, "it did not come about"
@@ -110,7 +110,7 @@ def command(wanted: dict[str, Any], *more: str) -> list[str]:
 
 
 def run(wanted: dict[str, Any], *more: str, status: int = 0) -> str:
-    done = subprocess.run(command(wanted, *more), check=False, capture_output=True, text=True, timeout=180)
+    done = subprocess.run(command(wanted, *more), check=False, capture_output=True, text=True, timeout=600)
     print(done.stdout[-3000:], done.stderr[-2000:])
     assert done.returncode == status
     return " ".join((done.stdout + done.stderr).split())
@@ -163,14 +163,14 @@ def test_a_change_that_cuts_the_controller_off_is_taken_back_by_itself() -> None
     try:
         began = time.monotonic()
         said = run(SWAPPED, status=2)  # a control host: the run goes on to no other
-        assert time.monotonic() - began < SECONDS + 60
+        assert time.monotonic() - began < SECONDS + 240, "it ends soon after the host is back"
     finally:
         answers.write_text("0")
         subprocess.run(["ip", "link", "set", outer, "master", link_name(NETWORK.name, LAN)], check=True)
     assert "was taken back: nobody confirmed it within" in said
     assert shell("cat /etc/systemd/network/*") == files
     assert f"{MACHINE.address}/24" in addresses(NIC)
-    assert addresses(SECOND)[0].startswith("10.87.16.")
+    wait(lambda: [one for one in addresses(SECOND) if one.startswith("10.87.16.")])  # networkd's, once it has a carrier
     said = run(PORTS)
     assert "the last change of this host's network was taken back: nobody confirmed it" in said
     assert "changed=0" in said

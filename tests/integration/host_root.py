@@ -47,7 +47,7 @@ class HostRoot:
         """Run ``argv`` to its end; what it says on either stream is ``stdout``."""
         return subprocess.run(
             self.argv(*argv, outside=outside), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            timeout=120, check=False, **more,
+            timeout=300, check=False, **more,
         )  # fmt: skip
 
     def start(self, *argv: str) -> None:

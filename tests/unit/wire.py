@@ -10,7 +10,7 @@ _WIRE = """
 set -eu
 ip link set lo up
 ip link add near type veth peer name far
-unshare --net sleep 60 & other=$!
+unshare --net sleep 600 & other=$!
 while [ "$(readlink /proc/$other/ns/net)" = "$(readlink /proc/self/ns/net)" ]; do :; done
 trap 'kill $other' EXIT
 ip link set far netns $other

@@ -1,4 +1,4 @@
-"""What a module did, or would do: the one record behind check mode, diff mode and the result."""
+"""Record a module's changes: the source of check mode, diff mode and the result."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Changes:
     written: set[Path] = field(default_factory=set)  # files whose content changed, in check mode too
 
     def add(self, line: str, *, name: str = "", before: str = "", after: str = "") -> bool:
-        """Note a change, with a diff of ``name``; return whether it is to be carried out now."""
+        """Record a change, with a diff of ``name``; return whether to carry it out now (False in check mode)."""
         self.done.append(line)
         if name:
             self.diffs.append({"before_header": name, "after_header": name, "before": before, "after": after})
         return not self.check
 
     def result(self) -> dict[str, Any]:
-        """Return what a module returns."""
+        """Return the module's result: changed, changes and diff."""
         return {"changed": bool(self.done), "changes": self.done, "diff": self.diffs}

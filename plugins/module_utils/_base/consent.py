@@ -1,4 +1,4 @@
-"""What stands against a verb that takes something away, and the operator's consent to it."""
+"""Refuse a destructive command for its reasons, until the operator accepts them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .errors import GroundupError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reason:
-    """What stands against a verb; ``code`` is the operator's consent to it, None: there is none."""
+    """A reason to refuse a command. ``code`` in the operator's force list accepts it; None: it cannot be accepted."""
 
     text: str
     code: str | None = None
@@ -19,9 +19,9 @@ class Reason:
 def refuse(
     verb: str, what: str, against: Iterable[Reason], force: Collection[str], *, where: str, why: str, first: str
 ) -> None:
-    """Raise GroundupError while a reason stands against ``verb`` that ``force`` does not accept.
+    """Raise GroundupError when ``against`` holds a reason that ``force`` does not accept.
 
-    The remedy is ``first``, or consent where that is enough.
+    The remedy is ``first``; it also names the codes to accept when every reason left has one.
     """
     left = [one for one in against if one.code is None or one.code not in force]
     if left:

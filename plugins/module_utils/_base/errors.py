@@ -1,10 +1,10 @@
-"""The form of every error of this product: what is wrong, where, why it matters, what to do."""
+"""The collection's errors: what is wrong, where, why it matters, what to do."""
 
 from __future__ import annotations
 
 import errno
 
-# Faults of the disk itself; others (a missing right, file or program) carry their own remedy.
+# Faults of the disk itself; the remedy of others (missing permission, file or program) is their own text.
 _DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 
 
@@ -12,13 +12,13 @@ class GroundupError(Exception):
     """A fault an operator can act on. Its text never holds a secret."""
 
     def __init__(self, what: str, *, where: str, why: str, remedy: str) -> None:
-        """Take the fault with its values; file, key path, host or object; why it matters; what to do."""
+        """Set the fault with its values; its file, key path, host or object; why it matters; what to do."""
         self.what, self.where, self.why, self.remedy = what, where, why, remedy
         super().__init__(f"{what}\n  where:  {where}\n  why:    {why}\n  remedy: {remedy}")
 
 
 def file_error(error: OSError, *, host: str) -> GroundupError:
-    """Return what an operator is told of a file on ``host`` that cannot be read or written."""
+    """Return the error for a file on ``host`` that cannot be read or written."""
     look = "see df -h, df -i and the kernel's messages (dmesg) there" if error.errno in _DISK else "put that right"
     return GroundupError(
         f"{error.strerror or error}",
@@ -29,4 +29,4 @@ def file_error(error: OSError, *, host: str) -> GroundupError:
 
 
 class OptionError(ValueError):
-    """An option that lacks what the plan gives."""
+    """An option lacks a value that the plan provides."""

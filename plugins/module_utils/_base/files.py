@@ -1,4 +1,4 @@
-"""Files replaced whole, in one step: a killed run leaves the old one as it was, and nothing beside it."""
+"""Write files atomically: a killed run leaves the old file unchanged, and no temporary file."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ def write_file(
     valid: Callable[[Path], object] | None = None,
     before: Callable[[], object] | None = None,
 ) -> None:
-    """Replace ``path`` by ``data`` with ``mode`` from the first byte on; a missing directory is made. Raises OSError.
+    """Replace ``path`` by ``data`` atomically, with ``mode`` from the first byte; create a missing directory.
 
-    ``valid`` is given the new file and raises when it is no good; ``before`` is called just before the replacement.
+    ``valid`` receives the new file and raises when it is invalid; ``before`` is called just before the replacement.
+    Raises OSError.
     """
     temporary = _beside(path, data, mode=mode, group=group)
     try:
@@ -40,7 +41,7 @@ def write_file(
 
 
 def write_new(path: Path, data: bytes, *, mode: int) -> bool:
-    """Write ``path`` only if it does not exist, whole or not at all; return whether it was written now."""
+    """Write ``path`` atomically if it does not exist; return whether it was written."""
     temporary = _beside(path, data, mode=mode)
     try:
         os.link(temporary, path)
@@ -70,12 +71,11 @@ def place(
     valid: Callable[[Path], object] | None = None,
     before: Callable[[], object] | None = None,
 ) -> bool:
-    """Make ``path`` a file of this user's with ``content`` and ``mode``; return whether its content was another.
+    """Give ``path`` this ``content``, ``mode`` and owner; return whether the content differed.
 
-    ``group``: who else may read it, by id; None: this user's own.
-
-    ``valid`` and ``before`` are those of `write_file`. The content of a ``secret`` file is in no diff. Where only mode
-    or owner are wrong, the file itself is kept.
+    The owner is the current user. ``group``: the id of another group that may read the file; None: the user's own.
+    ``valid`` and ``before``: see `write_file`. The diff hides the content of a ``secret`` file. A file with the right
+    content is not rewritten: only its mode and owner are corrected.
     """
     old = read(path)
     if old == content:
@@ -94,12 +94,12 @@ def place(
 
 
 def generate(changes: Changes, path: Path, text: str, *, before: Callable[[], object] | None = None) -> bool:
-    """Write ``text`` below our header, or remove ``path`` when there is none; return whether it differed."""
+    """Write ``text`` below our header, or remove ``path`` when ``text`` is empty; return whether it differed."""
     return place(changes, path, HEADER + text, before=before) if text else remove(changes, path, before=before)
 
 
 def remove(changes: Changes, path: Path, *, before: Callable[[], object] | None = None) -> bool:
-    """Remove the file ``path``; return whether there was one. ``before`` is called just before."""
+    """Remove the file ``path``; return whether it existed. ``before`` is called just before."""
     old = read(path)
     if old is None:
         return False

@@ -1,4 +1,4 @@
-"""Locks that the kernel releases when their holder dies."""
+"""File locks, released by the kernel when the process that holds them ends."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .wait import wait_until
 
 @contextmanager
 def locked(path: Path, *, directory: bool = False, timeout: float | None = None) -> Iterator[int]:
-    """Hold an exclusive lock on ``path`` and yield its handle; a program that inherits the handle holds the lock, too.
+    """Hold an exclusive lock on ``path`` and yield its handle; a program that inherits the handle also holds the lock.
 
-    ``path`` is made when missing: a file, or with ``directory`` a directory, which its holder may remove. Raises
-    TimeoutError after ``timeout`` seconds; without one it waits for as long as it takes.
+    A missing ``path`` is created: a file, or a directory with ``directory``, which the holder of the lock may remove.
+    Raises TimeoutError after ``timeout`` seconds; without ``timeout``, it waits forever.
     """
     while (handle := _hold(path, directory, timeout)) is None:
         pass
@@ -27,7 +27,7 @@ def locked(path: Path, *, directory: bool = False, timeout: float | None = None)
 
 
 def _hold(path: Path, directory: bool, timeout: float | None) -> int | None:
-    """Return the locked handle; None when its former holder removed ``path``, so that another lock counts now."""
+    """Return the locked handle; None when the former holder removed ``path``: the caller must try again."""
     (path if directory else path.parent).mkdir(mode=0o700 if directory else 0o755, parents=True, exist_ok=True)
     flags = os.O_RDONLY | os.O_DIRECTORY if directory else os.O_RDWR | os.O_CREAT
     with suppress(FileNotFoundError):

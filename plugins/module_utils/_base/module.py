@@ -1,4 +1,4 @@
-"""How a module runs and ends: with its result, or with what is wrong, never with a traceback of a fault on the host."""
+"""Run a module: exit with its result, or fail with a readable error instead of a traceback."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .errors import GroundupError, OptionError, file_error
 def run_module(
     options: dict[str, Any], work: Callable[[Changes, dict[str, Any]], dict[str, Any] | None], **rules: Any
 ) -> None:
-    """Read the ``options``, exit with what ``work`` returns, else with its changes; or fail with its error and them.
+    """Run ``work`` with the parsed ``options``; exit with its result or the changes, or fail with error and changes.
 
-    ``rules``: which options go together, as AnsibleModule takes it.
+    ``rules``: further arguments of AnsibleModule, such as required_together.
     """
     module = AnsibleModule(argument_spec=options, supports_check_mode=True, **rules)
     changes = Changes(check=module.check_mode)
-    os.umask(0o022)  # services read what is written here, whatever umask the login has
+    os.umask(0o022)  # services must be able to read our files, whatever the login's umask
     try:
         result = work(changes, module.params) or changes.result()
     except (GroundupError, OptionError, OSError) as error:

@@ -1,4 +1,4 @@
-"""Options that several modules have, as an argument spec has them; doc_fragments/ describes them."""
+"""Argument specs that several modules share; doc_fragments/ describes them."""
 
 from __future__ import annotations
 

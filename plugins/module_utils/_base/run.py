@@ -1,4 +1,4 @@
-"""Run a program without a shell, in the C locale, with its last words in the error."""
+"""Run a program without a shell, in the C locale; errors show the end of its output."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ def run(
     inherits: Sequence[int] = (),
     detached: bool = True,
 ) -> str:
-    """Return what ``argv`` printed on standard output. Raises GroundupError when it fails, is missing or hangs.
+    """Run ``argv`` and return its standard output. Raises GroundupError when it fails, is missing or times out.
 
-    ``argv`` and ``stdin`` hold no secret: the error shows them, with ``why`` and ``remedy``. The ``environment`` takes
-    the place of this process's own; the program ``inherits`` open files, such as a lock. ``timeout`` is in seconds.
-    ``detached``: a run that is ended does not leave the program's work half done; else the program ends with the run.
+    ``argv`` and ``stdin`` must hold no secret: the error shows them, with ``why`` and ``remedy``. ``environment``
+    replaces that of this process. ``inherits``: open files that the program inherits, such as a lock. ``timeout``: in
+    seconds. ``detached``: the program continues when this run is killed; else it ends with this run.
     """
     done = attempt(argv, stdin=stdin, timeout=timeout, environment=environment, inherits=inherits, detached=detached)
     if done.returncode:
-        # Most programs name the fault last, on standard error.
+        # Most programs print the fault last, on standard error.
         lines = [line for line in _COLOUR.sub("", done.stdout + done.stderr).splitlines() if line.strip()]
         said = "\n    ".join(lines[-8:]) or "no output"
         raise GroundupError(
@@ -53,7 +53,7 @@ def attempt(
     inherits: Sequence[int] = (),
     detached: bool = True,
 ) -> subprocess.CompletedProcess[str]:
-    """Return how ``argv`` ended, whatever its exit code. Raises GroundupError when it is missing or hangs."""
+    """Run ``argv`` and return its result, whatever the exit code. Raises GroundupError when missing or hanging."""
     try:
         return subprocess.run(
             argv,

@@ -1,4 +1,4 @@
-"""Text as a terminal may show it: what others wrote, and names of many."""
+"""Make untrusted text safe for a terminal, and shorten long lists."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 
 def printable(text: str) -> str:
-    """Return ``text`` with what no terminal should be told (control characters, changes of direction) as escapes."""
+    """Return ``text`` with unprintable characters (control characters, changes of direction) escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def few(names: Iterable[object], *, most: int = 5) -> str:
-    """Return the first of ``names`` and how many more there are."""
+    """Return the first ``most`` of ``names``, and how many more there are."""
     found = [str(one) for one in names]
     return ", ".join(found[:most]) + (f" and {len(found) - most} more" if len(found) > most else "")

@@ -1,4 +1,4 @@
-"""TLS connections with a client's certificate from memory, and a server's certificate with its key."""
+"""TLS: client connections from certificates in memory, and checks of a server's certificate and key."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .run import run
 
 
 def client_context(*, ca: str, certificate: str = "", key: str = "") -> ssl.SSLContext:
-    """Return what a connection needs that trusts ``ca`` and shows ``certificate``, all in PEM.
+    """Return a TLS context that trusts ``ca`` and presents ``certificate`` with ``key``, all in PEM.
 
-    Raises ssl.SSLError for a key that is not the certificate's.
+    Raises ssl.SSLError when the key does not fit the certificate.
     """
     context = ssl.create_default_context(cadata=ca)
     if certificate:
-        # The ssl module takes a client's key only from a file: one that nobody else can read, and gone at once.
+        # The ssl module reads a client's key only from a file: use a private one, and remove it at once.
         handle, name = tempfile.mkstemp(prefix="groundup-")
         try:
             with os.fdopen(handle, "w", encoding="ascii") as stream:
@@ -31,14 +31,14 @@ def client_context(*, ca: str, certificate: str = "", key: str = "") -> ssl.SSLC
 
 
 def with_key(certificate: str, key: str) -> str:
-    """Return the content of a server's file: its certificate, then its key."""
+    """Return a server's PEM file: its certificate, then its key."""
     return f"{certificate.rstrip()}\n{key.rstrip()}\n"
 
 
 def check_pair(path: Path, *, user: str, key: Path | None = None) -> None:
-    """Refuse a file of ``user`` whose certificate and key are no pair: its server would not start again at a boot.
+    """Refuse a certificate and key of ``user`` that do not match: the server could not start after a reboot.
 
-    The ``key`` is in ``path``, too, unless it has a file of its own.
+    The ``key`` is in ``path``, too, unless it has its own file. Raises GroundupError.
     """
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(path, key)
@@ -52,6 +52,6 @@ def check_pair(path: Path, *, user: str, key: Path | None = None) -> None:
 
 
 def days_left(path: Path, *, why: str, remedy: str) -> int:
-    """Return the whole days until the certificate in ``path`` ends, negative when it has. Raises GroundupError."""
+    """Return the full days until the certificate in ``path`` expires, negative after that. Raises GroundupError."""
     said = run(["openssl", "x509", "-in", str(path), "-noout", "-enddate"], why=why, remedy=remedy)
     return int((ssl.cert_time_to_seconds(said.partition("notAfter=")[2].strip()) - time.time()) // 86400)

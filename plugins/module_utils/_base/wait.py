@@ -1,4 +1,4 @@
-"""Waiting for something another program does."""
+"""Wait for the work of another program."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ Pending = TypeVar("Pending")
 
 
 def wait_until(pending: Callable[[], Pending], *, timeout: float, pause: float = 0.5) -> Pending:
-    """Ask every ``pause`` seconds until nothing is ``pending`` or ``timeout`` seconds are over; return the last answer.
+    """Call ``pending`` every ``pause`` seconds until it returns something false, or for ``timeout`` seconds.
 
-    ``pending`` returns what is still missing, such as a reason or names; something false when nothing is.
+    ``pending`` returns what is missing, such as a reason or names. Returns its last answer.
     """
     deadline = time.monotonic() + timeout
     while (missing := pending()) and time.monotonic() < deadline:

@@ -1,4 +1,4 @@
-"""YAML that other programs wrote, read and written by the OS's python3-yaml."""
+"""Read and write other programs' YAML files with the OS's python3-yaml."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .errors import GroundupError
 
 
 def load(text: str) -> dict[str, Any]:
-    """Return the mapping in ``text``; empty when there is none, as in a file a killed program left unfinished."""
+    """Return the mapping in ``text``; empty when it holds none or is invalid, such as an unfinished file."""
     if not text.strip():
         return {}
     yaml = _library()
@@ -20,13 +20,13 @@ def load(text: str) -> dict[str, Any]:
 
 
 def dump(document: dict[str, Any]) -> str:
-    """Return ``document`` as YAML, its keys in their order."""
+    """Return ``document`` as YAML; keys keep their order."""
     text: str = _library().safe_dump(document, sort_keys=False)
     return text
 
 
 def _library() -> Any:
-    """Import PyYAML only where there is YAML to read: a host before its first layer has neither."""
+    """Import PyYAML only when there is YAML to read: before its first layer a host has neither."""
     try:
         import yaml
     except ImportError as error:

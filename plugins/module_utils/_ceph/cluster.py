@@ -61,10 +61,26 @@ class Cluster:
         return bytes(answer)
 
 
+def installed() -> bool:
+    """Say whether this host has Ceph's library."""
+    try:
+        import rados  # type: ignore[import-not-found]  # noqa: F401 - of the host: a package of this layer brings it
+    except ImportError:
+        return False
+    return True
+
+
 @contextmanager
 def connected(name: str, key: str, monitors: Mapping[str, str], *, timeout: int = QUORUM) -> Iterator[Cluster]:
     """Yield a connection as ``name``. Raises GroundupError when no quorum answers in time, or refuses the key."""
-    import rados  # type: ignore[import-not-found]  # of the host: a package of this layer brings it
+    if not installed():
+        raise GroundupError(
+            "this host has no client of Ceph",
+            where=f"{socket.gethostname()}: python3-rados",
+            why="monitors are asked by its library",
+            remedy="run the playbook groundup.cloud.host, which installs it",
+        )
+    import rados  # of the host: a package of this layer brings it
 
     settings = {
         "mon_host": ",".join(monitors.values()),

@@ -13,12 +13,11 @@ from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._host import packages
 from .._host.units import Unit, off, properties
-from . import configuration, disk, flags, health, members, monitors, osds, stand_in
+from . import configuration, disk, flags, gateway, health, members, monitors, osds, stand_in
 from .cluster import connected
 from .model import ADMIN, BOOTSTRAP, CONF, ETC, LIB, Node, Step
 
 DEBIAN = {18: "13"}  # Ceph's release -> Debian's that has it
-SYSTEMD = Path("/etc/systemd/system")
 
 
 def converge(node: Node, changes: Changes, *, step: Step, known: bool, silent: Sequence[str]) -> dict[str, Any]:
@@ -29,6 +28,8 @@ def converge(node: Node, changes: Changes, *, step: Step, known: bool, silent: S
     _refuse_leftover(node)
     absent = packages.installed(changes, node.packages) and changes.check
     units = _units(node, changes)
+    if step == "maintain" and not node.gateway:
+        gateway.leave(changes)
     moved = _configure(node, changes, units, absent=absent)
     if step == "monitor" and node.address:
         monitors.make(changes, node, known=known, silent=silent)
@@ -85,9 +86,11 @@ def _units(node: Node, changes: Changes) -> dict[str, Unit]:
 def _refuse_leftover(node: Node) -> None:
     """Before a monitor is forgotten: refuse to go on while the cluster has it there."""
     written = next((line for line in (files.read(CONF) or "").splitlines() if line.startswith("mon_host = ")), "")
-    gone = set(written.removeprefix("mon_host = ").split(",")) - {"", *node.monitors.values()}
-    if gone and (disk.has_store(node) or disk.osds(node)):
-        with connected(ADMIN, node.keys[ADMIN], node.monitors) as cluster:
+    before = [address for address in written.removeprefix("mon_host = ").split(",") if address]
+    names = {address: name for name, address in node.monitors.items()}
+    if {*before} - {*names} and (disk.has_store(node) or disk.osds(node)):
+        # Asked where it is: at none of its new addresses may be a monitor.
+        with connected(ADMIN, node.keys[ADMIN], {names.get(at, at): at for at in before}) as cluster:
             members.refuse_leftover(cluster, node.hosts, node.monitors)
 
 
@@ -132,7 +135,7 @@ def _own_devices(node: Node, units: Mapping[str, Unit]) -> None:
         number = disk.osds(node).get(one.uuid)
         if one.device and number is not None:
             text = f"[Service]\nExecStartPre=+/bin/chown ceph:ceph {one.device}\n"
-            units[f"ceph-osd@{number}"].generate(SYSTEMD / f"ceph-osd@{number}.service.d/groundup.conf", text)
+            units[f"ceph-osd@{number}"].generate(disk.drop_in(number), text)
 
 
 def _failed(unit: str) -> bool:

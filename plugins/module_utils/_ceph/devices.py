@@ -67,19 +67,23 @@ def refuse_signed(device: str, *, ours: Collection[str] = ()) -> None:
 
 
 def labels(device: str) -> list[str]:
-    """Return the ids of OSDs in BlueStore's labels on ``device``; none where there is no such device."""
+    """Return the ids of OSDs in BlueStore's labels on ``device``; none where there is none. Raises OSError."""
     found = []
     if not Path(device).exists():
         return []
-    with Path(device).open("rb") as stream:
-        size = stream.seek(0, os.SEEK_END)
-        for offset in REPLICAS:
-            if offset + len(MAGIC) + 36 > size:
-                break
-            stream.seek(offset)
-            start = stream.read(len(MAGIC) + 36)
-            if start.startswith(MAGIC):
-                found.append(start[len(MAGIC) :].decode("ascii", "replace"))
+    try:
+        with Path(device).open("rb") as stream:
+            size = stream.seek(0, os.SEEK_END)
+            for offset in REPLICAS:
+                if offset + len(MAGIC) + 36 > size:
+                    break
+                stream.seek(offset)
+                start = stream.read(len(MAGIC) + 36)
+                if start.startswith(MAGIC):
+                    found.append(start[len(MAGIC) :].decode("ascii", "replace"))
+    except OSError as error:
+        error.filename = device  # a failed read names none
+        raise
     return list(dict.fromkeys(found))
 
 

@@ -16,6 +16,7 @@ from .model import CONF, LIB, USER, Node
 
 FSID = "groundup-fsid"  # beside the data of a monitor: of which cluster it is
 OSDS = LIB / "osd"
+SYSTEMD = Path("/etc/systemd/system")
 _FSID = re.compile(r"^\s*fsid\s*=\s*([0-9a-fA-F-]{36})\s*$", re.MULTILINE)
 
 
@@ -51,6 +52,11 @@ def osds(node: Node) -> dict[str, int]:
         if (files.read(directory / "ceph_fsid") or "").strip() == node.fsid:
             found[(files.read(directory / "fsid") or "").strip()] = int(directory.name.removeprefix("ceph-"))
     return found
+
+
+def drop_in(number: int) -> Path:
+    """Return what an OSD's unit does before it starts, where its data are on a whole device."""
+    return SYSTEMD / f"ceph-osd@{number}.service.d/groundup.conf"
 
 
 def owner() -> tuple[int, int]:

@@ -36,7 +36,7 @@ def drain(
         numbers = [one.number for one in found.osds]
 
         def pending() -> str:
-            if wait_until(lambda: "toofull" in health.unclean(cluster), timeout=retries):
+            if wait_until(lambda: _stuck(health.unclean(cluster)), timeout=retries):
                 raise _still(name, health.unclean(cluster))
             return undrained(cluster, numbers)
 
@@ -135,6 +135,11 @@ def _takers(cluster: Cluster, found: Member, ceph: Mapping[str, Any], kind: str)
             own = {domain.get(one.number) for one in found.osds}
             staying = [one for one in staying if domain.get(one.number) in own] or staying
     return staying
+
+
+def _stuck(states: str) -> bool:
+    """Say whether copies find no room, and none is being made that would leave some."""
+    return "toofull" in states and "backfilling" not in states and "recovering" not in states
 
 
 def _still(name: str, states: str) -> GroundupError:

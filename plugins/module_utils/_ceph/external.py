@@ -6,7 +6,6 @@ Nothing that is there is altered: its pools, their copies and its health are of 
 from __future__ import annotations
 
 import base64
-import binascii
 import uuid
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -14,8 +13,8 @@ from typing import Any
 from .._base.changes import Changes
 from .._base.errors import GroundupError
 from . import faults, pools, proof
-from .cluster import Cluster, connected
-from .model import ADMIN
+from .cluster import Cluster, connected, installed
+from .model import ADMIN, watching
 
 AES = 1  # the kind of key that clients of the plan's release know
 # Of nobody (RFC 5737): a key that may forbid this address to write may fence a dead hypervisor.
@@ -30,7 +29,14 @@ def converge(
     _check_keys(ceph, keys)
     if not ceph["make"]:
         return changes.result()
-    with connected(ADMIN, keys[f"ceph/{ADMIN}"], _monitors(ceph), timeout=timeout) as cluster:
+    if changes.check and not installed():  # the layer `host` will have brought it
+        for one in (
+            *(f"pool {pool['name']}" for pool in ceph["pools"].values()),
+            *(one["name"] for one in ceph["clients"].values()),
+        ):
+            changes.add(f"make {one}")
+        return changes.result()
+    with connected(ADMIN, keys[f"ceph/{ADMIN}"], watching(ceph), timeout=timeout) as cluster:
         _same(cluster, ceph)
         there = pools.found(cluster)
         names = {one["name"]: one for one in ceph["pools"].values() if one["name"] not in there}
@@ -50,7 +56,7 @@ def verify(
 ) -> dict[str, Any]:
     """Use every key where it is to reach, and where it is not: in each pool of the cluster. Raises GroundupError."""
     _check_keys(ceph, keys)
-    monitors, planned = _monitors(ceph), [one["name"] for one in ceph["pools"].values()]
+    monitors, planned = watching(ceph), [one["name"] for one in ceph["pools"].values()]
     if ceph["make"]:
         with connected(ADMIN, keys[f"ceph/{ADMIN}"], monitors, timeout=timeout) as cluster:
             _same(cluster, ceph)
@@ -70,17 +76,13 @@ def verify(
     return {"changed": False, "proven": [one["name"] for one in ceph["clients"].values()]}
 
 
-def _monitors(ceph: Mapping[str, Any]) -> dict[str, str]:
-    return {one["name"]: one["address"] for one in ceph["monitors"]}
-
-
 def _check_keys(ceph: Mapping[str, Any], keys: Mapping[str, str]) -> None:
     """Refuse what is no key, or one of a kind that clients here do not know: both are told badly by Ceph's library."""
     admin = (f"ceph/{ADMIN}",) if ceph["make"] else ()
     for secret in (*admin, *(one["secret"] for one in ceph["clients"].values())):
         try:
             kind = int.from_bytes(base64.b64decode(keys[secret], validate=True)[:2], "little")
-        except binascii.Error:
+        except ValueError:
             kind = 0
         if kind != AES:
             what = f"a key of kind {kind} (aes256k)" if kind > AES else "no key of Ceph"

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import grp
 import http.client
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from .._base import files
 from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.tls import check_pair, client_context
 from .._base.wait import wait_until
-from .._host.units import Unit
+from .._host import units
 from . import configuration
 from .model import ETC, LIB, USER
 
@@ -58,7 +60,7 @@ def conf(gateway: Gateway) -> str:
         **gateway.plan["settings"],
     }
     lines = "".join(f"{key} = {value}\n" for key, value in options.items())
-    return f"# Written by groundup.cloud.\n[global]\n{lines}"
+    return f"{files.HEADER}[global]\n{lines}"
 
 
 def start(client: str) -> str:
@@ -69,7 +71,7 @@ def start(client: str) -> str:
 def converge(gateway: Gateway, changes: Changes, *, restart: bool) -> dict[str, Any]:
     """Write what the gateway runs by and start it; ``restart`` it, too, when that changed. Raises GroundupError."""
     client = str(gateway.plan["client"])
-    unit = Unit(changes, UNIT, healthy=lambda: answers(gateway))
+    unit = units.Unit(changes, UNIT, healthy=lambda: answers(gateway))
     group = _group()
     private = {"mode": 0o640, "group": group, "secret": True}
     unit.place(_KEYRING, configuration.keyring({client: gateway.key}), **private)
@@ -85,6 +87,17 @@ def converge(gateway: Gateway, changes: Changes, *, restart: bool) -> dict[str, 
     if not due:
         unit.running()
     return {**changes.result(), "due": due}
+
+
+def leave(changes: Changes) -> None:
+    """Stop a gateway of ours, and remove what it ran by; its pools stay."""
+    if not (files.read(CONF) or "").startswith(files.HEADER):
+        return
+    units.off(changes, [UNIT])
+    files.remove(changes, DROP_IN)
+    if HOME.exists() and changes.add(f"remove {HOME}"):
+        shutil.rmtree(HOME)
+    files.remove(changes, CONF)  # last: by it a run that was killed goes on
 
 
 def answers(gateway: Gateway) -> None:

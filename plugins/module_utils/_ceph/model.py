@@ -46,6 +46,7 @@ class Node:
     packages: Sequence[str]
     settings: Mapping[str, str]
     replicas: int
+    gateway: bool  # whether the site has an object store
     keys: Mapping[str, str] = field(repr=False)  # by entity: "mon.", "client.admin", "mgr.storage-1"
     caps: Mapping[str, Mapping[str, str]]  # of services, by entity
 
@@ -68,7 +69,7 @@ def node(given: Mapping[str, Any]) -> Node:
         release=ceph["release"],
         name=name,
         public_network=ceph["public_network"],
-        monitors={one["name"]: one["address"] for one in ceph["monitors"]},
+        monitors=watching(ceph),
         managers=ceph["managers"],
         location=ceph["locations"][name],
         hosts=list(ceph["locations"]),
@@ -76,9 +77,15 @@ def node(given: Mapping[str, Any]) -> Node:
         packages=given["packages"],
         settings=ceph["settings"],
         replicas=max(pool["replicas"] for pool in ceph["pools"].values()),
+        gateway=ceph["gateway"] is not None,
         keys=entities(given["keys"]),
         caps={one["name"]: one["caps"] for one in ceph["clients"].values()},
     )
+
+
+def watching(ceph: Mapping[str, Any]) -> dict[str, str]:
+    """Return the monitors' addresses, by host."""
+    return {one["name"]: one["address"] for one in ceph["monitors"]}
 
 
 def entities(keys: Mapping[str, str]) -> dict[str, str]:

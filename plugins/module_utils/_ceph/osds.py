@@ -79,9 +79,13 @@ def _number(cluster: Cluster, node: Node, osd: Osd, work: Path) -> int:
 
 
 def _lost(node: Node, osd: Osd, number: int) -> GroundupError:
-    there = devices.labels(osd.device) if osd.device else []
+    there, failed = list[str](), ""
+    try:
+        there = devices.labels(osd.device) if osd.device else []
+    except OSError as error:
+        failed = f"{osd.device} cannot be read ({error.strerror})"
     swapped = [f"the OSD of {one.device}" for one in node.osds if one.uuid in there]
-    found = f"{osd.device} holds {', '.join(swapped or there) or 'no OSD'}"
+    found = failed or f"{osd.device} holds {', '.join(swapped or there) or 'no OSD'}"
     if osd.device and not Path(osd.device).exists():
         found = f"there is no {osd.device}"
     where = f"layer storage: osd.{number} on {node.name}, id {osd.uuid}"

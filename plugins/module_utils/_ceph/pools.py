@@ -76,17 +76,19 @@ def _refuse_move(cluster: Cluster, wanted: Wanted, there: Mapping[str, Any]) -> 
 
 
 def _refuse_swap(wanted: Wanted, there: Collection[str], known: Mapping[str, Any]) -> None:
-    """Refuse to give a key a new, empty pool in the place of one that is there."""
+    """Refuse to give a key another pool, new or of somebody else, in the place of one that is there."""
     for entity, caps in wanted.caps.items():
         before, after = (set(_NAMED.findall(of.get("osd", ""))) for of in (known.get(entity, {}).get("caps", {}), caps))
-        lost, made = sorted((before - after) & {*there}), sorted(after - before - {*there})
-        if lost and made:
+        lost, others = sorted((before - after) & {*there}), sorted(after - before)
+        if lost and others:
+            new = [name for name in others if name not in there]
+            what = "which is not there" if new else "which is another"
             raise GroundupError(
-                f"{entity} uses pool {', '.join(lost)}, and the site file names {', '.join(made)}, which is not there",
+                f"{entity} uses pool {', '.join(lost)}, and the site file names {', '.join(new or others)}, {what}",
                 where="layer storage; storage.pools.<purpose>.name of the site file",
-                why="clients would see an empty pool, and lose their rights to what they wrote",
+                why="clients would see another pool, and lose their rights to what they wrote",
                 remedy="write the name as it was; or rename the pool, on a monitor host, and run this again: "
-                f"ceph osd pool rename {lost[0]} {made[0]}",
+                f"ceph osd pool rename {lost[0]} {new[0] if new else '<another name>'}",
             )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from .._base.errors import GroundupError
@@ -34,7 +35,11 @@ def _writes(handle: Any, name: str, pool: str, mark: str) -> None:
             step = "write"
             data.write_full(thing, CONTENT)
             step = "read"
-            back = data.read(thing, len(CONTENT) + 1)
+            try:
+                back = data.read(thing, len(CONTENT) + 1)
+            except rados.Error:
+                _clean(data, thing)
+                raise
             step = "delete"
             data.remove_object(thing)
     except rados.Error as error:
@@ -62,6 +67,7 @@ def _refused(handle: Any, name: str, pool: str, mark: str, *, readable: bool) ->
 
     def write(data: Any) -> None:
         data.write_full(thing, CONTENT)
+        _clean(data, thing)
 
     def read(data: Any) -> None:
         data.read(thing)
@@ -77,6 +83,14 @@ def _refused(handle: Any, name: str, pool: str, mark: str, *, readable: bool) ->
             except rados.Error as error:
                 raise _wrong(f"{name} is to be refused by pool {pool}, and gets another answer: {error}") from None
             raise _wrong(f"{name} can {what} pool {pool}, and must not")
+
+
+def _clean(data: Any, thing: str) -> None:
+    """Remove what is not to stay, where that is allowed."""
+    import rados  # of the host: a package of this layer brings it
+
+    with suppress(rados.Error):
+        data.remove_object(thing)
 
 
 def _wrong(what: str) -> GroundupError:

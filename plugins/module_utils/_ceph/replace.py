@@ -116,4 +116,4 @@ def holds(osd: Osd, number: int) -> bool:
     place = disk.OSDS / f"ceph-{number}"
     if not (place / "fsid").exists():
         return False
-    return not osd.device or osd.uuid in devices.labels(osd.device)
+    return not osd.device or osd.uuid in _readable(osd.device)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from .._base.changes import Changes
 from .._base.consent import Reason
-from .._base.files import read
+from .._base.errors import GroundupError
+from .._base.files import read, remove
 from .._host import units
 from . import devices, disk, drain, gateway, health, members
 from .cluster import Cluster
@@ -24,7 +25,7 @@ def retire(cluster: Cluster, changes: Changes, name: str, *, fsid: str, here: bo
 
     Raises GroundupError.
     """
-    found = members.member(cluster, name)
+    found, done = members.member(cluster, name), len(changes.done)
     members.refuse("retire", name, _against(cluster, found, here=here), force)
     needed = found.monitor and members.needed(cluster, name)
     if needed:
@@ -38,6 +39,13 @@ def retire(cluster: Cluster, changes: Changes, name: str, *, fsid: str, here: bo
     _remove(cluster, changes, found, unwatched=needed)
     if here:
         _forget(changes, fsid)
+    elif len(changes.done) == done:
+        raise GroundupError(
+            f"the cluster knows nothing of {name}",
+            where="the variable retire_machine; ceph osd tree, on a monitor host",
+            why="it left before, or is called otherwise; nothing was changed",
+            remedy=f"-e retire_machine=NAME, one of {listed(sorted(members.hosts(cluster)))}",
+        )
 
 
 def _against(cluster: Cluster, found: Member, *, here: bool) -> Iterator[Reason]:
@@ -96,8 +104,8 @@ def _data(fsid: str) -> list[Path]:
     """Return the directories of this host's daemons of the cluster; ceph.conf, removed last, says whose others are."""
     osds = [one for one in sorted(disk.OSDS.glob("ceph-*")) if (read(one / "ceph_fsid") or "").strip() == fsid]
     monitors = [one for one in sorted((LIB / "mon").glob("ceph-*")) if (read(one / disk.FSID) or "").strip() == fsid]
-    others = [*sorted((LIB / "mgr").glob("ceph-*")), *([gateway.HOME] if gateway.HOME.exists() else ())]
-    return [*osds, *monitors, *(others if disk.written() == fsid else ())]
+    managers = sorted((LIB / "mgr").glob("ceph-*")) if disk.written() == fsid else ()
+    return [*osds, *monitors, *managers]
 
 
 def _forget(changes: Changes, fsid: str) -> None:
@@ -109,10 +117,13 @@ def _forget(changes: Changes, fsid: str) -> None:
                 f"{block.readlink()} still has the label of {one.name.replace('ceph-', 'osd.')}: before another use "
                 f"{devices.zap(str(block.readlink()))}"
             )
+        if one.parent == disk.OSDS:
+            remove(changes, disk.drop_in(int(one.name.removeprefix("ceph-"))))
         if changes.add(f"remove {one}"):
             shutil.rmtree(one)
     if disk.written() not in ("", fsid):
         return  # another cluster's
-    for path in (gateway.CONF, gateway.DROP_IN, ETC / f"ceph.{ADMIN}.keyring", CONF):
+    gateway.leave(changes)
+    for path in (ETC / f"ceph.{ADMIN}.keyring", CONF):
         if path.exists() and changes.add(f"remove {path}"):
             path.unlink()

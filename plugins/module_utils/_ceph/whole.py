@@ -11,7 +11,7 @@ from .._base.errors import GroundupError
 from .._base.wait import wait_until
 from . import configuration, disk, drain, faults, flags, health, members, pools, proof
 from .cluster import Cluster, connected
-from .model import ADMIN, CONF, entities
+from .model import ADMIN, CONF, entities, watching
 from .pools import Wanted
 
 
@@ -19,14 +19,14 @@ def converge(
     changes: Changes, *, ceph: Mapping[str, Any], keys: Mapping[str, str], osds: int, timeout: int
 ) -> dict[str, Any]:
     """Bring rules, pools and keys to the plan and wait until the cluster is whole. Raises GroundupError."""
-    wanted, monitors = _wanted(ceph, keys), _monitors(ceph)
+    wanted, monitors = _wanted(ceph, keys), watching(ceph)
     if changes.check and not (CONF.exists() and any(disk.OSDS.glob("ceph-*"))):
         for one in (*wanted.rules, *wanted.pools, *wanted.caps):
             changes.add(f"make {one}")
         return changes.result()
     with connected(ADMIN, wanted.keys[ADMIN], monitors) as cluster:
-        members.refuse_leftover(cluster, ceph["locations"], monitors)
         flags.put_back(cluster, changes)
+        members.refuse_leftover(cluster, ceph["locations"], monitors)
         if not changes.check:
             # A rule names a class of devices, which is known with the first OSD of it.
             _wait(cluster, lambda: health.down(cluster, expected=osds), "OSDs are missing", timeout=timeout)
@@ -42,7 +42,7 @@ def verify(
     changes: Changes, *, ceph: Mapping[str, Any], keys: Mapping[str, str], osds: int, timeout: int
 ) -> dict[str, Any]:
     """Ask for everything the plan promises. Raises GroundupError."""
-    wanted, monitors = _wanted(ceph, keys), _monitors(ceph)
+    wanted, monitors = _wanted(ceph, keys), watching(ceph)
     with connected(ADMIN, wanted.keys[ADMIN], monitors, timeout=timeout) as cluster:
         members.refuse_leftover(cluster, ceph["locations"], monitors)
 
@@ -113,7 +113,3 @@ def _wanted(ceph: Mapping[str, Any], keys: Mapping[str, str]) -> Wanted:
             if name != "mon."  # in no database: monitors have it in their own data
         },
     )
-
-
-def _monitors(ceph: Mapping[str, Any]) -> dict[str, str]:
-    return {one["name"]: one["address"] for one in ceph["monitors"]}

@@ -1,1 +1,1 @@
-"""System containers as machines: what `system_container` and `lab_network` are made of. Private to them."""
+"""System containers that act as machines: private parts of `system_container` and `lab_network`."""

@@ -1,7 +1,7 @@
 """Find, empty and remove the control groups of a lab, on machines with one hierarchy (v2) or many (v1, hybrid).
 
-runc makes them below ``/groundup`` (its ``cgroupfs`` driver), also where systemd is the machine's init: systemd leaves
-top-level groups alone that it did not make. A host's own systemd owns what is below the host's group.
+runc creates them below ``/groundup`` (its ``cgroupfs`` driver), even where systemd is the machine's init: systemd
+ignores top-level groups that it did not create. The groups below a host's group belong to the host's own systemd.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ BELOW = Path("/sys/fs/cgroup")
 
 
 def hierarchies(mounts: Path = MOUNTS) -> list[Path]:
-    """Return where control groups are mounted: one place with v2, one for each controller or set of them with v1.
+    """Return the mount points of control groups: one with v2, one per controller or set of controllers with v1.
 
-    The kind of mount says it, as statfs(2) would: no path of a controller is taken for granted.
+    They are found by the type of the mount, as with statfs(2), not by assumed paths.
     """
     found = []
     for line in mounts.read_text().splitlines():
-        # proc(5): optional fields end with a lone hyphen, the kind of file system follows.
+        # proc(5): optional fields end with a single hyphen; the file system type follows.
         before, _, after = line.partition(" - ")
         point, kind = Path(before.split()[4]), after.split()[0]
         if kind in ("cgroup", "cgroup2") and (point == BELOW or BELOW in point.parents):
@@ -41,7 +41,7 @@ def groups(path: str, tops: list[Path] | None = None) -> list[Path]:
 
 
 def populated(path: str, tops: list[Path] | None = None) -> set[int]:
-    """Return the processes in the control group ``path`` and all below it."""
+    """Return the process ids in the control group ``path`` and all below it."""
     pids: set[int] = set()
     for directory in groups(path, tops):
         with contextlib.suppress(OSError):  # gone meanwhile
@@ -50,7 +50,7 @@ def populated(path: str, tops: list[Path] | None = None) -> set[int]:
 
 
 def kill_group(path: str, *, timeout: float = 10) -> None:
-    """End every process of the control group ``path``. Raises GroundupError when one stays."""
+    """Kill every process of the control group ``path``. Raises GroundupError when one remains."""
 
     def left() -> set[int]:
         pids = populated(path)
@@ -69,14 +69,17 @@ def kill_group(path: str, *, timeout: float = 10) -> None:
 
 
 def remove_groups(path: str, *, only_if_empty: bool = False) -> None:
-    """Remove the control group ``path`` and all below it, or it alone if nothing is below it. Raises GroundupError."""
+    """Remove the control group ``path`` and all below it. Raises GroundupError when one remains.
+
+    ``only_if_empty``: remove nothing when there are groups below it.
+    """
 
     def left() -> list[Path]:
         found = groups(path)
         if only_if_empty and any(_below(directory) for directory in found):
             return []
         for directory in found:
-            with contextlib.suppress(OSError):  # the kernel lets go of a group a moment after its last process
+            with contextlib.suppress(OSError):  # the kernel releases a group shortly after its last process
                 directory.rmdir()
         return groups(path)
 

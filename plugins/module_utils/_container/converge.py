@@ -1,4 +1,4 @@
-"""Start a set of hosts, all at once, and remove a lab, whatever is left of it."""
+"""Start lab hosts in parallel, and remove a lab completely."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ RUNNING, ABSENT, DEAD, REWIRED, UNPLUGGED = "running", "absent", "dead", "rewire
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerSpec:
-    """What every host of the set has in common."""
+    """Settings shared by all hosts of the set."""
 
     image: Path
     volumes: tuple[str, ...]
     account: rootfs.LoginAccount
     nameservers: tuple[str, ...]
     timeout: float  # seconds from start to ssh
-    images: Mapping[str, Path] = field(default_factory=dict)  # by name: of hosts that are made from another
+    images: Mapping[str, Path] = field(default_factory=dict)  # by host name: hosts with another image
 
 
 def state_of(lab: Lab, host: LabHost, links: Mapping[str, Mapping[str, object]]) -> str:
-    """Return how ``host`` is: ``running`` as planned, or why it has to be started.
+    """Return the state of ``host``: ``running`` as planned, or the reason to start it.
 
-    ``absent``: never made. ``dead``: its processes ended, killed from outside or with the machine. ``rewired``: the
-    plan changed what it is plugged into. ``unplugged``: an interface of it is gone.
+    ``absent``: never created. ``dead``: its processes ended, killed or by a restart of the machine. ``rewired``: the
+    plan changed its network connections. ``unplugged``: one of its interfaces is missing.
     """
     home = lab.home(host.name)
     if not (home / "prepared").exists():
@@ -51,19 +51,19 @@ def state_of(lab: Lab, host: LabHost, links: Mapping[str, Mapping[str, object]])
 
 
 def start(lab: Lab, hosts: Sequence[LabHost], spec: ContainerSpec) -> None:
-    """Start ``hosts`` at the same time and wait until each lets its user in. Raises GroundupError naming all faults."""
+    """Start ``hosts`` in parallel and wait until each accepts logins. Raises GroundupError naming all faults."""
     machine.record(lab.run)
     machine.raise_limits()
     _in_parallel(hosts, lambda host: _start(lab, host, spec))
 
 
 def remove(lab: Lab, hosts: Sequence[str]) -> None:
-    """End ``hosts``, at the same time, and remove all they kept. Raises GroundupError naming all faults."""
+    """Stop ``hosts`` in parallel and remove their data. Raises GroundupError naming all faults."""
     _in_parallel(hosts, lambda host: _remove(lab, host))
 
 
 def known(lab: Lab) -> list[str]:
-    """Return the names of the lab's hosts of which anything is left on this machine."""
+    """Return the names of the lab's hosts that left any trace on this machine."""
     mark = len(lab.id(""))
     names = {name[mark:] for name in network.namespaces(lab.site)}
     if lab.runc.is_dir():
@@ -75,7 +75,7 @@ def known(lab: Lab) -> list[str]:
 
 
 def clear(lab: Lab) -> list[str]:
-    """Remove what a lab leaves beside its hosts; return the kernel settings it restored. Raises GroundupError."""
+    """Remove a lab's remains besides its hosts; return the kernel settings it restored. Raises GroundupError."""
     cgroups.kill_group(lab.cgroup)
     cgroups.remove_groups(lab.cgroup)
     network.remove_namespaces(lab.site)
@@ -111,7 +111,7 @@ def _start(lab: Lab, host: LabHost, spec: ContainerSpec) -> None:
     (home / "wiring").unlink(missing_ok=True)
     runtime.start(lab, host.name, config)
     runtime.wait_for_login(lab, host, port=spec.account.port, timeout=spec.timeout)
-    # Written last: a host whose start was not seen to its end is started again.
+    # Written last: a host whose start was interrupted is started again.
     (home / "wiring").write_text(host.wiring())
 
 

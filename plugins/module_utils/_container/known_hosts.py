@@ -1,4 +1,4 @@
-"""The site's own known_hosts: keys read from the hosts' file systems, never asked over the network."""
+"""Maintain the site's known_hosts with keys read from the hosts' file systems, never over the network."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .model import LabHost
 
 
 def merged(text: str, keys: Mapping[LabHost, str | None], *, port: int) -> str:
-    """Return known_hosts ``text`` in which each host of ``keys`` has exactly its key, or no line if that is None."""
+    """Return known_hosts ``text`` with exactly one key per host of ``keys``; None removes the host."""
     mine = {name: key for host, key in keys.items() for name in _names(host, port)}
     lines = [line for line in text.splitlines() if not _about(line) & mine.keys()]
     lines += [f"{','.join(_names(host, port))} {key}" for host, key in keys.items() if key]

@@ -1,4 +1,4 @@
-"""What containers can change on this machine beyond their own namespaces, and how it is put back."""
+"""Record and restore the machine-wide settings that labs change."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from .names import CGROUP, RUN
 
 SYSCTL = Path("/proc/sys")
 NETNS = Path("/run/netns")
-# The settings every container shares with the machine; net/ belongs to each network namespace.
+# Settings that containers share with the machine; net/ is separate in each network namespace.
 SHARED = ("dev", "fs", "kernel", "vm")
-# Not settings but counters, commands, or another namespace's own.
+# Not settings: counters, commands, or values of a namespace.
 VOLATILE = frozenset(
     {
         *("kernel/ns_last_pid", "kernel/tainted", "kernel/cad_pid", "kernel/hostname", "kernel/domainname"),
@@ -28,13 +28,13 @@ VOLATILE = frozenset(
     }
 )
 VOLATILE_BELOW = ("kernel/random/", "fs/binfmt_misc/", "fs/mqueue/")
-# Limits that all hosts of this machine's labs draw on: kubelet, containerd, kube-proxy and systemd watch many files,
-# and the kernel's default of 128 watchers is used up by two labs.
+# Limits shared by all lab hosts of this machine: kubelet, containerd, kube-proxy and systemd watch many files, and
+# two labs use up the kernel's default of 128 watchers.
 LIMITS = {"fs/inotify/max_user_instances": 8192, "fs/inotify/max_user_watches": 524288}
 
 
 def settings(root: Path = SYSCTL) -> dict[str, str]:
-    """Return every machine-wide kernel setting below ``root`` that can be written, by its path."""
+    """Return all writable machine-wide kernel settings below ``root``: path to value."""
     found = {}
     for top in SHARED:
         for path in (root / top).rglob("*"):
@@ -42,19 +42,19 @@ def settings(root: Path = SYSCTL) -> dict[str, str]:
             if name in VOLATILE or name.startswith(VOLATILE_BELOW) or not path.is_file():
                 continue
             if path.stat().st_mode & 0o600 == 0o600:
-                with contextlib.suppress(OSError):  # some answer only in some states of the machine
+                with contextlib.suppress(OSError):  # some can be read only in certain states of the machine
                     found[name] = path.read_text().rstrip("\n")
     return found
 
 
 def restore(before: Mapping[str, str], root: Path = SYSCTL) -> list[str]:
-    """Give every setting its value of ``before``; return those changed. Raises GroundupError when one refuses."""
+    """Restore every setting to its value in ``before``; return those changed. Raises GroundupError when one fails."""
     changed: set[str] = set()
     for _ in range(2):  # setting one of a pair (dirty_ratio, dirty_bytes) changes the other
         now = settings(root)
         different = {name: value for name, value in before.items() if now.get(name, value) != value}
         for name, value in different.items():
-            with contextlib.suppress(OSError):  # what still differs is reported below
+            with contextlib.suppress(OSError):  # remaining differences are reported below
                 (root / name).write_text(value + "\n")
                 changed.add(name)
     now = settings(root)
@@ -70,29 +70,29 @@ def restore(before: Mapping[str, str], root: Path = SYSCTL) -> list[str]:
 
 
 def record(directory: Path) -> None:
-    """Make ``directory``, a lab's below RUN, and record the machine, unless that was done since it started."""
+    """Create ``directory``, a lab's below RUN, and record the machine's settings once per boot."""
     with locked(RUN, directory=True):
         directory.mkdir(mode=0o700, exist_ok=True)
         if _recorded() is None:
-            # A restart of the machine resets all of this by itself.
+            # A restart of the machine resets all of this.
             baseline = {"boot": _boot(), "settings": settings(), "namespaces": NETNS in mounts_below(NETNS)}
             write_file(RUN / "machine.json", json.dumps(baseline).encode(), mode=0o600)
 
 
 def raise_limits(root: Path = SYSCTL) -> None:
-    """Raise the limits that hosts share to what a lab needs; ``restore_machine`` restores what they were."""
+    """Raise the shared limits to what a lab needs; ``restore_machine`` restores the former values."""
     for name, least in LIMITS.items():
         if int((root / name).read_text()) < least:
             (root / name).write_text(f"{least}\n")
 
 
 def restore_machine() -> list[str]:
-    """Undo what labs changed on this machine, if no lab is left on it; return the settings that were changed."""
+    """Restore this machine if no lab is left on it; return the settings that were changed."""
     changed: list[str] = []
     if not RUN.is_dir():
         return changed
     with locked(RUN, directory=True):
-        # Its directory, from `record` on: a lab that has no process yet has raised the limits already.
+        # A lab counts from `record` on: one without a process may already have raised the limits.
         if any(path.is_dir() for path in RUN.iterdir()):
             return changed
         if (before := _recorded()) is not None:
@@ -105,7 +105,7 @@ def restore_machine() -> list[str]:
 
 
 def _recorded() -> dict[str, Any] | None:
-    """Return this machine before its first lab, None when that was not recorded since it started."""
+    """Return this machine's settings from before its first lab; None when not recorded since boot."""
     with contextlib.suppress(FileNotFoundError, ValueError, KeyError):
         before: dict[str, Any] = json.loads((RUN / "machine.json").read_text())
         return before if before["boot"] == _boot() else None
@@ -117,14 +117,14 @@ def _boot() -> str:
 
 
 def _remove_namespaces_directory() -> None:
-    """`ip netns add` mounts /run/netns on itself for good; take it away when nothing else has come to use it."""
+    """Remove /run/netns, which `ip netns add` mounts permanently, when nothing else uses it."""
     if NETNS.is_dir() and not any(NETNS.iterdir()):
         unmount(NETNS)
         NETNS.rmdir()
 
 
 def mounts_below(path: Path) -> list[Path]:
-    """Return the mount points at and below ``path``, those on top first."""
+    """Return the mount points at and below ``path``, last mounted first."""
     found = []
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
         point = Path(line.split()[4].encode().decode("unicode_escape"))  # proc(5): spaces as \040
@@ -134,6 +134,6 @@ def mounts_below(path: Path) -> list[Path]:
 
 
 def unmount(path: Path) -> None:
-    """Take every mount at and below ``path`` away, also one that something still holds open. Raises GroundupError."""
+    """Unmount everything at and below ``path``, even while in use. Raises GroundupError."""
     for point in mounts_below(path):
         run(["umount", "--lazy", str(point)])

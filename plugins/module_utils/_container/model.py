@@ -1,4 +1,4 @@
-"""The part of the plan a lab needs, read from the plan's own words (``groundup_site.networks``, ``groundup_host``)."""
+"""Read the part of the plan that a lab needs (``groundup_site.networks``, ``groundup_host``)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 
 from .._base.errors import GroundupError
 
-# Planes whose traffic a userspace switch forwards: checksums the kernel left to a card that is not there would be lost.
+# Networks with a userspace switch: it would lose checksums that the kernel leaves to a network card.
 UNOFFLOADED = frozenset({"tunnel", "provider"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabNetwork:
-    """One plane: a bridge."""
+    """A network: a bridge."""
 
     name: str
     purpose: str
@@ -33,7 +33,7 @@ class LabNetwork:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interface:
-    """A host's way onto one network: a veth pair."""
+    """A host's interface on a network: a veth pair."""
 
     name: str
     network: str
@@ -47,7 +47,7 @@ class Interface:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabHost:
-    """One machine: a container."""
+    """A machine: a container."""
 
     name: str
     fqdn: str
@@ -55,7 +55,7 @@ class LabHost:
     interfaces: tuple[Interface, ...]
 
     def wiring(self) -> str:
-        """Return a digest of what the machine is plugged into: a running host with another digest starts again."""
+        """Return a digest of the host's network connections; a running host with another digest is restarted."""
         return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
 
 
@@ -66,7 +66,7 @@ def networks_of(plan: Mapping[str, Mapping[str, Any]]) -> dict[str, LabNetwork]:
 
 
 def hosts_of(plan: Sequence[Mapping[str, Any]], networks: Mapping[str, LabNetwork]) -> list[LabHost]:
-    """Read the plan's hosts. Raises GroundupError when one is on no network or on one the site has not."""
+    """Read the plan's hosts. Raises GroundupError when one has no network, or one that the site lacks."""
     return [_host(host, networks) for host in plan]
 
 

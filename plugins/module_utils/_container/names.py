@@ -1,7 +1,7 @@
-"""What a lab's things on this machine are called.
+"""Name a lab's objects on this machine.
 
-Everything a site owns is found again from the site's name alone, by prefix, so that a lab can be cleared when its
-records are gone, and two sites never touch each other's things.
+All objects of a site are found by a prefix derived from its name alone, so that a lab can be removed without its
+records, and sites never touch each other's objects.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ CGROUP = "groundup"
 
 
 def link_prefix(site: str) -> str:
-    """Return what the name of each network link of ``site`` begins with: 9 characters of the kernel's 15."""
+    """Return the prefix of the site's network links: 9 of the kernel's 15 characters."""
     return f"gu{_digest(site)}-"
 
 
@@ -24,26 +24,26 @@ def link_name(site: str, *what: str) -> str:
 
 
 def link_alias(site: str, *what: str) -> str:
-    """Return what `ip link` shows beside the name, for people."""
+    """Return the readable alias that `ip link` shows beside the name."""
     return "/".join(("groundup", site, *what))
 
 
 def mac(site: str, *what: str) -> str:
-    """Return a locally administered unicast address that is always the same for the same thing."""
+    """Return a locally administered unicast MAC address, always the same for the same object."""
     digest = hashlib.sha256("/".join((site, *what)).encode()).digest()
     return "02:" + ":".join(f"{byte:02x}" for byte in digest[:5])
 
 
 def id_prefix(site: str) -> str:
-    """Return what the runc id and the network namespace of each host of ``site`` begin with."""
+    """Return the prefix of the runc ids and network namespaces of the site's hosts."""
     return f"groundup.{site}."
 
 
 class Lab:
-    """The places of one site on this machine."""
+    """The paths of a site on this machine."""
 
     def __init__(self, *, site: str, root: Path) -> None:
-        """Name them; ``root`` holds volumes and root file systems, below the site's state directory."""
+        """Set the paths; ``root`` holds volumes and root file systems, below the site's state directory."""
         self.site = site
         self.root = root
         self.run = RUN / site  # runtime records; worthless after the machine restarts
@@ -55,19 +55,19 @@ class Lab:
         return self.run / "runc"
 
     def id(self, host: str) -> str:
-        """Name of the container and of the network namespace of ``host``."""
+        """Return the name of the container and network namespace of ``host``."""
         return id_prefix(self.site) + host
 
     def home(self, host: str) -> Path:
-        """Everything of ``host`` that outlives its processes."""
+        """Return the directory of all persistent data of ``host``."""
         return self.root / host
 
     def console(self, host: str) -> Path:
-        """What the first process of ``host`` prints."""
+        """Return the file with the output of PID 1 of ``host``."""
         return self.home(host) / "console.log"
 
     def rootfs(self, host: str) -> Path:
-        """Where the root file system of ``host`` is mounted while it runs."""
+        """Return the mount point of the root file system of ``host``."""
         return self.home(host) / "rootfs"
 
 

@@ -1,4 +1,4 @@
-"""Bridges, network namespaces and the veth pairs between them."""
+"""Create and remove a lab's bridges, network namespaces and veth pairs."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .names import Lab, id_prefix, link_alias, link_name, link_prefix, mac
 
 
 def links() -> dict[str, dict[str, Any]]:
-    """Return this machine's links by name, as `ip` describes them, addresses included."""
+    """Return this machine's links by name, with addresses, as `ip` prints them."""
     return {link["ifname"]: link for link in _json("addr")}
 
 
 def routes() -> list[dict[str, Any]]:
-    """Return this machine's routes, as `ip` describes them."""
+    """Return this machine's routes, as `ip` prints them."""
     return _json("route")
 
 
@@ -31,7 +31,7 @@ def _json(what: str) -> list[dict[str, Any]]:
 
 
 def bridge_faults(site: str, network: LabNetwork, present: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return what is not as planned with the bridge of ``network``; nothing when all is well."""
+    """Return the differences of the bridge of ``network`` from the plan."""
     link = present.get(link_name(site, network.name))
     if link is None:
         return ["missing"]
@@ -48,7 +48,7 @@ def bridge_faults(site: str, network: LabNetwork, present: Mapping[str, Mapping[
 
 
 def make_bridge(site: str, network: LabNetwork, present: Mapping[str, Mapping[str, Any]]) -> None:
-    """Make or correct the bridge of ``network``. Ports that are on it stay on it. Raises GroundupError."""
+    """Create or correct the bridge of ``network``; its ports stay attached. Raises GroundupError."""
     name = link_name(site, network.name)
     steps = []
     if name not in present:
@@ -75,14 +75,14 @@ def _refuse_overlap(name: str, network: LabNetwork, present: Mapping[str, Mappin
 
 
 def namespaces(site: str) -> set[str]:
-    """Return the names of the site's network namespaces, dead entries left by a restart of the machine included."""
+    """Return the names of the site's network namespaces, including dead ones from before a reboot."""
     return {path.name for path in NETNS.glob(f"{id_prefix(site)}*")} if NETNS.is_dir() else set()
 
 
 def wired(lab: Lab, host: LabHost, present: Mapping[str, Mapping[str, Any]]) -> bool:
-    """Say whether each interface of ``host`` is plugged into its bridge.
+    """Return whether each interface of ``host`` is attached to its bridge.
 
-    Addresses are given when the host is made; from then on its own operating system owns them.
+    Addresses are not checked: the host's own operating system manages them after its creation.
     """
     if lab.id(host.name) not in namespaces(lab.site):
         return False
@@ -94,7 +94,7 @@ def wired(lab: Lab, host: LabHost, present: Mapping[str, Mapping[str, Any]]) -> 
 
 
 def wire(lab: Lab, host: LabHost) -> Path:
-    """Make the network namespace of ``host`` with all its interfaces, and return its path. Raises GroundupError."""
+    """Create the network namespace and all interfaces of ``host``; return its path. Raises GroundupError."""
     unwire(lab, host.name, {link_name(lab.site, host.name, interface.name) for interface in host.interfaces})
     name = lab.id(host.name)
     run(["ip", "netns", "add", name])
@@ -124,17 +124,17 @@ def _inner(interface: Interface) -> list[str]:
     if interface.address:
         steps.append(f"addr add {interface.address}/{interface.prefix} brd + dev {interface.name}")
     if interface.gateway:
-        # Services' virtual addresses need a route before the packet filter sees them, even where it leads nowhere.
+        # Kubernetes needs a route for Services' virtual addresses before nftables rewrites them, even an unused one.
         steps.append(f"route add default via {interface.gateway} dev {interface.name}")
     return steps
 
 
 def unwire(lab: Lab, host: str, planned: Collection[str] = ()) -> None:
-    """Remove the links of ``host``, those ``planned`` and those it was given before, and its network namespace."""
+    """Remove the network namespace of ``host`` and its links, both ``planned`` and existing ones."""
     mine = link_alias(lab.site, host, "")
     for name, link in links().items():
         if name in planned or link.get("ifalias", "").startswith(mine):
-            _remove_link(name)  # the kernel would take it along with the namespace, but some time later
+            _remove_link(name)  # the kernel removes it with the namespace, but later
     _remove_namespace(lab.id(host))
 
 
@@ -144,7 +144,7 @@ def links_of(site: str) -> list[str]:
 
 
 def remove_links(names: Iterable[str]) -> None:
-    """Remove links from this machine; the other end of a pair may take one along."""
+    """Remove links from this machine, including those that went with the other end of a pair."""
     for name in names:
         _remove_link(name)
 
@@ -156,9 +156,9 @@ def remove_namespaces(site: str) -> None:
 
 
 def drop_connections(peers: Iterable[str]) -> None:
-    """End this machine's TCP connections to ``peers``, addresses or networks that are gone or about to go.
+    """Close this machine's TCP connections to ``peers``: addresses or networks that are being removed.
 
-    A kept ssh connection would not notice: the next run over it would wait for ever.
+    Otherwise the next run would reuse a dead ssh connection and wait forever.
     """
     for peer in peers:
         run(["ss", "--kill", "--tcp", "dst", peer])
@@ -168,7 +168,7 @@ def _remove_link(name: str) -> None:
     try:
         run(["ip", "link", "delete", name])
     except GroundupError:
-        if name in links():  # the other end of a pair may have taken it along
+        if name in links():  # it may be gone with the other end of its pair
             raise
 
 
@@ -179,7 +179,7 @@ def _remove_namespace(name: str) -> None:
     try:
         run(["ip", "netns", "delete", name])
     except GroundupError:
-        # Where /run is on disk, a restart of the machine leaves a plain file that nothing is mounted on.
+        # With /run on disk, a reboot leaves a plain file here that is not a mount.
         if mounts_below(path):
             raise
         with contextlib.suppress(FileNotFoundError):

@@ -1,4 +1,4 @@
-"""The root file system of a host: an overlay over the unpacked image, and what makes it this host and no other."""
+"""Build a host's root file system: an overlay over the unpacked image, with the host's own identity."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .machine import mounts_below
 from .model import LabHost
 from .names import Lab
 
-# Units that look after hardware, consoles or a kernel of one's own. A container has none of them.
+# Units for hardware, consoles or an own kernel, which a container lacks.
 MASKED = (
     *("systemd-udevd.service", "systemd-udevd-kernel.socket", "systemd-udevd-control.socket"),
     *("systemd-udev-trigger.service", "systemd-udev-settle.service", "systemd-modules-load.service"),
@@ -26,7 +26,7 @@ MASKED = (
     *("sys-kernel-debug.mount", "sys-kernel-tracing.mount", "sys-kernel-config.mount", "dev-hugepages.mount"),
     *("sys-fs-fuse-connections.mount", "proc-sys-fs-binfmt_misc.automount", "dev-mqueue.mount"),
 )
-# kubelet shares mounts with its pods; a container's root starts out private.
+# kubelet shares mounts with its pods; a container's root is private by default.
 SHARED_MOUNTS = """\
 [Unit]
 Description=Share mounts with the namespaces of services and pods
@@ -45,7 +45,7 @@ WantedBy=sysinit.target
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoginAccount:
-    """How the controller gets in."""
+    """The account that the controller logs in with."""
 
     user: str
     keys: tuple[str, ...]
@@ -53,7 +53,7 @@ class LoginAccount:
 
 
 def mount(lab: Lab, host: str, image: Path) -> None:
-    """Mount the root file system of ``host``. The image of its first start stays its image. Raises GroundupError."""
+    """Mount the root file system of ``host``, always over the image of its first start. Raises GroundupError."""
     home, target = lab.home(host), lab.rootfs(host)
     lower = home / "image"
     if not lower.is_symlink():
@@ -76,7 +76,7 @@ def mount(lab: Lab, host: str, image: Path) -> None:
 def prepare(
     lab: Lab, host: LabHost, *, volumes: Sequence[str], account: LoginAccount, nameservers: Sequence[str]
 ) -> None:
-    """Make the mounted root file system that of ``host``, once in its life. Raises GroundupError."""
+    """Set up the mounted root file system for ``host``, once in its life. Raises GroundupError."""
     home, root = lab.home(host.name), lab.rootfs(host.name)
     for path in volumes:
         _volume(root, home / "volumes", path)
@@ -95,13 +95,13 @@ def personalize(root: Path, host: LabHost, *, account: LoginAccount, nameservers
 
 
 def host_key(lab: Lab, host: str) -> str:
-    """Return the public ssh key of ``host``, as its own file system has it."""
+    """Return the public ssh host key of ``host``, from its file system."""
     kind, key = (lab.home(host) / "upper/etc/ssh/ssh_host_ed25519_key.pub").read_text().split()[:2]
     return f"{kind} {key}"
 
 
 def _volume(root: Path, volumes: Path, path: str) -> None:
-    """Make the directory behind ``path``, beginning with what the image has there."""
+    """Create the volume for ``path``, as a copy of the image's content there."""
     volume, original = volumes / path.strip("/"), root / path.strip("/")
     original.mkdir(parents=True, exist_ok=True)
     if volume.exists():
@@ -133,7 +133,7 @@ def _system(root: Path) -> None:
     wants.unlink(missing_ok=True)
     wants.symlink_to("../groundup-shared-mounts.service")
     _write(root / "etc/systemd/system.conf.d/10-groundup.conf", "[Manager]\nDefaultTimeoutStopSec=5s\n")
-    # The kernel's log is the machine's, not the host's.
+    # The kernel log belongs to the machine, not to the host.
     _write(root / "etc/systemd/journald.conf.d/10-groundup.conf", "[Journal]\nReadKMsg=no\n")
     (root / "usr/lib/modules").mkdir(exist_ok=True)
 
@@ -141,7 +141,7 @@ def _system(root: Path) -> None:
 def _login(root: Path, host: LabHost, account: LoginAccount) -> None:
     ssh = root / "etc/ssh"
     for old in ssh.glob("ssh_host_*"):
-        old.unlink()  # keys of an image are the keys of every machine made from it
+        old.unlink()  # all machines made from an image would share its keys
     key = ssh / "ssh_host_ed25519_key"
     run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", host.fqdn, "-f", str(key)])
     _write(ssh / "sshd_config.d/10-groundup.conf", f"Port {account.port}\nPasswordAuthentication no\n")
@@ -173,6 +173,6 @@ def _account(root: Path, user: str) -> tuple[int, int, str]:
 
 def _write(path: Path, text: str, *, mode: int = 0o644) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.unlink(missing_ok=True)  # may be a link that leads out of the image
+    path.unlink(missing_ok=True)  # may be a link that points outside the image
     path.write_text(text)
     path.chmod(mode)

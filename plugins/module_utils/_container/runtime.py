@@ -1,4 +1,4 @@
-"""The processes of a host: started by runc, ended by runc, found again by their number and start time."""
+"""Start and stop a host's processes with runc; find them by process id and start time."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from .cgroups import kill_group, remove_groups
 from .model import LabHost
 from .names import Lab
 
-START_TIMEOUT = 60.0  # seconds runc may take until PID 1 runs; it takes under one
+START_TIMEOUT = 60.0  # seconds until PID 1 must run; usually under one
 
 
 def init_pid(lab: Lab, host: str) -> int | None:
-    """Return the process that is PID 1 of ``host``, or None when it does not run."""
+    """Return the process id of PID 1 of ``host``; None when it does not run."""
     try:
         state = json.loads((lab.runc / lab.id(host) / "state.json").read_text())
         pid, started = int(state["init_process_pid"]), int(state["init_process_start"])
         status = Path(f"/proc/{pid}/stat").read_text()
     except (OSError, ValueError, KeyError):
         return None
-    # proc(5): the command, in brackets, may hold anything; state is field 3, start time field 22.
+    # proc(5): the command, in brackets, may contain anything; state is field 3, start time field 22.
     fields = status.rpartition(")")[2].split()
     return pid if fields[0] not in "ZX" and int(fields[19]) == started else None
 
@@ -42,7 +42,7 @@ def start(lab: Lab, host: str, config: Mapping[str, Any]) -> None:
     console = lab.console(host)
     command = ("runc", "--root", str(lab.runc), "run", "--detach", "--bundle", str(bundle), lab.id(host))
     with console.open("w") as output:
-        # The container inherits these streams: a pipe would end with this process.
+        # The container inherits these streams: a pipe would break when this process ends.
         try:
             done = subprocess.run(
                 command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, check=False, start_new_session=True,
@@ -55,10 +55,10 @@ def start(lab: Lab, host: str, config: Mapping[str, Any]) -> None:
 
 
 def stop(lab: Lab, host: str) -> None:
-    """End every process of ``host`` and remove its records, whatever is left of it. Raises GroundupError."""
+    """Stop every process of ``host`` and remove its runtime records, also incomplete ones. Raises GroundupError."""
     record = lab.runc / lab.id(host)
     if record.exists():
-        with contextlib.suppress(GroundupError):  # a half-written record: the control group finds its processes below
+        with contextlib.suppress(GroundupError):  # an incomplete record: its processes are found by control group below
             run(["runc", "--root", str(lab.runc), "delete", "--force", lab.id(host)])
         shutil.rmtree(record, ignore_errors=True)
     kill_group(f"{lab.cgroup}/{host}")
@@ -66,7 +66,7 @@ def stop(lab: Lab, host: str) -> None:
 
 
 def wait_for_login(lab: Lab, host: LabHost, *, port: int, timeout: float) -> None:
-    """Wait until ssh of ``host`` answers and its boot is far enough to let users in. Raises GroundupError."""
+    """Wait until ``host`` answers ssh and its boot allows logins. Raises GroundupError."""
 
     def pending() -> bool:
         pid = init_pid(lab, host.name)

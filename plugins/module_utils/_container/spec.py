@@ -1,4 +1,4 @@
-"""The OCI runtime configuration of a host: a container that is let do what a machine's own systemd does."""
+"""Generate a host's OCI runtime configuration: a container with the rights that a machine's systemd needs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CAPABILITIES = (
     "CHECKPOINT_RESTORE",
 )
 WITHHELD = frozenset({"SYS_TIME"})  # a host of the lab must not set this machine's clock
-# What services of a host open, where the machine has it: kubelet, OVS and libvirt, fuse file systems, KVM.
+# Devices that a host's services open, if the machine has them: kubelet, OVS and libvirt, fuse file systems, KVM.
 DEVICES = ("/dev/kmsg", "/dev/net/tun", "/dev/fuse", "/dev/kvm", "/dev/vhost-net")
 
 
@@ -31,12 +31,12 @@ def capabilities(bounding: int) -> list[str]:
 
 
 def bounding_set(status: str) -> int:
-    """Return the mask that ``status``, the text of /proc/self/status, gives as ``CapBnd``."""
+    """Return the mask ``CapBnd`` in ``status``, the text of /proc/self/status."""
     return int(next(line for line in status.splitlines() if line.startswith("CapBnd:")).split()[1], 16)
 
 
 def device_nodes(paths: Iterable[str]) -> list[dict[str, Any]]:
-    """Return the OCI description of those of ``paths`` that are character devices of this machine."""
+    """Return OCI device entries for those of ``paths`` that are character devices of this machine."""
     nodes = []
     for path in paths:
         try:
@@ -64,8 +64,8 @@ def runtime_config(
 ) -> dict[str, Any]:
     """Return the runtime configuration (OCI runtime-spec 1.0) of ``host``.
 
-    ``volumes`` are absolute paths in the host kept outside its root file system; ``kernel_modules`` is this machine's
-    directory of loadable modules, None for a kernel that has none.
+    ``volumes``: absolute paths in the host that are stored outside its root file system. ``kernel_modules``: this
+    machine's directory of loadable modules; None for a kernel without any.
     """
     own = [_bind(lab.home(host.name) / "volumes" / path.strip("/"), path) for path in volumes]
     if kernel_modules:
@@ -80,7 +80,7 @@ def runtime_config(
             "user": {"uid": 0, "gid": 0},
             "cwd": "/",
             "args": ["/sbin/init"],
-            # systemd takes `container` as the sign that it is not on bare hardware.
+            # `container` tells systemd that it does not run on bare hardware.
             "env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "container=oci"],
             "capabilities": dict.fromkeys(("bounding", "effective", "permitted"), names),
             "noNewPrivileges": False,

@@ -1,4 +1,4 @@
-"""Who may log in: the controller's account, its keys, and what sshd allows."""
+"""Configure logins: the controller's account, its SSH keys, sshd."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SSHD = Path("/etc/ssh/sshd_config.d/20-groundup.conf")
 SUDOERS = Path("/etc/sudoers.d/groundup")
 FORMER = re.compile(r"^(\S+) ALL=", re.MULTILINE)
 
-# Beside ours, a user's own file still counts: it is the operator's way in on the day the site's key is lost.
+# A user's own authorized_keys stays valid: it is the operator's way in when the site's key is lost.
 SSHD_TEXT = """\
 # Written by groundup.cloud. The first value sshd reads counts, so this holds against later files.
 AuthorizedKeysFile .ssh/authorized_keys {keys}/%u
@@ -40,14 +40,14 @@ ClientAliveCountMax 3
 """
 
 
-# At first contact: beside what sshd already does, so that no login ends before the site's key is known to work.
+# First contact: add to sshd's settings only, so that no login breaks before the site's key is known to work.
 FIRST_TEXT = """\
 # Written by groundup.cloud.
 AuthorizedKeysFile {files}
 """
 FIRST_ROOT = "PermitRootLogin prohibit-password\n"  # where root may not log in at all yet
 
-# What sshd must do in the end, whichever of its files says so; as `sshd -T` writes it.
+# The effective settings that `sshd -T` must print, whichever file sets them.
 EFFECTIVE = {
     "passwordauthentication": "no",
     "kbdinteractiveauthentication": "no",
@@ -59,9 +59,9 @@ EFFECTIVE = {
 
 
 def account(changes: Changes, user: str) -> None:
-    """Make sure that ``user`` exists and may become root without a password, which no key could give.
+    """Ensure that ``user`` exists and has sudo without a password: the controller knows only its key.
 
-    An account the site had before loses what the site gave it: the keys first, for the rule is what names it.
+    The site's former account loses its keys first, because the sudo rule is the only record of its name.
     """
     former = FORMER.search(files.read(SUDOERS) or "")
     if former and former.group(1) != user:
@@ -79,13 +79,13 @@ def account(changes: Changes, user: str) -> None:
 
 
 def keys(changes: Changes, user: str, public_keys: Sequence[str]) -> None:
-    """Let exactly ``public_keys`` in as ``user``, beside what the user's own file says."""
+    """Write ``public_keys`` as the site's keys of ``user``; the user's own authorized_keys stays untouched."""
     lines = sorted({key.strip() for key in public_keys if key.strip()})
     files.place(changes, KEYS / user, "".join(f"{line}\n" for line in lines))
 
 
 def sshd(changes: Changes, user: str) -> None:
-    """Have sshd take keys only, ours included."""
+    """Configure sshd: logins by key only, the site's keys included."""
     unit = Unit(changes, "ssh.service", on_change="reload")
     text = SSHD_TEXT.format(keys=KEYS, root="prohibit-password" if user == "root" else "no")
     unit.place(SSHD, text, valid=lambda path: run(["/usr/sbin/sshd", "-t", "-f", str(path)]))
@@ -93,16 +93,16 @@ def sshd(changes: Changes, user: str) -> None:
 
 
 def opened(changes: Changes, user: str) -> None:
-    """Have sshd read the site's keys, and let ``user`` in with one. Raises GroundupError."""
+    """Make sshd read the site's keys, and allow ``user`` to log in with one. Raises GroundupError."""
     found = _settings()
     closed = user == "root" and found.get("permitrootlogin") == "no"
     read = [name for name in found.get("authorizedkeysfile", "").split() if name != "none"]
     unit = Unit(changes, "ssh.service", on_change="reload")
     if closed or f"{KEYS}/%u" not in read:
-        # Ours first, beside all that sshd reads now: the operator's key may be in any of them.
+        # Ours first, then all files that sshd reads now: the operator's key may be in any of them.
         text = FIRST_TEXT.format(files=" ".join(dict.fromkeys((f"{KEYS}/%u", *read)))) + (FIRST_ROOT if closed else "")
         unit.place(SSHD, text, valid=lambda path: run(["/usr/sbin/sshd", "-t", "-f", str(path)]))
-    unit.refreshed()  # also where a run was killed before it
+    unit.refreshed()  # also when an earlier run was killed before this
     if not changes.check and f"{KEYS}/%u" not in _settings().get("authorizedkeysfile", ""):
         raise GroundupError(
             f"sshd does not read {SSHD}",
@@ -113,13 +113,13 @@ def opened(changes: Changes, user: str) -> None:
 
 
 def _settings() -> dict[str, str]:
-    """Return what sshd does in the end, whichever of its files says so."""
+    """Return sshd's effective settings, from `sshd -T`."""
     lines = (line.split(None, 1) for line in run(["/usr/sbin/sshd", "-T"]).splitlines())
     return {words[0]: words[1] for words in lines if len(words) == 2}
 
 
 def sshd_faults(user: str) -> list[str]:
-    """Return a line for each setting with which sshd lets in more than it should, whichever file it comes from."""
+    """Return a line for each effective sshd setting that is too permissive."""
     found = _settings()
     root = {"without-password", "prohibit-password", "no"} if user == "root" else {"no"}
     faults = [

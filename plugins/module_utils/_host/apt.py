@@ -1,4 +1,4 @@
-"""Run apt: wait for another one, finish what a killed one left, and say what is wrong with a package source."""
+"""Run apt: wait for locks, repair an interrupted dpkg, explain faults of a package source."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .._base.errors import GroundupError
 from .._base.run import attempt
 from .._base.wait import wait_until
 
-# Which of these is there says where we install from: the seed, by a configuration of our own; the site's mirror.
+# The file that exists tells the package source: OURS the seed, MIRROR the site's mirror, none the host's own.
 OURS = Path("/etc/groundup/apt/apt.conf")
 MIRROR = Path("/etc/apt/sources.list.d/groundup.sources")
 WAIT = 300.0  # seconds for another apt to end
@@ -29,20 +29,20 @@ _FULL = ("No space left on device", "enough free space")
 
 
 def update() -> None:
-    """Fetch the package lists of every source that counts. Raises GroundupError."""
-    # Error-Mode: else apt passes over a source that does not answer.
+    """Fetch the package lists of every source in use. Raises GroundupError."""
+    # Without Error-Mode, apt ignores a source that does not answer.
     _run("-o", "APT::Update::Error-Mode=any", "update")
 
 
 def install(names: Sequence[str]) -> None:
-    """Install packages without recommended ones; nothing goes for it. Raises GroundupError."""
-    # A configuration file may be there before the package whose it is: it stays.
+    """Install packages without recommended ones, removing none. Raises GroundupError."""
+    # Keep a configuration file that was written before its package was installed.
     keep = ("-o", "DPkg::Options::=--force-confdef", "-o", "DPkg::Options::=--force-confold")
     _run(*keep, "install", "--no-install-recommends", "--no-remove", "--", *names)
 
 
 def command(*arguments: str) -> list[str]:
-    """Return the command of apt-get that takes packages from where the host is to."""
+    """Return the apt-get command that uses the host's configured package source."""
     ours = ("-c", str(OURS)) if OURS.exists() else ()
     return ["apt-get", "-q", "-y", "-o", f"DPkg::Lock::Timeout={WAIT:g}", *ours, *arguments]
 
@@ -58,7 +58,7 @@ def _run(*arguments: str) -> None:
 
 
 def _attempt(argv: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """Run apt, again while another holds a lock that apt itself does not wait for: that of the lists."""
+    """Run apt; retry while another process locks the package lists, which apt itself does not wait for."""
     runs: list[subprocess.CompletedProcess[str]] = []
 
     def locked_out() -> bool:
@@ -70,7 +70,7 @@ def _attempt(argv: Sequence[str]) -> subprocess.CompletedProcess[str]:
 
 
 def fault(argv: Sequence[str], said: str) -> GroundupError:
-    """Return what an operator is told of an apt that printed ``said``."""
+    """Return the error for an apt that failed with the output ``said``."""
     source, remedy = _source()
     why = "the layer installs what it needs before it writes a file; nothing else was changed"
     where = " ".join(argv)
@@ -117,14 +117,14 @@ def fault(argv: Sequence[str], said: str) -> GroundupError:
 
 
 def unfinished() -> list[str]:
-    """Return the packages that are neither installed whole nor absent."""
+    """Return the packages that are partly installed."""
     shown = attempt(["dpkg-query", "-W", "-f", "${db:Status-Abbrev}|${Package}\n"]).stdout.splitlines()
     states = (line.split("|") for line in shown if "|" in line)
     return [name for state, name in states if state[1:2] not in ("i", "c", "n")]
 
 
 def _source() -> tuple[str, str]:
-    """Return where packages come from, and what an operator does about it."""
+    """Return the package source in use, and how an operator corrects it."""
     if OURS.exists():
         return "the seed's packages", "run the playbooks groundup.cloud.supply and groundup.cloud.seed, which fill it"
     if MIRROR.exists():

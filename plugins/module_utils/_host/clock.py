@@ -23,7 +23,7 @@ TIMESYNCD_SERVERS = Path("/etc/systemd/timesyncd.conf.d/groundup.conf")
 
 
 def timezone(changes: Changes, name: str) -> None:
-    """Make ``name`` the host's time zone. Raises GroundupError for one it does not know."""
+    """Set the host's time zone to ``name``. Raises GroundupError for an unknown one."""
     if not (ZONES / name).is_file():
         raise GroundupError(
             f"the host knows no time zone {name}",
@@ -41,9 +41,9 @@ def lacking() -> list[str]:
 
 
 def servers(changes: Changes, names: Sequence[str]) -> None:
-    """Have the host's time service ask ``names``; without any it keeps its own.
+    """Configure ``names`` in the host's time service; with no names, it keeps its own servers.
 
-    The configuration of ntpsec is its administrator's: a warning says so.
+    ntpsec is not configured, only warned about: its configuration belongs to its administrator.
     """
     if CHRONYD.exists():
         text = "".join(f"server {name} iburst\n" for name in names)
@@ -65,10 +65,10 @@ def _configure(changes: Changes, name: str, path: Path, text: str) -> None:
 
 
 def state() -> dict[str, object]:
-    """Return which service keeps the time, and whether the clock is synchronised; None: not this host's to keep.
+    """Return the host's time service, and whether its clock is synchronised; None: the host does not control its clock.
 
-    A unit that systemd skips because of its own condition (a system container has the clock of the machine below, and
-    no right to set it) keeps no time here; then there is nothing to be in step with.
+    None applies where systemd skips the unit by its own condition: a system container uses the clock of the machine
+    below, and may not set it.
     """
     known = ((CHRONYD, "chrony.service"), (TIMESYNCD, "systemd-timesyncd.service"), (NTPD, "ntpsec.service"))
     for path, unit in known:

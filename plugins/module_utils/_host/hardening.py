@@ -1,4 +1,4 @@
-"""What a host gives away without need: memory dumps of its services, and files only root has business with."""
+"""Harden a host: no memory dumps of services, files of root readable by root only."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .._base.changes import Changes
 
 LIMITS = Path("/etc/security/limits.d/90-groundup.conf")
 COREDUMP = Path("/etc/systemd/coredump.conf.d/groundup.conf")
-# Root is not among the users `*` stands for: limits.conf(5).
+# `*` does not include root: limits.conf(5).
 NO_CORES = {
     LIMITS: "* hard core 0\nroot hard core 0\n",
     COREDUMP: "[Coredump]\nStorage=none\nProcessSizeMax=0\n",
 }
-# The widest mode each may have. What is not there needs none.
+# The most permissive mode allowed for each path; missing paths are skipped.
 MODES = {
     Path("/etc/ssh/sshd_config"): 0o600,
     Path("/etc/crontab"): 0o600,
@@ -28,13 +28,13 @@ MODES = {
 
 
 def cores(changes: Changes, *, kept: bool) -> None:
-    """Have no process of a login or of systemd-coredump leave its memory on disk, unless ``kept``."""
+    """Disable core dumps of login sessions and of systemd-coredump, unless ``kept``."""
     for path, text in NO_CORES.items():
         files.generate(changes, path, "" if kept else text)
 
 
 def modes(changes: Changes, widest: Mapping[Path, int] = MODES) -> None:
-    """Take from each path the rights beyond its ``widest`` mode; a narrower one stays."""
+    """Remove from each path the permissions beyond its ``widest`` mode; never add any."""
     for path, mode in widest.items():
         if not path.exists():
             continue

@@ -1,4 +1,4 @@
-"""A host's network interfaces, found by what they carry: the site file need not name them."""
+"""Find a host's network interfaces by their addresses: the site file need not name them."""
 
 from __future__ import annotations
 

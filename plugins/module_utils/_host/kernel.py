@@ -1,4 +1,4 @@
-"""Kernel parameters and modules: now, and after the next boot."""
+"""Set kernel parameters and load kernel modules, now and at every boot."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ BUILTIN = Path("/lib/modules")
 def parameters(
     changes: Changes, wanted: Mapping[str, str], *, file: Path, unloaded: Collection[str] = frozenset()
 ) -> None:
-    """Set the kernel parameters ``wanted`` where they differ, and keep them in ``file`` for the next boot.
+    """Set the kernel parameters ``wanted``, and write them to ``file`` for the next boot.
 
-    ``unloaded``: modules that a prediction did not load; a parameter that is not there may come with one of them.
-    A `*` in a name stands for everything that is there, as for systemd-sysctl; a name written out wins over it. Raises
-    GroundupError for one that does not exist or cannot be written here.
+    ``unloaded``: modules that check mode did not load; a missing parameter may belong to one of them.
+    A `*` in a name matches all existing parameters, as in systemd-sysctl; a full name takes precedence. Raises
+    GroundupError for a parameter that does not exist or cannot be written here.
     """
     text = "".join(f"{name} = {value}\n" for name, value in sorted(wanted.items()))
     files.generate(changes, file, text)
@@ -75,15 +75,15 @@ def _parameter(changes: Changes, name: str, value: str, *, may_vanish: bool = Fa
 
 
 def _path(name: str) -> str:
-    """Return where the parameter is, by the rule of sysctl(8): the first separator decides what the other one means."""
+    """Return the parameter's path below /proc/sys. Its first separator defines the other one: sysctl(8)."""
     first = next((letter for letter in name if letter in "./"), ".")
     return name if first == "/" else name.translate(str.maketrans("./", "/."))
 
 
 def modules(changes: Changes, wanted: Iterable[str], *, file: Path) -> set[str]:
-    """Load the kernel modules ``wanted``, now and at boot; those built in need neither. Raises GroundupError.
+    """Load the kernel modules ``wanted``, now and at boot, except built-in ones. Raises GroundupError.
 
-    Returns those that a prediction did not load.
+    Returns the modules that check mode did not load.
     """
     needed = [name for name in sorted(set(wanted)) if not _built_in(name)]
     files.generate(changes, file, "".join(f"{name}\n" for name in needed))
@@ -99,7 +99,7 @@ def modules(changes: Changes, wanted: Iterable[str], *, file: Path) -> set[str]:
 
 
 def blocked(changes: Changes, names: Iterable[str], *, file: Path) -> None:
-    """Have modprobe refuse the kernel modules ``names``, whoever asks for them. One that is loaded stays loaded."""
+    """Make modprobe refuse the kernel modules ``names`` for all callers. A loaded module stays loaded."""
     lines = (f"install {name} /bin/false\nblacklist {name}\n" for name in sorted(set(names)))
     files.generate(changes, file, "".join(lines))
 
@@ -110,7 +110,7 @@ def _built_in(name: str) -> bool:
         return False
     listed = files.read(BUILTIN / platform.release() / "modules.builtin") or ""
     built = {_canonical(Path(line).name.partition(".ko")[0]) for line in listed.splitlines()}
-    # A kernel without any modules has no modules.builtin either; it shows what it has in other ways.
+    # A kernel without loadable modules has no modules.builtin; other files show its features.
     return (
         canonical in built
         or canonical in _words(PROC / "filesystems", -1)

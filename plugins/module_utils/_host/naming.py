@@ -1,4 +1,4 @@
-"""A host's own name, the names it must know, and its resolver."""
+"""Set a host's name, /etc/hosts and resolver."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HOSTNAME = Path("/etc/hostname")
 HOSTS = Path("/etc/hosts")
 RESOLV = Path("/etc/resolv.conf")
 DNS_PORT = 53
-TRIES = 3  # a datagram may be lost, and who has to ask others may be slow once
+TRIES = 3  # a datagram may be lost, and a resolver that forwards may be slow once
 REFUSED = 5  # RFC 1035
 RESOLVED = Path("/etc/systemd/resolved.conf.d/groundup.conf")
 BEGIN = "# BEGIN groundup.cloud"
@@ -24,16 +24,16 @@ END = "# END groundup.cloud"
 
 
 def own_name(changes: Changes, name: str) -> None:
-    """Make ``name`` the host's name, now and at boot."""
+    """Set the host name to ``name``, now and at boot."""
     files.place(changes, HOSTNAME, f"{name}\n")
     if socket.gethostname() != name and changes.add(f"set the host name {name}"):
         socket.sethostname(name)
 
 
 def known_names(changes: Changes, *, name: str, fqdn: str, address: str, names: Mapping[str, str]) -> None:
-    """Write the host's own name and ``names`` (name to address) into /etc/hosts, and leave what others wrote there.
+    """Write the host's own name and ``names`` (name to address) into /etc/hosts; keep the lines of others.
 
-    A line that gives the host's own name to a loopback address is taken out: who asks for it wants the real address.
+    A line that maps the host's own name to a loopback address is removed: the name must give the real address.
     """
     own = {name, fqdn}
     others = sorted((known, where) for known, where in names.items() if known not in own)
@@ -51,7 +51,7 @@ def _loopback_of(line: str, own: set[str]) -> bool:
 
 
 def with_block(text: str, lines: Iterable[str]) -> str:
-    """Return ``text`` with our block at its end replaced by ``lines``; what others wrote is kept as it is."""
+    """Return ``text`` with our block, at its end, replaced by ``lines``; other lines are kept."""
     kept = _outside_block(text)
     while kept and not kept[-1].strip():
         kept.pop()
@@ -70,7 +70,7 @@ def _outside_block(text: str) -> list[str]:
 
 
 def resolver(changes: Changes, servers: Sequence[str], *, domain: str) -> None:
-    """Make the host ask ``servers``; without any it keeps what it has, and has a file at all: the kubelet wants one."""
+    """Configure ``servers`` as the resolvers; without any, keep the present ones, but create a file for the kubelet."""
     if RESOLV.is_symlink() and "systemd/resolve" in str(RESOLV.readlink()):
         unit = Unit(changes, "systemd-resolved.service")
         unit.generate(RESOLVED, f"[Resolve]\nDNS={' '.join(servers)}\nDomains={domain}\n" if servers else "")
@@ -81,16 +81,16 @@ def resolver(changes: Changes, servers: Sequence[str], *, domain: str) -> None:
 
 
 def unanswering(servers: Sequence[str], *, domain: str, timeout: float = 2) -> list[str]:
-    """Return a line for each of ``servers`` that does not answer, or refuses to, when asked about ``domain``.
+    """Return a line for each of ``servers`` that does not answer, or refuses, a query for ``domain``.
 
-    Any other answer is one: who cannot find the domain (SERVFAIL behind no uplink, no such name) does serve, and hosts
-    have the site's names without it.
+    Every other answer is accepted: a server that cannot resolve the domain (SERVFAIL without an uplink, NXDOMAIN)
+    works, and hosts have the site's names in /etc/hosts.
     """
     return [f"resolver {server}: {fault}" for server in servers if (fault := _asked(server, domain, timeout))]
 
 
 def _asked(server: str, domain: str, timeout: float) -> str | None:
-    """Ask for the SOA of ``domain``, as RFC 1035 has it; return what is wrong."""
+    """Query the SOA record of ``domain`` (RFC 1035); return the fault."""
     number = secrets.randbelow(1 << 16)
     labels = b"".join(bytes([len(label)]) + label.encode() for label in domain.split("."))
     question = struct.pack(">6H", number, 0x0100, 1, 0, 0, 0) + labels + struct.pack(">B2H", 0, 6, 1)
@@ -105,7 +105,7 @@ def _asked(server: str, domain: str, timeout: float) -> str | None:
 
 
 def _answered(asking: socket.socket, question: bytes) -> str | None:
-    """Return what is wrong with the answer; one to an earlier try is an answer. Raises OSError for none."""
+    """Return the fault of the answer; an answer to an earlier try counts. Raises OSError when there is none."""
     for left in reversed(range(TRIES)):
         try:
             asking.send(question)

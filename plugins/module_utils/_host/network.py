@@ -1,7 +1,8 @@
-"""A host's network by systemd-networkd: what differs, and a change that is taken back unless somebody confirms it.
+"""Change a host's network in systemd-networkd, and revert the change unless it is confirmed.
 
-A change has two sets of files, the new and the former one, in a directory of its own, and a program that puts either
-in place. A timer puts the former one back, and so does the next boot. Who renames the mark `pending` first decides.
+A change consists of two sets of files, the new and the former one, in a separate directory, and a program that
+installs either. A timer and the next boot restore the former one. Confirm and revert each rename the mark `pending`:
+the first one wins.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ BOOT_UNIT = Path("/etc/systemd/system/groundup-network-guard.service")
 SERVICE = "systemd-networkd.service"
 TIMER = "groundup-network-back"
 APPLY = "groundup-network-apply"
-HEAD_START = 2  # seconds: this run's answer leaves by the former network
-# Routes, rules and addresses of keepalived and of pods are not networkd's to remove.
+HEAD_START = 2  # seconds: this run's result is sent over the former network
+# networkd must not remove routes, rules and addresses of keepalived and of pods.
 SETTINGS_TEXT = """\
 [Network]
 ManageForeignRoutes=no
@@ -122,23 +123,23 @@ WantedBy=multi-user.target
 
 
 def taken_back() -> str:
-    """Return why the last change was taken back; empty when none was."""
+    """Return why the last change was reverted; empty when it was not."""
     return (files.read(STATE / "taken-back") or "").strip()
 
 
 def under_way(*, timeout: float) -> bool:
-    """Wait for the end of a change whose run was killed; return whether it is still to be decided."""
+    """Wait for a pending change of a killed run to be reverted; return whether it is still pending."""
     marks = [STATE / "pending", STATE / "reverting"]
     return wait_until(lambda: any(mark.exists() for mark in marks), timeout=timeout, pause=1.0)
 
 
 def present() -> dict[str, str]:
-    """Return the texts of our files on this host, by name."""
+    """Return our networkd files on this host: name to text."""
     return {path.name: files.read(path) or "" for path in sorted(DIRECTORY.glob(f"{networkd.PREFIX}*"))}
 
 
 def foretell(changes: Changes, wanted: Mapping[str, str], now: Mapping[str, str]) -> bool:
-    """Note each file that differs; return whether one does. Nothing is written yet."""
+    """Record each file that differs; return whether any does. Writes nothing."""
     for name in sorted({*wanted, *now}):
         before, after = now.get(name), wanted.get(name)
         if before != after:
@@ -149,9 +150,9 @@ def foretell(changes: Changes, wanted: Mapping[str, str], now: Mapping[str, str]
 
 
 def start(wanted: Mapping[str, str], now: Mapping[str, str], *, seconds: int, restart: bool) -> None:
-    """Arm what takes the change back after ``seconds``, then have it made a moment after this. Raises GroundupError.
+    """Schedule the revert after ``seconds``, then the change itself shortly after this call. Raises GroundupError.
 
-    ``restart``: networkd has new settings of its own, which it reads when it starts.
+    ``restart``: networkd's own settings changed, which it reads only at its start.
     """
     shutil.rmtree(STATE, ignore_errors=True)
     links = Links.read()
@@ -159,7 +160,7 @@ def start(wanted: Mapping[str, str], now: Mapping[str, str], *, seconds: int, re
         made, before = networkd.devices(texts), networkd.devices(other)
         gone = [one for one, text in before.items() if made.get(one) != text]
         mine, theirs = links.said_by(texts), links.said_by(other)
-        # networkd keeps what was there before its own start: it does not know that it made it.
+        # networkd keeps addresses from before its own start: it does not know that it set them.
         stale = sorted((theirs if name == "former" else theirs | links.elsewhere(mine)) - mine)
         (STATE / name).mkdir(mode=0o755, parents=True)
         for file, text in texts.items():
@@ -182,7 +183,7 @@ def start(wanted: Mapping[str, str], now: Mapping[str, str], *, seconds: int, re
 
 
 def as_it_is() -> list[str]:
-    """Return arguments of ip that make addresses, routes and MTUs as they are now, a line each."""
+    """Return arguments of ip that restore the present addresses, routes and MTUs, one line each."""
     links = Links.read()
     lines = []
     for link in links.all():
@@ -197,12 +198,12 @@ def as_it_is() -> list[str]:
 
 
 def applied() -> bool:
-    """Return whether networkd has taken up the new files."""
+    """Return whether networkd has loaded the new files."""
     return (STATE / "applied").exists()
 
 
 def confirm() -> bool:
-    """Keep the change; return whether it had not been taken back before."""
+    """Confirm the change; return False when it was already reverted."""
     try:
         (STATE / "pending").rename(STATE / "confirmed")
     except FileNotFoundError:
@@ -214,7 +215,7 @@ def confirm() -> bool:
 
 
 def take_back(reason: str) -> None:
-    """Have the former network put back, a moment after this. Raises GroundupError."""
+    """Schedule the revert to the former network, shortly after this call. Raises GroundupError."""
     _later(f"{TIMER}-now", HEAD_START, ["back", reason])
 
 

@@ -1,4 +1,4 @@
-"""A host's links as they are, against the planned ones: ports that must be there, and what is not as planned."""
+"""Compare a host's links with the plan: missing ports, differences, other network managers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Links:
 
     @classmethod
     def read(cls) -> Links:
-        """Ask the kernel. Raises GroundupError."""
+        """Read them from the kernel. Raises GroundupError."""
         shown = json.loads(run(["ip", "-json", "-details", "address", "show"]) or "[]")
         routes = json.loads(run(["ip", "-json", "-4", "route", "show"]) or "[]")
         return cls({link["ifname"]: link for link in shown if "ifname" in link}, routes)
@@ -42,17 +42,17 @@ class Links:
         yield from self.by_name.values()
 
     def of(self, planned: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Return the link that is meant, None when there is none."""
+        """Return the link of this host that is ``planned``; None when it does not exist."""
         if planned["kind"] != "port" or not planned["mac"]:
             return self.by_name.get(planned["name"])
         mac = planned["mac"].lower()
         kinds = ("bond", "bridge", "vlan", "macvlan", "vxlan", "openvswitch")
         made = (one for one in self.all() if one.get("linkinfo", {}).get("info_kind") not in kinds)
-        # A bond gives its members its own address; the kernel then shows theirs as permanent.
+        # A bond sets its own MAC address on its members; the kernel still shows theirs as permaddr.
         return next((one for one in made if one.get("permaddr", one.get("address", "")).lower() == mac), None)
 
     def said_by(self, texts: Mapping[str, str]) -> set[tuple[str, str]]:
-        """Return what networkd's files say, as ip takes it away: the verb, and address or route with their device."""
+        """Return the addresses and routes in networkd's files, as ip's arguments to remove them: verb and object."""
         found = set()
         for text in texts.values():
             mac, name = (_value(key, text) for key in ("PermanentMACAddress", "Name"))
@@ -65,7 +65,7 @@ class Links:
         return found
 
     def elsewhere(self, planned: set[tuple[str, str]]) -> set[tuple[str, str]]:
-        """Return what this host has of the ``planned`` addresses, whatever its device."""
+        """Return this host's addresses that are ``planned``, on any device."""
         wanted = {what.partition(" ")[0] for verb, what in planned if verb == DELETE}
         return {
             (DELETE, f"{one} dev {link['ifname']}")
@@ -86,7 +86,7 @@ def addresses_of(link: Mapping[str, Any]) -> list[str]:
 
 
 def missing_ports(planned: Sequence[Mapping[str, Any]], links: Links) -> None:
-    """Refuse links on ports that this host does not have. Raises GroundupError."""
+    """Raise GroundupError when the host lacks a planned port."""
     lost = [one["mac"] or one["name"] for one in planned if one["kind"] == "port" and not links.of(one)]
     if lost:
         has = [f"{one['ifname']} {one.get('permaddr', one.get('address', ''))}" for one in links.all()]
@@ -99,7 +99,7 @@ def missing_ports(planned: Sequence[Mapping[str, Any]], links: Links) -> None:
 
 
 def other_owner() -> None:
-    """Refuse a host whose network another program runs. Raises GroundupError."""
+    """Raise GroundupError when another program manages the host's network."""
     interfaces = [INTERFACES, *sorted(INTERFACES.with_name("interfaces.d").glob("*"))]
     stanzas = {name for path in interfaces for name in _STANZA.findall(files.read(path) or "")} - {"lo"}
     netplan = sorted(NETPLAN.glob("*.yaml"))
@@ -129,7 +129,7 @@ def other_owner() -> None:
 
 
 def differences(planned: Sequence[Mapping[str, Any]], links: Links) -> list[str]:
-    """Return what is not as planned, a line each."""
+    """Return the differences from the plan, one line each."""
     found = []
     for one in planned:
         link = links.of(one)

@@ -1,6 +1,6 @@
-"""systemd-networkd's files for a host's links: the one place that words them, for a first boot and for the host layer.
+"""Generate systemd-networkd's files for a host's links: for the first boot and for the host layer.
 
-Pure, and imports nothing but Python: the controller writes what it returns onto configuration drives, too.
+Pure, and imports only Python's library: the controller also writes the files to configuration drives.
 """
 
 from __future__ import annotations
@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-PREFIX = "10-groundup-"  # of every file of ours; before what networkd itself and most others write
+PREFIX = "10-groundup-"  # of every file of ours; sorts before networkd's own and most others
 HEADER = "# Written by groundup.cloud.\n"
-_HASH = "layer3+4"  # of a bond: two hosts that speak on several connections use several ports
+_HASH = "layer3+4"  # of a bond: several connections between two hosts use several ports
 
 
 def files(links: Sequence[Mapping[str, Any]], *, dns: Sequence[str] = ()) -> dict[str, str]:
-    """Return the files' texts by name. ``links`` are the plan's, those a link stands on before it.
+    """Return the files' texts by name. ``links`` are the plan's; a link comes after those it is built on.
 
-    A port is found by its permanent MAC address, because a bond gives all its members one, and VLANs have their
-    link's; where none is known, by its name. Resolvers (``dns``) stand at the link with the default route.
+    A port is matched by its permanent MAC address: a bond gives one address to all its members, and VLANs take that of
+    their link. Without a known MAC it is matched by name. The link with the default route gets the resolvers (``dns``).
     """
     found = {}
     for link in links:
@@ -27,7 +27,7 @@ def files(links: Sequence[Mapping[str, Any]], *, dns: Sequence[str] = ()) -> dic
 
 
 def devices(texts: Mapping[str, str]) -> dict[str, str]:
-    """Return the devices that networkd makes by files' ``texts``, by name: those that go when their file does."""
+    """Return the devices that networkd creates from ``texts``, by name; they go when their file is removed."""
     ends = {name: text for name, text in texts.items() if name.endswith(".netdev")}
     return {name.removeprefix(PREFIX).removesuffix(".netdev"): text for name, text in ends.items()}
 
@@ -38,7 +38,7 @@ def _texts(
     name, mac = link["name"], link["mac"]
     by_mac = link["kind"] == "port" and mac
     if by_mac and link["rename"]:
-        # It takes the place of the OS's own rule: the other names stay.
+        # This file replaces the OS's own rule: keep the alternative names.
         own = {"Name": name, "AlternativeNamesPolicy": "database onboard slot path"}
         yield "link", _ini(("Match", {"PermanentMACAddress": mac}), ("Link", own))
     if link["kind"] != "port":
@@ -49,12 +49,12 @@ def _texts(
         network["Bond" if master["kind"] == "bond" else "Bridge"] = master["name"]
         network["PrimarySlave"] = "yes" if master["primary"] == name else None
     elif link["network"] and not link["address"]:
-        network["KeepMaster"] = "yes"  # Open vSwitch takes it
+        network["KeepMaster"] = "yes"  # Open vSwitch owns it
     network["VLAN"] = [one["name"] for one in links if one["parent"] == name]
     network["Address"] = link["address"]
     default = any(destination == "0.0.0.0/0" for destination, _ in link["routes"])
     network["DNS"] = list(dns) if default else None
-    # Foreign addresses and routes stay: keepalived's, and those of pods.
+    # Keep foreign addresses and routes: keepalived's, and those of pods.
     network["KeepConfiguration"] = "static" if link["address"] else None
     waited = link["address"] or master
     yield (
@@ -76,7 +76,7 @@ def _netdev(link: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     elif link["kind"] == "bridge":
         yield "Bridge", {"STP": "no"}
     elif link["mode"] == "802.3ad":
-        # With a partner that is silent the kernel goes on with one port.
+        # When the switch sends no LACP, the kernel continues with one port.
         hashed = {"TransmitHashPolicy": _HASH, "LACPTransmitRate": link["lacp_rate"], "MIIMonitorSec": "100ms"}
         yield "Bond", {"Mode": link["mode"], **hashed}
     else:

@@ -1,4 +1,4 @@
-"""Whose a host is: the site that set it up, and by which secrets."""
+"""Record which site a host belongs to, and by which secrets it was set up."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FILE = Path("/etc/groundup/site")
 
 
 def belongs(changes: Changes, *, site: str, store: str) -> None:
-    """Note whose the host is, at the first run; refuse one that is somebody else's. Raises GroundupError."""
+    """Record the host's site and secrets store at the first run; refuse another site's host. Raises GroundupError."""
     mine, theirs = f"{site} {store}".strip(), _theirs()
     if theirs and store and theirs != mine:
         raise GroundupError(
@@ -26,7 +26,7 @@ def belongs(changes: Changes, *, site: str, store: str) -> None:
 
 
 def refuse_other(site: str) -> None:
-    """Refuse a host of another site, before the host layer noted whose it is. Raises GroundupError."""
+    """Refuse a host of another site, before the host layer records its site. Raises GroundupError."""
     theirs = _theirs().split()
     if theirs and theirs[0] != site:
         raise GroundupError(

@@ -1,4 +1,4 @@
-"""Packages of the OS: there or not; their versions are the package source's matter."""
+"""Install OS packages; the package source decides their versions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def installed(changes: Changes, names: Iterable[str]) -> bool:
 
 
 def lacking(names: Iterable[str]) -> list[str]:
-    """Return those of ``names`` that are not installed, whole and configured."""
+    """Return those of ``names`` that are not fully installed and configured."""
     if not (wanted := sorted(set(names))):
         return []
     known = attempt(["dpkg-query", "-W", "-f", "${Package} ${db:Status-Status}\n", "--", *wanted]).stdout.splitlines()

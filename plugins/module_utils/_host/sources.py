@@ -1,4 +1,4 @@
-"""Where packages come from: the seed, for what we install; the site's mirror alone; or the host's own sources."""
+"""Configure the package source: the seed beside the host's own, the site's mirror alone, or the host's own."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ CA = "groundup-ca.crt"
 TRUST = "apt.conf.d/90groundup-ca"
 ASIDE = ".before-groundup"
 LISTS = Path("/var/lib/groundup/apt/lists")
-SEED_FILES = ("seed.asc", "seed-ca.crt", "seed.list", apt.OURS.name)  # apt looks at the last
+SEED_FILES = ("seed.asc", "seed-ca.crt", "seed.list", apt.OURS.name)  # apt.py checks the last
 DEBIANS_KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 
-# Options of modules that install (documentation fragment `packages`).
+# Options of modules that install packages (documentation fragment `packages`).
 OPTIONS: dict[str, dict[str, Any]] = {
     "packages": {"type": "list", "elements": "str", "default": []},
     "packages_seed": {
@@ -50,13 +50,13 @@ class Mirror:
     """A repository of packages."""
 
     url: str
-    suites: Sequence[str] = ()  # none: the host's release
+    suites: Sequence[str] = ()  # empty: the host's release
     components: Sequence[str] = ("main",)
-    key: str | None = None  # what it is signed with, armored; None: Debian's keys
-    ca: str | None = None  # PEM; signed the certificate of its server, and is trusted for it alone; None: the OS's
+    key: str | None = None  # its signing key, armored; None: Debian's keys
+    ca: str | None = None  # PEM; the CA of its server, trusted for it only; None: the OS's CAs
 
     def text(self, release: str) -> str:
-        """Return its source file, in the form of sources.list(5), deb822."""
+        """Return its source file, in deb822 form: sources.list(5)."""
         entry = {
             "Types": "deb",
             "URIs": self.url,
@@ -67,22 +67,22 @@ class Mirror:
         return "".join(f"{key}: {value}\n" for key, value in entry.items())
 
     def trust(self) -> str:
-        """Return what tells apt the CA, in the form of apt.conf(5); empty without one."""
+        """Return the apt.conf(5) line that names the CA; empty without one."""
         host = urlsplit(self.url).hostname
         return f'Acquire::https::{host}::CAInfo "{APT / CA}";\n' if self.ca else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seed:
-    """The repositories of the site's seed, one a Debian release: the source of what we install, and of nothing else."""
+    """The repositories of the site's seed, one per Debian release. Only the collection's modules install from them."""
 
     url: str  # of the file tree: "https://registry.lab.test:8080"; on the seed itself "file:/srv/groundup"
     places: Mapping[str, str]  # by release, below the tree: "packages-13/13"
-    key: str  # what they are signed with, armored
-    ca: str = ""  # certificate (PEM) of who vouches for the seed, where it speaks TLS
+    key: str  # their signing key, armored
+    ca: str = ""  # CA certificate (PEM) of a seed with TLS
 
     def files(self) -> dict[Path, str]:
-        """Return what apt is given, by path. Raises GroundupError on a release that the seed does not serve."""
+        """Return apt's files by path. Raises GroundupError when the seed does not serve the host's release."""
         release, codename = (
             platform.freedesktop_os_release().get(name, "") for name in ("VERSION_ID", "VERSION_CODENAME")
         )
@@ -103,10 +103,10 @@ class Seed:
             "Dir::State::Lists": LISTS, "Dir::Cache::PkgCache": "", "Dir::Cache::SrcPkgCache": "",
             "APT::Default-Release": "", "APT::Keep-Downloaded-Packages": "false",
             "Acquire::Languages": "none", "Acquire::Retries": 3,
-            # The seed is inside the site: no proxy of the host leads there, nor one that a program of the host finds.
+            # The seed is inside the site: never use a proxy, configured or detected.
             "Acquire::http::Proxy": "DIRECT", "Acquire::https::Proxy": "DIRECT",
             "Acquire::http::Proxy-Auto-Detect": "", "Acquire::https::Proxy-Auto-Detect": "",
-            # Whatever the host lets its own sources do.
+            # Independent of what the host allows for its own sources.
             "APT::Get::AllowUnauthenticated": "false", "Acquire::AllowInsecureRepositories": "false",
             "Acquire::https::Verify-Peer": "true", "Acquire::https::Verify-Host": "true",
         }  # fmt: skip
@@ -121,7 +121,7 @@ class Seed:
 
 
 def wanted_source(wanted: Mapping[str, Any], *, ca: str = "") -> Mirror | Seed | None:
-    """Return the source that the options `OPTIONS` name; None: the host's own. ``ca`` vouches for a seed with TLS."""
+    """Return the source that the options `OPTIONS` select; None: the host's own. ``ca``: the CA of a seed with TLS."""
     if wanted["packages_seed"]:
         return Seed(**wanted["packages_seed"], ca=ca)
     if not wanted["packages_url"]:
@@ -136,10 +136,10 @@ def wanted_source(wanted: Mapping[str, Any], *, ca: str = "") -> Mirror | Seed |
 
 
 def packages_from(changes: Changes, source: Mirror | Seed | None) -> bool:
-    """Have packages come from ``source``; return whether its lists are to be fetched. Raises GroundupError.
+    """Configure ``source``; return whether its package lists must be fetched. Raises GroundupError.
 
-    A mirror becomes the only source of the host. The seed is beside the host's own sources, which stay untouched. None:
-    the host has its own alone, as before.
+    A mirror becomes the host's only source. The seed is added beside the host's own sources, which stay untouched.
+    None restores the host's own sources alone.
     """
     ours = source.files() if isinstance(source, Seed) else {}
     for path in (apt.OURS.with_name(name) for name in SEED_FILES):
@@ -151,7 +151,7 @@ def packages_from(changes: Changes, source: Mirror | Seed | None) -> bool:
 def _only(changes: Changes, mirror: Mirror | None) -> bool:
     ours, key = APT / "sources.list.d" / NAME, APT / KEY
     if mirror is None:
-        if ours.exists():  # and goes last: a run that is killed in between leaves no host without a source
+        if ours.exists():  # removed last: a killed run must not leave the host without a source
             for aside in sorted([*APT.glob(f"*{ASIDE}"), *ours.parent.glob(f"*{ASIDE}")]):
                 _rename(changes, aside, aside.with_name(aside.name.removesuffix(ASIDE)))
             files.remove(changes, ours)
@@ -175,13 +175,13 @@ def _only(changes: Changes, mirror: Mirror | None) -> bool:
 
 
 def fetch_lists(changes: Changes) -> None:
-    """Fetch what the mirror has, so that a mirror that does not serve is found here and not by a later role."""
+    """Fetch the mirror's package lists: a mirror that does not serve fails here, not in a later role."""
     if changes.add("fetch the package lists"):
         apt.update()
 
 
 def _listed() -> bool:
-    """Return whether apt has lists of the present sources: not after a killed run, or on a cleaned host."""
+    """Return whether apt has lists of the present sources; a killed run or a cleaned host lacks them."""
     return bool(attempt(["apt-get", "indextargets", "--format", "$(FILENAME)", "Created-By: Packages"]).stdout.strip())
 
 

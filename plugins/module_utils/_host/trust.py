@@ -1,4 +1,4 @@
-"""The host's trust store: the site's CA among those the OS trusts."""
+"""Add the site's CA to the host's trust store."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
 
 
 def authority(changes: Changes, certificate: str, *, site: str) -> None:
-    """Have the host, which has `PACKAGE`, trust ``certificate`` (PEM; empty: nothing). Raises GroundupError."""
+    """Make the host trust ``certificate`` (PEM; empty: none). Needs `PACKAGE`. Raises GroundupError."""
     if not certificate:
         return
     text = f"{certificate.strip()}\n"
     name = f"groundup-{site}"
     placed = files.place(changes, OURS / f"{name}.crt", text)
-    # A run killed before the store was made anew shows here, in what programs really read.
+    # Check what programs really read: an earlier run may have been killed before the rebuild.
     stale = not trusted(certificate) or not (LINKS / f"{name}.pem").exists()
     if (placed or stale) and changes.add("rebuild the trust store"):
         run(["update-ca-certificates"])

@@ -1,7 +1,7 @@
-"""systemd units: enabled, running, and running what their files say, also after a run that failed or was killed.
+"""Converge systemd units: enabled, running, and restarted after a change of their files, even by a killed run.
 
-A unit whose files changed is marked before the first of them is replaced, and the mark goes after its restart: so the
-next run makes good what this one could not. Marks lie in /run, because a reboot starts every unit with its new files.
+A unit is marked before the first of its files is replaced, and the mark is removed after its restart, so the next
+run completes what this one could not. Marks lie in /run, because a reboot starts every unit with its new files.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from .._base import files
 from .._base.changes import Changes
 from .._base.run import run
 
-MARKS = Path("/run/groundup-marks")  # not /run/groundup: a lab removes that, and a controller may be a host, too
+MARKS = Path("/run/groundup-marks")  # not /run/groundup: a lab removes that, and a controller can also be a host
 ACTIVE = ("active", "reloading", "activating")
 TIMEOUT = 600.0  # seconds: longer than a unit may take to stop and to start
 
 
 def properties(unit: str, *names: str) -> dict[str, str]:
-    """Return properties of ``unit`` as systemd shows them, also of one that does not exist."""
+    """Return properties of ``unit`` as systemd shows them, even when the unit does not exist."""
     return _properties(run(["systemctl", "show", "--property", ",".join(names), "--", unit]))
 
 
 def control(verb: str, unit: str) -> None:
-    """Have systemd ``verb`` (start, stop, restart, reload) the ``unit``. Raises GroundupError."""
+    """Run systemctl ``verb`` (start, stop, restart, reload) for ``unit``. Raises GroundupError."""
     run(["systemctl", verb, "--", unit], remedy=f"journalctl -u {unit} -n 50", timeout=TIMEOUT)
 
 
 def off(changes: Changes, names: Sequence[str]) -> None:
-    """Stop and disable every unit of ``names``; one that does not exist needs nothing. Asks systemd once for all.
+    """Stop and disable the units ``names``; a missing one is skipped. Asks systemd once for all.
 
-    One that was stopped while it started has failed, and a host with a failed unit is degraded: that is forgotten.
+    A unit that was stopped during its start counts as failed and makes the host degraded: that state is reset.
     """
     if not names:
         return
@@ -47,7 +47,7 @@ def off(changes: Changes, names: Sequence[str]) -> None:
 
 
 def _active(state: dict[str, str]) -> bool:
-    # systemd calls a unit that ends again and again "activating", too: it does not run.
+    # systemd also calls a unit in a restart loop "activating": it does not run.
     return state.get("ActiveState") in ACTIVE and "auto-restart" not in state.get("SubState", "")
 
 
@@ -56,7 +56,7 @@ def _properties(text: str) -> dict[str, str]:
 
 
 class Unit:
-    """One unit and the files it runs by."""
+    """A unit and the files it reads."""
 
     def __init__(
         self,
@@ -67,10 +67,10 @@ class Unit:
         healthy: Callable[[], object] | None = None,
         marks: Path | None = None,
     ) -> None:
-        """Name the unit, and what makes it take up changed files; None: its next start, which somebody else decides.
+        """Set the unit, and the verb that makes it read changed files; None: its next start, which the caller decides.
 
-        ``healthy`` is called after a start and raises when the unit does not serve, because systemd takes one that ends
-        at once for started. ``marks`` is another directory only in tests.
+        ``healthy`` is called after a start and raises when the unit does not serve: systemd counts a unit that exits at
+        once as started. ``marks``: another directory, for tests only.
         """
         self._changes = changes
         self._name = name
@@ -81,7 +81,7 @@ class Unit:
 
     @property
     def stale(self) -> bool:
-        """Whether a file it runs by was replaced since it started, or in check mode would be."""
+        """Whether a file it reads was replaced since its start, or would be in check mode."""
         return self._stale
 
     @property
@@ -90,28 +90,28 @@ class Unit:
         return _active(properties(self._name, "ActiveState", "SubState"))
 
     def place(self, path: Path, content: str, **how: object) -> None:
-        """Like `files.place`, for a file this unit runs by."""
+        """Like `files.place`, for a file that this unit reads."""
         self._stale |= files.place(self._changes, path, content, before=self.mark, **how)  # type: ignore[arg-type]  # options of `files.place`
 
     def generate(self, path: Path, text: str) -> None:
-        """Like `files.generate`, for a file this unit runs by."""
+        """Like `files.generate`, for a file that this unit reads."""
         self._stale |= files.generate(self._changes, path, text, before=self.mark)
 
     def replaced(self) -> None:
-        """Note that a file this unit runs by is replaced; call `mark` just before that."""
+        """Record that a file of this unit is replaced; call `mark` just before that."""
         self._stale = True
 
     def mark(self) -> None:
-        """Have the next run restart the unit if this one does not. Raises OSError."""
+        """Mark the unit: the next run restarts it if this one does not. Raises OSError."""
         self._mark.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
         self._mark.touch()
 
     def running(self) -> None:
-        """Make the unit enabled and active, with what its files say now."""
+        """Enable and start the unit, with the present content of its files."""
         self._converge(enable=True, start=True)
 
     def refreshed(self, *, enable: bool = False) -> None:
-        """Make the unit take up changed files if it runs; ``enable`` has it start at boot, too."""
+        """Apply changed files if the unit runs; with ``enable``, also start it at boot."""
         if enable or self._stale:
             self._converge(enable=enable, start=False)
 

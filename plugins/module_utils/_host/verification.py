@@ -1,4 +1,4 @@
-"""Whether a host has the names, resolvers and CA of its site, and lets in only whom it should."""
+"""Verify a host's names, resolvers, CA, sshd and clock."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from . import access, clock, naming, trust
 
 
 def unresolved(names: Mapping[str, str]) -> list[str]:
-    """Return a line for each of ``names`` that the host's resolver does not give its address."""
+    """Return a line for each of ``names`` that the host does not resolve to its address."""
     found = []
     for name, address in sorted(names.items()):
         try:
@@ -26,7 +26,7 @@ def unresolved(names: Mapping[str, str]) -> list[str]:
 
 
 def verify(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
-    """Return the state of the clock and resolvers that did not answer. Raises GroundupError for what is wrong."""
+    """Return the clock's state and the silent resolvers. Raises GroundupError for faults."""
     faults = unresolved(wanted["names"])
     if wanted["ca_certificate"] and not trust.trusted(wanted["ca_certificate"]):
         faults.append("the site's CA is not in the trust store")

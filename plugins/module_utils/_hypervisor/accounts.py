@@ -1,4 +1,4 @@
-"""Accounts of services: system users without a password, and the groups they are in."""
+"""Manage service accounts: system users without a password, and their groups."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from .._base.run import run
 
 
 def ensure(changes: Changes, name: str, *, home: str, login: str, groups: Sequence[str] = ()) -> int | None:
-    """Make the account ``name`` with shell ``login`` and a group of its own, in ``groups``; return the group's id.
+    """Create the account ``name`` with shell ``login``, its own group and ``groups``; return the id of its own group.
 
-    None when it is foreseen.
+    Returns None in check mode when the account does not exist.
     """
     try:
         account = pwd.getpwnam(name)
@@ -31,7 +31,7 @@ def ensure(changes: Changes, name: str, *, home: str, login: str, groups: Sequen
 
 
 def group_id(name: str) -> int | None:
-    """Return the id of a group, None when there is none yet."""
+    """Return the id of a group; None when it does not exist."""
     try:
         return grp.getgrnam(name).gr_gid
     except KeyError:

@@ -1,4 +1,4 @@
-"""What a machine cannot do that its hardware profile says: refused before anything is changed."""
+"""Check that a machine can do what its hardware profile says, before anything is changed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def refuse(compute: Mapping[str, Any], *, hardware: str, host: str) -> None:
 
 
 def lacking(compute: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what the machine lacks, each with the field that asks for it."""
+    """Yield what the machine lacks, with the field that requires it."""
     if compute["virt_type"] == "kvm" and not KVM.exists():
         yield "virt_type: kvm, and there is no /dev/kvm: no virtualisation by the processor, or its module is missing"
     if compute["datapath"] == "system" and not _has_module("openvswitch"):

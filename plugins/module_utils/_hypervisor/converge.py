@@ -1,4 +1,4 @@
-"""What runs on a hypervisor, in the order that each part needs, and whether it does its work."""
+"""Converge the services of a hypervisor in the order of their dependencies, and verify them."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from . import (
 
 
 def converge(changes: Changes, wanted: dict[str, Any]) -> str:
-    """Bring the host to what ``wanted`` says; return its environment's name. Raises GroundupError."""
+    """Converge the host to ``wanted``; return the name of its Python environment. Raises GroundupError."""
     ownership.refuse_other(wanted["site"])
     checks.refuse(wanted["compute"], hardware=wanted["hardware"], host=wanted["name"])
     disks.refuse_another(wanted["configuration"]["nova"]["host"], hardware=wanted["hardware"], host=wanted["name"])
-    # A host that is new has no libvirt to be asked before it is installed.
+    # On a new host, libvirt can only be asked after its installation.
     asked = processor.refuse(wanted["compute"], hardware=wanted["hardware"], host=wanted["name"])
     leave.joins_again(changes)
-    openvswitch.named(changes, wanted["chassis"]["system_id"])  # before the package, which would make a name up
+    openvswitch.named(changes, wanted["chassis"]["system_id"])  # before the package, which would invent a name
     packages.installed(changes, wanted["packages"])
     if not asked:
         processor.refuse(wanted["compute"], hardware=wanted["hardware"], host=wanted["name"])
@@ -90,7 +90,7 @@ def _environment(changes: Changes, wanted: dict[str, Any]) -> tuple[str, bool]:
 
 
 def verify(name: str, *, release: str) -> None:
-    """Raise GroundupError unless the host does its work, by the control plane's ``release``."""
+    """Raise GroundupError unless the host's services work, with the control plane's ``release``."""
     faults = {
         ovn.UNIT: ovn.disconnected(),
         libvirt.DAEMON: libvirt.silent(),
@@ -115,7 +115,7 @@ def _not_running(unit: str) -> str:
 
 
 def work(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
-    """Converge and verify, or verify alone. Raises GroundupError."""
+    """Converge and verify, or only verify. Raises GroundupError."""
     name = environment.current() if wanted["verify"] else converge(changes, wanted)
     if not changes.check:
         verify(wanted["name"], release=wanted["release"])

@@ -1,4 +1,4 @@
-"""Disks of instances in Ceph: what nova-compute reaches them with. QEMU opens them by libvirt's secret (`volumes`)."""
+"""Configure nova-compute for instance disks in Ceph. QEMU opens them with libvirt's secret (`volumes`)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .._host.units import Unit
 from . import services
 from .accounts import group_id
 
-# Beside Nova's own, because /etc/ceph of a host may be a storage host's.
+# In Nova's directory, because /etc/ceph may belong to a storage host.
 CONF, KEYRING = "/etc/nova/ceph.conf", "/etc/nova/ceph.keyring"
 DROP_IN = services.UNITS / f"{services.COMPUTE}.d/ceph.conf"
 INSTANCES = Path("/var/lib/nova/instances")
-# Python's part of Ceph is Debian's, as it fits the libraries; the environment of Nova sees none of Debian's packages.
+# Debian's Python bindings of Ceph fit its libraries; the environment of Nova sees no other Debian package.
 PYTHON = Path("/opt/groundup/ceph")
 _PACKAGED = Path("/usr/lib/python3/dist-packages")
 _BINDINGS = ("rados", "rbd")
@@ -29,7 +29,7 @@ _WHERE = {"rbd": "images in Ceph", "qcow2": "files of the host"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disks:
-    """How Nova logs in to Ceph."""
+    """Nova's Ceph configuration and key."""
 
     client: str  # "client.nova"
     uuid: str  # of libvirt's secret
@@ -38,7 +38,7 @@ class Disks:
 
 
 def refuse_another(configuration: str, *, hardware: str, host: str) -> None:
-    """Raise GroundupError when instances of the host have their disks elsewhere than Nova would look for them."""
+    """Raise GroundupError when a new place for disks would hide those of existing instances from Nova."""
     before, after = _type(files.read(services.NOVA[1]) or ""), _type(configuration)
     if not before or not after or before == after:
         return
@@ -54,13 +54,13 @@ def refuse_another(configuration: str, *, hardware: str, host: str) -> None:
 
 
 def instances() -> list[str]:
-    """Return the instances that have a directory on the host, running or not."""
+    """Return the instances with a directory on the host, running or not."""
     found = INSTANCES.iterdir() if INSTANCES.is_dir() else ()
     return sorted(one.name for one in found if _INSTANCE.fullmatch(one.name))
 
 
 def place(changes: Changes, compute: Unit, wanted: Disks | None) -> None:
-    """Give nova-compute what it logs in to Ceph with, or take it away. Raises OSError."""
+    """Place nova-compute's Ceph configuration and key, or remove them. Raises OSError."""
     if not wanted:
         for path in (DROP_IN, Path(CONF), Path(KEYRING)):
             files.remove(changes, path, before=compute.mark)

@@ -1,4 +1,4 @@
-"""The Python environment of OpenStack's services: placed whole, switched by one link, the former kept beside it."""
+"""Install the Python environment of OpenStack's services, switch to it by one link, and keep the former one."""
 
 from __future__ import annotations
 
@@ -23,11 +23,10 @@ def place(
     changes: Changes, *, release: str, url: str, sha256: str | None, ca: str | None, root: Path = ROOT,
     imports: str = _CHECK,
 ) -> tuple[str, bool]:  # fmt: skip
-    """Have the environment of ``release`` at ``url`` unpacked; return its directory's name, and whether it is current.
+    """Unpack the environment of ``release`` from ``url``; return its directory's name, and whether it is current.
 
-    It is unpacked beside its place and moved as a unit, so a killed run leaves none that is half there; it is current
-    only after `switch`. ``imports`` is Python that runs in one made for this host. Raises GroundupError,
-    OSError.
+    It is unpacked beside its place and then renamed, so a killed run leaves no incomplete one; `switch` makes it
+    current. ``imports`` is Python code that must run in the new environment. Raises GroundupError, OSError.
     """
     if sha256 is None and changes.check and not (root / CURRENT).exists():
         changes.add(f"place the environment of {release}", name=str(root), after=f"{url}\n")
@@ -43,13 +42,13 @@ def place(
 
 
 def current(root: Path = ROOT) -> str:
-    """Return the name of the directory that services run from, empty when there is none."""
+    """Return the name of the directory that services run from; empty without one."""
     path = root / CURRENT
     return str(path.readlink()) if path.is_symlink() else ""
 
 
 def of_another_release(name: str, release: str) -> str:
-    """Return what is wrong when services run from the environment ``name`` and the control plane is ``release``."""
+    """Return the fault when the environment ``name`` is not of the control plane's ``release``; "" when it is."""
     found = name.rpartition("-")[0]
     if not release or found == release:
         return ""
@@ -58,7 +57,7 @@ def of_another_release(name: str, release: str) -> str:
 
 
 def switch(changes: Changes, name: str, *, root: Path = ROOT) -> None:
-    """Make ``name`` the current environment, and remove those that are neither it nor the one before it."""
+    """Make ``name`` the current environment; remove all others but the former one."""
     former = current(root)
     link(changes, root / CURRENT, name)
     if changes.check or not former or former == name:
@@ -74,7 +73,7 @@ def _unpack(url: str, home: Path, *, sha256: str, ca: str | None, imports: str) 
     fetch(Download(url=url, sha256=sha256, path=str(archive), archive=False), archive, sha256=sha256, ca=ca)
     try:
         part.mkdir(parents=True, mode=0o755)
-        # By the program: it keeps links and modes, and is ten times as fast as Python's own.
+        # tar keeps links and modes, and is ten times as fast as Python's tarfile.
         run(["tar", "--extract", "--gzip", "--no-same-owner", "--file", str(archive), "--directory", str(part)])
         _starts(part, url, imports)
         part.rename(home)
@@ -84,7 +83,7 @@ def _unpack(url: str, home: Path, *, sha256: str, ca: str | None, imports: str) 
 
 
 def _starts(home: Path, url: str, imports: str) -> None:
-    """Refuse an environment of another Debian release: its Python is not this host's."""
+    """Refuse an environment that does not start here, such as one for another Debian release."""
     try:
         run([str(home / "bin/python"), "-c", imports])
     except GroundupError as error:

@@ -1,4 +1,4 @@
-"""A hypervisor that leaves: nothing of it comes back by itself, and what its guests left is named first."""
+"""Retire a hypervisor: stop its services for good, and refuse while guests remain."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from . import nova_ssh, ovn, services
 
 RETIRED = Path("/etc/groundup/retired")
 UNITS = (services.COMPUTE, nova_ssh.NAME, services.OVN_AGENT, ovn.WHOLE, ovn.UNIT)
-DOMAINS = "domains"  # code of the consent
+DOMAINS = "domains"  # code for `force`
 _VIRSH = ("virsh", "--connect", "qemu:///system", "list", "--all", "--name")
 _REMOTE = ("ovs-vsctl", "--timeout=10", "--if-exists")
 _TEXT = f"{HEADER}Retired from the cloud by groundup.cloud.retire. A run of the layers has it join again.\n"
 
 
 def leave(changes: Changes, *, site: str, name: str, force: Collection[str] = (), mark: Path = RETIRED) -> None:
-    """Stop and disable what serves the cloud, and forget where OVN is. Packages and configuration stay.
+    """Stop and disable the cloud's services, and remove OVN's endpoint. Packages and configuration stay.
 
-    Raises GroundupError, before anything is changed, for a host of another site and for one that has domains.
+    Raises GroundupError before any change for a host of another site, and for one that still has domains.
     """
     ownership.refuse_other(site)
     found = domains(changes)
@@ -37,7 +37,7 @@ def leave(changes: Changes, *, site: str, name: str, force: Collection[str] = ()
             f"-e '{{\"retire_force\": [{DOMAINS}]}}'",
         )
     units.off(changes, UNITS)
-    # Whatever starts ovn-controller again, such as its package's upgrade: it must not register the chassis.
+    # If something restarts ovn-controller, such as a package upgrade, it must not register the chassis.
     if _said((*_REMOTE, "get", "Open_vSwitch", ".", "external_ids:ovn-remote")) and changes.add(
         "Open vSwitch: forget external_ids:ovn-remote"
     ):
@@ -46,7 +46,7 @@ def leave(changes: Changes, *, site: str, name: str, force: Collection[str] = ()
 
 
 def domains(changes: Changes) -> list[str]:
-    """Return libvirt's domains, running or not; none, with a warning, when libvirt does not answer."""
+    """Return libvirt's domains, running or not; when libvirt does not answer, none and a warning."""
     try:
         said = attempt(_VIRSH, timeout=30)
     except GroundupError as error:  # no such program, or it hangs
@@ -59,7 +59,7 @@ def domains(changes: Changes) -> list[str]:
 
 
 def joins_again(changes: Changes, *, mark: Path = RETIRED) -> None:
-    """Say that a host which was retired joins again, because it is in the site file."""
+    """Unmark a retired host that is in the site file again, and warn that it rejoins."""
     if files.remove(changes, mark):
         changes.warnings.append(
             "it was retired, and it is in the site file: this run has it join the cloud again; take it out of the site "

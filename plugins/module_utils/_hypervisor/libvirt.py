@@ -1,4 +1,4 @@
-"""libvirt of a hypervisor: TLS for live migration, ports that collide with nobody's, no network of its own."""
+"""Configure libvirt and QEMU: TLS for live migration and consoles, migration ports outside the ephemeral range."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ max_client_requests = 20
 
 
 def configure(changes: Changes, pair: Pair, *, datapath: str) -> None:
-    """Bring libvirt to what a hypervisor needs. A restart leaves guests running. Raises GroundupError."""
+    """Configure libvirt for a hypervisor. A restart keeps guests running. Raises GroundupError."""
     daemon, before = Unit(changes, DAEMON), set(changes.written)
     daemon.place(QEMU, _QEMU)
     daemon.place(LIBVIRTD, _LIBVIRTD)
-    taps.switched_on(daemon, datapath=datapath)  # a daemon looks for hooks at its start
+    taps.switched_on(daemon, datapath=datapath)  # libvirtd finds hooks only at its start
     if pki.of_libvirt(changes, pair, readers=group_id(GROUP)):
         daemon.replaced()
         if not changes.check:
             daemon.mark()
-    # The socket cannot be added while the daemon runs, which would not know of it.
+    # The socket cannot be started while the daemon runs.
     listening = properties(TLS, "ActiveState").get("ActiveState") == "active"
     if not listening and changes.add(f"start {TLS}"):
         control("stop", DAEMON)
@@ -66,7 +66,7 @@ def configure(changes: Changes, pair: Pair, *, datapath: str) -> None:
 
 
 def _show_renewed(changes: Changes) -> None:
-    """Have consoles of running guests show the certificate in QEMU's files: it has read them at its start."""
+    """Make running guests' consoles load QEMU's new certificate, which they read only at their start."""
     guests = attempt([*VIRSH, "list", "--uuid"], timeout=30).stdout.split()
     failed = [one for one in guests if attempt([*VIRSH, "domdisplay-reload", one, "--type", "vnc"]).returncode]
     if failed:

@@ -1,4 +1,4 @@
-"""Whether the network that tunnels cross carries packets of the planned size, proven by one to the next hypervisor."""
+"""Prove the MTU of the tunnels' network with a packet of the planned size to the next hypervisor."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from .._base.errors import GroundupError
 from .._base.wait import wait_until
 from .._preflight.probe import SMALL, Echo
 
-PATIENCE = 20.0  # seconds: in a first run the neighbour's address may be on its way to a bridge
+PATIENCE = 20.0  # seconds: in a first run the neighbour's address may just move to a bridge
 
 
 def prove(changes: Changes, underlay: Mapping[str, Any], *, host: str, echo: Callable[[str], Echo] = Echo) -> None:
-    """Refuse an underlay that carries small packets and loses whole ones; warn of a neighbour that is silent.
+    """Refuse an underlay that passes small packets and loses full ones; warn when the neighbour does not answer.
 
     Args:
-        changes: takes the warning.
-        underlay: C(source), C(neighbour), its C(name), and C(mtu); empty: this is the only hypervisor.
+        changes: receives the warning.
+        underlay: C(source), C(neighbour), its C(name), and C(mtu); empty for the only hypervisor.
         host: this host's name.
-        echo: another one in tests only.
+        echo: another one for tests only.
 
     Raises:
-        GroundupError: with the size that does not arrive.
+        GroundupError: packets of the planned size are lost.
     """
-    if not underlay or ":" in underlay["source"]:  # the probe speaks version 4
+    if not underlay or ":" in underlay["source"]:  # the probe supports IPv4 only
         return
     neighbour, mtu, name = underlay["neighbour"], int(underlay["mtu"]), underlay["name"]
     probe = echo(underlay["source"])
     try:
         why = wait_until(lambda: probe.lost([neighbour], size=mtu).get(neighbour, ""), timeout=PATIENCE)
         silent = probe.lost([neighbour], size=SMALL) if why else {}
-        if why and not silent:  # again: its address may have come between the two
+        if why and not silent:  # again: its address may have come up between the two probes
             why = probe.lost([neighbour], size=mtu).get(neighbour, "")
     except OSError as error:
         why, silent = "", {neighbour: str(error.strerror)}

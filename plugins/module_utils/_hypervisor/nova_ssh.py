@@ -1,8 +1,7 @@
-"""ssh between hypervisors, for Nova alone: it copies disks with it when instances are moved while they are stopped.
+"""Configure ssh between hypervisors for Nova, which copies disks over it when it moves stopped instances.
 
-An sshd of its own, as user nova, on a port of its own: the host's sshd knows nothing of it, and whoever holds the key
-gets to the files of instances and nowhere else. The key is one for all hypervisors of a site, as in Nova itself each
-of them may move any instance to any other.
+A separate sshd runs as user nova on its own port. The host's sshd does not know the key, and the key gives access only
+to instance files. All hypervisors of a site share one key, because Nova may move any instance to any of them.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ HOME = Path("/etc/nova/ssh")
 KEY, CONFIG, COMMAND = HOME / "key", HOME / "sshd_config", HOME / "command"
 KNOWN, AUTHORIZED = HOME / "known_hosts", HOME / "authorized_keys"
 CLIENT = Path("/etc/ssh/ssh_config.d/groundup-nova.conf")
-_ALIAS = "hypervisors"  # under which all of them show the same key
+_ALIAS = "hypervisors"  # the host key alias shared by all
 _SFTP = "/usr/lib/openssh/sftp-server"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peers:
-    """Who speaks to whom, and by what key."""
+    """The hypervisors that connect, and their shared key."""
 
     address: str  # of this host
     port: int
@@ -38,12 +37,12 @@ class Peers:
 
 
 def place(changes: Changes, peers: Peers, *, key: str) -> Unit:
-    """Place what Nova's sshd and its clients run by; return the unit, which the caller starts. Raises GroundupError."""
+    """Place the files of Nova's sshd and its clients; return the unit for the caller to start. Raises GroundupError."""
     unit = Unit(changes, NAME)
     unit.place(KEY, key, mode=0o640, group=accounts.group_id("nova"), secret=True)
     unit.place(COMMAND, _COMMAND, mode=0o755)
     unit.place(CONFIG, _sshd(peers), valid=_sshd_takes)
-    # Read at each login: a new hypervisor restarts nothing here.
+    # Read at each login, so a new hypervisor needs no restart here.
     files.place(changes, AUTHORIZED, _authorized(peers))
     files.place(changes, KNOWN, f"{_ALIAS} {peers.public_key}\n")
     files.place(changes, CLIENT, _client(peers))
@@ -52,7 +51,7 @@ def place(changes: Changes, peers: Peers, *, key: str) -> Unit:
 
 
 def _sshd_takes(path: Path) -> None:
-    # As the service does: root would refuse a key of its own that others may read.
+    # Test as user nova, like the service: root would refuse its own key if others may read it.
     run(
         ["runuser", "-u", "nova", "--", "/usr/sbin/sshd", "-t", "-f", str(path)],
         why="instances that are stopped could not be moved here",
@@ -87,7 +86,7 @@ def _authorized(peers: Peers) -> str:
 
 
 def _client(peers: Peers) -> str:
-    """Return the client's options. Nova calls a host by its address, and by its name for an image that is gone."""
+    """Return the client's options. Nova calls a host by its address, or by its name when an image is missing."""
     names = "".join(
         f'Match localuser nova originalhost "{name}"\n  HostName {address}\n'
         for name, address in sorted(peers.hosts.items())
@@ -108,8 +107,8 @@ Match localuser nova
 """
 
 
-# scp is sftp; the others are what Nova prepares and tidies up with (nova.virt.libvirt.volume.remotefs). By their bare
-# names: what somebody wrote to the disk is not run.
+# scp uses sftp; Nova runs the other commands to prepare and clean up (nova.virt.libvirt.volume.remotefs). They are
+# matched by bare name, so that no program on the disks is run.
 _COMMAND = f"""\
 #!/bin/sh
 {HEADER}\
@@ -123,8 +122,8 @@ echo "Nova's ssh is for disks of instances; refused: $SSH_ORIGINAL_COMMAND" >&2
 exit 1
 """
 
-# It sees no socket (libvirt's makes root of who opens it) and no password, and writes to instances only. Its end leaves
-# copies that are under way alone.
+# The service sees no sockets (access to libvirt's means root) and no passwords, and writes only to instances. Copies
+# in progress survive its stop.
 _UNIT = f"""{HEADER}\
 [Unit]
 Description=ssh of Nova, for disks of instances

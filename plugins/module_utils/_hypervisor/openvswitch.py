@@ -1,4 +1,4 @@
-"""Open vSwitch of a hypervisor: its name first, its database, its bridges."""
+"""Configure Open vSwitch on a hypervisor: its name first, then its database and bridges."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .._base.run import attempt, run
 from .._host import units
 from .._host.units import Unit
 
-# ovs-ctl reads the name from here at every start, and makes one up where there is none: a chassis that changes its name
-# loses its flows, and its certificate does not fit.
+# ovs-ctl reads the name from this file at every start, and invents one without it. A renamed chassis loses its flows,
+# and its certificate no longer fits.
 SYSTEM_ID = Path("/etc/openvswitch/system-id.conf")
 SWITCH, DAEMON = "openvswitch-switch.service", "ovs-vswitchd.service"
-RECORDER = "ovs-record-hostname.service"  # writes another name of the host over ours (Debian 12)
+RECORDER = "ovs-record-hostname.service"  # overwrites our host name (Debian 12)
 UNDERLAY_SCRIPT = Path("/usr/local/lib/groundup/underlay")
 UNDERLAY_UNIT = Path("/etc/systemd/system/groundup-underlay.service")
 MANAGER = "ptcp:6640:127.0.0.1"  # os-vif's, of nova-compute
@@ -27,7 +27,7 @@ MANAGER = "ptcp:6640:127.0.0.1"  # os-vif's, of nova-compute
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """What the database says now."""
+    """The present content of the database."""
 
     external_ids: Mapping[str, str]
     other_config: Mapping[str, str]
@@ -40,7 +40,7 @@ NOTHING = Known(external_ids={}, other_config={}, datapaths={}, ports={}, manage
 
 
 def named(changes: Changes, system_id: str) -> None:
-    """Write the chassis' name, before anything starts. Raises GroundupError for one that serves by another name."""
+    """Write the chassis' name before anything starts; warn when it replaces a name that is in use."""
     there = (files.read(SYSTEM_ID) or "").strip()
     if there and there != system_id and attempt(["ovs-vsctl", "br-exists", "br-int"]).returncode == 0:
         changes.warnings.append(
@@ -51,17 +51,17 @@ def named(changes: Changes, system_id: str) -> None:
 
 
 def configure(changes: Changes, wanted: Mapping[str, Any], *, known: Known | None = None) -> None:
-    """Bring database and bridges to what ``wanted`` (a chassis) says. Raises GroundupError."""
+    """Converge database and bridges to ``wanted`` (a chassis). Raises GroundupError."""
     switch = Unit(changes, SWITCH)
     switch.running()
     units.off(changes, [RECORDER])
     known = known or read(changes)
     commands = list(differences(known, wanted))
     if any(line.startswith("other_config") for line, _ in commands):
-        switch.replaced()  # it is read at a start only
+        switch.replaced()  # read only at the start
         if not changes.check:
             switch.mark()
-    # One transaction: with ovn-remote the chassis registers, and its name and addresses must be there by then.
+    # One transaction: ovn-remote makes the chassis register, which needs its name and addresses.
     if todo := [command for line, command in commands if changes.add(f"Open vSwitch: {line}")]:
         run(["ovs-vsctl", "--timeout=30", *(word for command in todo for word in ("--", *command))])
     switch.running()
@@ -69,7 +69,7 @@ def configure(changes: Changes, wanted: Mapping[str, Any], *, known: Known | Non
 
 
 def differences(known: Known, wanted: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
-    """Return what ovs-vsctl is to do, each with a line for the operator."""
+    """Return the commands for ovs-vsctl, each with a line for the operator."""
     found: list[tuple[str, list[str]]] = []
     for column, now in (("other_config", known.other_config), ("external_ids", known.external_ids)):
         for key, value in wanted[column].items():
@@ -91,7 +91,7 @@ def differences(known: Known, wanted: Mapping[str, Any]) -> list[tuple[str, list
 
 
 def read(changes: Changes) -> Known:
-    """Return what the database says; nothing, where it is foreseen only."""
+    """Return the database's present content; in check mode nothing when it does not answer. Raises GroundupError."""
     shown = attempt(["ovs-vsctl", "--timeout=10", "--format=json", "list", "Open_vSwitch"]) if _there() else None
     if shown is None or shown.returncode:
         if changes.check:
@@ -119,7 +119,7 @@ def _there() -> bool:
 
 
 def rows(text: str) -> list[dict[str, Any]]:
-    """Return the rows of a table as ovs-vsctl prints it in JSON, maps as dictionaries and sets as lists."""
+    """Parse a table printed by ovs-vsctl in JSON into rows; maps become dictionaries, sets lists."""
     table = json.loads(text)
     return [dict(zip(table["headings"], map(_plain, row), strict=True)) for row in table["data"]]
 
@@ -134,7 +134,7 @@ def _plain(value: Any) -> Any:
 
 
 def underlay(changes: Changes, bridges: Sequence[Mapping[str, Any]]) -> None:
-    """Move the tunnels' address from its interface to the bridge that owns that, now and at each boot."""
+    """Move the tunnels' address from its interface to the bridge that contains it, now and at each boot."""
     unit = Unit(changes, UNDERLAY_UNIT.name)
     unit.place(UNDERLAY_SCRIPT, script(bridges), mode=0o755)
     unit.place(UNDERLAY_UNIT, _UNIT)
@@ -143,7 +143,7 @@ def underlay(changes: Changes, bridges: Sequence[Mapping[str, Any]]) -> None:
 
 
 def script(bridges: Sequence[Mapping[str, Any]]) -> str:
-    """Return what brings interfaces up, and addresses to where they belong; it may be run again."""
+    """Return the script that brings interfaces up and moves addresses to their bridges; it is idempotent."""
     lines = ["#!/bin/sh", "# Written by groundup.cloud: interfaces that Open vSwitch owns.", "set -e"]
     for one in bridges:
         name, port = one["name"], one["port"]

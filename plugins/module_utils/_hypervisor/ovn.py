@@ -1,4 +1,4 @@
-"""ovn-controller: TLS to the southbound database, and a restart that leaves the chassis where it is."""
+"""Configure ovn-controller: TLS to the southbound database, and restarts that keep the chassis registered."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OPTIONS = f"""\
 OVN_CTL_OPTS="--ovn-controller-ssl-key={OURS}/key.pem --ovn-controller-ssl-cert={OURS}/certificate.pem \
 --ovn-controller-ssl-ca-cert={OURS}/ca.pem"
 """
-# Debian stops it as if for ever, and a restart or an upgrade of the package would take chassis and tunnels away.
+# Debian's unit stops it for good: a restart or package upgrade would remove the chassis and its tunnels.
 _DROP_IN = """\
 # Written by groundup.cloud.
 [Service]
@@ -32,7 +32,7 @@ ExecStop=/usr/share/ovn/scripts/ovn-ctl stop_controller --restart
 
 
 def controller(changes: Changes) -> Unit:
-    """Place its options; return its unit, which `start` starts."""
+    """Place its files; return its unit, which `start` starts."""
     unit = Unit(changes, UNIT)
     unit.place(DROP_IN, _DROP_IN)
     unit.place(OPTIONS, _OPTIONS)
@@ -40,20 +40,20 @@ def controller(changes: Changes) -> Unit:
 
 
 def start(changes: Changes, controller: Unit) -> None:
-    """Have it run, by what its files say, now and after a boot. Raises GroundupError."""
+    """Run it with its present files, now and after a boot. Raises GroundupError."""
     controller.running()
     Unit(changes, WHOLE).running()
 
 
 def connection() -> str:
-    """Return why the southbound database is not reached, "" when it is."""
+    """Return why the southbound database is not connected; "" when it is."""
     said = attempt(["ovn-appctl", "-t", "ovn-controller", "connection-status"], timeout=10)
     state = (said.stdout or said.stderr).strip()
     return "" if state == "connected" else state or "ovn-controller does not answer"
 
 
 def disconnected() -> str:
-    """Return why the southbound database is not reached after some patience, "" when it is."""
+    """Wait for the southbound database; return why it is not connected, "" when it is."""
     if not (state := wait_until(connection, timeout=CONNECTED)):
         return ""
     remote = attempt(

@@ -1,7 +1,8 @@
-"""The host's certificate where OVN, libvirt and QEMU look for it: real files, because AppArmor follows no links."""
+"""Place the host's certificate for OVN, libvirt and QEMU: as files, because AppArmor rejects symbolic links."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -18,7 +19,7 @@ _WARN_DAYS = 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """Certificate and key of the host, and who signed it. PEM."""
+    """Certificate and key of the host, and its CA. PEM."""
 
     user: str
     certificate: str
@@ -27,17 +28,24 @@ class Pair:
 
 
 def own(changes: Changes, pair: Pair, *, readers: int | None, units: tuple[Unit, ...]) -> None:
-    """Place the host's own: for ovn-controller and the OVN agent, ``units``. Raises GroundupError for no pair."""
-    _place(changes, pair, {"certificate": "certificate.pem", "key": "key.pem", "authority": "ca.pem"}, OURS, readers)
+    """Place the certificate of ovn-controller and the OVN agent (``units``). Raises GroundupError for no pair."""
+
+    def mark() -> None:
+        for unit in units:
+            unit.mark()
+
+    names = {"certificate": "certificate.pem", "key": "key.pem", "authority": "ca.pem"}
+    _place(changes, pair, names, OURS, readers, before=mark)
     if any(path.parent == OURS for path in changes.written):
         for unit in units:
             unit.replaced()
 
 
 def of_libvirt(changes: Changes, pair: Pair, *, readers: int | None) -> bool:
-    """Place what libvirt and QEMU show each other; ``readers``: group of QEMU's processes. Return whether it changed.
+    """Place the certificates of libvirt and QEMU; return whether libvirt's changed.
 
-    QEMU reads its own at each start of a guest, or when it is told; libvirtd is restarted by who calls this.
+    ``readers``: group of QEMU's processes. QEMU reads its own at each start of a guest, or on request; the caller
+    restarts libvirtd.
     """
     before = set(changes.written)
     files.place(changes, AUTHORITY, pair.authority)
@@ -50,25 +58,28 @@ def of_libvirt(changes: Changes, pair: Pair, *, readers: int | None) -> bool:
 
 
 def soon(changes: Changes, host: str) -> None:
-    """Warn of a certificate of the host that ends within a month. Raises GroundupError for one that cannot be read."""
+    """Warn when the host's certificate expires within 30 days. Raises GroundupError when it cannot be read."""
     remedy = "run the playbook groundup.cloud.hypervisor, which brings the renewed one"
     days = tls.days_left(OURS / "certificate.pem", why="OVN, libvirt, consoles: all show it", remedy=remedy)
     if days < _WARN_DAYS:
         changes.warnings.append(f"the certificate of {host} ends in {days} days: {remedy}")
 
 
-def _place(changes: Changes, pair: Pair, names: dict[str, str], where: Path, readers: int | None) -> None:
+def _place(
+    changes: Changes, pair: Pair, names: dict[str, str], where: Path, readers: int | None, *,
+    before: Callable[[], object] | None = None,
+) -> None:  # fmt: skip
     both = tls.with_key(pair.certificate, pair.key)
-    files.place(changes, where / names["authority"], pair.authority)
-    files.place(changes, where / names["certificate"], pair.certificate)
+    files.place(changes, where / names["authority"], pair.authority, before=before)
+    files.place(changes, where / names["certificate"], pair.certificate, before=before)
     files.place(
         changes, where / names["key"], pair.key, mode=0o640, group=readers, secret=True,
-        valid=partial(_check, both=both, user=pair.user),
+        valid=partial(_check, both=both, user=pair.user), before=before,
     )  # fmt: skip
 
 
 def _check(path: Path, *, both: str, user: str) -> None:
-    """Refuse a key that is not the certificate's, in a file of its own beside the new one."""
+    """Refuse a key that does not fit its certificate, checked in a temporary file beside the new one."""
     beside = path.with_name(f"{path.name}.pair")
     files.write_file(beside, both.encode(), mode=0o600)
     try:

@@ -1,4 +1,4 @@
-"""Whether libvirt can give guests the processor and the machine of the hardware profile."""
+"""Check that libvirt offers the CPU and machine type of the hardware profile."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from .._base.run import attempt
 from .._base.text import few
 
 VIRSH = Path("/usr/bin/virsh")
-_SHOWN = 12  # models, or features that are missing
+_SHOWN = 12  # models, or missing features
 
 
 def refuse(compute: Mapping[str, Any], *, hardware: str, host: str) -> bool:
-    """Raise GroundupError where libvirt cannot; return whether it could be asked."""
+    """Raise GroundupError when libvirt lacks them; return whether libvirt could be asked."""
     if not VIRSH.exists():
         return False
     words = ["--virttype", compute["virt_type"], "--machine", compute["machine_type"], "--arch", os.uname().machine]
     said = attempt(["virsh", "--connect", "qemu:///system", "domcapabilities", *words], timeout=60)
     if said.returncode and "machine" not in said.stderr:
-        return False  # libvirt itself does not answer: its own check says so
+        return False  # libvirt does not answer: reported by its own check
     if found := list(lacking(compute, said.stdout, fault=" ".join(said.stderr.split()))):
         raise GroundupError(
             "; ".join(found),
@@ -35,7 +35,7 @@ def refuse(compute: Mapping[str, Any], *, hardware: str, host: str) -> bool:
 
 
 def lacking(compute: Mapping[str, Any], capabilities: str, *, fault: str = "") -> Iterator[str]:
-    """Yield what libvirt cannot do, each with its field: by ``capabilities`` (XML), or ``fault`` in their place."""
+    """Yield what libvirt lacks, with its field, by ``capabilities`` (XML) or, without them, by ``fault``."""
     if fault and not capabilities.strip():
         yield f"machine_type: {compute['machine_type']}, and libvirt says: {fault}"
         return
@@ -53,7 +53,7 @@ def _model(mode: Xml.Element, wanted: str, *, real: bool) -> Iterator[str]:
     if wanted not in usable:
         able = [name for name, word in usable.items() if word == "yes"]
         yield f"cpu_model: {wanted}, and libvirt knows no such model; usable here: {few(able, most=_SHOWN) or 'none'}"
-    elif real and usable[wanted] == "no":  # QEMU by itself starts such guests, without the features
+    elif real and usable[wanted] == "no":  # plain QEMU emulation starts such guests, without the features
         features = [str(one.get("name")) for one in mode.iterfind(f"blockers[@model='{wanted}']/feature")]
         lacks = f": the processor lacks {few(features, most=_SHOWN)}" if features else ""
         yield f"cpu_model: {wanted}, and this machine cannot be one{lacks}"

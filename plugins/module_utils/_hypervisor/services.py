@@ -1,4 +1,4 @@
-"""nova-compute and Neutron's OVN agent: their files, their units, each in the sandbox its work allows."""
+"""Place files and systemd units of nova-compute and Neutron's OVN agent, with the sandbox that each permits."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ SUDOERS = Path("/etc/sudoers.d/groundup-nova")
 UNITS = Path("/etc/systemd/system")
 COMPUTE, OVN_AGENT = "nova-compute.service", "neutron-ovn-agent.service"
 
-# Only the helper, and only by the programs of an environment that root placed.
+# sudo only for the helper, and only from an environment that root placed.
 _SUDOERS = f"""\
 # Written by groundup.cloud.
 nova ALL=(root) NOPASSWD: {CURRENT}/bin/privsep-helper *
 """
 
-# No namespace of mounts for either: what their helpers mount (namespaces of networks, shares), others must see. And
-# nothing that forbids nova-compute new privileges, as most settings of a sandbox do by the way: sudo is its helper's.
+# Neither gets a mount namespace: mounts of their helpers (network namespaces, shares) must be visible to others.
+# nova-compute gets nothing that implies NoNewPrivileges, as most sandbox settings do: its helper needs sudo.
 _NOVA_UNIT = f"""\
 # Written by groundup.cloud.
 [Unit]
@@ -55,7 +55,7 @@ UMask=0022
 WantedBy=multi-user.target
 """
 
-# Root, for namespaces of networks; what it starts there, a haproxy a network, outlives it.
+# Root, for network namespaces. Its children there, one haproxy per network, survive its stop.
 _AGENT_UNIT = f"""\
 # Written by groundup.cloud.
 [Unit]
@@ -92,16 +92,16 @@ def _sudo_takes(path: Path) -> None:
 
 
 def place(changes: Changes, wanted: Mapping[str, Mapping[str, str]], *, compute_id: str) -> tuple[Unit, Unit]:
-    """Place what the services run by; return their units, which the caller starts. Raises GroundupError, OSError."""
+    """Place the services' files; return their units for the caller to start. Raises GroundupError, OSError."""
     compute, agent = Unit(changes, COMPUTE), Unit(changes, OVN_AGENT)
-    # A shell, because sshd runs commands by it (`nova_ssh`); no password, and no key that the host's sshd knows.
+    # A shell, because sshd runs commands with it (`nova_ssh`); no password, and no key known to the host's sshd.
     nova = accounts.ensure(changes, "nova", home="/var/lib/nova", login="/bin/sh", groups=("libvirt",))
     files.place(changes, SUDOERS, _SUDOERS, mode=0o440, valid=_sudo_takes)
     for path, text in zip(NOVA, (wanted["nova"]["cluster"], wanted["nova"]["host"]), strict=True):
         compute.place(path, text, mode=0o640, group=nova, secret=True)
     for path, text in zip(AGENT, (wanted["agent"]["cluster"], wanted["agent"]["host"]), strict=True):
         agent.place(path, text, mode=0o640, secret=True)
-    # Written once: nova-compute would make one up, and a reinstalled host would be another one to Placement.
+    # Written once: nova-compute would invent an id, and Placement would take a reinstalled host for another one.
     if files.read(COMPUTE_ID) is None:
         files.place(changes, COMPUTE_ID, f"{compute_id}\n")
     compute.place(UNITS / COMPUTE, _NOVA_UNIT)

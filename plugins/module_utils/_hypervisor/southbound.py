@@ -1,4 +1,4 @@
-"""Why ovn-controller does not reach OVN's southbound database: each endpoint is asked as it would ask."""
+"""Diagnose why ovn-controller cannot reach OVN's southbound database: probe each endpoint as it would."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TIMEOUT = 5.0  # seconds each
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What one endpoint did; ``fault``: "" when it took the connection."""
+    """The result for one endpoint; ``fault`` is "" when it accepted the connection."""
 
     kind: str  # taken, tls, refused, silent
     fault: str = ""
@@ -37,14 +37,14 @@ def ask(endpoint: str, directory: Path = OURS, *, timeout: float = _TIMEOUT) -> 
 def _speak(plain: socket.socket, directory: Path, timeout: float) -> Answer:
     try:
         context = ssl.create_default_context(cafile=str(directory / "ca.pem"))
-        context.check_hostname = False  # as OVN: the authority counts, not the name
+        context.check_hostname = False  # like OVN: verify the CA, not the name
         context.load_cert_chain(directory / "certificate.pem", directory / "key.pem")
         with context.wrap_socket(plain) as secure:
-            # What the other side holds against our certificate comes after the handshake.
+            # The server rejects our certificate only after the handshake.
             secure.settimeout(min(timeout, 1.0))
             secure.recv(1)
     except TimeoutError:
-        return Answer(kind="taken")  # it waits for a question
+        return Answer(kind="taken")  # it waits for a request
     except (ssl.SSLError, ConnectionError) as error:
         return Answer(
             kind="tls", fault=getattr(error, "verify_message", "") or getattr(error, "reason", "") or str(error)
@@ -55,9 +55,9 @@ def _speak(plain: socket.socket, directory: Path, timeout: float) -> Answer:
 
 
 def judge(state: str, answers: Mapping[str, Answer]) -> str:
-    """Return why the database is not reached, in one line, with what to do next.
+    """Return one line: why the database is not reached, and the next step.
 
-    ``state``: ovn-controller's connection-status; ``answers``: of each endpoint of its ovn-remote.
+    ``state``: ovn-controller's connection-status; ``answers``: the result for each endpoint of its ovn-remote.
     """
     if not answers:
         return f"{state}: it is told no endpoint (ovs-vsctl get Open_vSwitch . external_ids:ovn-remote)"

@@ -1,8 +1,8 @@
-"""Guests' taps on a switch in user space, which may switch them off while libvirt switches them on.
+"""Bring up guests' taps with the userspace switch, which may reset the UP flag that libvirt sets.
 
-os-vif adds the port first. When libvirt makes the tap, ovs-vswitchd (`datapath: netdev`) and libvirt set its flags at
-the same moment, each by reading and writing all of them (SIOCGIFFLAGS, SIOCSIFFLAGS): what one adds, the other may take
-away, and a tap that is promiscuous and not up gives its guest no network.
+os-vif adds the port first. When libvirt creates the tap, ovs-vswitchd (`datapath: netdev`) and libvirt set its flags at
+the same time, each by reading and writing all flags (SIOCGIFFLAGS, SIOCSIFFLAGS), so that either may undo the other.
+A tap that is promiscuous but not up gives its guest no network.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .._host.units import Unit
 
 PLACE = Path("/etc/libvirt/hooks/qemu.d/groundup-taps")
 
-# By libvirt for each guest: its name, the operation, its definition as input. Other than 0 would end the guest.
+# Arguments from libvirt: the guest's name and the operation; input: its definition. An exit code but 0 stops the guest.
 HOOK = f"""#!/usr/bin/python3
 {HEADER}\
 # Switches on the taps of a guest that has started, once the switch has done with them.
@@ -31,6 +31,6 @@ if sys.argv[2] == "started":
 
 
 def switched_on(daemon: Unit, *, datapath: str) -> None:
-    """Have ``daemon``, libvirt's, switch on what a switch in user space may have switched off."""
+    """Install the hook of ``daemon``, libvirt's unit, that brings taps up, where the switch is in user space."""
     if datapath == "netdev":
         daemon.place(PLACE, HOOK, mode=0o755)

@@ -1,4 +1,4 @@
-"""The key by which QEMU opens volumes in Ceph: a secret of libvirt, which domains name by its id."""
+"""Store the key with which QEMU opens volumes in Ceph: a libvirt secret, which domains refer to by its id."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from .libvirt import VIRSH
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """A client's key."""
+    """A Ceph client's key."""
 
-    uuid: str  # of the secret: Cinder tells Nova
+    uuid: str  # of the secret; Cinder passes it to Nova
     client: str  # "client.cinder"
-    value: str = field(repr=False)  # as Ceph writes it
+    value: str = field(repr=False)  # as printed by Ceph
 
 
 def own(changes: Changes, key: Key) -> None:
-    """Have libvirt keep the key, over restarts too. Raises GroundupError.
+    """Store the key in libvirt permanently. Raises GroundupError.
 
-    Instances that run keep the connections they have: QEMU asks for a key when it opens a volume.
+    Running instances keep their connections: QEMU reads the key when it opens a volume.
     """
     held = holds(key)
     if held == key.value:
@@ -32,7 +32,7 @@ def own(changes: Changes, key: Key) -> None:
         return
     if held is None:
         run([*VIRSH, "secret-define", "/dev/stdin"], stdin=_definition(key), why="no volume could be attached")
-    # The key is in no argument, and in no error.
+    # The key is never an argument or part of an error.
     done = attempt([*VIRSH, "secret-set-value", key.uuid, "--file", "/dev/stdin"], stdin=key.value)
     if done.returncode:
         raise GroundupError(
@@ -44,7 +44,7 @@ def own(changes: Changes, key: Key) -> None:
 
 
 def holds(key: Key) -> str | None:
-    """Return the value libvirt has; "" for a secret without one, None without the secret or without libvirt."""
+    """Return libvirt's value; "" for a secret without one, None without the secret or libvirt."""
     try:
         if attempt([*VIRSH, "secret-dumpxml", key.uuid], timeout=30).returncode:
             return None
@@ -54,7 +54,7 @@ def holds(key: Key) -> str | None:
 
 
 def _definition(key: Key) -> str:
-    # Whoever may read it may attach any volume as well: the group libvirt has root's part in both.
+    # Not private: the group libvirt may read it, and may attach any volume anyway, like root.
     return (
         "<secret ephemeral='no' private='no'>"
         f"<uuid>{escape(key.uuid)}</uuid>"

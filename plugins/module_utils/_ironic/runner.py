@@ -92,14 +92,15 @@ def converge(changes: Changes, wanted: Mapping[str, Any]) -> str:
         ca=wanted["public"]["ca.crt"], root=PROGRAMS, imports=_IMPORTS,
     )  # fmt: skip
     home, place, unit = PROGRAMS / environment.CURRENT, _place_of(wanted["collection"]), units.Unit(changes, UNIT.name)
-    if not is_current:
+    if not is_current or not COLLECTION.is_symlink() or str(COLLECTION.readlink()) != str(place):
         unit.replaced()
+        if not changes.check:
+            unit.mark()
+    if not is_current:
         environment.switch(changes, name, root=PROGRAMS)
     if not place.is_dir() and changes.add(f"place {place}"):
         _unpack(base64.b64decode(wanted["content"]), place, python=home / "bin/python")
-    if not COLLECTION.is_symlink() or str(COLLECTION.readlink()) != str(place):
-        unit.replaced()
-        files.link(changes, COLLECTION, str(place))
+    files.link(changes, COLLECTION, str(place))
     for path, text in wanted["public"].items():
         unit.place(PUBLIC / path, text)
     files.place(changes, SITE_FILE, wanted["site_text"], mode=0o640, group=group)  # it is read when it has changed
@@ -134,10 +135,11 @@ def absent(changes: Changes) -> None:
     """End the runner, and remove its key and password. Raises OSError."""
     if UNIT.exists():
         units.off(changes, [UNIT.name])
-        for path in (UNIT, own.RUNNER_PASSWORDS):
-            files.remove(changes, path)
-        if changes.add(f"remove {CONFIGURATION}"):
-            shutil.rmtree(CONFIGURATION, ignore_errors=True)
+    for path in (own.RUNNER_PASSWORDS, CONFIGURATION, UNIT):
+        if path.is_dir() and changes.add(f"remove {path}"):
+            shutil.rmtree(path)
+        elif path.is_file() and changes.add(f"remove {path}"):
+            path.unlink()
 
 
 def _place_of(digest: str) -> Path:

@@ -48,7 +48,7 @@ def converge(changes: Changes, wanted: Mapping[str, Any]) -> str:
     web = Unit(changes, "nginx.service", on_change="reload")
     _directories(changes)
     if not is_current:
-        for unit in (ironic, contact):
+        for unit in (ironic, contact, Unit(changes, page.UNIT.name)):
             unit.replaced()
             if not changes.check:
                 unit.mark()

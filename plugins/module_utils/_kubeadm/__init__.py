@@ -1,1 +1,1 @@
-"""Private parts of the module ``kubeadm_node``: what runs on a managed host, standard library only."""
+"""Private parts of the module ``kubeadm_node``, run on a managed host. Standard library only."""

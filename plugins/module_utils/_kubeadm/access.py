@@ -1,4 +1,4 @@
-"""What a control host hands out: the admin kubeconfig, and invitations to join."""
+"""Give access to the cluster from a control host: the admin kubeconfig, and credentials to join."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .kubeconfig import with_server
 from .spec import Join
 
 SIGNATURE_WAIT = 60.0  # seconds
-LIFE = "20m"  # long enough for the joins of one run, no longer
+LIFE = "20m"  # just enough for the joins of one run
 
 
 def admin_kubeconfig(host: NodeHost, *, server: str, may_miss: bool, expected_ca: str | None = None) -> str | None:
     """Return the admin kubeconfig with ``server`` (an https URL) in it.
 
-    None only with ``may_miss``, on a host that has none, of a site that has no cluster yet (``expected_ca``, the
-    SHA-256 of its CA); else GroundupError.
+    Returns None when the file is missing, ``may_miss`` is set, and the site has no cluster yet (``expected_ca``, the
+    SHA-256 of its CA, is empty). Raises GroundupError otherwise.
     """
     path = host.paths.kubernetes / "admin.conf"
     if path.exists():
@@ -48,7 +48,7 @@ def admin_kubeconfig(host: NodeHost, *, server: str, may_miss: bool, expected_ca
 
 
 def invite(host: NodeHost, *, server: str, control: bool) -> Join:
-    """Make a bootstrap token that works, and for ``control`` hosts put the certificates into the cluster.
+    """Create a bootstrap token and wait until it is usable; for ``control`` hosts, also upload the certificates.
 
     ``server`` is the https URL of the host's own API server. Raises GroundupError, OSError.
     """
@@ -63,7 +63,7 @@ def invite(host: NodeHost, *, server: str, control: bool) -> Join:
 
 
 def _wait_until_signed(token_id: str, *, host: NodeHost, server: str) -> None:
-    """Wait for the token's signature in cluster-info: a join that comes earlier does not trust what it reads there."""
+    """Wait for the token's signature in cluster-info: an earlier join would not trust its content."""
 
     def pending() -> str:
         try:
@@ -84,10 +84,10 @@ def _wait_until_signed(token_id: str, *, host: NodeHost, server: str) -> None:
 
 
 def _upload_certificates(host: NodeHost) -> str:
-    """Put the control plane's certificates into the cluster, encrypted, for two hours; return their key."""
+    """Upload the control plane's certificates into the cluster, encrypted, for two hours; return their key."""
     key = secrets.token_hex(32)
     config = host.paths.site / "upload.yaml"
-    # The init configuration says where this host's own API server listens; kubeadm would guess the usual port.
+    # The init configuration holds the API server's address; without it, kubeadm would assume the default port.
     init, *others = host.paths.init_file.read_text(encoding="utf-8").split("---\n")
     text = "---\n".join([documents.to_text(json.loads(init) | {"certificateKey": key}), *others])
     write_file(config, text.encode(), mode=0o600)

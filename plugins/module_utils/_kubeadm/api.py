@@ -1,4 +1,4 @@
-"""A small client of the Kubernetes API and of etcd: JSON over HTTPS with the standard library, all a host has."""
+"""A minimal client of the Kubernetes and etcd APIs: JSON over HTTPS, with the standard library only."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from urllib.parse import urlsplit
 
 
 class NodeApiError(Exception):
-    """The API answered with an error, or not at all (``status`` 0)."""
+    """The API returned an error, or did not answer (``status`` 0)."""
 
     def __init__(self, message: str, *, status: int = 0) -> None:
-        """Keep the API's own message."""
+        """Keep the API's own message and status."""
         self.status = status
         super().__init__(message)
 
 
 class NodeApi:
-    """One connection to one API server; kept open between requests, made again when it was closed."""
+    """A connection to one API server, kept open between requests and reopened when closed."""
 
     def __init__(self, server: str, *, context: ssl.SSLContext, timeout: float = 10.0) -> None:
-        """Prepare a connection to ``server`` (https URL); ``timeout`` in seconds is that of a request."""
+        """Prepare a connection to ``server`` (https URL); ``timeout``: seconds per request."""
         url = urlsplit(server)
         self._server = server
         self._connection = http.client.HTTPSConnection(
@@ -39,7 +39,7 @@ class NodeApi:
         self._connection.close()
 
     def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Send one request and return the answer's JSON. Raises NodeApiError with the server's status and message."""
+        """Send a request and return the JSON answer. Raises NodeApiError with the server's status and message."""
         status, text = self.raw(method, path, None if body is None else json.dumps(body).encode())
         if status >= http.HTTPStatus.BAD_REQUEST:
             raise NodeApiError(_message(text, status), status=status)
@@ -47,9 +47,9 @@ class NodeApi:
         return answer
 
     def raw(self, method: str, path: str, data: bytes | None = None) -> tuple[int, str]:
-        """Send one request and return status and text. Raises NodeApiError when the server cannot be reached."""
+        """Send a request and return status and text. Raises NodeApiError when the server cannot be reached."""
         headers = {"Accept": "application/json"} | ({"Content-Type": "application/json"} if data is not None else {})
-        for attempt in (1, 2):  # the server closes idle connections: one more try on a fresh one
+        for attempt in (1, 2):  # the server closes idle connections: retry once on a new one
             try:
                 self._connection.request(method, path, data, headers)
                 response = self._connection.getresponse()
@@ -64,7 +64,7 @@ class NodeApi:
         raise AssertionError("unreachable")
 
     def get(self, path: str) -> dict[str, Any] | None:
-        """Return an object, or None when there is none. Raises NodeApiError."""
+        """Return an object; None when it does not exist. Raises NodeApiError."""
         try:
             return self.request("GET", path)
         except NodeApiError as error:
@@ -74,7 +74,7 @@ class NodeApi:
 
 
 def _message(text: str, status: int) -> str:
-    """Return what an answer that is an error says."""
+    """Return the message of an error answer."""
     try:
         return str(json.loads(text)["message"])
     except (ValueError, KeyError, TypeError):

@@ -1,4 +1,4 @@
-"""The API server of a control host: its flags, and the names its certificate holds."""
+"""Converge a control host's API server: its flags, and the names in its certificate."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OPTIONAL = {"audit-policy-file", "audit-log-path", "encryption-provider-config"}
 
 
 def differing(node: Node, paths: Paths) -> dict[str, tuple[str | None, str | None]]:
-    """Return the flags that are not the site's: name -> (found, wanted)."""
+    """Return the flags that differ from the site's: name -> (found, wanted)."""
     found = static_pods.flags(static_pods.container(NAME, paths))
     wanted = documents.api_server_arguments(node) | {"secure-port": str(node.cluster.api_port)}
     names = {name for name, value in wanted.items() if found.get(name) != value} | (OPTIONAL & found.keys() - wanted)
@@ -21,9 +21,9 @@ def differing(node: Node, paths: Paths) -> dict[str, tuple[str | None, str | Non
 
 
 def rewrite(node: Node, host: NodeHost, changes: Changes) -> set[str]:
-    """Give the API server the site's flags; return its name when it had others. Raises GroundupError, OSError.
+    """Write the site's flags into the API server's manifest; return its name if it changed.
 
-    The API of the host is away meanwhile, so callers take one host at a time.
+    The host's API is down meanwhile, so callers take one host at a time. Raises GroundupError, OSError.
     """
     flags = differing(node, host.paths)
     if not flags:
@@ -37,7 +37,7 @@ def rewrite(node: Node, host: NodeHost, changes: Changes) -> set[str]:
 
 
 def certify(node: Node, host: NodeHost, changes: Changes) -> None:
-    """Renew the certificate when it lacks a name; it is read at the next start. Raises GroundupError, OSError."""
+    """Reissue the certificate when it lacks a name; the next start reads it. Raises GroundupError, OSError."""
     certificate = host.paths.pki / "apiserver.crt"
     present = certificates.names(certificate) if certificate.exists() else frozenset()
     missing = sorted({*documents.certificate_names(node), node.address} - present)

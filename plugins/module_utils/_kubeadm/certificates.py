@@ -1,4 +1,4 @@
-"""What certificates say, by the OS's openssl."""
+"""Read certificates with the OS's openssl."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PEM = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.
 
 
 def first_certificate(text: str) -> bytes | None:
-    """Return the first certificate of a PEM ``text`` in DER, or None when there is no whole one."""
+    """Return the first certificate of a PEM ``text`` in DER; None when there is no complete one."""
     found = PEM.search(text)
     try:
         return ssl.PEM_cert_to_DER_cert(found.group()) if found else None
@@ -26,12 +26,12 @@ def first_certificate(text: str) -> bytes | None:
 
 
 def fingerprint(der: bytes) -> str:
-    """Return the SHA-256 of a certificate, in hexadecimal: what two copies of one CA have in common."""
+    """Return the SHA-256 of a certificate, in hexadecimal; copies of one CA share it."""
     return hashlib.sha256(der).hexdigest()
 
 
 def days_left(path: Path) -> int:
-    """Return the whole days until the certificate in ``path`` ends, negative when it has. Raises GroundupError."""
+    """Return the full days until the certificate in ``path`` expires, negative after that. Raises GroundupError."""
     return tls.days_left(path, why=_WHY, remedy=_REMEDY)
 
 

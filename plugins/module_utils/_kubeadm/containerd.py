@@ -1,4 +1,4 @@
-"""Configuration of containerd, and of crictl, which speaks to it."""
+"""Generate the configuration of containerd and of its client crictl."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .spec import CRI_SOCKET, Node
 
 
 def config(node: Node) -> str:
-    """Return containerd's configuration (version 2, what containerd 1.7 and 2 both read)."""
+    """Return containerd's configuration (version 2, readable by containerd 1.7 and 2)."""
     cri = 'plugins."io.containerd.grpc.v1.cri"'
     return f"""\
 # Written by groundup.cloud.kubeadm_node.
@@ -38,7 +38,7 @@ version = 2
 
 
 def registry_hosts(registry: str, *, tls: bool, ca: str | None) -> str:
-    """Return containerd's ``hosts.toml`` of the site's registry; ``ca`` is the file of the CA it has its own from.
+    """Return containerd's ``hosts.toml`` for the site's registry; ``ca``: the file of the CA of its certificate.
 
     containerd reads it at each pull.
     """
@@ -54,6 +54,6 @@ server = "{url}"
 
 
 def crictl_config() -> str:
-    """Return crictl's configuration, so that an operator on the host need not name the socket."""
-    # Its own two seconds are too few for a busy host.
+    """Return crictl's configuration, which saves operators from naming the socket."""
+    # The default timeout of two seconds is too short for a busy host.
     return f"runtime-endpoint: {CRI_SOCKET}\nimage-endpoint: {CRI_SOCKET}\ntimeout: 60\n"

@@ -1,6 +1,6 @@
-"""Turn a host into a node and keep it one: what to do, in order, from what the host is now.
+"""Turn a host into a node, or maintain it as one.
 
-Every step looks before it acts, so that a run which was killed anywhere is finished by the next.
+Every step checks the host before it acts, so that the next run completes a killed one.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ CRICTL = "/usr/local/bin/crictl"
 
 @dataclass(slots=True, kw_only=True)
 class NodeResult:
-    """Collected step by step."""
+    """The module's result, filled step by step."""
 
     changes: Changes
     membership: Membership = Membership.BLANK  # what the host is now
-    joins: bool = False  # it is prepared and needs an invitation
-    due: list[str] = field(default_factory=list)  # certificates that end soon, static pods that have to start again
+    joins: bool = False  # it is prepared and needs join credentials
+    due: list[str] = field(default_factory=list)  # certificates that expire soon, static pods that must restart
     ca: str | None = None  # SHA-256 of the CA of the cluster it belongs to
     certificates: dict[str, int] = field(default_factory=dict)  # days left, by file
 
@@ -60,11 +60,11 @@ def converge(
     expected_ca: str | None,
     rolling_restart: bool = False,
 ) -> NodeResult:
-    """Bring the host nearest to ``node``: a member when it can be, else prepared. Raises GroundupError, OSError.
+    """Converge the host: maintain a member, initialise, join, or else only prepare it. Raises GroundupError, OSError.
 
-    With ``join``, the invitation, a prepared host joins, and nothing else is looked at. With ``expected_ca``, the
-    SHA-256 of the cluster's CA, the cluster is never made anew. Without ``rolling_restart`` the result only says what
-    is due that takes etcd and the API of a control host away for a while.
+    With ``join`` (credentials), a prepared host joins, and nothing else is converged. With ``expected_ca``, the SHA-256
+    of the cluster's CA, no new cluster is initialised. Without ``rolling_restart``, changes that interrupt etcd and the
+    API of a control host are only reported as due.
     """
     with nullcontext() if changes.check else host.alone():
         result = NodeResult(changes=changes)
@@ -94,7 +94,7 @@ def _become_member(
     join: Join | None,
     expected_ca: str | None,
 ) -> ObservedState:
-    """Initialise or join, or fetch images until there is an invitation; return what the host is then."""
+    """Initialise or join; without join credentials, only fetch images. Return the host's new state."""
     changes, was = result.changes, result.membership
     initialise = node.initialise and expected_ca is None and join is None
     if initialise:
@@ -141,19 +141,19 @@ def _keep(node: Node, host: NodeHost, result: NodeResult, *, rolling_restart: bo
     result.changes.warnings += renewal.left_to_others(result.certificates, host=node.name)
     if node.control:
         _restart(node, host, result, rolling_restart=rolling_restart)
-    if node.initialise and not result.due:  # else its API may be what has to be mended
+    if node.initialise and not result.due:  # else its API may be broken until the restart
         add_ons(node, host, result.changes)
 
 
 def _secure(node: Node, host: NodeHost, changes: Changes) -> None:
-    """Have the member outlive a lost mount and the end of its certificates without a run."""
+    """Install the guard against missing data and, on control hosts, the certificate renewal timer."""
     data.keep(host.paths, changes, control=node.control)
     if node.control:
         timer.install(node, host.paths, changes)
 
 
 def _restart(node: Node, host: NodeHost, result: NodeResult, *, rolling_restart: bool) -> None:
-    """Do what takes etcd and the API of the host away for a while, or say that it is due."""
+    """Apply changes that interrupt the host's etcd and API, or report them as due."""
     changes = result.changes
     due = [*images.outdated(node, host.paths), *([api_server.NAME] if api_server.differing(node, host.paths) else [])]
     due += [*renewal.ending(result.certificates), *renewal.behind(host, changes)]
@@ -178,8 +178,8 @@ def _reset(node: Node, host: NodeHost, changes: Changes, found: ObservedState, *
         return
     paths = host.paths
     units.control("stop", KUBELET)
-    # Nobody depends on these data, but data are not thrown away on the strength of an argument. Those of a member that
-    # joined are a copy, which kubeadm removes with the member.
+    # No node depends on this data, but it is kept, never deleted on an assumption. The data of a joined member are a
+    # copy, which kubeadm removes with the member.
     etcd = found.etcd_data and (initialise or "etcd" not in found.manifests)
     kept = half_made.set_aside(paths, etcd=etcd, emptied=not initialise, host=node.name)
     changes.warnings.append(f"{node.name} was half made and is reset; set aside: {', '.join(map(str, kept))}")
@@ -190,7 +190,7 @@ def _reset(node: Node, host: NodeHost, changes: Changes, found: ObservedState, *
         timeout=RESET_TIMEOUT,
         why="what a killed run left must be cleared before the node is made again",
     )
-    # kubeadm leaves the last two to the operator; they would make the next look see a half-made node again.
+    # kubeadm leaves the last two files; the next run would take the host for a half-made node again.
     for left in (config, paths.kubernetes / "bootstrap-kubelet.conf", paths.kubernetes / "super-admin.conf"):
         left.unlink(missing_ok=True)
 
@@ -217,18 +217,18 @@ def _join(node: Node, host: NodeHost, join: Join) -> None:
 
 
 def _pull(node: Node, host: NodeHost) -> None:
-    """Fetch the images a node starts with, while the first control host is at work."""
+    """Fetch the images a node starts with, while the first control host initialises."""
     why = "a node whose first images cannot be had would join and never be Ready"
     for image in node.images:
         host.run(["crictl", "pull", image], timeout=300, why=why)
 
 
 def _pull_later(node: Node, host: NodeHost, changes: Changes) -> None:
-    """Have systemd pull what pods will run, one image after another. One that fails is left to the kubelet."""
+    """Pull images of later pods in the background, in sequence; the kubelet pulls those that fail."""
     if node.later_images and changes.add(f"pull in the background: {', '.join(node.later_images)}"):
         pulls = [f"--property=ExecStartPre=-{CRICTL} pull {image}" for image in node.later_images]
         unit = ["systemd-run", "--quiet", "--collect", "--no-block", "--service-type=oneshot"]
         try:
             host.run([*unit, *pulls, "true"], timeout=30, why="pods wait for these images when they start")
-        except GroundupError as error:  # the node does without
+        except GroundupError as error:  # the node works without them
             changes.warnings.append(f"images are not pulled in the background: {error}")

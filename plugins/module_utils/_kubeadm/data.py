@@ -1,7 +1,7 @@
-"""Data that must be in place before the kubelet starts: an etcd on an empty directory would be a new, empty cluster.
+"""Keep the kubelet from starting without the node's data: etcd would start as a new, empty cluster.
 
-What a member has is written down beside its configuration, on the disk that the host boots from. The kubelet's unit
-looks at it before each start, and so does every run.
+A member's data directories and mounts are recorded beside its configuration, on the boot disk. The kubelet's unit
+checks the record before each start, and so does every run.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .spec import Paths
 
 FILE = "data-in-place"  # in Paths.site; a line is `exists PATH` or `mounted PATH`
 SCRIPT = "/usr/local/lib/groundup/data-in-place"
-# Where a node keeps what a reboot must not lose. The last is that of the storage class `general`.
+# A node's persistent data. The last directory is that of the storage class `general`.
 DIRECTORIES = ("/var/lib/etcd", "/var/lib/kubelet", "/var/lib/containerd", "/srv/kubernetes-volumes")
 SCRIPT_TEXT = f"""\
 #!/bin/sh
@@ -34,7 +34,7 @@ done </etc/kubernetes/site/{FILE}
 
 
 def keep(paths: Paths, changes: Changes, *, control: bool) -> None:
-    """Write down what this member has. Raises OSError."""
+    """Record the member's mounts and etcd data. Raises OSError."""
     lines = [f"mounted /{mount.relative_to(paths.root)}" for mount in _mounts(paths)]
     lines += [f"exists /{member.relative_to(paths.root)}" for member in [paths.etcd / "member"] if control]
     if lines or (paths.site / FILE).exists():
@@ -42,12 +42,12 @@ def keep(paths: Paths, changes: Changes, *, control: bool) -> None:
 
 
 def forget(paths: Paths) -> None:
-    """Forget what a former member had. Raises OSError."""
+    """Remove the record of a former member. Raises OSError."""
     (paths.site / FILE).unlink(missing_ok=True)
 
 
 def refuse_missing(paths: Paths, *, host: str) -> None:
-    """Refuse a member whose data are not in place. Raises GroundupError."""
+    """Refuse a member whose recorded data are missing. Raises GroundupError."""
     for line in (read(paths.site / FILE) or "").splitlines():
         kind, _, path = line.partition(" ")
         target = paths.at(path)

@@ -1,6 +1,6 @@
-"""The text of every file of kubeadm, the kubelet and the API server, from the node's specification alone.
+"""Generate the files of kubeadm, the kubelet and the API server from the node's specification.
 
-They read YAML, of which JSON is a part: a host then needs no YAML library.
+They are YAML files written as JSON, so that a host needs no YAML library.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ENCRYPTION = f"{SITE_DIR}/encryption.yaml"
 AUDIT_LOG_DIR = "/var/log/kubernetes"
 KUBEADM_API = "kubeadm.k8s.io/v1beta4"
 
-# The kubelet is held back until kubeadm has written its configuration: without it, it would only die and be restarted.
+# The kubelet does not start before kubeadm has written its configuration: it would only crash in a loop.
 KUBELET_UNIT = """\
 [Unit]
 Description=kubelet, the node agent of Kubernetes
@@ -55,7 +55,7 @@ def init_config(node: Node) -> str:
     init = {
         "apiVersion": KUBEADM_API,
         "kind": "InitConfiguration",
-        # kubeadm always makes a token; nobody uses this one, so it lives for a minute instead of a day.
+        # kubeadm always creates a token. This one is unused, so it lives for a minute instead of a day.
         "bootstrapTokens": [{"ttl": "1m0s"}],
         "localAPIEndpoint": {"advertiseAddress": node.address, "bindPort": node.cluster.api_port},
         "nodeRegistration": _registration(node),
@@ -65,14 +65,14 @@ def init_config(node: Node) -> str:
         "apiVersion": "kubeproxy.config.k8s.io/v1alpha1",
         "kind": "KubeProxyConfiguration",
         "mode": "nftables",
-        # The host layer sets the table's size (nf_conntrack_max): kube-proxy's pod may not write it everywhere.
+        # The host layer sets nf_conntrack_max: kube-proxy's pod cannot write it on every host.
         "conntrack": {"maxPerCore": 0},
     }
     return to_text(init, _cluster(node), proxy)
 
 
 def join_config(node: Node, join: Join) -> str:
-    """Return the configuration of ``kubeadm join``. Holds the token: mode 0600, removed after the join."""
+    """Return the configuration of ``kubeadm join``. It contains the token: write it with mode 0600, remove it after."""
     document: dict[str, Any] = {
         "apiVersion": KUBEADM_API,
         "kind": "JoinConfiguration",
@@ -96,9 +96,9 @@ def join_config(node: Node, join: Join) -> str:
 
 
 def patches(node: Node) -> dict[str, str]:
-    """Return the patches kubeadm lays over what it writes, by file name: the images of the control plane, by content.
+    """Return kubeadm's patches by file name: they set the control plane's images by digest.
 
-    kubeadm makes an image's name of a repository and a version; another name it only takes this way.
+    kubeadm composes an image's name of repository and version; other names need a patch.
     """
     found = {}
     for name, image in sorted(node.control_images.items()):
@@ -111,7 +111,7 @@ def patches(node: Node) -> dict[str, str]:
 
 
 def reset_config(node: Node, *, leave_etcd: bool) -> str:
-    """Return the configuration of ``kubeadm reset``; with ``leave_etcd`` it does not look for an etcd to leave."""
+    """Return the configuration of ``kubeadm reset``; with ``leave_etcd`` it skips the removal of the etcd member."""
     return to_text(
         {
             "apiVersion": KUBEADM_API,
@@ -126,7 +126,7 @@ def reset_config(node: Node, *, leave_etcd: bool) -> str:
 
 
 def api_server_arguments(node: Node) -> dict[str, str]:
-    """Return the flags of the API server that differ from kubeadm's own."""
+    """Return the API server's flags beyond kubeadm's own."""
     arguments = {"profiling": "false"}
     if node.cluster.audit:
         arguments |= {
@@ -142,12 +142,12 @@ def api_server_arguments(node: Node) -> dict[str, str]:
 
 
 def certificate_names(node: Node) -> tuple[str, ...]:
-    """Return the names and addresses the API is called by from outside, beside the host's own."""
+    """Return the names and addresses of the API for outside callers, beside the host's own."""
     return (node.cluster.endpoint_name, node.cluster.endpoint_address, "localhost", "127.0.0.1")
 
 
 def audit_policy() -> str:
-    """Return what the API server records: who did what to which object; bodies only where they hold no secret."""
+    """Return the audit policy: who did what to which object; request bodies only where they hold no secret."""
     quiet_users = ["system:kube-proxy", "system:kube-scheduler", "system:kube-controller-manager", "system:apiserver"]
     reading = ["get", "list", "watch"]
     secretive = [
@@ -175,7 +175,7 @@ def audit_policy() -> str:
 
 
 def encryption_config(key: str) -> str:
-    """Return the API server's encryption at rest: Secrets with ``key`` (base64, 32 bytes). Holds a secret."""
+    """Return the encryption at rest of Secrets, with ``key`` (base64, 32 bytes). Contains a secret."""
     return to_text(
         {
             "apiVersion": "apiserver.config.k8s.io/v1",
@@ -183,7 +183,7 @@ def encryption_config(key: str) -> str:
             "resources": [
                 {
                     "resources": ["secrets"],
-                    # identity reads what was written before; nothing is written with it.
+                    # identity reads Secrets written unencrypted before; new ones are encrypted.
                     "providers": [{"secretbox": {"keys": [{"name": "site-1", "secret": key}]}}, {"identity": {}}],
                 }
             ],
@@ -192,7 +192,7 @@ def encryption_config(key: str) -> str:
 
 
 def kubelet_settings(node: Node) -> str:
-    """Return the site's kubelet settings: a drop-in over what kubeadm writes, so that they can change later."""
+    """Return the site's kubelet settings, a drop-in over kubeadm's, so that they can change later."""
     return to_text(
         {
             "apiVersion": "kubelet.config.k8s.io/v1beta1",
@@ -216,7 +216,7 @@ def _registration(node: Node) -> dict[str, Any]:
         "criSocket": CRI_SOCKET,
         "taints": [taint(text) for text in node.taints],
         "kubeletExtraArgs": [{"name": "node-ip", "value": node.address}],
-        # A disk of its own is never empty (lost+found, data set aside); whose data are there was looked at before.
+        # A separate disk is never empty (lost+found, data set aside); whose data it holds was checked before.
         "ignorePreflightErrors": [
             *node.cluster.ignore_preflight,
             *(["DirAvailable--var-lib-etcd"] if node.control else []),

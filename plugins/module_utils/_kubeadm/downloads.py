@@ -1,4 +1,4 @@
-"""Fetch a node's programs from the site's file server, by digest."""
+"""Download a node's programs from the site's file server, verified by digest."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ DIGEST = re.compile(r"[0-9a-f]{64}\b")
 def install(
     changes: Changes, download: Download, paths: Paths, *, ca: str | None = None, reader: Unit | None = None
 ) -> None:
-    """Install a program whose digest is another; ``reader`` is the unit that runs it. Raises GroundupError, OSError.
+    """Install a program unless its digest is right; ``reader``: the unit that runs it. Raises GroundupError, OSError.
 
-    ``ca`` (PEM) is trusted for the file server in place of the host's trust store.
+    ``ca`` (PEM) is trusted for the file server instead of the host's trust store.
     """
     target = paths.at(download.path)
-    # An archive leaves its own digest beside what was unpacked from it: its members cannot tell which one they are of.
+    # For an archive, its digest is stored beside the unpacked files: they cannot tell from which archive they come.
     stamp = target / f".{download.url.rsplit('/', 1)[-1]}.sha256"
     found = read(stamp) if download.archive else sha256(target)
     after = download.url
@@ -49,7 +49,7 @@ def install(
 
 
 def sha256(path: Path) -> str | None:
-    """Return a file's SHA-256, or None when there is none."""
+    """Return a file's SHA-256; None when it does not exist."""
     try:
         with path.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
@@ -75,12 +75,11 @@ def fetch(
 ) -> None:
     """Download a file to ``path``, or unpack an archive into it, mode 0755; ``before`` is called before a replacement.
 
-    Raises GroundupError when the file server does not give it, or gives something with another digest; OSError when it
-    cannot be written here.
+    Raises GroundupError when the download fails or has another digest; OSError when it cannot be written here.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     digest = hashlib.sha256()
-    # The host is this run's alone: what a killed one left of the same file is written over.
+    # This run holds the host's lock: overwrite the partial file of a killed run.
     temporary = path.with_name(f".{path.name}.part")
     try:
         with temporary.open("w+b") as stream:
@@ -101,10 +100,10 @@ def fetch(
 
 
 def _blocks(url: str, *, ca: str | None) -> Iterator[bytes]:
-    """Yield what ``url`` holds, piece by piece. Raises GroundupError; faults of who takes the pieces are theirs."""
+    """Yield the content of ``url`` in blocks. Raises GroundupError; the caller's own errors pass through."""
     try:
         trust = ssl.create_default_context(cadata=ca)
-        # Python 3.13 refuses CAs and certificates without extensions that older authorities of companies left out.
+        # Python 3.13 refuses CAs and certificates that lack extensions, as old company CAs do.
         trust.verify_flags &= ~ssl.VERIFY_X509_STRICT
         with urllib.request.urlopen(url, timeout=60, context=trust) as response:  # noqa: S310  # the plan's
             while block := response.read(BLOCK):

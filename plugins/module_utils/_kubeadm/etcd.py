@@ -1,4 +1,4 @@
-"""The members of the cluster's etcd, by its JSON API, with the credentials kubeadm leaves on every control host."""
+"""Query and remove etcd members by its JSON API, with the credentials that kubeadm puts on every control host."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from .api import NodeApi, NodeApiError
 from .host import NodeHost
 
 OWN = "https://127.0.0.1:2379"
-TIMEOUT = 5.0  # seconds of one question; a member that is well answers in a fraction of one
+TIMEOUT = 5.0  # seconds per request; a healthy member answers in well under one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EtcdMember:
-    """One member, as the others know it."""
+    """An etcd member, as listed by the cluster."""
 
     id: str  # decimal, of 64 bits
     name: str  # empty until it has started for the first time
     peers: tuple[str, ...]  # URLs
     clients: tuple[str, ...]  # URLs, none until it has started for the first time
-    learner: bool  # it has no vote yet
+    learner: bool  # without a vote yet
 
     @property
     def addresses(self) -> frozenset[str]:
-        """Return the addresses it is known by."""
+        """Return the addresses in its URLs."""
         return frozenset(urlsplit(url).hostname or "" for url in (*self.peers, *self.clients))
 
 
@@ -39,15 +39,15 @@ def voters(members: Sequence[EtcdMember], *, without: Collection[EtcdMember] = (
 
 
 def quorum(members: Sequence[EtcdMember]) -> int:
-    """Return how many of ``members`` must agree to anything: most of those with a vote."""
+    """Return the quorum of ``members``: the majority of those with a vote."""
     return len(voters(members)) // 2 + 1
 
 
 class Etcd:
-    """The etcd of a cluster, spoken to through the member beside a control host's API server."""
+    """A cluster's etcd, reached through a control host's own member."""
 
     def __init__(self, host: NodeHost, *, server: str = OWN) -> None:
-        """Take the credentials of ``host``. Raises GroundupError when they cannot be used."""
+        """Load the credentials of ``host``. Raises GroundupError when they are unusable."""
         pki = host.paths.pki / "etcd"
         try:
             self._context = ssl.create_default_context(cafile=str(pki / "ca.crt"))
@@ -62,23 +62,23 @@ class Etcd:
         self._server = server
 
     def members(self) -> tuple[EtcdMember, ...]:
-        """Return the members this host's own one knows; it answers without a quorum. Raises NodeApiError."""
+        """Return the members known to this host's own one, which answers even without a quorum. Raises NodeApiError."""
         found = self._ask(self._server, "cluster/member/list")
         return tuple(_member(item) for item in found["members"])
 
     def healthy(self, member: EtcdMember) -> bool:
-        """Say whether ``member`` answers, has a leader and reports no fault."""
+        """Return whether ``member`` answers, has a leader and reports no errors."""
         for url in member.clients:
             try:
                 status = self._ask(url, "maintenance/status")
             except NodeApiError:
                 continue
-            # Fields of the value zero are left out: no leader is no field.
+            # etcd omits fields with the value zero: a missing leader field means no leader.
             return status.get("leader", "0") != "0" and not status.get("errors")
         return False
 
     def remove(self, member: EtcdMember) -> None:
-        """Have the others go on without ``member``. Raises NodeApiError."""
+        """Remove ``member`` from the cluster. Raises NodeApiError."""
         self._ask(self._server, "cluster/member/remove", {"ID": member.id})
 
     def _ask(self, server: str, what: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -87,7 +87,7 @@ class Etcd:
 
 
 def listens(host: str, port: int) -> bool:
-    """Say whether anything takes connections there."""
+    """Return whether anything accepts connections at this address and port."""
     try:
         with socket.create_connection((host, port), timeout=TIMEOUT):
             return True

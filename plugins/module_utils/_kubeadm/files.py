@@ -1,4 +1,4 @@
-"""The files and services a host needs before it can be a node, and keeps while it is one."""
+"""Write the files and run the services that a node needs, before and after it joins."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ CERTIFICATES = "/etc/containerd/certs.d"
 KUBELET = "kubelet.service"
 KUBELET_SETTINGS = "/etc/kubernetes/kubelet.conf.d/10-site.conf"
 HEALTH_PORT = 10248  # kubelet's own default
-HEALTH_WAIT = 60.0  # seconds from a start until it is healthy; it takes two
+HEALTH_WAIT = 60.0  # seconds from its start until healthy; usually two
 
 
 class UnhealthyError(GroundupError):
-    """A service was started and does not run."""
+    """A service was started but is not running."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class File:
-    """One file with its whole content."""
+    """A file and its full content."""
 
     path: str
     text: str
     mode: int = 0o644
     secret: bool = False  # its content is never shown
-    restarts: str | None = None  # the service that reads it only when it starts
+    restarts: str | None = None  # the service that reads it only at its start
 
 
 def wanted(node: Node) -> tuple[File, ...]:
-    """Return every file of the node, configuration first."""
+    """Return all files of the node, configuration first."""
     files = [
         File(path="/etc/containerd/config.toml", text=containerd.config(node), restarts=CONTAINERD),
         *_registry(node),
@@ -61,7 +61,7 @@ def wanted(node: Node) -> tuple[File, ...]:
 
 
 def _registry(node: Node) -> Iterator[File]:
-    """Yield what containerd reads of the registry at each pull: the CA first."""
+    """Yield the files that containerd reads for the registry at each pull, the CA first."""
     place = f"{CERTIFICATES}/{node.registry}"
     ca = f"{place}/ca.crt" if node.ca_certificate and node.registry_tls else None
     if ca:
@@ -71,14 +71,13 @@ def _registry(node: Node) -> Iterator[File]:
 
 
 def prepare(node: Node, host: NodeHost, changes: Changes, *, member: bool) -> None:
-    """Write what differs, fetch what is missing, and have the services run what is there now.
+    """Write the node's files, download its programs, and start or restart the services that use them.
 
-    A member's kubelet that is not healthy with its new settings gets the old ones back.
-
+    If a member's kubelet is not healthy with its new settings, the former ones are restored.
     Raises GroundupError, OSError.
     """
     paths, marks = host.paths, host.paths.at(str(units.MARKS))
-    port = _health_port(node) if member else None  # before that, a kubelet may have nothing to run by
+    port = _health_port(node) if member else None  # before it joins, a kubelet may lack its configuration
     healthy = (lambda: _wait_until_healthy(host, port)) if port else None
     containerd = units.Unit(changes, CONTAINERD, marks=marks)
     kubelet = units.Unit(changes, KUBELET, marks=marks, healthy=healthy)
@@ -95,7 +94,7 @@ def prepare(node: Node, host: NodeHost, changes: Changes, *, member: bool) -> No
     for download in node.downloads:
         reader = kubelet if download.path.endswith("/kubelet") else None
         downloads.install(changes, download, paths, ca=node.ca_certificate, reader=reader)
-    # Pod networks look for the OS's CNI plugins here, and add their own.
+    # Pod networks look for the OS's CNI plugins in this directory, and add their own.
     source, target = paths.at("/usr/lib/cni"), paths.at("/opt/cni/bin")
     for plugin in sorted(source.iterdir()) if source.is_dir() else ():
         if not (target / plugin.name).exists():
@@ -114,10 +113,10 @@ def prepare(node: Node, host: NodeHost, changes: Changes, *, member: bool) -> No
 
 
 def _health_port(node: Node) -> int | None:
-    """Return the port of the kubelet's /healthz on the loopback address; None where the site has none there."""
+    """Return the port of the kubelet's /healthz on the loopback address; None if the site's settings offer none."""
     port = node.cluster.kubelet.get("healthzPort", HEALTH_PORT)
     address = node.cluster.kubelet.get("healthzBindAddress", "127.0.0.1")
-    here = address in {"127.0.0.1", "0.0.0.0"}  # noqa: S104  # it is compared, nothing listens there for it
+    here = address in {"127.0.0.1", "0.0.0.0"}  # noqa: S104  # compared only, nothing listens here
     return port if isinstance(port, int) and port > 0 and here else None
 
 

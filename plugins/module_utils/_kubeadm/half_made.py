@@ -1,6 +1,6 @@
-"""The mark of an init or join under way, and what is set aside before a reset: a run resets nothing else.
+"""Mark an init or join in progress, and back up before a reset: a run resets no unmarked host.
 
-The mark is written before kubeadm starts on a host that has nothing of Kubernetes, and goes when the host is a member.
+The mark is written before kubeadm starts on a host without Kubernetes, and removed once the host is a member.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from .spec import Paths
 Verb = Literal["init", "join"]
 FILE = "half-made.json"  # in Paths.site, which kubeadm reset leaves alone
 SUFFIX = ".before-reset"
-MOST = 5  # of a directory that were set aside: a host that never becomes a node does not fill its disk
+MOST = 5  # backups per directory, so that repeated failures do not fill the disk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HalfMade:
-    """An init or join that a run began and that did not come to its end."""
+    """An unfinished init or join, begun by a run."""
 
     cluster: str  # its name
     verb: Verb
 
 
 def begin(paths: Paths, mark: HalfMade) -> None:
-    """Note what is about to start. Raises OSError."""
+    """Write the mark. Raises OSError."""
     data.forget(paths)
     write_file(paths.site / FILE, json.dumps(asdict(mark)).encode(), mode=0o600)
 
 
 def begun(paths: Paths) -> HalfMade | None:
-    """Return what a run began on this host, None when nothing is under way."""
+    """Return the unfinished init or join of this host; None without one."""
     try:
         return HalfMade(**json.loads(read(paths.site / FILE) or ""))
     except (ValueError, TypeError):
@@ -46,15 +46,15 @@ def begun(paths: Paths) -> HalfMade | None:
 
 
 def ended(paths: Paths) -> None:
-    """Forget it: the host is a member. Raises OSError."""
+    """Remove the mark: the host is a member. Raises OSError."""
     (paths.site / FILE).unlink(missing_ok=True)
 
 
 def set_aside(paths: Paths, *, etcd: bool, emptied: bool, host: str, now: datetime | None = None) -> tuple[Path, ...]:
-    """Keep kubeadm's directory, and with ``etcd`` the data, beside their places under a time stamp; return where.
+    """Back up kubeadm's directory, and with ``etcd`` the data, beside the originals, time-stamped; return the backups.
 
-    ``emptied``: whether the reset empties etcd's data directory. Nothing is overwritten. Raises GroundupError when too
-    much was set aside before, or data would have to be kept in an emptied directory; OSError.
+    ``emptied``: whether the reset empties etcd's data directory. Overwrites nothing. Raises GroundupError when there
+    are too many backups, or one would lie in an emptied directory; OSError.
     """
     stamp = (now or datetime.now(UTC)).strftime("%Y%m%dT%H%M%SZ")
     places = [paths.kubernetes, *([_data(paths)] if etcd else [])]
@@ -75,7 +75,7 @@ def set_aside(paths: Paths, *, etcd: bool, emptied: bool, host: str, now: dateti
             remedy="move them to another place, or delete those you do not need, then run this again",
         )
     kept = tuple(place.with_name(f"{place.name}.{stamp}{SUFFIX}") for place in places)
-    # A copy: kubeadm needs it for the reset. The data may be large and are moved.
+    # kubeadm's directory is copied, because the reset needs it. The data may be large and are moved.
     kept[0].mkdir(mode=0o700)
     try:
         shutil.copytree(paths.kubernetes, kept[0], symlinks=True, dirs_exist_ok=True)
@@ -94,10 +94,10 @@ def set_aside(paths: Paths, *, etcd: bool, emptied: bool, host: str, now: dateti
 
 
 def kept_of(place: Path) -> list[Path]:
-    """Return what was set aside of ``place`` before, oldest first."""
+    """Return the earlier backups of ``place``, oldest first."""
     return sorted(place.parent.glob(f"{place.name}.*{SUFFIX}"))
 
 
 def _data(paths: Paths) -> Path:
-    """Return what holds etcd's data and can be renamed: a mount cannot."""
+    """Return the directory with etcd's data that can be renamed: a mount point cannot."""
     return paths.etcd / "member" if paths.etcd.is_mount() else paths.etcd

@@ -1,4 +1,4 @@
-"""The edge to the host: its commands, its lock, its API server and its kubelet. What a unit test fakes."""
+"""Access to the host: its commands, lock, API server and kubelet. Unit tests fake it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Used = TypeVar("Used")
 LOCK = "/run/lock/groundup-kubeadm.lock"
 LOCK_WAIT = 600.0  # seconds: longer than any init or join takes
 PHASE_TIMEOUT = 180.0
-# kubeadm writes the proxy variables it finds into the static pods: it gets none.
+# Pass no proxy variables: kubeadm would write them into the static pods.
 ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"}
 
 
@@ -28,17 +28,17 @@ class NodeHost:
     """The host this runs on."""
 
     def __init__(self, *, name: str, paths: Paths | None = None) -> None:
-        """Remember the host's ``name`` for errors; ``paths`` are others only in tests."""
+        """Set the host's ``name``, for errors; ``paths``: other paths, for tests only."""
         self.name = name
         self.paths = paths or Paths()
         self._inherits: tuple[int, ...] = ()
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Hold the host's lock.
+        """Hold the host's lock. Raises GroundupError after ten minutes.
 
-        A run whose controller was killed may still be at work here. Its children inherit the lock, so that the next run
-        waits for an init that is under way instead of resetting it. Raises GroundupError after ten minutes.
+        Programs that a run starts inherit the lock. So when a controller is killed during an init, the next run waits
+        for that init instead of resetting it.
         """
         path = self.paths.at(LOCK)
         with ExitStack() as stack:
@@ -67,11 +67,11 @@ class NodeHost:
         self.run(command, timeout=PHASE_TIMEOUT, why=why)
 
     def api(self, server: str) -> NodeApi:
-        """Return a connection to the API at ``server`` with the admin kubeconfig's rights. Raises GroundupError."""
+        """Return a connection to the API at ``server`` with the admin kubeconfig. Raises GroundupError."""
         return self.admin(lambda text: connect(text, server=server))
 
     def admin(self, use: Callable[[str], Used]) -> Used:
-        """Return what ``use`` makes of the host's admin kubeconfig. Raises GroundupError when it is damaged."""
+        """Call ``use`` with the host's admin kubeconfig; return its result. Raises GroundupError when it is damaged."""
         path = self.paths.kubernetes / "admin.conf"
         try:
             return use(path.read_text(encoding="utf-8"))
@@ -84,7 +84,7 @@ class NodeHost:
             ) from error
 
     def healthy(self, port: int) -> bool:
-        """Return whether the service with /healthz at ``port`` of the loopback address is healthy."""
+        """Return whether /healthz at ``port`` of the loopback address answers 200."""
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
         try:
             connection.request("GET", "/healthz")

@@ -1,7 +1,7 @@
-"""The images of a control host's static pods: kubeadm names them by version, a site by content.
+"""Update the images of a control host's static pods: kubeadm names them by version, a site by digest.
 
-What kubeadm writes, it writes with the patches of ``documents.patches``. What it wrote before an image was made again
-under its version is changed here: etcd and the API of the host are away meanwhile, so callers take one host at a time.
+kubeadm applies the patches of ``documents.patches`` to new manifests. This module updates existing ones, when an image
+was rebuilt under the same version. The host's etcd and API are down meanwhile: callers take one host at a time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .spec import Node, Paths
 
 
 def outdated(node: Node, paths: Paths) -> dict[str, tuple[str, str]]:
-    """Return the static pods whose manifest names another image than the site's: name -> (found, wanted)."""
+    """Return the static pods with another image than the site's: name -> (found, wanted)."""
     found = {}
     for name in static_pods.STATIC:
         image, wanted = static_pods.container(name, paths).get("image"), node.control_images.get(name)
@@ -25,7 +25,7 @@ def outdated(node: Node, paths: Paths) -> dict[str, tuple[str, str]]:
 
 
 def replace(node: Node, host: NodeHost, changes: Changes) -> set[str]:
-    """Give static pods the site's images; return which ones. Raises GroundupError, OSError."""
+    """Set the site's images in the manifests; return the changed pods. Raises GroundupError, OSError."""
     found = outdated(node, host.paths)
     for name, (before, after) in found.items():
         manifest = static_pods.manifest(name, host.paths)

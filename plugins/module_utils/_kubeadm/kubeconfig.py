@@ -1,4 +1,4 @@
-"""Kubeconfigs as kubeadm writes them: one cluster and one user, with the data inside."""
+"""Read kubeconfigs as kubeadm writes them: one cluster and one user, with embedded data."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .api import NodeApi
 
 
 def connect(text: str, *, server: str) -> NodeApi:
-    """Return a connection to ``server`` (https URL) with the rights the ``text`` of a kubeconfig gives.
+    """Return a connection to ``server`` (https URL) with the credentials in ``text``, a kubeconfig.
 
-    Raises ValueError or OSError for a damaged one, with nothing of the text in it.
+    Raises ValueError or OSError for a damaged one; the error holds nothing of the text.
     """
     user = _first(text, "users", "user")
     ca = decoded(cluster_of(text), "certificate-authority-data")
@@ -26,18 +26,18 @@ def connect(text: str, *, server: str) -> NodeApi:
 
 
 def cluster_of(text: str) -> dict[str, Any]:
-    """Return what a kubeconfig says of its cluster, empty when it says nothing."""
+    """Return the cluster entry of a kubeconfig; empty without one."""
     return _first(text, "clusters", "cluster")
 
 
 def server_of(text: str) -> tuple[str, int] | None:
-    """Return host and port of the API a kubeconfig names, or None."""
+    """Return host and port of the API in a kubeconfig, or None."""
     url = urlsplit(str(cluster_of(text).get("server", "")))
     return (url.hostname, url.port or 443) if url.hostname else None
 
 
 def with_server(text: str, server: str) -> str:
-    """Return a kubeconfig with another ``server`` (an https URL) in it."""
+    """Return the kubeconfig with ``server`` (an https URL) in it."""
     document = yaml_text.load(text)
     document["clusters"][0]["cluster"]["server"] = server
     return yaml_text.dump(document)
@@ -52,7 +52,7 @@ def _first(text: str, entries: str, name: str) -> dict[str, Any]:
 
 
 def decoded(found: dict[str, Any], name: str) -> str:
-    """Return the text behind a base64 field, empty when there is none."""
+    """Return the decoded text of a base64 field; empty when missing or invalid."""
     try:
         return base64.b64decode(str(found.get(name, "")), validate=True).decode("ascii")
     except (binascii.Error, UnicodeDecodeError):

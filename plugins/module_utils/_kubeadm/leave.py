@@ -1,4 +1,4 @@
-"""Take a host out of the cluster: its etcd member, from a host that stays, and the node's own files, from the host."""
+"""Remove a node from the cluster: its etcd member, by a remaining host; its files, on the host itself."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from .state import observe
 
 RESET_TIMEOUT = 300.0
 EDGE = ("keepalived.service", "haproxy.service")
-CNI = "/etc/cni/net.d"  # emptied, not removed: containerd watches it, and would see no later pod network
-# What kubeadm reset leaves, and what layers of this collection wrote for a node. Packages, users and names stay.
+CNI = "/etc/cni/net.d"  # emptied, not removed: containerd watches it, and would miss a later pod network
+# Files that kubeadm reset leaves, and a node's files from this collection. Packages, users and names stay.
 FILES = (
     "/etc/kubernetes",
     "/etc/haproxy/haproxy.cfg",
@@ -32,7 +32,7 @@ FILES = (
     CNI,
     "/etc/groundup/site",
     "/opt/cni/bin",
-    # The pod network of a node that joins again makes new ones; until it has, pods would get addresses by the old.
+    # A pod network recreates these when the node joins again; until then, pods would get addresses from the old ones.
     "/run/calico",
     "/run/cilium",
     "/run/flannel",
@@ -53,10 +53,10 @@ INTERFACES = ("cni0", "flannel.1")
 def leave_etcd(name: str, address: str, *, etcd: Etcd, contact: str, changes: Changes) -> None:
     """Remove the etcd members on host ``name``; ``contact`` is the host this runs on.
 
-    Raises GroundupError when the members that stay would have no quorum; NodeApiError when etcd does not answer.
+    Raises GroundupError when the remaining members would have no quorum; NodeApiError when etcd does not answer.
     """
     members = etcd.members()
-    # By its address only one that never started: another name there is a machine that has the address now.
+    # Match by address only a member that never started: a named one there is another machine with that address.
     leaving = [m for m in members if m.name == name or (not m.name and address in m.addresses)]
     if not leaving:
         return
@@ -69,7 +69,7 @@ def leave_etcd(name: str, address: str, *, etcd: Etcd, contact: str, changes: Ch
 def _keep_quorum(
     name: str, members: tuple[EtcdMember, ...], leaving: list[EtcdMember], *, etcd: Etcd, contact: str
 ) -> None:
-    """Refuse unless most members agree to the removal now, and those that stay have a quorum after it."""
+    """Refuse unless a quorum can agree to the removal, and the remaining members have one after it."""
     staying = voters(members, without=leaving)
     helps = sum(etcd.healthy(member) for member in voters(leaving))
     needed = max(quorum(members) - helps, quorum(staying))
@@ -88,7 +88,7 @@ def _keep_quorum(
 
 
 def reset(host: NodeHost, changes: Changes, *, expected_ca: str | None) -> None:
-    """Take services and files of a node off the host. Raises GroundupError for a node of another cluster, OSError."""
+    """Remove a node's services and files from the host. Raises GroundupError for another cluster's node, OSError."""
     found = observe(host.paths)
     if expected_ca and found.ca_fingerprint not in (None, expected_ca):
         raise GroundupError(
@@ -100,7 +100,7 @@ def reset(host: NodeHost, changes: Changes, *, expected_ca: str | None) -> None:
     units.off(changes, EDGE)  # first: the virtual IP moves while the API server still answers
     kubeadm = host.paths.at("/usr/local/bin/kubeadm")
     if kubeadm.exists() and not found.blank and changes.add("reset the node with kubeadm"):
-        # Its etcd member is gone already.
+        # Its etcd member is already removed.
         skip = ["--skip-phases", "remove-etcd-member"] if found.manifests else []
         argv = [str(kubeadm), "reset", "--force", "--cri-socket", CRI_SOCKET, "--ignore-preflight-errors", "all", *skip]
         host.run(argv, timeout=RESET_TIMEOUT, why="its pods end, and what the kubelet mounted is unmounted")
@@ -122,7 +122,7 @@ def reset(host: NodeHost, changes: Changes, *, expected_ca: str | None) -> None:
 
 
 def _refuse_mounts(host: NodeHost) -> None:
-    """Refuse to remove what volumes are mounted below: kubeadm goes on when one cannot be unmounted."""
+    """Refuse to remove directories with mounted volumes: kubeadm ignores failed unmounts."""
     mountinfo = read(host.paths.at("/proc/self/mountinfo")) or ""
     places = [line.split()[4] for line in mountinfo.splitlines()]
     if mounted := [place for place in places if any(place.startswith(f"{path}/") for path in FILES)]:
@@ -135,22 +135,22 @@ def _refuse_mounts(host: NodeHost) -> None:
 
 
 def _there(path: Path) -> bool:
-    """Say whether there is anything to remove."""
+    """Return whether there is anything to remove."""
     return bool(_inside(path)) if _stays(path) else path.exists() or path.is_symlink()
 
 
 def _stays(path: Path) -> bool:
-    """Say whether it stays, empty."""
+    """Return whether only the directory's content is removed."""
     return path.is_mount() or (path.is_dir() and path.match(CNI.lstrip("/")))
 
 
 def _inside(directory: Path) -> list[Path]:
-    """Return what is to be removed from it: what was set aside before a reset is for the operator alone."""
+    """Return the directory's content to remove: all but backups from before a reset, kept for the operator."""
     return [path for path in directory.iterdir() if not path.name.endswith(half_made.SUFFIX)]
 
 
 def _remove(path: Path) -> None:
-    """Remove ``path``; of one that stays, its content."""
+    """Remove ``path``, or only its content if `_stays`."""
     if _stays(path):
         for inside in _inside(path):
             _remove(inside)

@@ -1,4 +1,4 @@
-"""Maintain a cluster member, without taking anything of it away: kubeconfigs, certificates, what init left undone."""
+"""Maintain a cluster member without interruption: kubeconfigs, certificates, add-ons."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ KUBECONFIGS = ("admin.conf", "controller-manager.conf", "scheduler.conf")
 
 
 def maintain(node: Node, host: NodeHost, changes: Changes) -> None:
-    """Converge a node that is a member. Raises GroundupError, OSError."""
+    """Converge a member. Raises GroundupError, OSError."""
     paths = host.paths
     leftovers = [p for p in (paths.kubernetes / "bootstrap-kubelet.conf", paths.site / JOIN_FILE) if p.exists()]
     if leftovers and changes.add("remove the bootstrap credential a killed join left"):
@@ -29,9 +29,9 @@ def maintain(node: Node, host: NodeHost, changes: Changes) -> None:
 
 
 def add_ons(node: Node, host: NodeHost, changes: Changes) -> None:
-    """Apply CoreDNS and kube-proxy when they are missing: kubeadm's last phase, which a killed run may never reach.
+    """Apply CoreDNS and kube-proxy when they are missing: kubeadm's last phase, which a killed run may skip.
 
-    Raises GroundupError: also when the host's API server does not answer.
+    Raises GroundupError, also when the host's API server does not answer.
     """
     base = "/apis/apps/v1/namespaces/kube-system"
     wanted = {"coredns": f"{base}/deployments/coredns", "kube-proxy": f"{base}/daemonsets/kube-proxy"}

@@ -1,6 +1,6 @@
-"""Whom CoreDNS asks for names outside the cluster: the resolvers of its own node, or nobody.
+"""Configure CoreDNS' upstream resolvers: those of its own node, or none.
 
-Each node has this in files, which CoreDNS imports on the node it runs on: nodes may have different resolvers.
+Each node has this configuration in files that its CoreDNS pods import: nodes may have different resolvers.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from collections.abc import Iterable
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 
 DIRECTORY = "/etc/kubernetes/dns"  # of the node
-IN_POD = "/etc/coredns-node"  # the same in CoreDNS' pods (roles/kubernetes/templates/coredns.yml.j2)
-# The second is what systemd-resolved itself asks, where the first names only its stub on the loopback address.
+IN_POD = "/etc/coredns-node"  # the same directory in CoreDNS' pods (roles/kubernetes/templates/coredns.yml.j2)
+# The second holds systemd-resolved's own upstream servers, when the first names only its loopback stub.
 SOURCES = ("/etc/resolv.conf", "/run/systemd/resolve/resolv.conf")
-AT_MOST = 3  # as many as glibc and the kubelet take
+AT_MOST = 3  # the limit of glibc and the kubelet
 
-# A zone of everything, without a name in it: whoever searches goes on at once. SERVFAIL ends the search of dig,
-# nslookup, musl and eventlet.
+# An empty zone for all names: the answer NXDOMAIN lets clients try their next search domain. SERVFAIL would end the
+# search of dig, nslookup, musl and eventlet.
 _NOBODY = "@ 60 IN SOA nobody. nobody. 1 3600 600 86400 60\n@ 60 IN NS nobody.\n"
 
 
 def resolvers(texts: Iterable[str], *, service_cidr: str) -> tuple[str, ...]:
-    """Return the servers of the first resolv.conf of ``texts`` that names one a pod can ask.
+    """Return the servers of the first resolv.conf in ``texts`` that names one reachable from a pod.
 
-    A loopback address is the pod's own there, and one of a Service is CoreDNS': both would make it ask itself.
+    Loopback and Service addresses are excluded: with either, CoreDNS would query itself.
     """
     services = ip_network(service_cidr)
     for text in texts:
@@ -43,7 +43,7 @@ def _reachable(server: str, services: IPv4Network | IPv6Network) -> bool:
 
 
 def files(servers: tuple[str, ...]) -> dict[str, str]:
-    """Return the files of a node with these resolvers, by name; ``.conf`` is imported."""
+    """Return the node's files for these resolvers, by name; CoreDNS imports ``.conf`` files."""
     if servers:
         upstream = f"forward . {' '.join(servers)} {{\n    max_concurrent 1000\n}}\n"
     else:

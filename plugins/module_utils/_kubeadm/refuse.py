@@ -1,4 +1,4 @@
-"""Changes that are refused on a running node, before anything on the host is written."""
+"""Refuse unsupported changes of a running node, before anything is written on the host."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from .host import NodeHost
 from .spec import ClusterSettings, Node, Paths
 from .state import ObservedState
 
-# Of Kubernetes itself: what a vendor or a site hangs on it (1.36.3+corp.1, v1.36.3-corp.1) is no other version.
+# Kubernetes' own version: a vendor's or site's suffix (1.36.3+corp.1, v1.36.3-corp.1) does not change it.
 VERSION = re.compile(r"\bv(\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?)")
 TAG = re.compile(rf":{VERSION.pattern}[^\s@:/]*(?:@\S+)?$")
 TIMEOUT = 30.0  # seconds
-# What each pod network writes into /etc/cni/net.d of every node.
+# The file that each pod network writes into /etc/cni/net.d of every node.
 POD_NETWORKS = {"10-flannel.conflist": "flannel", "05-cilium.conflist": "cilium", "10-calico.conflist": "calico"}
 
 
 def refuse(node: Node, host: NodeHost) -> None:
-    """Refuse another version of Kubernetes, other networks inside the cluster, another key of Secrets at rest or none.
+    """Refuse a change of the Kubernetes version, of the cluster's networks or of the encryption key of Secrets.
 
     Raises GroundupError, OSError.
     """
@@ -32,7 +32,7 @@ def refuse(node: Node, host: NodeHost) -> None:
 
 
 def refuse_to_initialise(found: ObservedState, node: Node) -> None:
-    """Refuse a new cluster before all were asked for an old one, and on a host that was about to join one.
+    """Refuse a new cluster before all control hosts were checked for an old one, or on a host that was joining one.
 
     Raises GroundupError.
     """
@@ -54,7 +54,7 @@ def refuse_to_initialise(found: ObservedState, node: Node) -> None:
 
 
 def refuse_cluster(cluster: ClusterSettings, name: str, host: NodeHost) -> None:
-    """Refuse what the member called ``name`` shows the whole cluster not to be. Raises GroundupError, OSError."""
+    """Refuse cluster settings that differ from those found on member ``name``. Raises GroundupError, OSError."""
     _upgrade(cluster, name, host)
     _networks(cluster, name, host.paths)
     _pod_network(cluster, name, host.paths)
@@ -63,7 +63,7 @@ def refuse_cluster(cluster: ClusterSettings, name: str, host: NodeHost) -> None:
 def _upgrade(cluster: ClusterSettings, name: str, host: NodeHost) -> None:
     kubelet, said = host.paths.at("/usr/local/bin/kubelet"), ""
     if kubelet.exists():
-        # One that does not even run has no version to keep: it is fetched again.
+        # A kubelet that does not start has no version to preserve: it is fetched again.
         with suppress(GroundupError, OSError):
             said = host.run([str(kubelet), "--version"], timeout=TIMEOUT, why="a member's version is its kubelet's")
     image = static_pods.container(api_server.NAME, host.paths).get("image", "")
@@ -79,8 +79,8 @@ def _upgrade(cluster: ClusterSettings, name: str, host: NodeHost) -> None:
 
 
 def _networks(cluster: ClusterSettings, name: str, paths: Paths) -> None:
-    """Refuse what Services, Nodes and pods already have addresses of: the new ones would find nobody there."""
-    # Made by kubeadm when the host joined; the site's own settings are beside it.
+    """Refuse changed networks: existing Services, nodes and pods keep their addresses and would be unreachable."""
+    # Written by kubeadm at the join; the site's own settings are in another file.
     kubelet = yaml_text.load(read(paths.kubelet / "config.yaml") or "")
     flags = static_pods.flags(static_pods.container(api_server.NAME, paths))
     manager = static_pods.flags(static_pods.container("kube-controller-manager", paths))
@@ -101,7 +101,7 @@ def _networks(cluster: ClusterSettings, name: str, paths: Paths) -> None:
 
 
 def _pod_network(cluster: ClusterSettings, name: str, paths: Paths) -> None:
-    """Refuse a second pod network beside the one that pods are on."""
+    """Refuse another pod network than the present one."""
     found = [network for file, network in POD_NETWORKS.items() if (paths.at("/etc/cni/net.d") / file).exists()]
     if found and cluster.cni not in found:
         raise GroundupError(
@@ -113,7 +113,7 @@ def _pod_network(cluster: ClusterSettings, name: str, paths: Paths) -> None:
 
 
 def _encryption(node: Node, paths: Paths) -> None:
-    """Secrets in etcd are read with the key they were written with, and with no other."""
+    """Refuse a changed encryption key: only the key that encrypted the Secrets in etcd can read them."""
     path = paths.at(documents.ENCRYPTION)
     flags = static_pods.flags(static_pods.container(api_server.NAME, paths))
     if not path.exists() or "encryption-provider-config" not in flags:

@@ -1,6 +1,6 @@
-"""Certificates of a control host before they end, and the programs that read these and other files only at start.
+"""Renew a control host's certificates before they expire, and restart the programs that read files only at start.
 
-etcd and the API of the host are away meanwhile, so callers take one host at a time.
+The host's etcd and API are down meanwhile, so callers take one host at a time.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from .spec import ApiHost, Paths
 
 RENEW_BELOW = 30  # days; kubeadm's certificates live for 365
 TIMEOUT = 180.0  # seconds
-WAIT = 180.0  # seconds: etcd, then the API over it
-# What each static pod reads when it starts, below kubeadm's directory.
+WAIT = 180.0  # seconds: etcd, then the API that needs it
+# The files that each static pod reads at its start, below /etc/kubernetes.
 READS = {
     "etcd": ("pki/etcd/server.crt", "pki/etcd/peer.crt"),
     "kube-apiserver": (
@@ -34,15 +34,15 @@ READS = {
 
 
 def remaining(paths: Paths) -> dict[str, int]:
-    """Return the days each of the host's certificates has left, by file name. Raises GroundupError."""
+    """Return the days left of each certificate of the host, by file name. Raises GroundupError."""
     found = [*sorted(paths.pki.rglob("*.crt")), paths.kubelet / "pki" / "kubelet-client-current.pem"]
     return {_name(path): certificates.days_left(path) for path in found if path.exists()}
 
 
 def ending(left: Mapping[str, int]) -> dict[str, int]:
-    """Return those certificates that end within 30 days and that kubeadm renews.
+    """Return the certificates that expire within 30 days and that kubeadm renews.
 
-    CAs are not among them: their end is ten years away and concerns every node. The kubelet renews its own.
+    CAs are excluded: they live for ten years, and their renewal concerns every node. The kubelet renews its own.
     """
     others = {"ca", "front-proxy-ca"}
     return {
@@ -53,7 +53,7 @@ def ending(left: Mapping[str, int]) -> dict[str, int]:
 
 
 def left_to_others(left: Mapping[str, int], *, host: str) -> list[str]:
-    """Return a warning for each certificate that ends soon and that `renew` does not renew."""
+    """Return a warning for each certificate that expires soon and that `renew` does not renew."""
     ours = ending(left)
     return [
         f"{name} of {host} ends in {days} days"
@@ -63,9 +63,9 @@ def left_to_others(left: Mapping[str, int], *, host: str) -> list[str]:
 
 
 def behind(host: NodeHost, changes: Changes) -> list[str]:
-    """Return the static pods that started before what they read was made: changed now, or by a run that was killed.
+    """Return the static pods older than a file they read, changed by this run or by a killed one.
 
-    In check mode files that would be written count as made after all of them.
+    In check mode, files that would be written count as newer than all pods.
     """
     found = []
     predicted = changes.written if changes.check else ()
@@ -79,9 +79,9 @@ def behind(host: NodeHost, changes: Changes) -> list[str]:
 
 
 def renew(node: ApiHost, host: NodeHost, changes: Changes, *, left: Mapping[str, int], anew: Collection[str]) -> None:
-    """Renew certificates when one ends soon, and restart what has not read its files. Raises GroundupError.
+    """Renew certificates when one expires soon, and restart pods older than their files. Raises GroundupError.
 
-    ``left`` are the days of each certificate; ``anew`` are static pods that were restarted for another reason.
+    ``left``: the days left of each certificate. ``anew``: static pods that were already restarted.
     """
     found = ending(left)
     late = [name for name in behind(host, changes) if name not in anew]
@@ -104,7 +104,7 @@ def renew(node: ApiHost, host: NodeHost, changes: Changes, *, left: Mapping[str,
 
 
 def restart(*components: str, node: ApiHost, host: NodeHost) -> None:
-    """Have the kubelet start static pods again, to read their files, and wait for the API. Raises GroundupError."""
+    """Restart static pods, so that they read their files, and wait for the API. Raises GroundupError."""
     for pod in _pods(host):
         if (component := pod["labels"].get("component", "")) in components:
             why = f"{component} reads its files only when it starts"
@@ -119,7 +119,7 @@ def restart(*components: str, node: ApiHost, host: NodeHost) -> None:
 
 
 def _pods(host: NodeHost) -> list[dict[str, Any]]:
-    """Return the static pods that run."""
+    """Return the running static pods."""
     chosen = ["--state", "ready", "--namespace", "kube-system", "--label", "tier=control-plane"]
     text = host.run(
         ["crictl", "pods", *chosen, "--output", "json"], timeout=TIMEOUT, why="programs read files at start"

@@ -1,6 +1,6 @@
-"""Rolling restart: etcd and the API of a control host go away only while the other control hosts are well.
+"""Rolling restart: interrupt a control host's etcd and API only while the other control hosts are healthy.
 
-The caller takes one host at a time, but goes on to the next when one fails: so each looks for itself.
+The caller takes one host at a time, but continues when one fails, so each host checks for itself.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from .etcd import Etcd, EtcdMember, quorum, voters
 from .host import NodeHost
 from .spec import ApiHost
 
-PATIENCE = 60.0  # seconds for the host before to come back
+PATIENCE = 60.0  # seconds for the previous host to come back
 
 
 def wait_until_spared(node: ApiHost, host: NodeHost) -> None:
-    """Wait until the cluster can do without ``node``: a quorum of etcd, and their API servers, beside it.
+    """Wait until the cluster can spare ``node``: the others have an etcd quorum and working API servers.
 
     Raises GroundupError when it cannot after a minute.
     """
@@ -32,7 +32,7 @@ def wait_until_spared(node: ApiHost, host: NodeHost) -> None:
         try:
             return missing(Etcd(host), address=node.address, serves=serves)
         except NodeApiError:
-            return None  # the host's own etcd is away already, and this may be what brings it back
+            return None  # the host's own etcd is already down; the restart may repair it
 
     if wrong := wait_until(pending, timeout=PATIENCE, pause=1.0):
         raise GroundupError(
@@ -44,11 +44,11 @@ def wait_until_spared(node: ApiHost, host: NodeHost) -> None:
 
 
 def missing(etcd: Etcd, *, address: str, serves: Callable[[str], str | None]) -> str | None:
-    """Return what the cluster lacks to do without the host at ``address``, or None. Raises NodeApiError."""
+    """Return why the cluster cannot spare the host at ``address``, or None. Raises NodeApiError."""
     members = etcd.members()
     others = [member for member in voters(members) if address not in member.addresses]
     faults = {member.name: fault for member in others if (fault := _fault(member, etcd, serves))}
-    # Two members have no quorum without one of them, however well the other is.
+    # With two members, losing either one loses the quorum, however healthy the other is.
     if len(others) - len(faults) >= min(quorum(members), len(others)):
         return None
     return "; ".join(f"{name}: {fault}" for name, fault in sorted(faults.items()))
@@ -61,7 +61,7 @@ def _fault(member: EtcdMember, etcd: Etcd, serves: Callable[[str], str | None]) 
 
 
 def unready(host: NodeHost, server: str) -> str | None:
-    """Return why the API at ``server`` (https URL) is not ready, its etcd included, or None when it is."""
+    """Return why the API at ``server`` (https URL), or its etcd, is not ready; None when both are."""
     with host.api(server) as api:
         try:
             status, text = api.raw("GET", "/readyz?verbose")

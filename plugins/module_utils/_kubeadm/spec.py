@@ -1,4 +1,4 @@
-"""What a node is to become, in types: the module's parameters after Ansible has checked them."""
+"""The node's specification: the module's parameters as types, after Ansible has checked them."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from .._base.errors import OptionError
 
 CRI_SOCKET = "unix:///run/containerd/containerd.sock"
 
-JOIN_FILE = "join.yaml"  # in Paths.site while a host joins; holds the token, and the key of the cluster's certificates
+JOIN_FILE = "join.yaml"  # in Paths.site during a join; contains the token and the certificate key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSettings:
-    """The cluster's own settings: the fields of the plan's ``KubernetesPlan`` that a node needs."""
+    """The cluster's settings: the fields of the plan's ``KubernetesPlan`` that a node needs."""
 
     name: str  # kubeadm's clusterName
     version: str  # "1.36.3"
     endpoint_name: str
     endpoint_address: str
     endpoint_port: int
-    api_port: int  # where a control host's own API server listens
+    api_port: int  # port of a control host's own API server
     pod_cidr: str
     service_cidr: str
     dns_domain: str
@@ -42,7 +42,7 @@ class ClusterSettings:
 
     @classmethod
     def from_plan(cls, name: str, plan: Mapping[str, Any]) -> ClusterSettings:
-        """Take what a node needs from the plan's ``kubernetes``. Raises OptionError for a field the plan lacks."""
+        """Read the settings from the plan's ``kubernetes``. Raises OptionError for a missing field."""
         try:
             found = {item.name: plan[item.name] for item in fields(cls) if item.name != "name"}
             found |= {"name": name, "cni": plan["cni"]["name"], "ignore_preflight": tuple(plan["ignore_preflight"])}
@@ -53,17 +53,17 @@ class ClusterSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Download:
-    """One file a node needs from the site's file server."""
+    """A file that a node downloads from the site's file server."""
 
     url: str
-    sha256: str | None  # of what is downloaded; None: what the server says in the file `<url>.sha256`
-    path: str  # where it goes; of an archive, the directory it is unpacked into
+    sha256: str | None  # of the download; None: read from the server's file `<url>.sha256`
+    path: str  # its destination; for an archive, the directory to unpack it into
     archive: bool  # a tar archive, compressed or not
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Join:
-    """What a host needs to join. Holds secrets: never shown, never logged."""
+    """Credentials to join the cluster. Secret: never shown, never logged."""
 
     token: str
     ca_hash: str  # "sha256:..." of the CA's public key
@@ -72,29 +72,29 @@ class Join:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """One node, whole."""
+    """A node."""
 
     name: str
     control: bool
-    initialise: bool  # it may make the cluster when there is none
+    initialise: bool  # may initialise the cluster when there is none
     address: str
     taints: tuple[str, ...]  # "key=value:Effect" or "key:Effect"
     cluster: ClusterSettings
     registry: str  # host:port
     sandbox_image: str
-    images: tuple[str, ...]  # pulled before a join, so that the node is Ready soon after
+    images: tuple[str, ...]  # pulled before a join, to make the node Ready soon after
     downloads: tuple[Download, ...]
     encryption_key: str | None  # base64 of 32 bytes; control hosts only
     registry_tls: bool = True
-    surveyed: bool = False  # every control host of the site was asked, and none belongs to a cluster
-    ca_certificate: str | None = None  # PEM, for registry and file server alone; None: the host's trust store
-    later_images: tuple[str, ...] = ()  # pulled in the background from then on: what pods will run
-    # By name: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, coredns. kubeadm names what is not here.
+    surveyed: bool = False  # all control hosts were checked, and none belongs to a cluster
+    ca_certificate: str | None = None  # PEM, for registry and file server only; None: the host's trust store
+    later_images: tuple[str, ...] = ()  # of later pods, pulled in the background
+    # By name: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, coredns. For others, kubeadm's image.
     control_images: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def api_port(self) -> int:
-        """Port of the host's own API server, and of those of the other control hosts."""
+        """Port of the API server of this and every other control host."""
         return self.cluster.api_port
 
     @property
@@ -104,11 +104,11 @@ class Node:
 
 
 class ApiHost(Protocol):
-    """A control host, as its own certificates and restarts need to know it."""
+    """The fields of a control host that certificate renewal and restarts need."""
 
     @property
     def name(self) -> str:
-        """Name of its node."""
+        """Its node name."""
 
     @property
     def address(self) -> str:
@@ -120,19 +120,19 @@ class ApiHost(Protocol):
 
     @property
     def api_server(self) -> str:
-        """URL of its own one."""
+        """URL of its own API server."""
 
 
 class Paths:
-    """Every place on a host that the module looks at or writes to, below ``root`` (another one only in tests)."""
+    """All paths on a host that the module uses, below ``root`` (another one for tests only)."""
 
     def __init__(self, root: Path = Path("/")) -> None:
-        """Name the places."""
+        """Set the paths."""
         self.root = root
         self.kubernetes = self.at("/etc/kubernetes")  # kubeadm's own directory
         self.pki = self.kubernetes / "pki"  # the certificates kubeadm makes
-        self.site = self.kubernetes / "site"  # what the API server reads of ours, mounted into its pod
-        self.init_file = self.site / "kubeadm.yaml"  # of `kubeadm init` and its phases; control hosts keep it
+        self.site = self.kubernetes / "site"  # our files for the API server, mounted into its pod
+        self.init_file = self.site / "kubeadm.yaml"  # for `kubeadm init` and its phases; stays on control hosts
         self.kubelet = self.at("/var/lib/kubelet")
         self.etcd = self.at("/var/lib/etcd")  # the data of a stacked etcd member
 
@@ -142,7 +142,7 @@ class Paths:
 
 
 def taint(text: str) -> dict[str, str]:
-    """Turn ``key=value:Effect`` or ``key:Effect`` into the API's form. Raises ValueError for anything else."""
+    """Parse ``key=value:Effect`` or ``key:Effect`` into the API's form. Raises ValueError for anything else."""
     head, separator, effect = text.rpartition(":")
     key, _, value = head.partition("=")
     if not separator or not key or effect not in {"NoSchedule", "PreferNoSchedule", "NoExecute"}:

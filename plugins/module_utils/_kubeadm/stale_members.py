@@ -1,11 +1,10 @@
-"""Remove what a cluster remembers of hosts that are empty now: it would keep them from joining again.
+"""Remove stale etcd members and Nodes of hosts that are empty now: they would keep these hosts from joining.
 
-A control host that was lost and is made anew under its name has no data, while etcd still counts its old member and the
-API still has its Node. Started in that member's place, an etcd without data would break the promise the member's votes
-were given on; so the member goes first, and the host joins as a new one.
-
-Only what cannot be there any more is removed: the host was seen empty, and nothing answers where the member or the
-kubelet was. Anything else is refused before anything is changed.
+A control host that was lost and is rebuilt under its name has no data, while etcd still counts its old member and the
+API still has its Node. An etcd without data must not start in that member's place: it would forget its votes and break
+consensus. So the member is removed first, and the host joins as a new one.
+A member or Node is removed only when its host was found empty, and its old address does not answer. Everything else is
+refused before anything is changed.
 """
 
 from __future__ import annotations
@@ -27,17 +26,17 @@ MEND = (
     "have kubelet.conf name the kubelet's rotating certificate again (kubeadm init phase kubelet-finalize all with the "
     "configuration /etc/kubernetes/site/kubeadm.yaml, once that certificate is there), then run this again"
 )
-PATIENCE = 20.0  # seconds for etcd to elect a leader, or to notice that a member has gone
+PATIENCE = 20.0  # seconds for etcd to elect a leader, or to notice a lost member
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Empty:
-    """A host of the plan that is no member of the cluster and is about to join."""
+    """A planned host that is not a member and is about to join."""
 
     name: str
     address: str
     control: bool
-    half_made: bool  # a join came so far that its own etcd may run: kubeadm reset takes that back on the host
+    half_made: bool  # an unfinished join: its own etcd may run until kubeadm reset removes it
 
 
 def remove_stale_members(
@@ -48,10 +47,10 @@ def remove_stale_members(
     api: NodeApi,
     changes: Changes,
 ) -> None:
-    """Remove the etcd members and Nodes that empty ``hosts`` left behind; ``contact`` is the host this runs on.
+    """Remove the etcd members and Nodes of empty ``hosts``; ``contact`` is the host this runs on.
 
-    Raises GroundupError when something still answers, etcd has no quorum, or it refuses; NodeApiError when etcd or the
-    API does not answer.
+    Raises GroundupError when an old address still answers, etcd has no quorum, or etcd refuses; NodeApiError when etcd
+    or the API does not answer.
     """
     members = etcd.members() if any(host.control for host in hosts) else ()
     stale = {host.name: _stale(host, members) for host in hosts if host.control}
@@ -101,7 +100,7 @@ def _answers(url: str) -> bool:
 def _need_quorum(
     members: Sequence[EtcdMember], stale: dict[str, list[EtcdMember]], *, etcd: Etcd, contact: str
 ) -> None:
-    """Refuse when those that are left cannot agree. Raises GroundupError."""
+    """Refuse when the remaining members have no quorum. Raises GroundupError."""
     leaving = [member for gone in stale.values() for member in gone]
     others, needed = voters(members, without=leaving), quorum(members)
     healthy = healthy_of(others, etcd=etcd, needed=needed)
@@ -119,7 +118,7 @@ def _need_quorum(
 
 
 def healthy_of(members: Sequence[EtcdMember], *, etcd: Etcd, needed: int) -> list[str]:
-    """Wait until ``needed`` of ``members`` are healthy, and return the names of those that are."""
+    """Wait until ``needed`` of ``members`` are healthy; return the names of the healthy ones."""
     found: list[str] = []
 
     def pending() -> bool:
@@ -131,10 +130,10 @@ def healthy_of(members: Sequence[EtcdMember], *, etcd: Etcd, needed: int) -> lis
 
 
 def _need_others(host: Empty, members: Sequence[EtcdMember], *, leaving: Sequence[EtcdMember], etcd: Etcd) -> None:
-    """Refuse a reset of ``host`` that would take a vote the others cannot do without. Raises GroundupError.
+    """Refuse a reset of ``host`` if the other members have no quorum without its vote. Raises GroundupError.
 
-    A join that was killed leaves a member beside those it joined. One without them is no half-made node: it is the
-    cluster, whatever became of its kubelet's credentials.
+    A killed join leaves its member beside existing ones. A member without others is no unfinished join: it is the
+    cluster itself, even if its kubelet's credentials are broken.
     """
     staying = voters(members, without=leaving)
     own = next((member for member in staying if host.address in member.addresses), None)
@@ -152,13 +151,13 @@ def _need_others(host: Empty, members: Sequence[EtcdMember], *, leaving: Sequenc
 
 
 def _known(host: Empty, api: NodeApi) -> bool:
-    """Say whether the API has a Node of that name. Raises GroundupError when it is that of a living machine."""
+    """Return whether the API has a Node of the host's name. Raises GroundupError when that machine still answers."""
     node = api.get(f"/api/v1/nodes/{host.name}")
     if node is None:
         return False
     addresses = [a["address"] for a in node.get("status", {}).get("addresses", []) if a["type"] == "InternalIP"]
     for address in addresses:
-        # At the host's own address nothing of a node was found.
+        # The host itself was already found empty.
         if address != host.address and listens(address, KUBELET_PORT):
             raise GroundupError(
                 f"{host.name} ({host.address}) is empty, but the Node {host.name} answers at {address}",
@@ -178,7 +177,7 @@ def remove_member(member: EtcdMember, *, etcd: Etcd, host: str, contact: str) ->
             etcd.remove(member)
         except NodeApiError as error:
             faults.append(error)
-        # Until it has noticed that the member is gone, etcd takes its removal for a risk.
+        # etcd refuses the removal as too risky until it notices that the member is gone.
         return any(fault.status == HTTPStatus.SERVICE_UNAVAILABLE for fault in faults)
 
     wait_until(refused, timeout=PATIENCE, pause=1.0)

@@ -1,9 +1,9 @@
-"""What a host is to the cluster, recognised from what kubeadm and the kubelet left on it.
+"""Detect a host's membership in the cluster from the files that kubeadm and the kubelet left on it.
 
-An init or join came to its end when ``kubelet.conf`` names the kubelet's own rotating certificate. ``kubeadm init``
-writes that in its phase kubelet-finalize, after every phase another node depends on; on a joining host the kubelet
-writes it once the cluster has signed its certificate, on a control host only after its etcd has joined. Before that,
-nobody relies on the host, and it may be reset, if a run of ours began it (`half_made`). Anything else is refused.
+An init or join is finished when ``kubelet.conf`` names the kubelet's rotating certificate. ``kubeadm init`` writes it
+in its phase kubelet-finalize, after all phases that other nodes depend on. On a joining host, the kubelet writes it
+once the cluster has signed its certificate; on a control host, only after its etcd has joined. Before that, no other
+host depends on this one, and it may be reset if one of our runs began it (`half_made`). Anything else is refused.
 """
 
 from __future__ import annotations
@@ -24,49 +24,49 @@ ROTATING = "/var/lib/kubelet/pki/kubelet-client-current.pem"
 
 
 class Membership(Enum):
-    """What a host is to a cluster."""
+    """A host's membership in the cluster."""
 
     BLANK = "blank"  # nothing of Kubernetes on it
-    PARTIAL = "partial"  # an init or join of this cluster that did not come to its end
-    MEMBER = "member"  # one of this cluster's nodes
+    PARTIAL = "partial"  # an unfinished init or join of this cluster
+    MEMBER = "member"  # a node of this cluster
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedState:
-    """What was found on the host."""
+    """The traces of Kubernetes on the host."""
 
-    kubeconfigs: Mapping[str, str]  # text by file, empty when missing; the first that names a server counts
+    kubeconfigs: Mapping[str, str]  # text by file, empty when missing; the first with a server counts
     ca: bytes | None  # DER
     rotating_certificate: bool
     manifests: frozenset[str]
-    leftovers: bool  # anything else kubeadm leaves: keys, a kubelet configuration, etcd data
+    leftovers: bool  # other files of kubeadm: keys, a kubelet configuration, etcd data
     etcd_data: bool
-    begun: HalfMade | None  # the init or join that a run of ours began and that has not ended
+    begun: HalfMade | None  # the unfinished init or join of one of our runs
 
     @property
     def ca_fingerprint(self) -> str | None:
-        """Return the SHA-256 of the cluster's CA, or None when the host has none."""
+        """Return the SHA-256 of the cluster's CA; None when the host has none."""
         return certificates.fingerprint(self.ca) if self.ca else None
 
     @property
     def finished(self) -> bool:
-        """Say whether the host's init or join came to its end."""
-        # By the text: a member whose file was damaged by hand since must not be reset.
+        """Return whether the host's init or join is finished."""
+        # Search the text, do not parse it: a member with a file damaged by hand must not be reset.
         return self.rotating_certificate and ROTATING in self.kubeconfigs["kubelet.conf"]
 
     @property
     def blank(self) -> bool:
-        """Say whether nothing of Kubernetes is on the host."""
+        """Return whether the host has no trace of Kubernetes."""
         return not (any(self.kubeconfigs.values()) or self.leftovers or self.manifests or self.ca)
 
     @property
     def server(self) -> tuple[str, int] | None:
-        """Return host and port of the first API a kubeconfig names, or None."""
+        """Return host and port of the first API named in a kubeconfig, or None."""
         return next(filter(None, map(server_of, self.kubeconfigs.values())), None)
 
 
 def observe(paths: Paths) -> ObservedState:
-    """Look at the host. Raises OSError when a file is there but cannot be read."""
+    """Examine the host. Raises OSError when a file exists but cannot be read."""
     names = ("admin.conf", "kubelet.conf", "bootstrap-kubelet.conf")
     kubeconfigs = {name: read(paths.kubernetes / name) or "" for name in names}
     embedded = (decoded(cluster_of(text), "certificate-authority-data") for text in kubeconfigs.values())
@@ -84,10 +84,10 @@ def observe(paths: Paths) -> ObservedState:
 
 
 def classify(found: ObservedState, node: Node, *, expected_ca: str | None) -> Membership:
-    """Say what the host is to ``node``'s cluster, which is known by the SHA-256 of its CA, or by its endpoint.
+    """Return the host's membership in ``node``'s cluster, identified by its CA's SHA-256 or its endpoint.
 
-    Raises GroundupError for a host of another cluster or of none that can be told, for leftovers that no run of ours
-    made, and for a member with another role.
+    Raises GroundupError for a host of another or an unknown cluster, for leftovers that none of our runs made, and for
+    a member with another role.
     """
     if found.blank:
         return Membership.BLANK
@@ -114,7 +114,7 @@ def _refuse_foreign(found: ObservedState, node: Node, expected_ca: str | None) -
             return
         difference = f"its CA certificate has SHA-256 {ca[:16]}..., this cluster's has {expected_ca[:16]}..."
     elif server:
-        # A control host's kubelet speaks to the API server beside it.
+        # A control host's kubelet uses its own API server.
         if server in {
             (node.cluster.endpoint_name, node.cluster.endpoint_port),
             (node.cluster.endpoint_address, node.cluster.endpoint_port),
@@ -140,7 +140,7 @@ def _refuse_foreign(found: ObservedState, node: Node, expected_ca: str | None) -
 
 
 def _refuse_leftovers(found: ObservedState, node: Node) -> None:
-    """Refuse what would be reset and was not begun by a run of this site. Raises GroundupError."""
+    """Refuse leftovers that no run of this site made: they must not be reset. Raises GroundupError."""
     if found.begun and found.begun.cluster == node.cluster.name:
         return
     began = f"cluster {found.begun.cluster} began it" if found.begun else "no run of groundup.cloud began it"

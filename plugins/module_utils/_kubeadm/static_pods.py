@@ -1,4 +1,4 @@
-"""The static pods of a control host: what their manifests say, and whether the kubelet runs them so."""
+"""Read a control host's static pod manifests, and wait until the kubelet runs them."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ from .host import NodeHost
 from .spec import Node, Paths
 
 STATIC = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
-WAIT = 300.0  # seconds: etcd, then the API, then who leads through it
+WAIT = 300.0  # seconds: etcd, then the API, then its leader elections
 
 
 def manifest(name: str, paths: Paths) -> Path:
-    """Return the file of the static pod called ``name``."""
+    """Return the manifest file of the static pod ``name``."""
     return paths.kubernetes / "manifests" / f"{name}.yaml"
 
 
 def pod(name: str, paths: Paths) -> dict[str, Any]:
-    """Return what a manifest says; empty when there is none."""
+    """Return the pod of a manifest; empty when it is missing."""
     return yaml_text.load(read(manifest(name, paths)) or "")
 
 
 def container(name: str, paths: Paths) -> dict[str, Any]:
-    """Return the container of a manifest; empty when there is none."""
+    """Return the first container of a manifest; empty when it is missing."""
     found: list[dict[str, Any]] = pod(name, paths).get("spec", {}).get("containers") or [{}]
     return found[0]
 
 
 def flags(container: Mapping[str, Any]) -> dict[str, str]:
-    """Return the flags a container starts its program with."""
+    """Return the flags in a container's command."""
     words = (word for word in container.get("command", ()) if word.startswith("--") and "=" in word)
     return dict(word[2:].split("=", 1) for word in words)
 
 
 def wait_until_running(node: Node, host: NodeHost, names: Collection[str]) -> None:
-    """Wait until the kubelet shows each pod of ``names`` Ready as its manifest is now. Raises GroundupError."""
+    """Wait until each pod of ``names`` is Ready according to its present manifest. Raises GroundupError."""
 
     def pending() -> str:
         try:
             shown = {name: api.get(f"/api/v1/namespaces/kube-system/pods/{name}-{node.name}") for name in names}
-        except NodeApiError as error:  # it is being replaced itself
+        except NodeApiError as error:  # the API server itself is being replaced
             return str(error)
         late = [name for name, found in shown.items() if not _runs(found or {}, container(name, host.paths))]
         return f"{', '.join(late)} not ready" if late else ""
@@ -63,7 +63,7 @@ def wait_until_running(node: Node, host: NodeHost, names: Collection[str]) -> No
 
 
 def _runs(shown: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Say whether a static pod, as the kubelet shows it, is Ready with the image and the flags of its manifest."""
+    """Return whether a static pod is Ready with the image and flags of its manifest."""
     conditions = shown.get("status", {}).get("conditions", [])
     if not any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions):
         return False

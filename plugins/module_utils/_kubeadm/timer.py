@@ -1,4 +1,4 @@
-"""Install the renewal without a run: the code of this package as one file, and a systemd timer that starts it."""
+"""Install automatic certificate renewal: this package's code as one file, and a systemd timer that starts it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TimeoutStartSec=30min
 
 
 def schedule(address: str) -> str:
-    """Return the timer of the host at ``address``: once a week, neighbours on other days."""
+    """Return the timer unit of the host at ``address``: weekly, neighbouring addresses on different days."""
     day = DAYS[int(ip_address(address)) % len(DAYS)]
     return f"""\
 # Written by groundup.cloud.
@@ -58,7 +58,7 @@ WantedBy=timers.target
 def install(node: Node, paths: Paths, changes: Changes) -> None:
     """Install program and timer on a control host. Raises GroundupError, OSError."""
     units, marks = paths.at("/etc/systemd/system"), paths.at(str(MARKS))
-    # Not restarted: that would cut a renewal short, and the next one waits for the lock this run holds.
+    # Never restart it: that would interrupt a renewal, and a new one would wait for this run's lock.
     service = Unit(changes, f"{NAME}.service", on_change=None, marks=marks)
     timer = Unit(changes, f"{NAME}.timer", marks=marks)
     service.place(units / f"{NAME}.service", SERVICE)
@@ -74,7 +74,7 @@ def install(node: Node, paths: Paths, changes: Changes) -> None:
 
 
 def program() -> bytes:
-    """Return the code behind `unattended` as a program of one file, always the same for the same code."""
+    """Return `unattended` and its imports as one zip program, reproducible for the same code."""
     files = {"__main__.py": "from groundup._kubeadm.unattended import main\n\nmain()\n"}
     for name, source in _sources(unattended).items():
         path = Path("groundup", *name.split("."))
@@ -83,12 +83,12 @@ def program() -> bytes:
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         for file, text in sorted(files.items()):
-            archive.writestr(zipfile.ZipInfo(file), text)  # of 1980
+            archive.writestr(zipfile.ZipInfo(file), text)  # its date is fixed: 1980
     return stream.getvalue()
 
 
 def _sources(module: ModuleType) -> dict[str, str]:
-    """Return the source of ``module`` and of all it imports from this library, by name below it."""
+    """Return the sources of ``module`` and of all it imports from this library, by name below the library."""
     root = resolve_name("..", __package__ or "")
     found: dict[str, str] = {}
     todo = [module.__name__]
@@ -99,8 +99,8 @@ def _sources(module: ModuleType) -> dict[str, str]:
             continue
         imported = importlib.import_module(name)
         if hasattr(imported, "__path__"):
-            continue  # a package, whose parts are imported by name
-        # From a directory, or from the archive in which Ansible brings modules to a host.
+            continue  # a package: its modules are imported by name
+        # getsource also reads from the archive in which Ansible ships modules to a host.
         found[short] = source = inspect.getsource(imported)
         for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.ImportFrom) and node.level:

@@ -1,7 +1,7 @@
-"""Renewal of a control host's certificates without a run: what its systemd timer starts.
+"""Renew a control host's certificates automatically, started by its systemd timer.
 
-The same steps as in a run, with the same lock and the same guard: this host's etcd and API go away only while the
-others have a quorum without it. Their timers are on other days.
+The steps, lock and guard are those of a run: the host's etcd and API are interrupted only while the others have a
+quorum without it. Timers of neighbouring hosts run on different days.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .spec import Paths
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlHost:
-    """A control host, as the configuration of its kubeadm says."""
+    """A control host, read from its kubeadm configuration."""
 
     name: str
     address: str
@@ -53,7 +53,7 @@ class ControlHost:
 
 
 def renew(node: ControlHost, host: NodeHost) -> list[str]:
-    """Renew what ends soon, restart what reads it, and return what was done. Raises GroundupError, OSError."""
+    """Renew expiring certificates, restart the pods that read them; return changes. Raises GroundupError, OSError."""
     changes = Changes(check=False)
     with host.alone():
         left = renewal.remaining(host.paths)
@@ -64,7 +64,7 @@ def renew(node: ControlHost, host: NodeHost) -> list[str]:
 
 
 def main() -> None:
-    """Renew and say what was done; exit with 1 and the reason when it was not."""
+    """Renew and print the changes; exit with 1 and the reason on failure."""
     paths = Paths()
     try:
         node = ControlHost.read(paths)

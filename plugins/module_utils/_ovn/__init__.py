@@ -1,1 +1,1 @@
-# Private: OVN's databases and northd on a control host.
+# Private: OVN's databases and northd on control hosts.

@@ -1,6 +1,6 @@
-"""Save the northbound database on the member that leads, and put a snapshot in its place.
+"""Back up the northbound database on its leader, and restore it from a snapshot.
 
-The southbound database needs none: northd makes it from the northbound one, and chassis add themselves.
+The southbound database needs no backup: northd rebuilds it from the northbound one, and chassis register themselves.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TIMEOUT = 600  # seconds to read or write a large database
 
 
 def ask(clusters: Mapping[str, str]) -> dict[str, Any]:
-    """Return whether this host's member leads, and if it does, its cluster, schema and how much it has.
+    """Return whether this host's member leads; if so, also its cluster, schema version and row counts.
 
     Raises GroundupError for a member of another cluster than the site's.
     """
@@ -45,7 +45,7 @@ def ask(clusters: Mapping[str, str]) -> dict[str, Any]:
 
 
 def take(changes: Changes, clusters: Mapping[str, str]) -> dict[str, Any]:
-    """Return `ask`, and with it the database itself, compressed, as text. Raises GroundupError."""
+    """Return the result of `ask` with the database, gzipped, in base64. Raises GroundupError."""
     found = ask(clusters)
     if not found["leader"] or not changes.add(f"save {NB.name}"):
         return found | changes.result()
@@ -55,9 +55,9 @@ def take(changes: Changes, clusters: Mapping[str, str]) -> dict[str, Any]:
 
 
 def restore(changes: Changes, clusters: Mapping[str, str], content: str) -> dict[str, Any]:
-    """Put the snapshot ``content`` in the place of what the database has, in one transaction. Raises GroundupError.
+    """Replace the database's content by the snapshot ``content``, in one transaction. Raises GroundupError.
 
-    Rows get new ids; Neutron knows its own by name.
+    Rows get new ids; Neutron finds its own by name.
     """
     found = ask(clusters)
     if not found["leader"] or not changes.add(f"replace what {NB.name} has by the backup"):
@@ -81,7 +81,7 @@ def restore(changes: Changes, clusters: Mapping[str, str], content: str) -> dict
 
 
 def names() -> dict[str, frozenset[str]]:
-    """Return the names in each table that Neutron names rows in. Raises GroundupError."""
+    """Return the row names of each table in which Neutron names rows. Raises GroundupError."""
     selects = [{"op": "select", "table": table, "where": [], "columns": ["name"]} for table in NAMED]
     query = json.dumps([NB.name, *selects])
     said = json.loads(run(["ovsdb-client", "-t", str(TIMEOUT), "query", NB.socket, query], timeout=TIMEOUT + 10))
@@ -89,7 +89,7 @@ def names() -> dict[str, frozenset[str]]:
 
 
 def lacking(wanted: Snapshot, now: Mapping[str, frozenset[str]]) -> str:
-    """Return what is in the snapshot and not in the database, "" when nothing is."""
+    """Return the snapshot's rows that the database lacks; "" when none."""
     gone = {table: sorted(wanted.names[table] - now[table]) for table in NAMED}
     return ", ".join(f"{len(lost)} of {table} ({lost[0]})" for table, lost in gone.items() if lost)
 
@@ -99,7 +99,7 @@ def _schema_version() -> str:
 
 
 def _convert(file: Path) -> None:
-    """Give an older snapshot the schema that the database has now."""
+    """Convert an older snapshot to the database's present schema."""
     schema = file.with_name("schema.json")
     schema.write_text(run(["ovsdb-client", "-t", str(status.ASK * 4), "get-schema", NB.socket, NB.name]))
     run(
@@ -110,7 +110,7 @@ def _convert(file: Path) -> None:
 
 
 def _load(file: Path) -> None:
-    with file.open("rb") as stream:  # not as text: an error would show all of it
+    with file.open("rb") as stream:  # not as text: an error would print all of it
         done = subprocess.run(
             ["ovsdb-client", "-t", str(TIMEOUT), "restore", NB.socket, NB.name],
             stdin=stream, capture_output=True, check=False, timeout=TIMEOUT + 10,

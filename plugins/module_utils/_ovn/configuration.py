@@ -1,4 +1,4 @@
-"""What Debian's units of OVN run by: options of ovn-ctl, and a drop-in for each database."""
+"""Generate the configuration of Debian's OVN units: options of ovn-ctl, and a drop-in per database."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HEADER = "# Written by groundup.cloud from the site file; changes are lost.\n"
 def options(address: str) -> str:
     """Return the content of /etc/default/ovn-central for the member on ``address``.
 
-    No member is told the address of another: ovn-ctl would join where data are lost, beside the member that had them.
+    No address of another member is set: with lost data, ovn-ctl would join again beside its own old member.
     """
     words = ["--ovn-manage-ovsdb=no"]
     for one in DATABASES:
@@ -28,12 +28,12 @@ def options(address: str) -> str:
 
 
 def northd(*, northbound: Sequence[str], southbound: Sequence[str]) -> str:
-    """Return what northd is told of the databases: words of its command line, so nothing else may be in the file."""
+    """Return northd's command-line arguments for the databases. The file must hold nothing else."""
     return f"--ovnnb-db={','.join(northbound)} --ovnsb-db={','.join(southbound)}\n"
 
 
 def drop_in(database: Database) -> str:
-    """Return what keeps the unit of ``database`` from starting without data: ovn-ctl would make a new cluster."""
+    """Return a drop-in that keeps ``database`` from starting without data: ovn-ctl would create a new cluster."""
     return f"{HEADER}[Unit]\nAssertPathExists={database.file}\n"
 
 

@@ -1,6 +1,6 @@
 """Converge OVN's databases and northd on one control host.
 
-What is on disk decides: data are never made anew, and without data a host starts nothing until it is told to create
+The data on disk decide: they are never recreated, and a host without data starts nothing until it is told to create
 the cluster or to join it.
 """
 
@@ -22,22 +22,22 @@ from . import configuration, disk, guard, status
 from .databases import CA, CENTRAL, DATABASES, MEMBER, NORTHD, OPTIONS, PARAMETERS, UNITS, Database
 
 Step = Literal["maintain", "form", "restart", "verify"]
-PATIENCE = 60.0  # seconds for a member to find its leader: several elections
+PATIENCE = 60.0  # seconds for a member to find its leader: time for several elections
 _AGAIN = "then run this again"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Central:
-    """What a control host is to run."""
+    """The wanted state of a control host."""
 
     packages: Sequence[str]
-    step: Step  # form: make this host a member of each database; restart: take up what its units run by now
-    create: Sequence[str]  # databases whose clusters this host makes where it has no data of them
+    step: Step  # form: make this host a member of each database; restart: apply changed files
+    create: Sequence[str]  # databases whose cluster this host creates if it has no data
     name: str
     address: str
     peers: Sequence[str]  # addresses of the other control hosts
-    nodes: Sequence[str]  # addresses and networks that Neutron's pods call from: nodes of the cluster, and its pods
-    clusters: Mapping[str, str]  # by database: the id of the site's cluster, "" before there is one
+    nodes: Sequence[str]  # source addresses and networks of Neutron's pods: nodes and pods of the cluster
+    clusters: Mapping[str, str]  # by database: id of the site's cluster, "" before it exists
     northbound: Sequence[str]
     southbound: Sequence[str]
     election_timer: int  # milliseconds
@@ -47,19 +47,19 @@ class Central:
     ca_certificate: str
 
     def listeners(self, database: Database) -> frozenset[tuple[str, str, int]]:
-        """Return target, role and probe of the listeners that ``database`` is to have."""
+        """Return target, role and probe of the planned listeners of ``database``."""
         return frozenset((f"pssl:{one.port}", one.role, self.inactivity_probe) for one in database.listeners)
 
 
 def converge(central: Central, changes: Changes) -> dict[str, Any]:
-    """Bring the host to what ``central`` says and return the module's result. Raises GroundupError, OSError."""
+    """Converge the host to ``central``; return the module's result. Raises GroundupError, OSError."""
     servers = {one.short: Unit(changes, one.unit) for one in DATABASES}
     northd = Unit(changes, NORTHD)
     for one in DATABASES:
-        disk.refuse_foreign(one)  # before anything says "cluster": ovn-ctl would make one of it
+        disk.refuse_foreign(one)  # before any configuration of a cluster: ovn-ctl would convert the data
     guard.converge(changes, members=[central.address, *central.peers], clients=central.nodes)
     _configure(central, changes, [*servers.values()], northd)
-    # After the drop-ins: the packages start their units, which would make databases of this host alone.
+    # After the drop-ins: the packages start their units, which would create standalone databases.
     fresh = packages.installed(changes, central.packages)
     absent = fresh and changes.check
     found = {} if absent else {one.short: _member(central, changes, one) for one in DATABASES}
@@ -68,14 +68,14 @@ def converge(central: Central, changes: Changes) -> dict[str, Any]:
         if found.get(one.short) is None:
             continue
         if central.step == "maintain" and servers[one.short].stale and status.ask(one):
-            due.append(one.short)  # one member at a time, later
+            due.append(one.short)  # restarted later, one member at a time
             continue
         servers[one.short].running()
         if central.step != "maintain" and not changes.check:
             _wait(one)
         _lead(central, changes, one)
     if all(found.values()) and not absent:
-        Unit(changes, CENTRAL, on_change=None).running()  # what starts the others at boot
+        Unit(changes, CENTRAL, on_change=None).running()  # starts the other units at boot
         northd.running()
     return changes.result() | {
         "databases": {short: member.cluster if member else None for short, member in found.items()},
@@ -85,7 +85,7 @@ def converge(central: Central, changes: Changes) -> dict[str, Any]:
 
 
 def _configure(central: Central, changes: Changes, servers: Sequence[Unit], northd: Unit) -> None:
-    """Write what the units run by, and their credentials."""
+    """Write the units' configuration and their credentials."""
     files.place(changes, CA, central.ca_certificate.rstrip() + "\n")
     files.place(
         changes,
@@ -110,7 +110,7 @@ def _configure(central: Central, changes: Changes, servers: Sequence[Unit], nort
 
 
 def _member(central: Central, changes: Changes, database: Database) -> disk.Member | None:
-    """Return what this host is in ``database``, after it was made a member if that is the step."""
+    """Return this host's member of ``database``; create or join it first if that is the step."""
     known, own = central.clusters.get(database.short, ""), database.member(central.address)
     member = disk.read(database)
     if member:
@@ -134,7 +134,7 @@ def _member(central: Central, changes: Changes, database: Database) -> disk.Memb
 
 
 def _through(central: Central, database: Database, known: str) -> dict[str, str]:
-    """Return address and cluster of the members to join through. Raises GroundupError when there is none."""
+    """Return the members to join through: address to cluster id. Raises GroundupError when there is none."""
     answers: dict[str, str] = {}
 
     def pending() -> bool:
@@ -156,7 +156,7 @@ def _through(central: Central, database: Database, known: str) -> dict[str, str]
 
 
 def _wait(database: Database) -> None:
-    """Return when this host's member knows its leader. Raises GroundupError."""
+    """Wait until this host's member knows its leader. Raises GroundupError."""
 
     def pending() -> str:
         now = status.ask(database)
@@ -173,7 +173,7 @@ def _wait(database: Database) -> None:
 
 
 def _lead(central: Central, changes: Changes, database: Database) -> None:
-    """Converge what only the leader sets: listeners and the election timer."""
+    """Converge the settings of the leader: listeners and election timer."""
     now = status.ask(database)
     if not now or now.role != "leader":
         return
@@ -193,7 +193,7 @@ def _lead(central: Central, changes: Changes, database: Database) -> None:
 
 
 def steps(now: int, wanted: int) -> list[int]:
-    """Return the values from ``now`` to ``wanted``: raft takes no more than twice the former one at once."""
+    """Return the timer values from ``now`` to ``wanted``: raft at most doubles it per step."""
     found = []
     while now and now != wanted:
         now = min(now * 2, wanted)

@@ -1,4 +1,4 @@
-"""OVN's two databases, and where Debian's packages have what belongs to them."""
+"""Define OVN's two databases, and their paths in Debian's packages."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 DATA = Path("/var/lib/ovn")
 RUN = Path("/run/ovn")
 OPTIONS = Path("/etc/default/ovn-central")
-TLS = Path("/etc/ovn/tls")  # of the site's authority; ovsdb-server reads a changed file by itself
-MEMBER, CA = TLS / "member.pem", TLS / "ca.pem"  # certificate and key in one file: never half of a pair
-# Where northd finds the databases. Without this file Debian's ovn-northd.service stops both databases when it stops.
+TLS = Path("/etc/ovn/tls")  # signed by the site's CA; ovsdb-server reloads changed files
+MEMBER, CA = TLS / "member.pem", TLS / "ca.pem"  # certificate and key in one file, replaced together
+# northd's database addresses. Without this file, stopping Debian's ovn-northd.service stops both databases.
 PARAMETERS = Path("/etc/ovn/ovn-northd-db-params.conf")
 UNITS = Path("/etc/systemd/system")
 CENTRAL, NORTHD = "ovn-central.service", "ovn-northd.service"
@@ -18,15 +18,15 @@ CENTRAL, NORTHD = "ovn-central.service", "ovn-northd.service"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listener:
-    """A port of a database, on every member."""
+    """A port on which every member of a database listens."""
 
     port: int
-    role: str  # what a client may do is that of the role; "": everything
+    role: str  # limits its clients; "": no limits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Database:
-    """One of OVN's databases: each is a raft cluster of its own."""
+    """One of OVN's databases, a raft cluster of its own."""
 
     short: str  # in names of files, units and options
     name: str
@@ -35,45 +35,45 @@ class Database:
 
     @property
     def file(self) -> Path:
-        """The data of this member."""
+        """The data file of this member."""
         return DATA / f"ovn{self.short}_db.db"
 
     @property
     def control(self) -> Path:
-        """The socket that ovn-appctl asks."""
+        """The control socket for ovn-appctl."""
         return RUN / f"ovn{self.short}_db.ctl"
 
     @property
     def socket(self) -> str:
-        """The database itself, for clients on this host."""
+        """The database's socket for clients on this host."""
         return f"unix:{RUN}/ovn{self.short}_db.sock"
 
     @property
     def schema(self) -> Path:
-        """What the installed version has in it."""
+        """The schema file of the installed version."""
         return Path(f"/usr/share/ovn/ovn-{self.short}.ovsschema")
 
     @property
     def client(self) -> str:
-        """The program that reads and writes it."""
+        """The command-line client."""
         return f"ovn-{self.short}ctl"
 
     @property
     def unit(self) -> str:
-        """Debian's unit of its server."""
+        """Debian's systemd unit of its server."""
         return f"ovn-ovsdb-server-{self.short}.service"
 
     @property
     def knows_roles(self) -> bool:
-        """Whether its listeners can hold clients to a role; NB's cannot."""
+        """Whether its listeners can limit clients to a role; NB's cannot."""
         return any(one.role for one in self.listeners)
 
     def member(self, address: str) -> str:
-        """Return how other members reach the one on ``address``."""
+        """Return the raft address of the member on ``address``."""
         return f"ssl:{address}:{self.raft_port}"
 
 
-# Ports: `layers.ports` on the controller; a test holds the two together.
+# The ports equal `layers.ports` on the controller; a test compares both.
 NB = Database(short="nb", name="OVN_Northbound", raft_port=6643, listeners=(Listener(port=6641, role=""),))
 SB = Database(
     short="sb",

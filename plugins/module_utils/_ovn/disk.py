@@ -1,4 +1,4 @@
-"""What this host has of a database on its disk: the only thing that says whether it is a member."""
+"""Read this host's database file, which alone decides whether it is a member."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from .databases import Database
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """A member of a cluster, on disk."""
+    """A cluster member, read from its file."""
 
-    cluster: str  # id; "" when it has not joined to the end
+    cluster: str  # id; "" while its join is unfinished
     server: str  # id
-    address: str  # "ssl:10.0.0.11:6643": where the others know it
+    address: str  # known to the others, such as "ssl:10.0.0.11:6643"
 
 
-MAGIC = b"OVSDB CLUSTER "  # how the file of a member begins; known without any program
+MAGIC = b"OVSDB CLUSTER "  # first bytes of a clustered database file
 
 
 def refuse_foreign(database: Database) -> None:
-    """Refuse data that are no member of a cluster. Raises GroundupError, OSError."""
+    """Refuse a database file that is not a cluster member's. Raises GroundupError, OSError."""
     file = database.file
     if file.exists() and file.open("rb").read(len(MAGIC)) != MAGIC:
         raise GroundupError(
@@ -34,7 +34,7 @@ def refuse_foreign(database: Database) -> None:
 
 
 def read(database: Database) -> Member | None:
-    """Return the member on this host's disk, None when there is nothing. Raises GroundupError."""
+    """Return the member on this host's disk; None without a file. Raises GroundupError."""
     file = str(database.file)
     if not database.file.exists():
         return None
@@ -47,7 +47,7 @@ def read(database: Database) -> Member | None:
 
 
 def check(database: Database, member: Member, *, address: str, known: str) -> None:
-    """Refuse a member of a cluster other than the ``known`` one, or one that others know elsewhere."""
+    """Refuse a member of a cluster other than the ``known`` one, or with another raft address. Raises GroundupError."""
     if known and member.cluster not in ("", known):
         raise GroundupError(
             f"{database.name} on this host is of the cluster {member.cluster}, the site's is {known}",

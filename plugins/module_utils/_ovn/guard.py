@@ -1,8 +1,8 @@
-"""Who reaches ports of OVN's databases on which no role holds a client back.
+"""Restrict by source address those ports of OVN's databases that no role protects.
 
-A certificate of the site opens each of them, a chassis' too: the databases tell listeners apart by port alone, and take
-any certificate of their one CA for a member's. So the host lets in by address: members where members talk, nodes of
-the cluster and their pods where northd and Neutron do everything. Rules of this table only: others stay as they are.
+Any certificate of the site opens them, a chassis' too: the databases have one CA for all ports, and accept any of its
+certificates as a member's. So the host filters by address: the raft ports admit members; the ports with full access
+admit the cluster's nodes and pods, for northd and Neutron. Only our own nftables table is changed.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ WantedBy=multi-user.target
 
 
 def rules(*, members: Iterable[str], clients: Iterable[str]) -> str:
-    """Return the table, which takes the place of a former one in one step.
+    """Return the nftables table, which replaces the former one atomically.
 
     Args:
         members: addresses of the control hosts.
-        clients: addresses, or networks, of whatever may do everything: nodes of the cluster, and its pods.
+        clients: addresses or networks with full access: nodes and pods of the cluster.
     """
     members = sorted(set(members))
     lines = [
@@ -57,40 +57,40 @@ def rules(*, members: Iterable[str], clients: Iterable[str]) -> str:
     lines.append(f'tcp dport {_set(guarded())} drop comment "{digest}"')
     body = "\n".join(f"    {line}" for line in lines)
     chain = f"  chain input {{\n    type filter hook input priority filter; policy accept;\n{body}\n  }}\n"
-    # A table that is declared and deleted first is replaced, whether there was one or not.
+    # Declaring and deleting the table first replaces it, whether it existed or not.
     afresh = f"table inet {TABLE}\ndelete table inet {TABLE}\n"
     return f"# Written by groundup.cloud.\n{afresh}table inet {TABLE} {{\n{chain}}}\n"
 
 
 def guarded() -> list[int]:
-    """Return the ports that are not for every host."""
+    """Return the restricted ports."""
     return sorted(
         port for one in DATABASES for port in (one.raft_port, *(own.port for own in one.listeners if not own.role))
     )
 
 
 def converge(changes: Changes, *, members: Sequence[str], clients: Sequence[str]) -> None:
-    """Have the rules in force, now and after each boot, before the databases start. Raises GroundupError."""
+    """Load the rules now and at each boot, before the databases start. Raises GroundupError."""
     wanted = rules(members=members, clients=clients)
     unit = Unit(changes, UNIT.name)
     unit.place(RULES, wanted)
     unit.place(UNIT, _UNIT)
-    if not unit.stale and not in_force(wanted):  # somebody flushed them: systemd still calls the unit active
+    if not unit.stale and not in_force(wanted):  # the rules were flushed, and systemd still calls the unit active
         changes.add("load the rules for OVN's ports again")
         unit.replaced()
     unit.running()
 
 
 def in_force(wanted: str) -> bool:
-    """Say whether the kernel has the rules of the text ``wanted``, by the digest in the last of them."""
-    if shutil.which("nft") is None:  # a dry run before the host layer installed it
+    """Return whether the kernel has the rules ``wanted``, compared by the digest in the last rule."""
+    if shutil.which("nft") is None:  # a dry run before the host layer installs it
         return False
     said = attempt(["nft", "--stateless", "list", "chain", "inet", TABLE, "input"])
     return said.returncode == 0 and digest(wanted) in said.stdout
 
 
 def digest(text: str) -> str:
-    """Return what the last rule of ``text`` calls all of them."""
+    """Return the digest in the last rule of ``text``."""
     return text.rpartition('comment "')[2].partition('"')[0]
 
 

@@ -1,6 +1,7 @@
-"""A snapshot of a database as `ovsdb-client backup` prints it, read without any program of Open vSwitch.
+"""Parse a snapshot printed by `ovsdb-client backup`, without any program of Open vSwitch.
 
-It is a log: each record has a line with length and SHA-1, then JSON. The first is the schema, what follows are rows.
+The format is a log. Each record is a line with length and SHA-1, then JSON. The first record is the schema, the others
+are rows.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from typing import Any
 from .._base.errors import GroundupError
 
 _HEADER = re.compile(rb"OVSDB JSON (\d+) ([0-9a-f]{40})\n")
-NAMED = ("Logical_Switch", "Logical_Router", "Logical_Switch_Port")  # what Neutron gives a name, that of its own row
+NAMED = ("Logical_Switch", "Logical_Router", "Logical_Switch_Port")  # Neutron names these rows after its own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """What a database was."""
+    """The content of a snapshot."""
 
     database: str
     version: str  # of its schema
@@ -28,12 +29,12 @@ class Snapshot:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many rows each of these tables has."""
+        """Number of rows of each table of NAMED."""
         return {table: len(names) for table, names in self.names.items()}
 
 
 def parse(data: bytes, *, where: str) -> Snapshot:
-    """Return what is in a snapshot. Raises GroundupError when a byte of it is another, or it ends too early."""
+    """Parse a snapshot. Raises GroundupError when it is corrupt or truncated."""
     records = list(_records(data, where=where))
     if len(records) < 2 or "tables" not in records[0]:
         raise _damaged("it has no schema, or no rows", where=where)
@@ -54,7 +55,7 @@ def parse(data: bytes, *, where: str) -> Snapshot:
 
 
 def newer(version: str, than: str) -> bool:
-    """Say whether schema ``version`` is newer than another: numbers with dots between."""
+    """Return whether schema ``version`` is newer than another; both are numbers separated by dots."""
     return _numbers(version) > _numbers(than)
 
 
@@ -69,7 +70,7 @@ def _records(data: bytes, *, where: str) -> Iterator[dict[str, Any]]:
         if not header:
             raise _damaged(f"no record begins at byte {place}", where=where)
         body = data[header.end() : header.end() + int(header[1])]
-        # The format's own checksum, against broken disks and not against forgers.
+        # The format's own checksum: it detects broken disks, not forgery.
         if hashlib.sha1(body, usedforsecurity=False).hexdigest() != header[2].decode():
             raise _damaged(f"the record at byte {place} is not what was written", where=where)
         yield json.loads(body)

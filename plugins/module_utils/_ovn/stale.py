@@ -1,4 +1,4 @@
-"""Members whose data are gone: the others go on without them, so that their hosts can join as new ones."""
+"""Remove members whose data are lost, so that their hosts can join as new members."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ PATIENCE = 30.0  # seconds for the leader to agree with the others
 
 
 def remove(changes: Changes, *, lost: Mapping[str, Sequence[str]], clusters: Mapping[str, str]) -> dict[str, Any]:
-    """Remove the members that hosts without data were. Raises GroundupError.
+    """Remove the former members of hosts without data. Raises GroundupError.
 
     Args:
-        changes: what was done.
-        lost: addresses by database: hosts that said in this run that they have no data of it.
+        changes: records the removals.
+        lost: by database: addresses of hosts that reported in this run that they have no data.
         clusters: by database: the id of the site's cluster.
     """
     for one in DATABASES:
         gone = [one.member(address) for address in lost.get(one.short, ())]
         if not gone:
             continue
-        # Members that were started a moment ago look for each other less and less often.
+        # Just started members retry their connections at growing intervals.
         wait_until(partial(_silent, one), timeout=PATIENCE)
         now = status.ask(one)
         if now is None or not now.works or now.cluster != clusters.get(one.short, now.cluster):

@@ -1,4 +1,4 @@
-"""What a running member says of its cluster, and what members on other hosts do."""
+"""Query the cluster status of this host's running member, and of members on other hosts."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from .databases import CA, MEMBER, Database
 _SERVER = re.compile(r"^ +([0-9a-f]{4}) \([^)]*? at (\S+?)\)( \(self\))?", re.MULTILINE)
 _FIELD = re.compile(r"^([A-Z][A-Za-z ]+): (.*)$", re.MULTILINE)
 _ID = re.compile(r"\(([0-9a-f-]{36})\)")
-ASK = 5  # seconds of one question
+ASK = 5  # seconds per request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """What `cluster/status` of a member says."""
+    """A member's parsed `cluster/status`."""
 
     cluster: str  # id; "" while it joins
     server: str  # id
-    state: str  # "cluster member"; another word while it joins, leaves or after it left
+    state: str  # "cluster member"; otherwise while it joins or leaves, and after it left
     role: str  # leader, follower or candidate
     leader: str  # "self", the first letters of another's id, or "unknown"
     election_timer: int  # milliseconds
-    behind: int  # entries of the log that it does not have in its data yet
+    behind: int  # log entries not yet applied
     servers: dict[str, str]  # address -> first letters of the id
 
     @property
     def works(self) -> bool:
-        """Say whether it is a member and knows who leads."""
+        """Return whether it is a member with a known leader."""
         return self.state == "cluster member" and self.leader != "unknown"
 
 
 def parse(text: str) -> Status:
-    """Return what `cluster/status` printed."""
+    """Parse the output of `cluster/status`."""
     fields = dict(_FIELD.findall(text))
     return Status(
         cluster=_id(fields.get("Cluster ID", "")),
@@ -51,24 +51,24 @@ def parse(text: str) -> Status:
 
 
 def ask(database: Database) -> Status | None:
-    """Return what this host's member of ``database`` says, None when it does not answer."""
+    """Return the status of this host's member of ``database``; None when it does not answer."""
     done = attempt(appctl(database, "cluster/status", database.name))
     return None if done.returncode else parse(done.stdout)
 
 
 def appctl(database: Database, command: str, *arguments: str) -> list[str]:
-    """Return the command line that tells this host's member something."""
+    """Return the ovn-appctl command line for this host's member."""
     return ["ovn-appctl", "-T", str(ASK), "-t", str(database.control), command, *arguments]
 
 
 def northd() -> str:
-    """Return what this host's northd is: active, standby, or paused; why not when it does not answer."""
+    """Return the state of this host's northd: active, standby, paused, or "silent" when it does not answer."""
     done = attempt(["ovn-appctl", "-T", str(ASK), "-t", "ovn-northd", "status"])
     return done.stdout.partition(":")[2].strip() if done.returncode == 0 else "silent"
 
 
 def elsewhere(database: Database, addresses: Iterable[str]) -> dict[str, str]:
-    """Return the cluster id of every member on ``addresses`` that answers and is in touch with its cluster."""
+    """Return the cluster id of each member on ``addresses`` that answers and is connected to its cluster."""
     found = {}
     for address in addresses:
         where = {"op": "select", "table": "Database", "where": [["name", "==", database.name]]}
@@ -82,20 +82,20 @@ def elsewhere(database: Database, addresses: Iterable[str]) -> dict[str, str]:
 
 
 def parse_answer(text: str) -> str:
-    """Return the cluster id in the answer of a member, "" when it is not in touch with its cluster."""
+    """Return the cluster id in a member's answer; "" when it is not connected to its cluster."""
     rows = json.loads(text)[0].get("rows", ())
     return next((str(row["cid"][1]) for row in rows if row["connected"] and row["cid"][:1] == ["uuid"]), "")
 
 
 def listeners(database: Database) -> frozenset[tuple[str, str, int]]:
-    """Return target, role and probe of the listeners that ``database`` has. Raises GroundupError."""
+    """Return target, role and probe of the present listeners of ``database``. Raises GroundupError."""
     columns = "target,inactivity_probe" + (",role" if database.knows_roles else "")
     said = run([*local(database), "-f", "json", f"--columns={columns}", "list", "connection"])
     return parse_listeners(said)
 
 
 def parse_listeners(text: str) -> frozenset[tuple[str, str, int]]:
-    """Return target, role and probe of each row; an unset probe, which is an empty set, is -1."""
+    """Return target, role and probe of each row; -1 for an unset probe (an empty set)."""
     found = json.loads(text)
     rows = (dict(zip(found["headings"], row, strict=True)) for row in found["data"])
     return frozenset((row["target"], row.get("role", ""), _number(row["inactivity_probe"])) for row in rows)
@@ -106,7 +106,7 @@ def _number(value: object) -> int:
 
 
 def local(database: Database) -> list[str]:
-    """Return the command line of the database's client for this host's member, which passes on to the leader."""
+    """Return the client's command line for this host's member, which forwards writes to the leader."""
     return [database.client, "--no-leader-only", f"--db={database.socket}", f"--timeout={ASK * 4}"]
 
 

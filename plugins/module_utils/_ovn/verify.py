@@ -1,4 +1,4 @@
-"""Whether OVN's databases and northd of one control host do their work. Asks and changes nothing."""
+"""Verify OVN's databases and northd on a control host. Changes nothing."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from . import guard, status
 from .converge import Central
 from .databases import DATABASES, MEMBER, Database
 
-PATIENCE = 30.0  # seconds: what joined or restarted just now finds its leader meanwhile
+PATIENCE = 30.0  # seconds for a new or restarted member to find its leader
 
 
 def verify(central: Central, changes: Changes, *, certificate_days: int) -> dict[str, Any]:
-    """Return leader, members, lag and the days of the certificate. Raises GroundupError for what is wrong."""
+    """Return role, members, lag and the days of the certificate. Raises GroundupError for faults."""
     if wrong := wait_until(lambda: list(faults(central)), timeout=PATIENCE):
         raise GroundupError(
             "; ".join(wrong),
@@ -44,7 +44,7 @@ def verify(central: Central, changes: Changes, *, certificate_days: int) -> dict
 
 
 def faults(central: Central) -> Iterator[str]:
-    """Yield what is wrong now."""
+    """Yield the present faults."""
     for one in DATABASES:
         now = status.ask(one)
         if now is None:
@@ -63,7 +63,7 @@ def faults(central: Central) -> Iterator[str]:
 
 
 def judge(central: Central, database: Database, now: status.Status) -> Iterator[str]:
-    """Yield what is wrong with a member that says ``now``."""
+    """Yield the faults of a member with status ``now``."""
     name = database.name
     if not now.works:
         yield f"{name}: {now.state}, leader {now.leader}: it is cut off, or the others went on without it"

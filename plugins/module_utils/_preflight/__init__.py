@@ -1,1 +1,1 @@
-# Private: what a host must be like before the first change; the standard library of Python 3.9 alone.
+# Private: checks of a host before the first change. Only the standard library of Python 3.9.

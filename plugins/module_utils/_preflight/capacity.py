@@ -1,4 +1,4 @@
-"""Cores, memory, disks and network ports: what the machine's hardware profile says, and room for what layers write."""
+"""Check cores, memory, system disk and network ports against the hardware profile, and free disk space."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from .links import holder
 from .model import Fault, Machine, Wanted
 
 _GIB = 1 << 30
-_ENOUGH = 0.9  # of the memory that is written: firmware and kernel keep some of it
-_EVICTED = {"/var/lib/containerd": 0.15, "/var/lib/kubelet": 0.1}  # kubelet's evictionHard, where none is written
-_SERVING_GIB = 1  # that must be free on a host that serves: what it needs is written already
+_ENOUGH = 0.9  # of the profile's memory: firmware and kernel reserve some
+_EVICTED = {"/var/lib/containerd": 0.15, "/var/lib/kubelet": 0.1}  # kubelet's default evictionHard
+_SERVING_GIB = 1  # required free space on a serving host, which has written most already
 
 
 def hardware(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
-    """Yield what the machine has less of than its hardware profile says (requirement A2)."""
+    """Yield hardware below the machine's profile (requirement A2)."""
     has = wanted.hardware
-    # What broke on a host that serves is no reason to leave it, or the whole site, alone.
+    # A hardware fault of a serving host must not block it, or the whole site.
     severity = "error" if wanted.hardware_required and not machine.serves(wanted) else "warning"
     if not has:
         return
@@ -45,7 +45,7 @@ def _ports(machine: Machine, wanted: Wanted, remedy: str) -> Iterator[Fault]:
     for planned in wanted.interfaces:
         name = holder(found, planned["address"]) if planned["address"] else None
         speed = machine.read(f"/sys/class/net/{name}/speed").strip() if name else ""
-        # A virtual port says nothing, or -1.
+        # A virtual port has no speed, or -1.
         if speed.isdigit() and 0 < int(speed) < wanted.hardware["nic_gbps"] * 1000:
             what = f"a network port of {int(speed) / 1000:g} of the {wanted.hardware['nic_gbps']} Gbit/s of"
             yield Fault(
@@ -54,7 +54,7 @@ def _ports(machine: Machine, wanted: Wanted, remedy: str) -> Iterator[Fault]:
 
 
 def _system_disk(machine: Machine) -> str:
-    """Return the disk of the root file system, nothing when that is no plain partition."""
+    """Return the disk of the root file system; empty when it is not a plain partition."""
     number = machine.root.stat().st_dev
     device = machine.path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
     if not device.exists():
@@ -64,7 +64,7 @@ def _system_disk(machine: Machine) -> str:
 
 
 def space(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
-    """Yield file systems without room for what the layers write there."""
+    """Yield file systems without enough space or inodes for the layers."""
     needed: dict[int, tuple[str, list[str], int]] = {}
     for directory, gib in sorted(wanted.space.items()):
         place = machine.path(directory)
@@ -96,7 +96,7 @@ def space(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
 
 
 def swap(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
-    """Yield swap: the kubelet does not start with it, unless the site file says that it may."""
+    """Yield active swap: the kubelet does not start with it unless the site file allows it."""
     on = [line.split()[0] for line in machine.read("/proc/swaps").splitlines()[1:]]
     if on:
         yield Fault(

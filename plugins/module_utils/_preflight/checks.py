@@ -1,4 +1,4 @@
-"""Every check, in the order of the table in docs/bring-your-own-hosts.md, which is made from this one."""
+"""Define all checks, in the order of the table in docs/bring-your-own-hosts.md, which is generated from here."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .model import Fault, Machine, Wanted
 
 @dataclass(frozen=True)
 class Check:
-    """One check: its name in the report, what it holds the host to, and the functions that look."""
+    """A check: its description for the docs, and its functions."""
 
     says: str
     functions: tuple[Callable[[Machine, Wanted], Iterator[Fault]], ...]
@@ -65,11 +65,11 @@ CHECKS: dict[str, Check] = {
 }
 
 
-_NOBODYS = {"00:00:00:00:00:00", "00:00:00:00"}  # of loopback and tunnels
+_NOBODYS = {"00:00:00:00:00:00", "00:00:00:00"}  # MAC addresses of loopback and tunnels
 
 
 def run(machine: Machine, wanted: Wanted) -> dict[str, Any]:
-    """Return the faults of the host, errors first, and what the report compares."""
+    """Return the host's faults, errors first, and facts for comparison with other hosts."""
     faults: list[Fault] = []
     for name, check in CHECKS.items():
         try:
@@ -87,12 +87,12 @@ def run(machine: Machine, wanted: Wanted) -> dict[str, Any]:
 
 
 def facts(machine: Machine, wanted: Wanted) -> dict[str, Any]:
-    """Return what tells machines apart, whether this one serves, and the interface of each planned address."""
+    """Return what identifies the machine, whether it serves, and the interface of each planned address."""
     try:
         found = machine.links()
-    except OSError:  # the check of addresses says so
+    except OSError:  # reported by the check of addresses
         found = {}
-    # Of bridges and tunnels systemd makes addresses from the machine-id: two machines with one id share them.
+    # systemd derives MAC addresses of bridges and tunnels from the machine-id: machines with the same id share them.
     hardware = [name for name in found if machine.has(f"/sys/class/net/{name}/device")]
     return {
         "serves": machine.serves(wanted),

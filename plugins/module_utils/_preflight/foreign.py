@@ -1,4 +1,4 @@
-"""What somebody else installed: another cluster, another container runtime, another site, cloud-init."""
+"""Find foreign software: another cluster, container runtime or site, and cloud-init."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from .model import Fault, Machine, Wanted
 
-# A file or directory that only its owner makes -> what it is; of each kind the first that is there is named.
+# Path that only this software creates -> its name; of each kind, the first match is reported.
 _CLUSTERS = {
     "/var/lib/rancher/k3s": "k3s",
     "/etc/rancher/rke2": "RKE2",
@@ -28,7 +28,7 @@ _SETTING = re.compile(r"^(manage_etc_hosts|preserve_hostname):[ \t]*[\"']?(\w+)"
 
 
 def site(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
-    """Yield the other site this host belongs to, or this one with secrets that the controller lost."""
+    """Yield a host of another site, or of this site with secrets that the controller does not have."""
     if machine.site and machine.site != wanted.site:
         yield Fault(
             "site", "error", f"the host belongs to the site {machine.site}", "/etc/groundup/site",
@@ -42,7 +42,7 @@ def site(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
 
 
 def clusters(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
-    """Yield Kubernetes and container runtimes that are not this site's."""
+    """Yield Kubernetes clusters and container runtimes that are not this site's."""
     if machine.site == wanted.site or not wanted.node:
         return
     for kind, remedy in (
@@ -59,10 +59,10 @@ def clusters(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
 
 
 def cloud_init(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
-    """Yield what cloud-init undoes at the next boot: the host's name, and names in /etc/hosts."""
+    """Yield settings with which cloud-init reverts the host name or /etc/hosts at the next boot."""
     if not machine.has("/usr/bin/cloud-init") or machine.has("/etc/cloud/cloud-init.disabled"):
         return
-    # In the order in which they count; the last is what the machine's data source says.
+    # In order of precedence, lowest first; the last file comes from the machine's data source.
     places = [
         f"/etc/cloud/cloud.cfg.d/{name}" for name in machine.names("/etc/cloud/cloud.cfg.d") if name.endswith(".cfg")
     ]

@@ -1,4 +1,4 @@
-"""Interfaces and their addresses, asked of the kernel: a plain host may have no program that lists them."""
+"""Read interfaces and addresses from the kernel by netlink: a plain host may lack the program ip."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _UP = 1
 
 @dataclass
 class Link:
-    """One interface."""
+    """A network interface."""
 
     mtu: int
     up: bool
@@ -53,7 +53,7 @@ def links() -> dict[str, Link]:
 
 
 def holder(found: dict[str, Link], address: str) -> str | None:
-    """Return the interface that has ``address``, None when there is none."""
+    """Return the interface that has ``address``; None when none has."""
     return next((name for name, link in found.items() if address in link.addresses), None)
 
 

@@ -1,4 +1,4 @@
-"""What a check is given, and what it says."""
+"""Types of checks: their input and their faults."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from typing import Any
 from .links import Link, links
 from .probe import Echo, connects
 
-# What a site writes first: as it logs in, on a seed, on every host.
+# The first files that a site writes: at the first login, on a seed, on every host.
 _OURS = ("/etc/ssh/sshd_config.d/20-groundup.conf", "/etc/nginx/conf.d/groundup.conf", "/etc/groundup/site")
 
 
 @dataclass(frozen=True)
 class Fault:
-    """What keeps a host from its place; ``what`` and ``remedy`` are the same words on every host that has it."""
+    """A fault of a host; ``what`` and ``remedy`` are worded the same on every host with that fault."""
 
     check: str
-    severity: str  # error: nothing is changed anywhere while it stands; warning: shown
+    severity: str  # error: no host is changed until it is fixed; warning: only shown
     what: str
-    where: str  # what is this host's own: file, interface, program, value
+    where: str  # particular to this host: file, interface, program, value
     remedy: str
-    peers: Mapping[str, str] = field(default_factory=dict)  # addresses at the other end, and what came instead
+    peers: Mapping[str, str] = field(default_factory=dict)  # address at the other end -> what came instead of an answer
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the plan says of a host: the module's options."""
+    """The plan of a host: the module's options."""
 
     name: str
     site: str
-    store: str | None = None  # identity of the secrets store; empty: the controller has none yet
+    store: str | None = None  # identity of the secrets store; empty: the controller has no store yet
     user: str = "root"
     interfaces: Sequence[Mapping[str, Any]] = ()
     unused_networks: Sequence[str] = ()
@@ -65,33 +65,33 @@ def _said(argv: Sequence[str]) -> str | None:
 
 @dataclass
 class Machine:
-    """The host as checks see it: files below ``root``, and the few things that are no files."""
+    """The host as seen by checks: files below ``root``, and functions for other access."""
 
     root: Path = Path("/")
     links: Callable[[], dict[str, Link]] = links
     echo: type[Echo] = Echo
     connects: Callable[[str, int], str] = connects
-    said: Callable[[Sequence[str]], str | None] = _said  # what a program prints; None: there is none
-    now: float = field(default_factory=time.time)  # when the module began: other checks wait for answers
+    said: Callable[[Sequence[str]], str | None] = _said  # a program's output; None: no such program
+    now: float = field(default_factory=time.time)  # start of the module: checks that wait must not distort it
 
     def path(self, name: str) -> Path:
-        """Return the path of ``name``, which is absolute on the host."""
+        """Return the path of ``name``, an absolute path on the host."""
         return self.root / name.lstrip("/")
 
     def read(self, name: str) -> str:
-        """Return the text of a file, nothing when it is missing or nobody may read it."""
+        """Return the text of a file; empty when it is missing or unreadable."""
         try:
             return self.path(name).read_text(encoding="utf-8", errors="replace")
         except OSError:
             return ""
 
     def has(self, name: str) -> bool:
-        """Say whether a path exists, as a broken link too: units that are masked or enabled are links."""
+        """Return whether a path exists, also as a broken link: masked and enabled units are links."""
         path = self.path(name)
         return path.is_symlink() or path.exists()
 
     def names(self, name: str) -> list[str]:
-        """Return what is in a directory, in order; nothing when it is missing."""
+        """Return the sorted names in a directory; empty when it is missing."""
         try:
             return sorted(entry.name for entry in self.path(name).iterdir())
         except OSError:
@@ -99,24 +99,24 @@ class Machine:
 
     @property
     def contained(self) -> bool:
-        """Say whether this is a system container: its kernel is the machine's below."""
+        """Return whether this is a system container, with the kernel of the machine below."""
         return self.has("/run/systemd/container") or "container=" in self.read("/proc/1/environ")
 
     @property
     def known(self) -> bool:
-        """Say whether a run of ours wrote to this host before: what serves there is its own then."""
+        """Return whether one of our runs wrote to this host: then programs on planned ports are the site's own."""
         return any(self.has(path) for path in _OURS)
 
     def serves(self, wanted: Wanted) -> bool:
-        """Say whether the host is at work in its site: a node has joined, any other has its configuration."""
+        """Return whether the host already serves its site: a node has joined, any other host has its configuration."""
         return self.site == wanted.site and (not wanted.node or self.has("/etc/kubernetes/kubelet.conf"))
 
     @property
     def site(self) -> str:
-        """Return the site this host belongs to, nothing when it belongs to none yet."""
+        """Return the site this host belongs to; empty when none."""
         return (self.read("/etc/groundup/site").split() or [""])[0]
 
     @property
     def store(self) -> str:
-        """Return the identity of the secrets store this host was set up with, nothing before that."""
+        """Return the identity of the secrets store that the host was set up with; empty before that."""
         return self.read("/etc/groundup/site").partition(" ")[2].strip()

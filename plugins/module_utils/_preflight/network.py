@@ -1,4 +1,4 @@
-"""Planned addresses, and frames of the planned size to other hosts."""
+"""Check planned addresses, and the MTU on the way to other hosts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .probe import SMALL
 
 
 def addresses(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
-    """Yield planned addresses and names that no interface has, and interfaces that differ from their network's plan."""
+    """Yield planned addresses and interfaces that are missing, and interfaces that differ from the plan."""
     found = machine.links()
     for planned in wanted.interfaces:
         network, address = planned["network"], planned["address"]
@@ -51,14 +51,14 @@ def addresses(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
 
 
 def frames(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
-    """Yield networks that lose whole packets of the planned size on the way to other hosts."""
+    """Yield networks that lose packets of the planned size on the way to other hosts."""
     found = machine.links()
     for planned in wanted.interfaces:
         network, address = planned["network"], planned["address"]
         others = {*wanted.neighbours.get(network, ()), *wanted.control.get(network, ())} - {address}
         name = holder(found, address) if address else None
         if not others or name is None or found[name].mtu < planned["mtu"]:
-            continue  # nobody to ask, or said already
+            continue  # no host to ask, or already reported
         try:
             echo = machine.echo(address)
             lost = echo.lost(others, size=planned["mtu"])
@@ -71,7 +71,7 @@ def frames(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
             continue
         cut = {host: why for host, why in lost.items() if host not in silent}
         if cut:
-            # Of a host that serves and reaches others, the fault is on their side: it must not be set aside for it.
+            # If a serving host reaches some hosts, the fault is on the others' side: do not set this one aside.
             spared = machine.serves(wanted) and len(cut) < len(others) - len(silent)
             severity = "warning" if spared or network in wanted.unused_networks else "error"
             yield Fault(

@@ -1,4 +1,4 @@
-"""Ports the host is to listen on: free, or held by the programs that this site runs there."""
+"""Check that planned ports are free or held by this site's own programs, and reachable."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from .model import Fault, Machine, Wanted
 from .probe import SMALL
 
 KERNEL = "the kernel"  # tunnels of a pod network belong to no process
-_LOGIN = ("sshd", "systemd")  # sshd, and who listens for it, are there before the site
+_LOGIN = ("sshd", "systemd")  # sshd, and systemd as its socket, exist before the site
 _LISTENING = {"tcp": "0A", "udp": "07"}
 
 
 def taken(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
-    """Yield planned ports that a program listens on which is not the one this site puts there."""
+    """Yield planned ports that are taken by another program than the planned one."""
     listening = _sockets(machine)
     busy = {port: listening[port] for port in wanted.listens if port in listening}
     holders = _holders(machine, {inode for inodes in busy.values() for inode in inodes})
-    still = _sockets(machine)  # a program that ended meanwhile is not to be taken for the kernel
+    still = _sockets(machine)  # a program that ended meanwhile must not be taken for the kernel
     for port, inodes in busy.items():
         programs = wanted.listens[port]
         for inode in sorted(inodes & (holders.keys() | still.get(port, set()))):
@@ -47,7 +47,7 @@ def _sockets(machine: Machine) -> dict[str, set[str]]:
 
 
 def _holders(machine: Machine, inodes: set[str]) -> dict[str, tuple[str, str]]:
-    """Return the program and the process that holds each of ``inodes``."""
+    """Return the program and process that hold each of ``inodes``."""
     found: dict[str, tuple[str, str]] = {}
     for process in machine.names("/proc") if inodes else ():
         if not process.isdigit():
@@ -55,17 +55,17 @@ def _holders(machine: Machine, inodes: set[str]) -> dict[str, tuple[str, str]]:
         for number in machine.names(f"/proc/{process}/fd"):
             try:
                 handle = str(machine.path(f"/proc/{process}/fd/{number}").readlink())
-            except OSError:  # it is closed, or the process ended
+            except OSError:  # closed, or the process ended
                 continue
             inode = handle[len("socket:[") : -1] if handle.startswith("socket:[") else ""
-            # The first process by number is the service's own; systemd keeps a socket it hands over open, too.
+            # The first process by number is the service's main one; systemd also keeps handed-over sockets open.
             if inode in inodes and (inode not in found or found[inode][1] == "process 1"):
                 found[inode] = (machine.read(f"/proc/{process}/comm").strip(), f"process {process}")
     return found
 
 
 def firewall(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
-    """Yield packet filters that let in only what they name: whether they name our ports is not decided here."""
+    """Yield packet filters that drop by default; whether they accept our ports is not checked here."""
     dropping = _dropping_chains(machine)
     if not dropping or machine.site == wanted.site:
         return
@@ -76,7 +76,7 @@ def firewall(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
 
 
 def _dropping_chains(machine: Machine) -> list[str]:
-    """Return base chains at the input hook that drop by policy, or by a last rule without a condition."""
+    """Return base chains at the input hook that drop by policy, or by an unconditional last rule."""
     if rules := machine.said(["nft", "--stateless", "list", "ruleset"]):
         return list(_nft_chains(rules))
     for program in ("iptables-legacy", "iptables"):
@@ -106,14 +106,14 @@ def _nft_chains(rules: str) -> Iterator[str]:
 
 
 def reachable(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
-    """Yield ports of control hosts that neither accept nor refuse a connection: something on the way eats it."""
+    """Yield ports of control hosts that neither accept nor refuse a connection: a filter on the way drops it."""
     own = {address for link in machine.links().values() for address in link.addresses}
     others = {host: ports for host, ports in wanted.reaches.items() if host not in own}
     silent = _filtered(machine, [(host, port) for host, ports in others.items() for port in ports])
-    # A host that answers nothing, no echo either, is down: it has a line of its own.
+    # A host that answers neither ports nor echo is down: it is reported separately.
     mute = [host for host, ports in others.items() if all((host, port) in silent for port in ports)]
     down = machine.echo("0.0.0.0").lost(mute, size=SMALL) if mute else {}  # noqa: S104 - from any address
-    # sshd is the controller's business.
+    # Ignore sshd: only the controller needs it.
     eaten = [f"{host}:{port}" for host, port in silent if host not in down and port != others[host][0]]
     if eaten:
         yield Fault(
@@ -123,11 +123,11 @@ def reachable(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
 
 
 def _filtered(machine: Machine, places: list[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Return those of ``places`` that answer nothing; all are asked at once, because silence takes seconds to hear."""
+    """Return those of ``places`` that do not answer; all are tried in parallel, because silence takes seconds."""
 
     def answers(place: tuple[str, int]) -> bool:
         return machine.connects(*place) != "filtered"
 
     with ThreadPoolExecutor(16) as pool:
-        heard = dict(zip(places, pool.map(answers, places)))  # noqa: B905 - strict is of Python 3.10
+        heard = dict(zip(places, pool.map(answers, places)))  # noqa: B905 - strict needs Python 3.10
     return [place for place in places if not heard[place]]

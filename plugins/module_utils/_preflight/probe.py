@@ -1,4 +1,4 @@
-"""Packets to other hosts: an echo of full size that nobody may cut, and a connection that nobody accepts."""
+"""Probe other hosts: an ICMP echo of full size that must not be fragmented, and a TCP connection."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from collections.abc import Iterable
 
 _ECHO_REQUEST, _ECHO_REPLY = 8, 0
 _IP_HEADER, _ICMP_HEADER = 20, 8  # bytes
-_MTU_DISCOVER, _PROBE = 10, 3  # IP_MTU_DISCOVER, IP_PMTUDISC_PROBE: do not fragment, whatever is known of the path
-SMALL = 64  # bytes: a packet that every wire carries
-ROUNDS, WAIT = 3, 1.0  # tries, seconds each: one lost packet is no fault
+_MTU_DISCOVER, _PROBE = 10, 3  # IP_MTU_DISCOVER, IP_PMTUDISC_PROBE: do not fragment, ignore cached path MTUs
+SMALL = 64  # bytes: fits every network
+ROUNDS, WAIT = 3, 1.0  # tries, seconds each: one lost packet is not a fault
 
 
 class Echo:
-    """Sends ICMP echoes from one address; needs root."""
+    """Send ICMP echoes from one address; needs root."""
 
     def __init__(self, source: str) -> None:
         self._source = source
 
     def lost(self, hosts: Iterable[str], *, size: int) -> dict[str, str]:
-        """Return the hosts that did not answer a packet of ``size`` bytes, each with what came instead of an answer."""
+        """Return the hosts that did not answer a packet of ``size`` bytes, each with what came instead."""
         waiting = dict.fromkeys(hosts, "no answer")
         identity = os.getpid() & 0xFFFF
         with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP) as raw:
@@ -54,9 +54,9 @@ class Echo:
 
 
 def connects(host: str, port: int) -> str:
-    """Return what became of a connection: open, closed (the host itself said so) or filtered.
+    """Try a connection; return open, closed (refused by the host itself) or filtered.
 
-    In four seconds the kernel asks three times: one lost packet is no fault.
+    The kernel tries three times in four seconds: one lost packet is not a fault.
     """
     try:
         with socket.create_connection((host, port), timeout=4):

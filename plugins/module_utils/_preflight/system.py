@@ -1,4 +1,4 @@
-"""The operating system: supported, its clock kept, no package half done, its kernel with what the plan needs."""
+"""Check the operating system: release, account, clock, packages, kernel modules, control groups."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .._base.text import few
 from .model import Fault, Machine, Wanted
 
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
-SKEW_WARNING, SKEW_ERROR = 15.0, 60.0  # seconds; the way from the controller to here is part of what is measured
-# By their units: two packages have an ntpd.
+SKEW_WARNING, SKEW_ERROR = 15.0, 60.0  # seconds; the delay from the controller to here is included
+# By unit name: two packages contain an ntpd.
 _SERVICES = ("chrony.service", "systemd-timesyncd.service", "ntpsec.service", "openntpd.service")
 _STATES = re.compile(r"^Package: (\S+)\n(?:\S.*\n| .*\n)*?Status: \S+ (\S+) (\S+)$", re.MULTILINE)
 _WHOLE = ("installed", "config-files", "not-installed")
 _CONTROLLERS = ("cpu", "cpuset", "io", "memory", "pids")  # the kubelet's and systemd's limits
-_SHOWN = ("br_netfilter", "overlay")  # in /proc, whether they are modules or built in
+_SHOWN = ("br_netfilter", "overlay")  # visible in /proc, whether modules or built in
 
 
 def release(machine: Machine) -> dict[str, str]:
@@ -32,13 +32,13 @@ def release(machine: Machine) -> dict[str, str]:
         if sign and not name.startswith("#"):
             try:
                 found[name] = (shlex.split(value) or [""])[0]
-            except ValueError:  # an open quotation mark
+            except ValueError:  # an unclosed quotation mark
                 found[name] = value
     return found
 
 
 def check(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
-    """Yield what is not supported: distribution, release, architecture, init, Python, kernel."""
+    """Yield unsupported distribution, release, architecture, init, Python or kernel."""
     if not wanted.systems:
         return
     system = release(machine)
@@ -83,7 +83,7 @@ def check(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
 
 
 def account(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
-    """Yield the account that modules run as when it is not root, and a missing sudo that the site's account needs."""
+    """Yield an account of modules that is not root, and a missing sudo for the site's account."""
     if os.geteuid():
         yield Fault(
             "sudo", "error", "modules do not run as root", f"effective user id {os.geteuid()}",
@@ -101,7 +101,7 @@ def _order(version: str) -> list[int]:
 
 
 def skew(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
-    """Yield a clock that differs from the controller's."""
+    """Yield a clock that differs too much from the controller's."""
     if wanted.controller_time is None:
         return
     ahead = machine.now - wanted.controller_time
@@ -116,7 +116,7 @@ def skew(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
 
 
 def time_service(machine: Machine, _wanted: Wanted) -> Iterator[Fault]:
-    """Yield a time service that is installed and will not start."""
+    """Yield a time service that is installed but disabled, and several that compete."""
     installed = [unit for unit in _SERVICES if machine.has(f"/usr/lib/systemd/system/{unit}")]
     wanted_by = ("sysinit.target.wants", "multi-user.target.wants")
     started = [
@@ -135,9 +135,9 @@ def time_service(machine: Machine, _wanted: Wanted) -> Iterator[Fault]:
 
 
 def packages(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
-    """Yield packages that are half installed, and updates dpkg has not written down."""
+    """Yield packages that are partly installed, and an interrupted dpkg."""
     if not machine.has("/usr/bin/dpkg"):
-        return  # no Debian: `system` says so
+        return  # not Debian: reported by `system`
     broken = [
         name
         for name, fault, state in _STATES.findall(machine.read("/var/lib/dpkg/status"))
@@ -148,8 +148,8 @@ def packages(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
             "packages", "warning", "apt or dpkg is at work on the host", "/var/lib/dpkg/lock",
             "none: what installs packages waits for it",
         )  # fmt: skip
-        return  # its packages are half installed, for now
-    # What a killed run of ours left, the next one finishes.
+        return  # its packages are partly installed meanwhile
+    # After a killed run of ours, the next run repairs the packages.
     severity = "warning" if machine.known and machine.site in ("", wanted.site) else "error"
     if broken:
         yield Fault(
@@ -171,7 +171,7 @@ def _locked(machine: Machine, name: str) -> bool:
 
 
 def modules(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
-    """Yield the kernel modules that are neither built in, nor loaded, nor on the disk."""
+    """Yield kernel modules that are neither built in, nor loaded, nor on the disk."""
     home = f"/lib/modules/{platform.release()}"
     known = {_canonical(line.split()[0]) for line in machine.read("/proc/modules").splitlines() if line}
     known |= {_canonical(line.split()[-1]) for line in machine.read("/proc/filesystems").splitlines() if line}
@@ -183,7 +183,7 @@ def modules(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
         known.add("br_netfilter")
     missing = [name for name in wanted.kernel_modules if _canonical(name) not in known]
     if machine.contained and not machine.has(home):
-        # The machine's below, and what is built into its kernel shows only in part.
+        # The modules are those of the machine below; built-in ones are visible only in part.
         if shown := [name for name in missing if _canonical(name) in _SHOWN]:
             yield Fault(
                 "kernel-modules", "error", f"the kernel of the machine below has no {', '.join(shown)}", "/proc",
@@ -202,7 +202,7 @@ def modules(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
 
 
 def control_groups(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
-    """Yield what the kubelet lacks in the way this kernel accounts for processes."""
+    """Yield control groups of version 1, and controllers missing for the kubelet."""
     root = "/sys/fs/cgroup"
     controllers = machine.read(f"{root}/cgroup.controllers").split()
     if not controllers:

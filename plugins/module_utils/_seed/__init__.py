@@ -1,1 +1,1 @@
-"""What modules of the seed share."""
+"""Code shared by the seed's modules."""

@@ -1,4 +1,4 @@
-"""Configuration of a seed's services: its registry, and the web server that shows it and the file tree to the site."""
+"""Generate the configuration of a seed's services: its registry, and the web server in front of registry and files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ http:
     %(header)s: [%(digest)s]
 """
 
-# The header is in no answer to who is refused, but in that to who asks for nothing.
+# The answer 204 to `/` carries the header; refused requests do not get it.
 SERVER_TEXT = """\
     ssl_certificate %(pem)s;
     ssl_certificate_key %(pem)s;
@@ -75,19 +75,19 @@ server {
 
 
 def registry(wanted: Mapping[str, Any], *, digest: str) -> str:
-    """Return docker-registry's configuration; it sends ``digest`` with every answer."""
+    """Return docker-registry's configuration; every answer carries ``digest`` in a header."""
     return _text(REGISTRY_TEXT, wanted, digest=digest)
 
 
 def web(wanted: Mapping[str, Any], *, digest: str) -> str:
-    """Return nginx's configuration; it sends ``digest`` with every answer to a reader."""
+    """Return nginx's configuration; every answer to a permitted client carries ``digest`` in a header."""
     allowed = "\n".join(f"    allow {network};" for network in ("127.0.0.0/8", *wanted["readers"]))
     server = _text(SERVER_TEXT, {"pem": PEM, "allowed": allowed}, digest=digest)
     return files.HEADER + _text(WEB_TEXT, {**wanted, "server": server}, digest=digest)
 
 
 def nginx_takes(path: Path, *, place: Path | None = None) -> None:
-    """Have nginx check ``path`` in ``place`` (ours), among all it reads, in a mount namespace where it is there."""
+    """Test ``path`` with nginx as the file ``place`` (default: WEB) of its full configuration, in a mount namespace."""
     name = (place or WEB).name
     with tempfile.TemporaryDirectory() as directory:
         shutil.copytree(WEB.parent, directory, dirs_exist_ok=True, ignore_dangling_symlinks=True)

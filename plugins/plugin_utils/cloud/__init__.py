@@ -1,1 +1,1 @@
-"""The cloud by openstacksdk: connections, provider networks, a tenant's first steps, hypervisors that leave."""
+"""OpenStack by openstacksdk: connections, provider networks, tenant smoke test, verbs for hypervisors."""

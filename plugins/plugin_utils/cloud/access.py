@@ -1,4 +1,4 @@
-"""How the operator logs in as the cloud's administrator: clouds.yaml and openrc in the site's state directory."""
+"""Write the administrator's clouds.yaml and openrc into the site's state directory."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _HEADER = files.HEADER + "# The site's names must resolve where it is used: see 
 
 
 def place(plan: Plan, store: Store, changes: Changes) -> Path | None:
-    """Have both files as they must be; return clouds.yaml, None for a site without a Keystone of its own.
+    """Write both files where they differ; return the path of clouds.yaml, None for a site without its own Keystone.
 
-    The password is the store's. Raises StoreError where it has none: this makes no password.
+    The password comes from the secrets store; none is generated here. Raises StoreError when it is missing.
     """
     identity = next((one for one in plan.edge.endpoints if one.service == keystone.SERVICE.name), None)
     if identity is None:
@@ -37,7 +37,7 @@ def place(plan: Plan, store: Store, changes: Changes) -> Path | None:
     }
     cloud = yaml.safe_dump({"clouds": {plan.site: {"auth": auth, **more}}}, sort_keys=False)
     exports = "".join(f"export OS_{key.upper()}={shlex.quote(value)}\n" for key, value in {**auth, **more}.items())
-    # Where both are set, clients take some of either.
+    # With OS_CLOUD set as well, clients mix settings of both.
     rc = f"unset OS_CLOUD OS_CLIENT_CONFIG_FILE\n{exports}"
     for name, text in ((CLOUDS, cloud), (OPENRC, rc)):
         files.place(changes, directory / name, _HEADER + text, mode=_MODE, secret=True)

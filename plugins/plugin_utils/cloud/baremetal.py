@@ -1,4 +1,4 @@
-"""Machines of an Ironic, a cloud's or a seed's: what one is to be, and what is asked for that. By openstacksdk."""
+"""Converge bare metal machines in Ironic, a cloud's or a seed's, by openstacksdk."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SHOWN = (
 )  # fmt: skip
 _MASKED = "******"  # what Ironic shows of a secret
 _STATES: dict[Target, str] = {"manageable": "manageable", "available": "available", "provisioned": "active"}
-# Where a node is, and what is asked for so that it comes nearer to each state; `_ENDS` says where that leads.
+# Provision state -> {target state: verb of the next step}; `_ENDS` has the state that each verb ends in.
 _VERBS: dict[str, dict[str, str]] = {
     "enroll": {"manageable": "manage", "available": "manage", "active": "manage"},
     "manageable": {"available": "provide", "active": "provide"},
@@ -42,17 +42,17 @@ _VERBS: dict[str, dict[str, str]] = {
     "inspect failed": {"manageable": "manage", "available": "manage", "active": "manage"},
 }
 _ENDS = {"manage": "manageable", "provide": "available", "active": "active", "deleted": "available"}
-_DELETED_AT = ("enroll", "manageable", "available", "clean failed", "inspect failed")  # no system of anybody is on it
+_DELETED_AT = ("enroll", "manageable", "available", "clean failed", "inspect failed")  # no deployed system is lost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What a machine is to be; what is None or empty is left as it is."""
+    """The wanted state of a machine. Fields that are None or empty are left unchanged."""
 
     name: str
     state: Target = "present"
     power: Literal["on", "off"] | None = None
-    fields: Mapping[str, Any] = field(default_factory=dict)  # of the node: a text, or a mapping whose keys are set
+    fields: Mapping[str, Any] = field(default_factory=dict)  # of the node: texts, or mappings that set only their keys
     ports: Sequence[str] = ()  # MAC addresses
     image: Mapping[str, Any] | None = None  # url, sha256, format
     configdrive: Mapping[str, Any] | None = None
@@ -61,7 +61,7 @@ class Wanted:
 
 @contextmanager
 def opened(*, cloud: str | None, plan: Plan | None) -> Iterator[Any]:
-    """Give the bare metal proxy of a cloud of clouds.yaml, or of a site's seed. Raises GroundupError."""
+    """Yield the bare metal proxy of a cloud in clouds.yaml, or of a site's seed. Raises GroundupError."""
     where = f"clouds.yaml, {cloud}" if cloud else "the seed's Ironic"
     with connection.answered(where, remedy="on a seed: journalctl -u ironic -u nginx"):
         if cloud:
@@ -71,7 +71,7 @@ def opened(*, cloud: str | None, plan: Plan | None) -> Iterator[Any]:
 
 
 def of_seed(plan: Plan) -> Connection:
-    """Return our user of the Ironic on a site's seed. Raises GroundupError for a site that has none."""
+    """Return a connection to the Ironic on a site's seed. Raises GroundupError when there is none yet."""
     ca = state_dir(plan.site) / "ca.crt"
     password = open_store(plan.site, write=False).items().get(IRONIC)
     if plan.metal is None or not password or not ca.is_file():
@@ -88,7 +88,7 @@ def of_seed(plan: Plan) -> Connection:
 
 
 def facts(proxy: Any, name: str | None = None) -> list[dict[str, Any]]:
-    """Return what Ironic knows of all machines, or of one; of one that it does not know, nothing."""
+    """Return Ironic's facts of all machines, or of ``name``: an empty list when Ironic does not know it."""
     if name is None:
         nodes = list(proxy.nodes(details=True))
         addresses: dict[str, list[str]] = {}
@@ -100,7 +100,7 @@ def facts(proxy: Any, name: str | None = None) -> list[dict[str, Any]]:
 
 
 def converge(proxy: Any, wanted: Wanted, changes: Changes, *, timeout: float) -> dict[str, Any]:
-    """Bring a machine to what is ``wanted``; return its facts, none when it is absent. Raises GroundupError."""
+    """Converge a machine to ``wanted``; return its facts, {} when it is absent. Raises GroundupError."""
     node = proxy.find_node(wanted.name)
     if wanted.state == "absent":
         _remove(proxy, node, wanted, changes)
@@ -113,7 +113,7 @@ def converge(proxy: Any, wanted: Wanted, changes: Changes, *, timeout: float) ->
 
 
 def _described(proxy: Any, node: Any, wanted: Wanted, changes: Changes) -> Any:
-    """Make the node, or set those of its fields that differ."""
+    """Create the node, or patch the fields that differ."""
     if node is None:
         shown = _text({"name": wanted.name, **_masked(wanted.fields)})
         if "driver" not in wanted.fields:
@@ -132,7 +132,7 @@ def _described(proxy: Any, node: Any, wanted: Wanted, changes: Changes) -> Any:
         has = getattr(node, name)
         for key, part in parts:
             old = has if key is None else (has or {}).get(key)
-            if old in (part, _MASKED):  # a secret is not shown: whether it is another cannot be known
+            if old in (part, _MASKED):  # Ironic masks secrets: a changed one cannot be detected
                 continue
             place = name if key is None else f"{name}.{key}"
             path = name if key is None else f"{name}/{str(key).replace('~', '~0').replace('/', '~1')}"
@@ -154,7 +154,7 @@ def _wired(proxy: Any, node: Any, wanted: Wanted, changes: Changes) -> Any:
 
 
 def _brought(proxy: Any, node: Any, wanted: Wanted, changes: Changes, *, timeout: float) -> Any:
-    """Ask for one provision state after the other until the machine is in the wanted one."""
+    """Step through provision states until the machine is in the wanted one."""
     target = _STATES.get(wanted.state)
     at = node.provision_state if node else "enroll"
     if target is None or at == target:
@@ -241,7 +241,7 @@ def _shown(node: Any, ports: list[str]) -> dict[str, Any]:
 
 
 def _masked(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``fields`` with what Ironic would not show either."""
+    """Return ``fields`` with secrets masked as Ironic masks them."""
     return {
         key: _masked(value) if isinstance(value, Mapping) else _MASKED if _is_secret(key) else value
         for key, value in fields.items()

@@ -1,4 +1,4 @@
-"""A hypervisor as Nova knows it: its compute service, its instances, and what still ties instances to it."""
+"""A hypervisor in Nova: its compute service, instances and migrations."""
 
 from __future__ import annotations
 
@@ -14,43 +14,43 @@ from ..errors import GroundupError
 from ..verbs import DISABLING
 
 COMPUTE = "nova-compute"
-_VERSION = "2.53"  # the first with ids of services
+_VERSION = "2.53"  # the first microversion that addresses services by UUID
 _ENDED = frozenset(
     ("completed", "confirmed", "reverted", "error", "failed", "cancelled", "done", "completed-evacuation")
 )
-UNCONFIRMED = "finished"  # a migration whose instance runs elsewhere, and whose disk is here until it is confirmed
+UNCONFIRMED = "finished"  # the instance runs on the target; its disk stays on the source until confirmed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComputeHost:
-    """What Nova says of one host."""
+    """One hypervisor's compute service, instances and migrations."""
 
     name: str
     service: Any | None
-    others: tuple[str, ...]  # hypervisors beside it that take instances
-    servers: tuple[Any, ...]  # instances it has
-    migrations: tuple[Any, ...]  # away from it and to it, that have not ended
+    others: tuple[str, ...]  # other hypervisors that are up and enabled
+    servers: tuple[Any, ...]  # instances on it
+    migrations: tuple[Any, ...]  # from it or to it, not ended
 
     @property
     def up(self) -> bool:
-        """Whether its nova-compute reports."""
+        """Whether its nova-compute is up."""
         return self.service is not None and self.service["state"] == "up"
 
     @property
     def disabled(self) -> str | None:
-        """The reason its service is disabled by; "" without one; None: it is enabled."""
+        """Why its service is disabled, "" without a reason; None when it is enabled or missing."""
         if self.service is None or self.service["status"] != "disabled":
             return None
         return str(self.service["disabled_reason"] or "")
 
     @property
     def evacuated(self) -> bool:
-        """Whether Nova takes it for dead by somebody's word: what still runs on it must end before it comes back."""
+        """Whether its service is forced down. What still runs on it must be stopped before it comes back."""
         return self.service is not None and bool(self.service["is_forced_down"])
 
 
 def look(compute: Any, name: str) -> ComputeHost:
-    """Return what Nova says of host ``name``."""
+    """Return one hypervisor's compute service, instances and migrations."""
     services = [one for one in compute.services(binary=COMPUTE) if one["binary"] == COMPUTE]
     return ComputeHost(
         name=name,
@@ -68,7 +68,7 @@ def look(compute: Any, name: str) -> ComputeHost:
 
 
 def known(compute: Any, name: str) -> ComputeHost:
-    """Return what Nova says of host ``name``. Raises GroundupError where it has no compute service."""
+    """Return the same as `look`. Raises GroundupError when ``name`` has no compute service."""
     host = look(compute, name)
     if host.service is None:
         raise GroundupError(
@@ -81,12 +81,12 @@ def known(compute: Any, name: str) -> ComputeHost:
 
 
 def instances(compute: Any, name: str) -> list[Any]:
-    """Return everybody's instances on ``name``. The host is compared here, too: no filter of Nova's is trusted."""
+    """Return all projects' instances on ``name``. The host is compared here, too: Nova's filter is not trusted."""
     return [one for one in compute.servers(all_projects=True, compute_host=name) if one["compute_host"] == name]
 
 
 def migrations(compute: Any, name: str) -> list[Any]:
-    """Return the migrations away from ``name``, and those on their way to it, that have not ended."""
+    """Return unfinished migrations from or to ``name``. One that awaits confirmation counts only at its source."""
     return [one for one in compute.migrations(host=name) if one["status"] not in _ENDED and _of(one, name)]
 
 
@@ -96,39 +96,54 @@ def _of(migration: Any, name: str) -> bool:
 
 
 def ours(reason: str | None) -> bool:
-    """Return whether a service that is disabled by ``reason`` was disabled by one of our verbs."""
+    """Return whether ``reason`` is one that our verbs disable services with."""
     return reason in DISABLING
 
 
 def disabling(host: ComputeHost, reason: str) -> list[str]:
-    """Return what `disable` does. Another one's reason stays: so does the service."""
+    """Return what `disable` would do: nothing to a service that somebody else disabled."""
     if host.service is None or host.disabled == reason or not (host.disabled is None or ours(host.disabled)):
         return []
     return [f"disable {COMPUTE} of {host.name}: {reason}"]
 
 
 def disable(compute: Any, host: ComputeHost, reason: str) -> list[str]:
-    """Have no new instance come to ``host``; return what was done."""
+    """Disable the compute service of ``host`` for new instances; return what was done."""
     if host.service is not None and (done := disabling(host, reason)):
         put(compute, host.service["id"], {"status": "disabled", "disabled_reason": reason})
         return done
     return []
 
 
-def put(compute: Any, service: str, body: Mapping[str, Any]) -> None:
-    """Change a compute service. All of ``body`` is sent: Nova takes no reason without the status that it is of.
+def enable(compute: Any, host: ComputeHost, *, check: bool) -> tuple[list[str], str]:
+    """Enable a host that one of our verbs disabled, and lift forced down; return what was done, and what was not."""
+    if not ours(host.disabled):
+        by = f"by another's reason: {host.disabled}" if host.disabled else "without a reason"
+        note = f"{COMPUTE} of {host.name} was disabled {by}; it stays disabled" if host.disabled is not None else ""
+        if host.evacuated:
+            note += f"; Nova takes it for dead until: openstack compute service set --up {host.name} {COMPUTE}"
+        return [], note.removeprefix("; ")
+    lines = [f"have Nova hear {host.name} again"] if host.evacuated else []
+    lines.append(f"enable {COMPUTE} of {host.name}, disabled by {host.disabled}")
+    if not check and host.service is not None:
+        put(compute, host.service["id"], {"status": "enabled"} | ({"forced_down": False} if host.evacuated else {}))
+    return lines, ""
 
-    openstacksdk's own call leaves out what is so already, the status of a drained host for one.
+
+def put(compute: Any, service: str, body: Mapping[str, Any]) -> None:
+    """Update a compute service. Send all of ``body``: Nova refuses a reason without its status.
+
+    openstacksdk's own call omits unchanged fields, such as the status of a drained host.
     """
     raise_from_response(compute.put(f"/os-services/{service}", json=body, microversion=_VERSION))
 
 
 def refuse(verb: str, name: str, against: Iterable[Reason], force: Collection[str]) -> None:
-    """Raise GroundupError while a reason stands against ``verb`` that ``force`` does not accept."""
+    """Raise GroundupError unless ``force`` accepts every reason against ``verb``."""
     why = "instances of tenants, or what the cloud keeps of them, would be lost"
     consent.refuse(verb, name, against, force, where=f"hypervisor {name}", why=why, first="put that right first")
 
 
 def called(server: Any) -> str:
-    """Return what an instance is called in lines for the operator."""
+    """Return an instance's name and id for messages."""
     return f"{server['name']} ({server['id']})"

@@ -1,4 +1,4 @@
-"""Connections to a cloud by openstacksdk: to a site's, past the machine's resolver, or to any of clouds.yaml."""
+"""Connect to a cloud by openstacksdk: to a site's own at pinned addresses, or to one of clouds.yaml."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from ..plan.types import Plan
 from ..secrets import open_store
 from ..services import keystone
 
-Ask = Callable[[str, str], Mapping[str, Any]]  # type in the catalog, path -> answer
-# Versions that name hosts as they are, and show inventories by class.
+Ask = Callable[[str, str], Mapping[str, Any]]  # service type, path -> answer
+# Microversions with plain host names, and with inventories by resource class.
 _VERSIONS = {"compute": "2.53", "placement": "1.10"}
-_TIMEOUT = 120  # seconds without a byte of an answer
+_TIMEOUT = 120  # seconds without a byte received
 _UNREACHED = (
     keystone_errors.ConnectFailure,
     keystone_errors.EndpointNotFound,
@@ -33,26 +33,26 @@ _UNREACHED = (
     keystone_errors.ServiceUnavailable,
     requests.ConnectionError,
 )
-ERRORS = (SDKException, keystone_errors.ClientException, requests.RequestException)  # of anything asked here
-GATEWAY = (502, 503, 504)  # said by the edge while nothing is behind it
+ERRORS = (SDKException, keystone_errors.ClientException, requests.RequestException)  # of any request
+GATEWAY = (502, 503, 504)  # from the edge while no backend is up
 
 
 class UnreachedError(GroundupError):
-    """There is no cloud to ask, or not yet."""
+    """The cloud cannot be reached, or is not deployed yet."""
 
 
 class PinnedAdapter(HTTPAdapter):
-    """HTTPS to names that this machine cannot resolve: to the address given, the certificate is of the name."""
+    """HTTPS to names that this machine cannot resolve: connect to a given address, verify the name's certificate."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
-        """Take the only names there are, with their addresses."""
+        """Take the allowed names with their addresses."""
         super().__init__()
         self._names = dict(names)
 
     def build_connection_pool_key_attributes(
         self, request: Any, verify: Any, cert: Any = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Connect to the address; SNI and the certificate's check stay with the name. Raises RequestException."""
+        """Connect to the address; keep the name for SNI and certificate check. Raises RequestException."""
         host, tls = super().build_connection_pool_key_attributes(request, verify, cert)
         name = str(host["host"])
         if host["scheme"] != "https" or name not in self._names:
@@ -61,12 +61,12 @@ class PinnedAdapter(HTTPAdapter):
         return host, {**tls, "server_hostname": name, "assert_hostname": name}
 
     def add_headers(self, request: Any, **_more: Any) -> None:
-        """Keep the name in the request: urllib3 would write the address there."""
+        """Send the name as Host header: urllib3 would send the address."""
         request.headers["Host"] = urlsplit(str(request.url)).netloc
 
 
 def pinned(names: Mapping[str, str]) -> requests.Session:
-    """Return a session that knows ``names`` and asks neither a proxy nor this machine's resolver."""
+    """Return a session that reaches only ``names`` and uses neither proxy nor DNS."""
     session = requests.Session()
     session.trust_env = False
     for scheme in ("https://", "http://"):
@@ -75,7 +75,7 @@ def pinned(names: Mapping[str, str]) -> requests.Session:
 
 
 def of_site(plan: Plan) -> Connection:
-    """Return the administrator of a site's own cloud. Raises GroundupError for a site that has none."""
+    """Return the administrator's connection to a site's own cloud. Raises GroundupError when it has none."""
     identity = next((one for one in plan.edge.endpoints if one.service == keystone.SERVICE.name), None)
     if identity is None:
         raise GroundupError(
@@ -100,7 +100,7 @@ def of_site(plan: Plan) -> Connection:
 
 
 def asker(plan: Plan) -> Ask:
-    """Return what reads a path of a site's own cloud: one request a question. Raises GroundupError."""
+    """Return a function that reads a path of a site's own cloud with one request. Raises GroundupError."""
     cloud = of_site(plan)
     public = {"interface": "public", "region_name": plan.openstack.region}
 
@@ -114,13 +114,13 @@ def asker(plan: Plan) -> Ask:
 
 
 def named(cloud: str) -> Connection:
-    """Return the connection that clouds.yaml calls ``cloud``. Raises GroundupError."""
+    """Return a connection to ``cloud`` of clouds.yaml. Raises GroundupError."""
     with answered(f"clouds.yaml, {cloud}"):
         return openstack.connect(cloud=cloud)
 
 
 def as_user(admin: Connection, *, user_id: str, password: str, project_id: str) -> Connection:
-    """Return another user of the same cloud."""
+    """Return a connection to the same cloud as another user."""
     shared = admin.session
     auth = Password(
         auth_url=str(shared.auth.auth_url), user_id=user_id, password=password, project_id=project_id
@@ -131,7 +131,7 @@ def as_user(admin: Connection, *, user_id: str, password: str, project_id: str) 
 
 @contextmanager
 def answered(where: str, *, remedy: str = "see what it says, and the log of that service") -> Iterator[None]:
-    """Make of what a cloud refuses, or does not answer, an error an operator can act on."""
+    """Turn a cloud's errors into GroundupError with a remedy, UnreachedError when it does not answer."""
     try:
         yield
     except ERRORS as error:
@@ -144,6 +144,6 @@ def answered(where: str, *, remedy: str = "see what it says, and the log of that
 
 
 def said(error: Exception) -> str:
-    """Return the words of an error of the cloud: the service's own where it has some."""
+    """Return the text of a cloud's error, with the service's details if there are any."""
     details = getattr(error, "details", None)
     return f"{error}: {details}" if details and str(details) not in str(error) else str(error) or type(error).__name__

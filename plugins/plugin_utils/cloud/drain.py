@@ -1,7 +1,6 @@
-"""Empty a hypervisor: no new instances, then each that it has moves away, live where that is possible.
+"""Drain a hypervisor: disable it for new instances, then move its instances away, live where possible.
 
-Nothing is remembered beside the cloud's own records: a drain that was killed is run again, and goes on with what Nova
-began meanwhile.
+All state is Nova's own: run a killed drain again, and it continues with what Nova began meanwhile.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from ...module_utils._base.text import few
 from ..errors import GroundupError
 from ..progress import Progress
 from ..verbs import DRAIN
-from .compute_host import COMPUTE, UNCONFIRMED, ComputeHost, called, disabling, instances, migrations, ours, put
+from .compute_host import COMPUTE, UNCONFIRMED, ComputeHost, called, disabling, instances, migrations
 from .connection import ERRORS, GATEWAY, said
 
 Way = Literal["live", "cold", "wait", "evacuate"]
@@ -30,12 +29,12 @@ _ACTIONS = ("live-migration", "migrate", "confirmResize", "evacuate")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """How a drain goes."""
+    """Options of a drain."""
 
-    cold: bool = False  # whether an instance that cannot move live may be stopped for it
-    parallel: int = 2  # instances on their way at once
-    timeout: float = 1800.0  # seconds for each
-    pause: float = 2.0  # seconds between two questions
+    cold: bool = False  # whether to stop an instance that cannot move live
+    parallel: int = 2  # instances moving at once
+    timeout: float = 1800.0  # seconds per instance
+    pause: float = 2.0  # seconds between polls
 
 
 @dataclass(slots=True, kw_only=True)
@@ -44,18 +43,18 @@ class Move:
     way: Way
     start: float
     confirmed: bool = False
-    refused: list[str] = field(default_factory=list)  # what Nova said of the way before
+    refused: list[str] = field(default_factory=list)  # Nova's reasons against earlier ways
 
 
 def way_of(server: Any) -> Way:
-    """Return how an instance can leave now."""
+    """Return how an instance can leave now: live, cold, or wait while it is busy."""
     if server["task_state"] or server["status"] in _BUSY:
         return "wait"
     return "cold" if server["status"] == "SHUTOFF" else "live"
 
 
 def reasons(host: ComputeHost) -> Iterator[Reason]:
-    """Yield what stands against a drain: no consent helps."""
+    """Yield reasons against a drain; ``force`` accepts none of them."""
     if host.servers and not host.up:
         text = (
             f"its {COMPUTE} is down, and {len(host.servers)} instance(s) are on it: only a running one hands them "
@@ -67,7 +66,7 @@ def reasons(host: ComputeHost) -> Iterator[Reason]:
 
 
 def foreseen(host: ComputeHost) -> list[str]:
-    """Return what a drain does, a line each."""
+    """Return a drain's actions, one line each."""
     lines = disabling(host, DRAIN)
     words = {"live": "live-migrate", "cold": "migrate", "wait": "wait for"}
     for server in host.servers:
@@ -93,21 +92,21 @@ class Drain:
     verb = "drain"
 
     def __init__(self, compute: Any, name: str, options: Options, say: Progress) -> None:
-        """Take the cloud's compute API, the host, and what shows a line."""
+        """Take Nova's API, the host, and what prints progress."""
         self.compute, self.name, self.options, self.say = compute, name, options, say
         self.clock: Callable[[], float] = time.monotonic
         self.done: list[dict[str, Any]] = []
-        self.stuck: dict[str, str] = {}  # by id: what Nova says
+        self.stuck: dict[str, str] = {}  # by id: Nova's reason
         self._moving: dict[str, Move] = {}
-        self._unended_since: dict[str, float] = {}  # by a migration's id
+        self._unended_since: dict[str, float] = {}  # by migration id
 
     def run(self) -> None:
-        """Move all instances away, some at a time, also those that come. What cannot move is in ``stuck`` then."""
+        """Move all instances away, ``parallel`` at once, late arrivals too. Record those that stay in ``stuck``."""
         while True:
             if room := self.options.parallel - len(self._moving):
                 for server in self._waiting()[:room]:
                     self._begin(Move(server=server, way=self.way_of(server), start=self.clock()))
-            unended = self._unended()  # asked before instances: one that has come by now is among them
+            unended = self._unended()  # read before instances: no arrival is missed between the two
             if not self._moving and not unended and not self._waiting():
                 return
             for move in list(self._moving.values()):
@@ -120,7 +119,7 @@ class Drain:
         return way_of(server)
 
     def _unended(self) -> list[Any]:
-        """Return migrations under way: one may come here yet, and Nova cleans up here after one that has left."""
+        """Return unfinished migrations: an instance may still arrive, or Nova still cleans up after one that left."""
         found = [one for one in migrations(self.compute, self.name) if one["status"] != UNCONFIRMED]
         left = [one for one in found if str(one["server_id"]) not in self.stuck]
         for one in left:
@@ -131,7 +130,7 @@ class Drain:
         return left
 
     def _waiting(self) -> list[Any]:
-        """Return the instances that are still to be begun: also those that came meanwhile."""
+        """Return the instances to move next, late arrivals and unconfirmed migrations included."""
         ended = {str(one["id"]) for one in self.done}
         known = self._moving.keys() | self.stuck.keys()
         found = [one for one in instances(self.compute, self.name) if one["id"] not in known]
@@ -142,7 +141,7 @@ class Drain:
         return found
 
     def _unconfirmed(self, migration: Any) -> Iterator[Any]:
-        """Yield the instance of a migration that ended on another host, with its disk still here."""
+        """Yield the instance of a migration to confirm: its disk is still here. Record a tenant's resize as stuck."""
         with suppress(NotFoundException):
             server = self.compute.get_server(migration["server_id"])
             if server["status"] != "VERIFY_RESIZE":
@@ -156,7 +155,7 @@ class Drain:
     def _begin(self, move: Move) -> None:
         server = move.server
         if server["compute_host"] != self.name:
-            move.way = "cold"  # one of an earlier run, to be confirmed
+            move.way = "cold"  # moved by an earlier run, to be confirmed
         self._moving[str(server["id"])] = move
         try:
             if move.way == "live":
@@ -171,7 +170,7 @@ class Drain:
             self._failed(move, _refusal(error))
 
     def _look(self, move: Move) -> None:
-        """Ask how far an instance is, and do what is next with it."""
+        """Poll an instance; take its next step, or give up after the timeout."""
         try:
             server = self.compute.get_server(move.server["id"])
         except NotFoundException:
@@ -184,10 +183,10 @@ class Drain:
             self._stuck(move, f"still {now} after {self.options.timeout:g} s; Nova goes on with it")
 
     def _next(self, move: Move, server: Any) -> None:
-        """Do what is next with an instance that is not on its way."""
+        """Take the next step with an instance that is not busy."""
         away = server["compute_host"] != self.name
         if away and server["status"] == "VERIFY_RESIZE":
-            if move.way == "wait":  # it ended what somebody, or an earlier run, began: see `_unconfirmed`
+            if move.way == "wait":  # begun by somebody else, or an earlier run: see `_unconfirmed`
                 del self._moving[str(server["id"])]
             elif not move.confirmed:
                 self._confirm(move)
@@ -204,11 +203,13 @@ class Drain:
         move.confirmed = True
         try:
             self.compute.confirm_server_resize(move.server["id"])
+        except NotFoundException:
+            self._ended(move, "deleted meanwhile")
         except HttpException as error:
             self._stuck(move, f"its disk is still here: {_refusal(error)}")
 
     def _failed(self, move: Move, reason: str) -> None:
-        """Try the other way if there is consent to it; else the instance stays."""
+        """Retry cold if ``cold`` allows it; else record the instance as stuck."""
         if move.way == "live" and self.options.cold and move.server["status"] in _LIVE:
             self.say(f"[drain] {called(move.server)} does not move live: {reason}")
             again = Move(server=move.server, way="cold", start=move.start, refused=[f"live: {reason}"])
@@ -235,7 +236,7 @@ class Drain:
 
 
 def why(compute: Any, server: Any) -> str:
-    """Return Nova's own words for a migration that left an instance where it was."""
+    """Return Nova's reason for an instance's failed migration."""
     with suppress(*ERRORS):
         for action in compute.server_actions(server["id"]):  # newest first
             if action["action"] in _ACTIONS:
@@ -245,7 +246,7 @@ def why(compute: Any, server: Any) -> str:
 
 
 def refused(name: str, stuck: Collection[str], *, cold: bool) -> GroundupError:
-    """Return what an operator is told of instances that did not move."""
+    """Return the error for instances that did not move."""
     lines = "\n    ".join(stuck)
     consent = "" if cold else "; stop them while they move: -e '{\"drain_force\": [cold]}'"
     return GroundupError(
@@ -258,45 +259,28 @@ def refused(name: str, stuck: Collection[str], *, cold: bool) -> GroundupError:
 
 
 def remains(host: ComputeHost) -> list[str]:
-    """Return what keeps a host from being drained."""
+    """Return what is missing for a host to be drained."""
     enabled = [f"its {COMPUTE} is enabled"] if host.disabled is None and host.service is not None else []
     return [*enabled, *occupants(host)]
 
 
 def occupants(host: ComputeHost) -> list[str]:
-    """Return what Nova has on a host, in a word each."""
+    """Return a host's instances and unfinished migrations, one text per kind."""
     found = [f"instances {few(called(one) for one in host.servers)}"] if host.servers else []
     if host.migrations:
         found.append(f"migrations not ended of {few(one['server_id'] for one in host.migrations)}")
     return found
 
 
-def enable(compute: Any, host: ComputeHost, *, check: bool) -> tuple[list[str], str]:
-    """Have a host take instances again that one of our verbs disabled; return what was done, and what was not."""
-    lines, body, note = list[str](), dict[str, Any](), ""
-    if host.evacuated:
-        lines.append(f"have Nova hear {host.name} again")
-        body["forced_down"] = False
-    if ours(host.disabled):
-        lines.append(f"enable {COMPUTE} of {host.name}, disabled by {host.disabled}")
-        body["status"] = "enabled"
-    elif host.disabled is not None:
-        by = f"by another's reason: {host.disabled}" if host.disabled else "without a reason"
-        note = f"{COMPUTE} of {host.name} was disabled {by}; it stays disabled"
-    if body and not check and host.service is not None:
-        put(compute, host.service["id"], body)
-    return lines, note
-
-
 def _refusal(error: HttpException) -> str:
-    """Return Nova's own words; raise what only says that Nova was not reached."""
+    """Return Nova's own text; raise a gateway error, which only says that Nova was not reached."""
     if getattr(error, "status_code", 0) in GATEWAY:
         raise error
     return str(getattr(error, "details", "") or said(error))
 
 
 def _words(events: Iterable[Any]) -> str:
-    """Return the last line of what failed: the traceback's own where Nova shows it, else the details."""
+    """Return the last traceback line of the first failed event; its details when Nova shows no traceback."""
     found: list[str] = []
     for event in events:
         if str(event["result"] or "").lower() == "error":

@@ -1,7 +1,7 @@
-"""Bring the instances of a dead hypervisor back on others: Nova rebuilds each there, on disks that outlive it.
+"""Evacuate a dead hypervisor: Nova rebuilds its instances on other hosts, on disks that outlive it.
 
-Nova is told that the host is dead, so it must not come back by itself: what it still writes is stopped first (fenced).
-Nothing is remembered beside the cloud's own records: an evacuation that was killed is run again, and goes on.
+Nova marks the host as forced down. It must not come back by itself: its writes to shared disks are fenced first.
+All state is Nova's own: run a killed evacuation again, and it continues.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ class Evacuation(Drain):
         return [one for one in instances(self.compute, self.name) if one["id"] not in known]
 
     def _unended(self) -> list[Any]:
-        """Return nothing: what Nova had begun with the dead host never ends; an evacuation is seen by its instance."""
+        """Return nothing: the dead host's migrations never end; an evacuation is tracked by its instance."""
         return []
 
 
 def way_of(server: Any) -> Way:
-    """Return how an instance leaves now. A task that the dead host had begun never ends, and holds nothing up."""
+    """Return how an instance leaves now: wait for a rebuild only. Other tasks of the dead host never end."""
     return "wait" if server["status"] == "REBUILD" else "evacuate"
 
 
 def of_volume(server: Any) -> bool:
-    """Say whether an instance runs from a volume."""
+    """Return whether an instance boots from a volume."""
     return not (server["image"] and server["image"]["id"])
 
 
 def reasons(host: ComputeHost, *, kept: Kept, fences: bool) -> Iterator[Reason]:
-    """Yield what stands against an evacuation; ``kept``: whether an instance's disk outlives the host.
+    """Yield reasons against an evacuation. ``kept``: whether an instance's disk outlives the host.
 
-    ``fences``: whether the site itself keeps the host from writing to disks that others open.
+    ``fences``: whether the site itself blocks the host's writes to disks that other hosts open.
     """
     if host.up:
         text = f"its {COMPUTE} is up, so its instances run: drain it. Nova notices that a host is dead after about 60 s"
@@ -68,7 +68,7 @@ def reasons(host: ComputeHost, *, kept: Kept, fences: bool) -> Iterator[Reason]:
 
 
 def foreseen(host: ComputeHost) -> list[str]:
-    """Return what an evacuation does, a line each."""
+    """Return an evacuation's actions, one line each."""
     if host.evacuated and not host.servers:
         return []
     lines = [*disabling(host, EVACUATE), *_death(host)]
@@ -76,7 +76,7 @@ def foreseen(host: ComputeHost) -> list[str]:
 
 
 def close(compute: Any, host: ComputeHost) -> list[str]:
-    """Have Nova take ``host`` for dead until it is taken back; return what was done."""
+    """Disable ``host`` and force it down in Nova until an undrain; return what was done."""
     done = [*disable(compute, host, EVACUATE), *_death(host)]
     if host.service is not None and not host.evacuated:
         put(compute, host.service["id"], {"forced_down": True})
@@ -84,7 +84,7 @@ def close(compute: Any, host: ComputeHost) -> list[str]:
 
 
 def refused(name: str, stuck: Collection[str]) -> GroundupError:
-    """Return what an operator is told of instances that did not come back."""
+    """Return the error for instances that did not come back."""
     lines = "\n    ".join(stuck)
     return GroundupError(
         f"{len(stuck)} instance(s) of {name} did not come back:\n    {lines}",
@@ -96,7 +96,7 @@ def refused(name: str, stuck: Collection[str]) -> GroundupError:
 
 
 def remains(compute: Any, host: ComputeHost) -> list[str]:
-    """Return what keeps a host from being evacuated."""
+    """Return what is missing for a host to be evacuated."""
     left = [f"instances {few(called(one) for one in host.servers)}"] if host.servers else []
     under_way = [one for one in migrations(compute, host.name) if one["migration_type"] == "evacuation"]
     return left + ([f"evacuations not ended of {few(one['server_id'] for one in under_way)}"] if under_way else [])

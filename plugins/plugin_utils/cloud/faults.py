@@ -1,4 +1,4 @@
-"""Why an instance does not come up or does not answer: what the cloud says, judged in the order of a packet's way."""
+"""Diagnose an instance that does not come up or answer: gather evidence, judge it along the packet's path."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ from .connection import ERRORS
 from .guest import said_by
 from .steps import SmokeError
 
-_LINES = 12  # of the console
+_LINES = 12  # of console output
 _HEADERS = 28  # bytes of IPv4 and ICMP
 _NO_METADATA = "neither config drive nor metadata service"  # what supply/guest prints
 _UNBOUND = ("binding_failed", "unbound", "")
-_SMALL = 84  # bytes with headers, as any ping
-_GENEVE = 58  # bytes around a tenant's packet between hypervisors
+_SMALL = 84  # bytes with headers, ping's default
+_GENEVE = 58  # bytes of tunnel overhead per packet between hypervisors
 _METADATA_AGENTS = ("OVN Neutron agent", "OVN Metadata agent")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What is known of an instance that does not answer."""
+    """Facts of an instance that does not come up or answer."""
 
     server: str  # its name
     host: str
     status: str
     fault: str = ""
     address: str = ""  # the floating IP
-    binding: str | None = None  # Neutron's binding:vif_type; None: not known
-    dead: Sequence[str] = ()  # agents of Nova and Neutron
-    console: Sequence[str] | None = None  # its last lines; None: not known
-    neighbour: str = ""  # what this machine's table of neighbours says of the address
+    binding: str | None = None  # Neutron's binding:vif_type; None: unknown
+    dead: Sequence[str] = ()  # agents of Nova and Neutron that are down
+    console: Sequence[str] | None = None  # its last lines; None: unknown
+    neighbour: str = ""  # this machine's `ip neigh` entry of the address
     pings: bool | None = None
-    sizes: Mapping[int, str] = field(default_factory=dict)  # bytes of pings in one piece -> fault
-    ssh: str = ""  # ssh's own last words
-    physical: str = ""  # network that the port's network is on; "": it is tunnelled
-    mapped: Sequence[str] | None = None  # physical networks that its host's chassis has a bridge to; None: not known
-    metadata: str | None = None  # what keeps Nova's metadata service from answering here; None: it was not asked
-    room: room.Judgement | None = None  # of an instance that no host takes
+    sizes: Mapping[int, str] = field(default_factory=dict)  # bytes of an unfragmented ping -> fault
+    ssh: str = ""  # ssh's last error line
+    physical: str = ""  # physical network of the port's network; "": tunnelled
+    mapped: Sequence[str] | None = None  # physical networks in its chassis' bridge mappings; None: unknown
+    metadata: str | None = None  # fault of Nova's metadata service, asked from here; None: not asked
+    room: room.Judgement | None = None  # when Nova says "No valid host"
     more: Mapping[str, str] = field(default_factory=dict)
 
     def lines(self) -> tuple[str, ...]:
-        """Return all of it, for people."""
+        """Return all facts as lines for the operator."""
         words = {
             "host": self.host or "none", "status": self.status, "fault": self.fault,
             "port binding": self.binding, "agents not alive": ", ".join(self.dead) or "none",
@@ -63,7 +63,7 @@ def gather(
     admin: Any, tenant: Any, server: Any, *, address: str = "", ssh: str = "", mtu: int = 0, flavor: Any = None,
     metadata_url: str = "",
 ) -> Evidence:  # fmt: skip
-    """Return what cloud and this machine say. What cannot be asked is left out."""
+    """Collect facts from the cloud and this machine. Leave out those that cannot be read."""
 
     def asked(question: Callable[[], Any], default: Any = None) -> Any:
         with suppress(*ERRORS):
@@ -99,9 +99,9 @@ def gather(
 
 
 def pings(address: str, *, mtu: int) -> dict[int, str]:
-    """Return what keeps packets in one piece from being answered, by size in bytes: a common one and the full one.
+    """Return the faults of unfragmented pings by size in bytes: the default size and the MTU.
 
-    Where only the full one is lost, the largest that passes is looked for.
+    When only the full size is lost, search the largest that passes.
     """
 
     def ping(size: int) -> str:
@@ -120,7 +120,7 @@ def pings(address: str, *, mtu: int) -> dict[int, str]:
 
 
 def black_hole(sizes: Mapping[int, str]) -> str:
-    """Return how large packets are lost where small ones pass, "" where that is not so."""
+    """Return the sizes of an MTU black hole (large packets are lost, small ones pass), "" when there is none."""
     passes = [size for size, fault in sizes.items() if not fault]
     fails = [size for size, fault in sizes.items() if fault]
     if not passes or not fails or max(passes) > min(fails):
@@ -129,7 +129,7 @@ def black_hole(sizes: Mapping[int, str]) -> str:
 
 
 def tunnels(mtu: int) -> str:
-    """Return the next command where packets of a tenant's full size are lost."""
+    """Return the next command when a tenant's full-size packets are lost."""
     size = mtu + _GENEVE - _HEADERS
     return (
         f"between the tunnel addresses of hypervisors and gateway: ping -M do -s {size} ADDRESS; MTU of what is between"
@@ -141,7 +141,7 @@ def _physical(admin: Any, port: Any) -> str:
 
 
 def _mapped(admin: Any, host: str) -> list[str] | None:
-    """Return the physical networks that the chassis ``host`` has a bridge to; None: nobody says."""
+    """Return the physical networks in the bridge mappings of chassis ``host``; None when no agent reports them."""
     for agent in admin.network.agents(host=host):
         said = (agent["configuration"] or {}).get("bridge-mappings")
         if host and said is not None:
@@ -162,7 +162,7 @@ def _dead(admin: Any) -> tuple[str, ...]:
 
 
 def not_active(seen: Evidence, *, timeout: float) -> SmokeError:
-    """Return why an instance is not ACTIVE."""
+    """Return the error for an instance that is not ACTIVE, with its cause."""
     what = f"instance {seen.server} is {seen.status}" + (f": {seen.fault}" if seen.fault else "")
     if seen.room is not None:
         what, remedy = f"{what}: {seen.room.what}", seen.room.remedy
@@ -181,7 +181,7 @@ def not_active(seen: Evidence, *, timeout: float) -> SmokeError:
 
 
 def unanswered(seen: Evidence, *, timeout: float) -> SmokeError:
-    """Return why an instance that is ACTIVE does not answer ssh."""
+    """Return the error for an ACTIVE instance that does not answer ssh, with its cause."""
     if seen.binding is not None and seen.binding in _UNBOUND:
         return _bound(seen)
     what = f"no ssh at {seen.address} {timeout:g} s after the floating IP was made"
@@ -220,7 +220,7 @@ def unanswered(seen: Evidence, *, timeout: float) -> SmokeError:
 
 
 def _bound(seen: Evidence) -> SmokeError:
-    """Return why a port is not bound: an agent that is dead, a physical network without a bridge, or another name."""
+    """Return the error for an unbound port: a dead agent, no bridge to its physical network, or a wrong host name."""
     what = f"the port of instance {seen.server} is not bound: binding:vif_type is {seen.binding or 'empty'}"
     down = [agent for agent in seen.dead if agent.endswith(f" on {seen.host}")]
     if down:

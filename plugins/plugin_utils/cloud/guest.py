@@ -1,4 +1,4 @@
-"""The guest, by ssh to its floating IP: its own words, and bytes both ways."""
+"""Run commands in the guest and copy a payload both ways, by ssh to its floating IP."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FILE = "/tmp/groundup-payload"  # noqa: S108 - in the guest, which is ours alon
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guest:
-    """A login."""
+    """An ssh login to a guest."""
 
     address: str
     user: str
@@ -29,12 +29,12 @@ class Guest:
         return key_in(self.directory)
 
     def command(self, words: str) -> list[str]:
-        """Return the ssh command that has the guest's shell do ``words``."""
+        """Return the ssh command that runs ``words`` in the guest's shell."""
         options = {
             "BatchMode": "yes",
             "IdentitiesOnly": "yes",
             "IdentityAgent": "none",
-            "StrictHostKeyChecking": "accept-new",  # a new instance has a new key, and is told by our own
+            "StrictHostKeyChecking": "accept-new",  # a new instance has a new host key; accepting ours proves it
             "UserKnownHostsFile": str(self.directory / "known_hosts"),
             "ConnectTimeout": str(_CONNECT),
             "ServerAliveInterval": "10",
@@ -45,31 +45,31 @@ class Guest:
         return ["ssh", "-F", "/dev/null", "-i", str(self.key), *pairs, f"{self.user}@{self.address}", words]
 
     def ask(self, words: str, *, timeout: float = 30.0, stdin: BinaryIO | None = None) -> Said:
-        """Return what the guest prints. It takes no longer than ``timeout`` seconds."""
+        """Run ``words`` in the guest for at most ``timeout`` seconds; return its output."""
         return said_by(self.command(words), timeout=timeout, stdin=stdin)
 
     def store(self, payload: Path, *, timeout: float) -> tuple[str, str]:
-        """Send a file; return the SHA-256 of what came there, and what went wrong."""
+        """Send a file; return the SHA-256 of what arrived, and the fault."""
         with payload.open("rb") as stream:
             said = self.ask(f"cat > {_FILE} && sha256sum {_FILE}", timeout=timeout, stdin=stream)
         return (said.data.decode(errors="replace").partition(" ")[0], said.fault)
 
     def fetch(self, *, timeout: float) -> tuple[str, str]:
-        """Return the SHA-256 of the bytes that came back, and what went wrong."""
+        """Read the file back; return the SHA-256 of what arrived, and the fault."""
         said = self.ask(f"cat {_FILE} && rm {_FILE}", timeout=timeout)
         return hashlib.sha256(said.data).hexdigest(), said.fault
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """What came out of a command; ``fault``: why it did not end well."""
+    """Output of a command; ``fault``: why it failed."""
 
     data: bytes
     fault: str = ""
 
 
 def said_by(argv: Sequence[str], *, timeout: float, stdin: BinaryIO | None = None) -> Said:
-    """Run ``argv``. A fault is in the answer, not raised."""
+    """Run ``argv``; return a fault instead of raising it."""
     given = subprocess.DEVNULL if stdin is None else stdin
     try:
         done = subprocess.run(argv, stdin=given, capture_output=True, timeout=timeout, check=False)
@@ -82,12 +82,12 @@ def said_by(argv: Sequence[str], *, timeout: float, stdin: BinaryIO | None = Non
 
 
 def key_in(directory: Path) -> Path:
-    """Return where the private key is in a private directory."""
+    """Return the path of the private key in ``directory``."""
     return directory / "id_ed25519"
 
 
 def make_key(directory: Path, comment: str) -> str:
-    """Make a key in a private directory; return its public half. Raises GroundupError."""
+    """Create a key pair in a private directory; return the public key. Raises GroundupError."""
     key = key_in(directory)
     remedy = "install the OS package openssh-client"
     run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", str(key)], remedy=remedy)

@@ -1,4 +1,4 @@
-"""Whether a hypervisor has joined the cloud: what Nova, Placement and Neutron say of it."""
+"""Check in Nova, Placement and Neutron whether a hypervisor has joined the cloud."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from typing import Any
 from ..layers.aside import Aside
 from .connection import Ask
 
-OWN = "AUTO: "  # nova-compute's own word, which it takes back: libvirt was restarted, and is asked within a minute
+OWN = "AUTO: "  # nova-compute's own reason after libvirt's restart; it lifts it within a minute
 INVENTORY = frozenset(("VCPU", "MEMORY_MB", "DISK_GB"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cloud:
-    """What the cloud knows of all its hypervisors."""
+    """The cloud's records of all its hypervisors."""
 
-    services: Sequence[Mapping[str, Any]]  # Nova's, of nova-compute
-    hypervisors: Mapping[str, str]  # host -> uuid, of those that a cell has; libvirt's own name for it may be another
+    services: Sequence[Mapping[str, Any]]  # Nova's nova-compute services
+    hypervisors: Mapping[str, str]  # host -> uuid, of hosts mapped to a cell; libvirt's own name may differ
     providers: frozenset[str]  # uuids
     inventories: Mapping[str, frozenset[str]]  # uuid -> resource classes
     agents: Sequence[Mapping[str, Any]]  # Neutron's
 
 
 def look(ask: Ask, hosts: Iterable[str]) -> Cloud:
-    """Return what the cloud says, with the inventories of ``hosts``."""
+    """Return the cloud's records, with the inventories of ``hosts``."""
     providers = frozenset(str(one["uuid"]) for one in ask("placement", "/resource_providers")["resource_providers"])
     known = ask("compute", "/os-hypervisors/detail")["hypervisors"]
     hypervisors = {str(one["service"]["host"]): str(one["id"]) for one in known}
@@ -44,7 +44,7 @@ def look(ask: Ask, hosts: Iterable[str]) -> Cloud:
 
 
 def lacking(cloud: Cloud, hosts: Iterable[str]) -> list[Aside]:
-    """Return what is missing, host by host: the first thing of each, in the order they come about."""
+    """Return the first missing step of each host, in the order in which a host joins."""
     return [lack for host in hosts for lack in islice(_of_host(cloud, host), 1)]
 
 

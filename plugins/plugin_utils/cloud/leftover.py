@@ -1,4 +1,4 @@
-"""Hypervisors that the cloud has and the site file has not: the plan is pure, so the cloud is asked."""
+"""Find hypervisors that are in the cloud but not in the site file: the plan is pure, so the cloud is asked."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _PLAYBOOK = "ansible-playbook groundup.cloud."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """What the cloud says of hypervisors, against the site file."""
+    """Differences between the cloud's hypervisors and the site file."""
 
-    leftover: Sequence[Aside]  # in the cloud, and not in the site file
-    disabled: Sequence[Aside]  # of the site file, and out of service by a verb
+    leftover: Sequence[Aside]  # in the cloud, not in the site file
+    disabled: Sequence[Aside]  # in the site file, disabled by a verb
 
 
 def look(ask: Ask, *, hypervisors: Collection[str], machines: Collection[str]) -> Seen:
-    """Return who is in the cloud without being in the site file, and who of it was drained; each with its verb.
+    """Return hypervisors missing from the site file, and those of it that a verb disabled; each with its remedy.
 
-    ``hypervisors``: the site file's, ``machines``: all of it. Raises what ``ask`` does.
+    ``hypervisors``: names in the site file; ``machines``: all its hosts. Raises what ``ask`` raises.
     """
     services = ask("compute", "/os-services?binary=nova-compute")["services"]
     agents = ask("network", "/v2.0/agents")["agents"]

@@ -1,4 +1,4 @@
-"""Placement's traits of resource providers: who has one, and giving or taking them."""
+"""Read, add and remove traits of resource providers in Placement."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from openstack.exceptions import ConflictException, raise_from_response
 
-DISABLED = "COMPUTE_STATUS_DISABLED"  # Nova's own mark of a provider whose compute service is disabled
+DISABLED = "COMPUTE_STATUS_DISABLED"  # set by Nova while the provider's compute service is disabled
 _VERSION = "1.18"  # the first that lists providers by trait
 _TRIES = 4  # nova-compute writes traits of the same provider, too
 
@@ -24,7 +24,7 @@ def providers_with(admin: Any, trait: str) -> frozenset[str]:
 
 
 def define(admin: Any, trait: str) -> None:
-    """Make a trait of one's own."""
+    """Create a custom trait."""
     call(admin, "put", f"/traits/{trait}")
 
 
@@ -34,7 +34,7 @@ def forget(admin: Any, trait: str) -> None:
 
 
 def change(admin: Any, provider: str, *, give: Iterable[str] = (), take: Iterable[str] = ()) -> None:
-    """Give and take traits of one provider; all others stay."""
+    """Add and remove traits of one provider; its others stay."""
     path = f"/resource_providers/{provider}/traits"
     give, take = set(give), set(take)
     for attempt in range(_TRIES):
@@ -45,7 +45,7 @@ def change(admin: Any, provider: str, *, give: Iterable[str] = (), take: Iterabl
         body = {"resource_provider_generation": found["resource_provider_generation"], "traits": sorted(after)}
         try:
             call(admin, "put", path, json=body)
-        except ConflictException:  # of another generation by now
+        except ConflictException:  # the generation changed meanwhile
             if attempt == _TRIES - 1:
                 raise
         else:
@@ -53,7 +53,7 @@ def change(admin: Any, provider: str, *, give: Iterable[str] = (), take: Iterabl
 
 
 def call(admin: Any, verb: str, path: str, **body: Any) -> Any:
-    """Return Placement's answer. Raises what openstacksdk does."""
+    """Send a request to Placement; return the answer. Raises what openstacksdk raises."""
     answer = getattr(admin.placement, verb)(path, microversion=_VERSION, **body)
     raise_from_response(answer)
     return answer.json() if answer.content else {}

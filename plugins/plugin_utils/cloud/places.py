@@ -1,9 +1,8 @@
-"""Host aggregates, availability zones and traits of hypervisors, from what the plan says of where they stand.
+"""Host aggregates, availability zones and traits of hypervisors, from the plan's location labels.
 
 Each label of a hypervisor (rack, room, its group's own) is an aggregate ``key=value`` with that metadata, and a trait
-``CUSTOM_GROUNDUP_<KEY>_<VALUE>``; its zone is an aggregate ``zone=<name>``. An aggregate is ours when its metadata say
-so, a trait by its prefix: no other one is changed. Hosts that the plan does not know stay where they are: ``retire``
-takes them out.
+``CUSTOM_GROUNDUP_<KEY>_<VALUE>``; its zone is an aggregate ``zone=<name>``. Our aggregates are marked by metadata, our
+traits by prefix; no others are changed. Hosts unknown to the plan keep their aggregates: ``retire`` removes them.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from ..plan.types import HostPlan, Plan
 from . import placement
 from .connection import answered
 
-MARK = "groundup_site"  # key of the metadata of our aggregates
+MARK = "groundup_site"  # metadata key of our aggregates
 PREFIX = "CUSTOM_GROUNDUP_"
 _ZONE = "availability_zone"
 _LONGEST = 255  # of a trait's name
@@ -49,7 +48,7 @@ def wanted(plan: Plan) -> dict[str, Aggregate]:
 
 
 def traits(host: HostPlan) -> frozenset[str]:
-    """Return the traits that a hypervisor has by its labels."""
+    """Return the traits of a hypervisor's labels and zone."""
     zone = {"zone": host.zone} if host.zone else {}
     words = (f"{key}_{value}" if value else key for key, value in {**host.place_labels, **zone}.items())
     return frozenset((PREFIX + re.sub("[^A-Z0-9]", "_", word.upper()))[:_LONGEST] for word in words)
@@ -59,14 +58,14 @@ def _of(host: HostPlan) -> Iterator[tuple[str, dict[str, str]]]:
     if host.zone:
         yield f"zone={host.zone}", {_ZONE: host.zone}
     for key, value in host.place_labels.items():
-        # Nova's metadata know no slash and no empty value.
+        # Nova's metadata allow no slash and no empty value.
         yield f"{key}={value}" if value else key, {key.replace("/", ":"): value or "true"}
 
 
 def converge(admin: Any, plan: Plan, changes: Changes, *, presumed: Collection[str] = ()) -> None:
-    """Make aggregates and traits as the plan says. ``presumed``: hosts that a dry run takes for joined.
+    """Converge aggregates and traits to the plan. ``presumed``: hosts that a dry run takes for joined.
 
-    Raises GroundupError for an aggregate of such a name that is not ours.
+    Raises GroundupError for somebody else's aggregate with a name of the plan.
     """
     providers = {str(one["service_details"]["host"]): str(one["id"]) for one in admin.compute.hypervisors(details=True)}
     known = (providers.keys() | set(presumed)) & plan.hosts.keys()
@@ -75,7 +74,7 @@ def converge(admin: Any, plan: Plan, changes: Changes, *, presumed: Collection[s
 
 
 def foresee(plan: Plan, changes: Changes) -> None:
-    """Note what will be made in a cloud that is not there yet."""
+    """Record the aggregates that a cloud not deployed yet will get."""
     for one in wanted(plan).values():
         _created(changes, one, one.hosts)
 
@@ -96,10 +95,10 @@ class _Aggregates:
         goal = wanted(self.plan)
         found = {str(one["name"]): one for one in self.admin.compute.aggregates()}
         for name, one in found.items():
-            # One of that name without host and metadata was ours when a run was killed.
+            # One of that name without hosts and metadata is ours, left by a killed run.
             if name in goal and not self._ours(one) and (one["hosts"] or one["metadata"]):
                 raise _of_somebody(one, self.plan.site)
-        # Out of one zone before into another: Nova refuses a host in two.
+        # Leave the old zone before joining the new one: Nova refuses a host in two.
         for name, one in found.items():
             if self._ours(one):
                 self._leave(one, goal.get(name))
@@ -150,7 +149,7 @@ class _Aggregates:
                 )
         new = not there and not before
         for host in sorted(set(members) - there):
-            # A new aggregate's hosts are in the change that made it.
+            # The change that creates an aggregate lists its hosts.
             if (new and not self.changes.check) or self._member(wish.name, host, after=host):
                 with answered(f"host {host}, aggregate {wish.name}", remedy=_MOVE):
                     compute.add_host_to_aggregate(one["id"], host)
@@ -163,7 +162,7 @@ class _Aggregates:
 
 
 def _traits(admin: Any, plan: Plan, changes: Changes, providers: Mapping[str, str], known: Collection[str]) -> None:
-    """Give hosts of the plan the traits of their labels, and take those that are no longer theirs."""
+    """Give hosts of the plan the traits of their labels, take outdated ones, and delete unused ones of ours."""
     goal = {name: traits(plan.hosts[name]) for name in sorted(known)}
     defined = frozenset(placement.known(admin, PREFIX))
     having = {trait: placement.providers_with(admin, trait) for trait in sorted(defined)}

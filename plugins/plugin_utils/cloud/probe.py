@@ -1,7 +1,7 @@
-"""Prove new hypervisors: an instance boots on each and answers, and only then is the host open to tenants.
+"""Probe new hypervisors: boot an instance on each, and enable the host for tenants only when it answers.
 
-Nova makes new computes disabled (``enable_new_services``), with a reason of its own. A host whose probe failed has
-ours. Whatever else is disabled was disabled by somebody, and stays so.
+Nova creates compute services disabled (``enable_new_services``), with its own reason. A failed probe writes ours.
+A service with any other reason was disabled by somebody else, and stays disabled.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from .steps import SmokeError, Steps
 from .tenant import Ground, Options, Tenant
 
 NEW = "New compute service disabled due to config option."  # Nova's words: nova/db/main/api.py, service_create
-FAILED = "groundup.cloud: the probe failed: "  # what we write
-_LONGEST = 255  # of a reason
-_TRIES = 3  # for an instance that Placement refused because nova-compute closed its host again
+FAILED = "groundup.cloud: the probe failed: "  # our reason
+_LONGEST = 255  # characters of a reason
+_TRIES = 3  # boots of an instance that Placement refused because nova-compute set the trait again
 _GONE = 120.0  # seconds for instances to be deleted
 
-Judge = Callable[[str, SmokeError | None], None]  # host, and what is wrong
+Judge = Callable[[str, SmokeError | None], None]  # host, fault
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """Who of the site's hosts takes instances of tenants."""
+    """Compute services of the site's hosts."""
 
     new: tuple[str, ...]  # to be probed
-    kept: dict[str, str]  # host -> why: disabled by somebody, and not by a verb of ours
+    kept: dict[str, str]  # host -> reason: disabled by somebody, not by our verbs
     services: dict[str, str]  # host -> id of its compute service
 
 
 def standing(admin: Any, hosts: Iterable[str]) -> Standing:
-    """Return what Nova says of ``hosts``; one that has never reported is left out."""
+    """Return the compute services of ``hosts``; leave out hosts that have never reported."""
     found = {str(one["host"]): one for one in admin.compute.services(binary="nova-compute")}
     disabled = {
         host: str(found[host]["disabled_reason"] or "")
@@ -58,32 +58,32 @@ def standing(admin: Any, hosts: Iterable[str]) -> Standing:
 
 
 def enable(admin: Any, service: str) -> None:
-    """Open a host to tenants."""
+    """Enable a compute service for tenants."""
     put(admin.compute, service, {"status": "enabled"})
 
 
 def disable(admin: Any, service: str, why: str) -> None:
-    """Keep a host closed, and say why."""
+    """Keep a compute service disabled, with a reason."""
     put(admin.compute, service, {"status": "disabled", "disabled_reason": why[:_LONGEST]})
 
 
 def probe(
     admin: Any, options: Options, steps: Steps, hosts: Sequence[str], *, limit: int
 ) -> dict[str, SmokeError | None]:
-    """Boot an instance on each of ``hosts``, ``limit`` at once; open those that answer. Return what is wrong, by host.
+    """Boot an instance on each of ``hosts``, ``limit`` at once; enable those that answer. Return the fault by host.
 
-    A host that somebody disabled meanwhile is left out. The last hosts are opened after everything made is deleted: a
-    killed run leaves somebody new, whose probe begins with deleting what was left.
-    Raises SmokeError for what is of no single host, KeyboardInterrupt by a signal; everything made is deleted first.
+    Leaves out hosts that somebody disabled meanwhile. Enables the last batch after cleanup: so a killed run leaves at
+    least one new host, whose next probe starts with the cleanup.
+    Raises SmokeError for a fault of no single host, KeyboardInterrupt on a signal; both after cleanup.
     """
     known = standing(admin, hosts)
     providers = {str(one["service_details"]["host"]): str(one["id"]) for one in admin.compute.hypervisors(details=True)}
-    verdicts: dict[str, SmokeError | None] = {}  # judged, and not told to Nova yet
+    verdicts: dict[str, SmokeError | None] = {}  # not written to Nova yet
     judged: dict[str, SmokeError | None] = {}
 
     def settle() -> None:
         with answered("Nova, compute services", remedy="run this again: hosts that were not enabled are probed again"):
-            new = standing(admin, verdicts).new  # unless somebody has spoken of the host meanwhile
+            new = standing(admin, verdicts).new  # without those that somebody disabled meanwhile
             for host in new:
                 fault = judged[host] = verdicts[host]
                 if fault is None:
@@ -107,7 +107,7 @@ def probe(
 
 @dataclass(slots=True, kw_only=True)
 class _Batch:
-    """Hosts that are probed at once."""
+    """Hosts probed at once."""
 
     prober: Tenant
     ground: Ground
@@ -116,11 +116,11 @@ class _Batch:
     servers: dict[str, Any] = field(default_factory=dict)  # by host
     tries: dict[str, int] = field(default_factory=dict)
     guests: dict[str, Guest] = field(default_factory=dict)
-    last: dict[str, str] = field(default_factory=dict)  # host -> ssh's own words
+    last: dict[str, str] = field(default_factory=dict)  # host -> ssh's fault
 
     def run(self, hosts: Sequence[str]) -> None:
         steps, timeout = self.prober.steps, self.prober.options.timeout
-        # An address may come again, with the key of another guest.
+        # A floating IP may come again, with another guest's host key.
         (self.prober.directory / "known_hosts").unlink(missing_ok=True)
         with steps.step("instances", layer="compute") as step:
             for host in hosts:
@@ -140,7 +140,7 @@ class _Batch:
             self._delete()
 
     def _each(self, host: str, work: Callable[[str], None]) -> None:
-        """Do ``work``; what the cloud refuses is of this host alone."""
+        """Run ``work``; an error of the cloud is a fault of this host alone."""
         try:
             work(host)
         except SmokeError as fault:
@@ -155,14 +155,14 @@ class _Batch:
         self.judge(host, fault)
 
     def _boot(self, host: str) -> None:
-        # The scheduler asks Placement without such hosts, also for one that is named. nova-compute writes the trait
-        # again within a minute; the service stays disabled, which keeps everybody else's instances away.
+        # The scheduler excludes hosts with this trait, even one requested by name. nova-compute sets it again within
+        # a minute; the service stays disabled, which keeps tenants' instances away.
         placement.change(self.prober.admin, self.providers.get(host, ""), take=[placement.DISABLED])
         self.tries[host] = self.tries.get(host, 0) + 1
         self.servers[host] = self.prober.create(self.ground, name=f"{self.prober.name}-{host}", host=host)
 
     def _building(self) -> list[str]:
-        """Return whose instance is neither there nor failed."""
+        """Return the hosts whose instance is neither ACTIVE nor failed."""
         return [host for host in list(self.servers) if self._pending(host)]
 
     def _pending(self, host: str) -> bool:
@@ -175,7 +175,7 @@ class _Batch:
         return found["status"] not in ("ACTIVE", "ERROR")
 
     def _closed(self, host: str, server: Any) -> bool:
-        """Return whether the host was closed in Placement again before the scheduler asked."""
+        """Return whether nova-compute set the trait again before the scheduler asked Placement."""
         refused = "No valid host" in str((server["fault"] or {}).get("message") or "")
         return refused and self.providers.get(host) in placement.providers_with(self.prober.admin, placement.DISABLED)
 
@@ -191,7 +191,7 @@ class _Batch:
         self.guests[host] = Guest(address=address, user=options.user, directory=self.prober.directory)
 
     def _silent(self) -> list[str]:
-        """Return whose guest has not answered yet."""
+        """Return the hosts whose guest has not answered yet."""
         silent = [host for host in self.servers if host not in self.last or self.last[host]]
         for host in silent:
             self.last[host] = self.guests[host].ask("hostname").fault
@@ -206,7 +206,7 @@ class _Batch:
         return faults.unanswered(seen, timeout=self.prober.options.timeout)
 
     def _delete(self) -> None:
-        """Delete the instances of the batch: the next one needs their room. What stays is deleted with the project."""
+        """Delete the batch's instances to make room for the next. What stays is deleted with the project."""
         tenant, project = self.prober.tenant, self.prober.project
         for one in tenant.network.ips(project_id=project):
             tenant.network.delete_ip(one["id"])

@@ -1,4 +1,4 @@
-"""What was proven last for a site, so that an unchanged run need not prove it again."""
+"""Record a site's last passed smoke test, so that an unchanged run need not repeat it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _RECORDS = ("published.json", "cluster.json")
 
 
 def digest(plan: Plan) -> str:
-    """Return the digest of what an instance depends on: plan with values, what is served, which cluster it is."""
+    """Return a digest of what an instance depends on: plan with values, published files, identity of the cluster."""
     found = hashlib.sha256(json.dumps(asdict(plan), sort_keys=True, default=str).encode())
     for name in _RECORDS:
         path = state_dir(plan.site) / name
@@ -26,7 +26,7 @@ def digest(plan: Plan) -> str:
 
 
 def proven(plan: Plan, wanted: str) -> str:
-    """Return the line of the last proof when that was of ``wanted``, else ``""``."""
+    """Return the line of the last proof if its digest is ``wanted``, else ``""``."""
     with suppress(OSError, ValueError, KeyError, TypeError):
         found = json.loads(_path(plan).read_text(encoding="utf-8"))
         if found["digest"] == wanted:
@@ -35,12 +35,12 @@ def proven(plan: Plan, wanted: str) -> str:
 
 
 def remember(plan: Plan, found: str, line: str) -> None:
-    """Note a proof."""
+    """Record a proof."""
     write_file(_path(plan), json.dumps({"digest": found, "line": line}, indent=1).encode() + b"\n", mode=0o644)
 
 
 def forget(plan: Plan) -> None:
-    """Remove the note: what follows may fail."""
+    """Remove the record before steps that may fail."""
     _path(plan).unlink(missing_ok=True)
 
 

@@ -1,4 +1,4 @@
-"""Provider networks of the plan as networks of Neutron, which tenants reach the world through."""
+"""Create the plan's provider networks in Neutron, as external networks for tenants."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _FIXED = ("provider_network_type", "provider_physical_network", "provider_segmen
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderNetwork:
-    """One network, in openstacksdk's words."""
+    """One network, in openstacksdk's fields."""
 
     name: str
-    fixed: dict[str, Any]  # what Neutron changes of no network
+    fixed: dict[str, Any]  # fields that Neutron cannot change
     network: dict[str, Any]
     cidr: str
     subnet: dict[str, Any] = field(default_factory=dict)
 
 
 def wanted(plan: Plan) -> Iterator[ProviderNetwork]:
-    """Yield the plan's provider networks that chassis have a bridge to."""
+    """Yield the plan's provider networks that have a bridge mapping."""
     for physical, name in sorted(plan.ovn.bridge_mappings.items()):
         network = plan.networks.get(name)
         if network is None or network.purpose != "provider":
@@ -47,7 +47,7 @@ def wanted(plan: Plan) -> Iterator[ProviderNetwork]:
 
 
 def held(plan: Plan, network: str) -> Iterator[str]:
-    """Yield the addresses that hosts of the plan have on ``network``."""
+    """Yield the addresses of the plan's hosts and edge on ``network``."""
     for host in plan.hosts.values():
         yield from (one.address for one in host.interfaces if one.network == network and one.address)
     if plan.edge.network == network:
@@ -55,7 +55,7 @@ def held(plan: Plan, network: str) -> Iterator[str]:
 
 
 def pools(network: NetworkPlan, taken: Iterable[str]) -> list[dict[str, str]]:
-    """Return the ranges of addresses that are free for the cloud, in order."""
+    """Return the allocation pools: ranges without ``taken`` and the gateway, in order."""
     whole = ipaddress.ip_network(network.cidr)
     out = {int(ipaddress.ip_address(one)) for one in (*taken, *((network.gateway,) if network.gateway else ()))}
     found, start = [], int(whole.network_address) + 1
@@ -69,13 +69,13 @@ def pools(network: NetworkPlan, taken: Iterable[str]) -> list[dict[str, str]]:
 
 
 def foresee(networks: Iterable[ProviderNetwork], changes: Changes) -> None:
-    """Note what will be made in a cloud that is not there yet."""
+    """Record the networks that a cloud not deployed yet will get."""
     for one in networks:
         _note(changes, one)
 
 
 def converge(neutron: Any, networks: Iterable[ProviderNetwork], changes: Changes, *, project: str) -> None:
-    """Make or correct ``networks``; nothing is ever deleted. ``project``: the administrator's. Raises GroundupError."""
+    """Create or update ``networks``; never delete. ``project``: the administrator's. Raises GroundupError."""
     for one in networks:
         found = _found(neutron, one, project)
         if found is None:
@@ -100,7 +100,7 @@ def converge(neutron: Any, networks: Iterable[ProviderNetwork], changes: Changes
 
 
 def _found(neutron: Any, one: ProviderNetwork, project: str) -> Any | None:
-    """Return the network of that name which is no tenant's own."""
+    """Return the network of that name that is external or the administrator's, not a tenant's."""
     same = [
         each for each in neutron.networks(name=one.name) if each["is_router_external"] or each["project_id"] == project
     ]
@@ -129,12 +129,12 @@ def _given(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _differs(found: Any, wanted_: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what of ``found`` is not as wanted."""
+    """Return the fields of ``found`` that differ from those wanted."""
     return {key: found[key] for key, value in wanted_.items() if _comparable(found[key]) != _comparable(value)}
 
 
 def _comparable(value: Any) -> Any:
-    """Return pools in an order of their own."""
+    """Return pools sorted, other values unchanged."""
     return sorted((one["start"], one["end"]) for one in value) if isinstance(value, list) else value
 
 

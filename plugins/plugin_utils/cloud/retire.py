@@ -1,6 +1,6 @@
-"""Take an empty hypervisor out of the cloud: out of aggregates, Nova, Placement, and OVN by Neutron's agents.
+"""Remove an empty hypervisor from the cloud: aggregates, Nova, Placement, and OVN by Neutron's agents.
 
-Every step asks again whether the host is empty, and finds by itself what an earlier run left.
+Every step checks again whether the host is empty, and finds what an earlier run left.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ _PAUSE = 3.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leaving:
-    """A hypervisor and what the cloud keeps of it."""
+    """A hypervisor and the cloud's records of it."""
 
     host: ComputeHost
-    address: str  # as nova-compute reported it; "" when Nova does not know it any more
+    address: str  # as nova-compute reported it; "" once Nova has no record of it
     provider: Any | None  # Placement's
     orphans: tuple[str, ...]  # consumers of its allocations that are neither instances nor migrations under way
-    claims: tuple[str, ...]  # consumers that are
+    claims: tuple[str, ...]  # consumers that are instances or migrations
     agents: tuple[Any, ...]  # Neutron's
     aggregates: tuple[Any, ...]
 
     @property
     def found(self) -> bool:
-        """Whether the cloud knows it at all."""
+        """Whether the cloud has any record of it."""
         return bool(self.host.service or self.provider or self.agents or self.aggregates)
 
 
 def survey(cloud: Any, name: str, *, compute_id: str) -> Leaving:
-    """Return what the cloud keeps of host ``name``. ``compute_id`` finds its provider when Nova forgot the host."""
+    """Return the cloud's records of host ``name``. ``compute_id`` finds its provider once Nova has deleted the host."""
     compute = cloud.compute
     host = look(compute, name)
     known = next((one for one in compute.hypervisors(details=True) if _host(one) == name), None)
-    # Nova's own first: what it has claims on is what the host's service would take with it.
+    # Nova's id first: deleting the service would delete that provider with its allocations.
     provider = _provider(cloud.placement, [str(known["id"]), compute_id] if known else [compute_id])
     orphans, claims = _consumers(cloud, host, provider)
     return Leaving(
@@ -62,7 +62,7 @@ def survey(cloud: Any, name: str, *, compute_id: str) -> Leaving:
 
 
 def _host(hypervisor: Any) -> str:
-    """Return the name of a hypervisor's service; libvirt's own name for it may be another."""
+    """Return the host name of a hypervisor's service; libvirt's own name may differ."""
     return str((hypervisor["service_details"] or {}).get("host", ""))
 
 
@@ -75,7 +75,7 @@ def _provider(placement: Any, ids: Sequence[str]) -> Any | None:
 
 
 def _consumers(cloud: Any, host: ComputeHost, provider: Any | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the consumers of a provider's allocations: those nobody stands for, and the others."""
+    """Return the consumers of a provider's allocations: orphans, and claims."""
     if provider is None:
         return (), ()
     moving = {str(one["uuid"]) for one in host.migrations}
@@ -90,7 +90,7 @@ def _consumers(cloud: Any, host: ComputeHost, provider: Any | None) -> tuple[tup
 def _allocations(placement: Any, provider: Any) -> list[Any]:
     try:
         return list(placement.resource_provider_allocations(provider["id"]))
-    except NotFoundException:  # it went meanwhile
+    except NotFoundException:  # deleted meanwhile
         return []
 
 
@@ -103,7 +103,7 @@ def _is_server(compute: Any, consumer: str) -> bool:
 
 
 def reasons(leaving: Leaving) -> Iterator[Reason]:
-    """Yield what stands against a retirement."""
+    """Yield reasons against a retirement."""
     name = leaving.host.name
     if words := occupants(leaving.host):
         drain = f"ansible-playbook groundup.cloud.drain -e drain_machine={name}"
@@ -122,7 +122,7 @@ def _id(provider: Any | None) -> str:
 
 
 def foreseen(leaving: Leaving) -> list[str]:
-    """Return what leaves the cloud, a line each, in order."""
+    """Return a retirement's actions, one line each, in order."""
     name = leaving.host.name
     lines = disabling(leaving.host, RETIRE)
     lines += [f"delete the allocations of {one}" for one in leaving.orphans]
@@ -133,9 +133,9 @@ def foreseen(leaving: Leaving) -> list[str]:
 
 
 def remove(cloud: Any, leaving: Leaving, changes: Changes, *, timeout: float) -> None:
-    """Take an empty host, whose services are stopped, out of the cloud. Raises GroundupError for what stays.
+    """Remove an empty host with stopped services from the cloud. Raises GroundupError for agents that stay.
 
-    Aggregates first: Nova knows them by the host's service. The provider after the service: Nova deletes it, too.
+    Aggregates go before the service, by which Nova knows them. The provider goes after it: Nova may delete both.
     """
     compute, placement, name = cloud.compute, cloud.placement, leaving.host.name
     for consumer in leaving.orphans:
@@ -154,7 +154,7 @@ def remove(cloud: Any, leaving: Leaving, changes: Changes, *, timeout: float) ->
 
 
 def _agents(network: Any, name: str, changes: Changes, *, timeout: float) -> None:
-    """Delete the host's agents: with its controller's go Chassis and Chassis_Private. One refused is tried again."""
+    """Delete the host's agents; retry those refused. With the controller's go Chassis and Chassis_Private."""
     refused: dict[str, str] = {}
 
     def left() -> list[str]:
@@ -181,12 +181,12 @@ def _agents(network: Any, name: str, changes: Changes, *, timeout: float) -> Non
 
 
 def settle(compute: Any, name: str, *, timeout: float) -> bool:
-    """Wait until nova-compute of a host that nobody could stop no longer reports; return whether that is so."""
+    """Wait until nova-compute is down on a host where it could not be stopped; return whether it is."""
     return not wait_until(lambda: look(compute, name).up, timeout=timeout, pause=_PAUSE)
 
 
 def remains(leaving: Leaving) -> list[str]:
-    """Return what the cloud still has of a host."""
+    """Return the cloud's remaining records of a host."""
     found = [f"service {COMPUTE}"] if leaving.host.service else []
     found += [f"resource provider {leaving.provider['name']}"] if leaving.provider else []
     found += [f"agent {one['agent_type']}" for one in leaving.agents]

@@ -1,4 +1,4 @@
-"""Why no hypervisor takes an instance: what Placement counts on each, against what the flavor claims."""
+"""Explain why no hypervisor takes an instance: Placement's inventory and usage against the flavor."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 from . import placement
 
-_CLASSES = (("VCPU", "vcpus"), ("MEMORY_MB", "ram"), ("DISK_GB", "disk"))  # Placement's names, and a flavor's
+_CLASSES = (("VCPU", "vcpus"), ("MEMORY_MB", "ram"), ("DISK_GB", "disk"))  # resource class, flavor's field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
-    """A hypervisor, as Placement counts it."""
+    """A hypervisor's inventory and usage in Placement."""
 
     name: str
     inventory: Mapping[str, Mapping[str, float]]  # class -> total, reserved, allocation_ratio, max_unit
@@ -22,26 +22,26 @@ class Provider:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
-    """What was asked for, and what there is."""
+    """The resources asked for, and the hypervisors."""
 
     asked: Mapping[str, int]  # class -> amount
     providers: Sequence[Provider]
-    candidates: frozenset[str]  # names of those that Placement offers for it
-    away: Mapping[str, str] = field(default_factory=dict)  # host of a nova-compute -> down, disabled
-    hosts: frozenset[str] = frozenset()  # of every nova-compute
-    aggregates: Mapping[str, Sequence[str]] = field(default_factory=dict)  # host -> names, with what they say of guests
+    candidates: frozenset[str]  # names of Placement's allocation candidates
+    away: Mapping[str, str] = field(default_factory=dict)  # host -> its nova-compute is down or disabled
+    hosts: frozenset[str] = frozenset()  # with a nova-compute
+    aggregates: Mapping[str, Sequence[str]] = field(default_factory=dict)  # host -> names, with metadata
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """Who says no, and what to do next."""
+    """The cause, and what to do next."""
 
     what: str
     remedy: str
 
 
 def look(admin: Any, flavor: Mapping[str, Any]) -> Room:
-    """Ask Placement and Nova. Raises what openstacksdk does."""
+    """Read providers from Placement, services and aggregates from Nova. Raises what openstacksdk raises."""
     asked = {kind: int(flavor[key]) for kind, key in _CLASSES if flavor[key]}
 
     def ask(path: str) -> Any:
@@ -82,7 +82,7 @@ def _away(service: Mapping[str, Any]) -> str:
 
 
 def judge(room: Room) -> Judgement:
-    """Return who says no: Placement by inventory or claim, host by host, or a filter of the scheduler."""
+    """Return the cause: Placement's inventory or usage, host by host, or a filter of the scheduler."""
     if not room.providers:
         return Judgement(
             what="Placement knows no hypervisor", remedy="run the playbook groundup.cloud.hypervisor, tag verify"
@@ -102,7 +102,7 @@ def judge(room: Room) -> Judgement:
 
 
 def refused(provider: Provider, asked: Mapping[str, int]) -> Iterator[str]:
-    """Yield each claim that a provider cannot take, with its figures."""
+    """Yield each resource that a provider lacks, with its figures."""
     if not provider.inventory:
         yield "no inventory"
         return
@@ -129,7 +129,7 @@ def refused(provider: Provider, asked: Mapping[str, int]) -> Iterator[str]:
 
 
 def _filtered(room: Room) -> Judgement:
-    """Return which filter of Nova takes those out that Placement offers."""
+    """Return which of Nova's filters exclude Placement's candidates."""
     said = []
     for name in sorted(room.candidates):
         host = _host(name, room)
@@ -149,7 +149,7 @@ def _filtered(room: Room) -> Judgement:
 
 
 def _host(provider: str, room: Room) -> str | None:
-    """Return the nova-compute of a provider, which libvirt may call by the full name."""
+    """Return the host of a provider's nova-compute; the provider may have the full host name."""
     return next((host for host in room.hosts if provider == host or provider.partition(".")[0] == host), None)
 
 

@@ -1,4 +1,4 @@
-"""A tenant's first steps, from a project of its own to bytes through a floating IP. Nothing stays behind."""
+"""Tenant smoke test: from a new project to bytes through a floating IP. It deletes everything it created."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .sweep import leftovers, sweep
 from .tenant import MEGABYTE, Ground, Options, Tenant
 
 _METADATA = "http://169.254.169.254/openstack/latest/meta_data.json"
-_EARLY = 60.0  # seconds without an answer until what is known is shown
+_EARLY = 60.0  # seconds without an answer until the facts so far are shown
 _PAYLOAD_TIMEOUT = 300.0  # seconds each way
 
 Made = TypeVar("Made", bound=Tenant)
@@ -27,10 +27,10 @@ Result = TypeVar("Result")
 
 
 class Proof(Tenant):
-    """A tenant whose instance answers."""
+    """The smoke test of a tenant."""
 
     def walk(self) -> dict[str, Any]:
-        """Return what answered. Raises SmokeError."""
+        """Run all steps; return the result. Raises SmokeError."""
         ground = self.prepare(chooses=bool(self.options.host))
         asked = time.monotonic()
         with self.steps.step("instance", layer="compute") as step:
@@ -68,7 +68,7 @@ class Proof(Tenant):
         return server, str(self.admin.compute.get_server(server["id"])["compute_host"])
 
     def _answers(self, guest: Guest, server: Any) -> str:
-        """Return name and address in the guest's own words."""
+        """Wait for ssh; return the guest's name and addresses, read in the guest."""
         answers = [""]
 
         def silent() -> str:
@@ -125,7 +125,7 @@ class Proof(Tenant):
 
 
 def smoke(admin: Any, options: Options, steps: Steps) -> dict[str, Any]:
-    """Return what answered, after all of it is deleted. Raises SmokeError, KeyboardInterrupt by a signal."""
+    """Run the smoke test; return its result after cleanup. Raises SmokeError, KeyboardInterrupt on a signal."""
     return within(Proof, admin, options, steps, Proof.walk)
 
 
@@ -133,9 +133,9 @@ def within(
     kind: Callable[[Any, Options, Steps, Path], Made], admin: Any, options: Options, steps: Steps,
     work: Callable[[Made], Result],
 ) -> Result:  # fmt: skip
-    """Return the result of ``work`` with a tenant, after all of the tenant's is deleted, and what killed runs left.
+    """Run ``work`` with a new tenant; return its result after deleting the tenant. Delete what killed runs left first.
 
-    Raises SmokeError, KeyboardInterrupt by a signal.
+    Raises SmokeError, KeyboardInterrupt on a signal.
     """
     with tempfile.TemporaryDirectory(prefix="groundup-smoke-") as directory, interruptible() as deaf:
         made = kind(admin, options, steps, Path(directory))

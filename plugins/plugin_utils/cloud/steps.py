@@ -1,4 +1,4 @@
-"""Steps of a proof, each timed and printed, and errors that name the layer."""
+"""Steps of a smoke test, each timed and printed, with errors that name the layer."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ..progress import Progress, reminder
 from .connection import ERRORS, said
 
 Layer = Literal["identity", "image", "compute", "network", "metadata", "guest", "controller"]
-_LINGER = 180.0  # seconds for what was made to be deleted when the run is ended
+_LINGER = 180.0  # seconds for cleanup after the run is ended
 
 
 class SmokeError(GroundupError):
-    """A step that failed: what the cloud says of it, and of which layer it is."""
+    """A failed step: the cloud's error and the layer at fault."""
 
     def __init__(self, what: str, *, layer: Layer, where: str, remedy: str, details: tuple[str, ...] = ()) -> None:
-        """Take the fault, its object, and lines with what else the cloud says."""
+        """Take the fault, its object, and more lines of evidence."""
         self.layer = layer
         more = "".join(f"\n    {line}" for line in details)
         super().__init__(what + more, where=where, why=f"layer {layer}: no tenant gets beyond this step", remedy=remedy)
@@ -32,7 +32,7 @@ class SmokeError(GroundupError):
 
 @dataclass(slots=True, kw_only=True)
 class Step:
-    """One step that was begun."""
+    """One step, running or ended."""
 
     name: str
     seconds: float = 0.0
@@ -50,7 +50,7 @@ class Steps:
 
     @contextmanager
     def step(self, name: str, *, layer: Layer, remedy: str = "") -> Iterator[Step]:
-        """Time a step, print it when it has ended, and name it in an error of the cloud."""
+        """Time a step, print it when it ends, and name it in an error of the cloud."""
         step, start = Step(name=name), self.clock()
         self.done.append(step)
         try:
@@ -72,9 +72,9 @@ class Steps:
 
 @contextmanager
 def interruptible() -> Iterator[Callable[[], None]]:
-    """Have SIGTERM and SIGINT end the block by KeyboardInterrupt, and this process outlive its run for a while.
+    """Turn SIGTERM and SIGINT into KeyboardInterrupt in the block; let this process outlive its run for cleanup.
 
-    Yields what turns further signals off, to be called before what must be finished.
+    Yields a function that ignores further signals, to be called before cleanup.
     """
     if threading.current_thread() is not threading.main_thread():
         yield lambda: None

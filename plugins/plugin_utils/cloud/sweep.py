@@ -1,6 +1,6 @@
-"""Remove all that a proof made, by looking for it: after a good end, a failure, and a run that was killed.
+"""Find and delete everything that a smoke test created: after success, failure, or a killed run.
 
-A project is a proof's when its name and its description say so. Everything in it goes, in reverse order.
+A smoke test's project is recognized by name and description. Its contents are deleted in reverse order.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ _WAIT = 120.0  # seconds for an instance, or a volume, to be gone
 
 
 def description(pid: int) -> str:
-    """Return what everything is described by: whose it is."""
+    """Return the description of a test's project and user: our mark, and the process that made them."""
     return f"{MARK} {identity(pid)}"
 
 
 def leftovers(admin: Any) -> Iterator[str]:
-    """Yield names of proofs whose process on this machine is dead. What other machines made stays: they may run."""
+    """Yield names of tests whose process on this machine is dead. Other machines' tests stay: they may still run."""
     for kind in (admin.identity.projects, admin.identity.users):
         yield from (str(one["name"]) for one in kind() if is_leftover(one))
 
 
 def is_leftover(entry: Any) -> bool:
-    """Return whether a project or user was made by a proof that no longer runs."""
+    """Return whether a project or user was made by a test that no longer runs."""
     mark, _, owner = str(entry["description"] or "").partition(" ")
     host, boot = (*identity(os.getpid()).split("/"), "")[:2]
     before = owner.startswith(f"{host}/") and not owner.startswith(f"{host}/{boot}/")  # before this machine restarted
@@ -49,7 +49,7 @@ class _Sweep:
     left: list[str] = field(default_factory=list)
 
     def gone(self, what: str, items: Callable[[], Iterable[Any]], delete: Callable[[Any], Any]) -> None:
-        """Delete each of ``items``; note what cannot be."""
+        """Delete each of ``items``; record failures."""
         try:
             for item in list(items()):
                 try:
@@ -60,7 +60,7 @@ class _Sweep:
             self.left.append(f"{what}: {said(error)}")
 
     def project(self, project: str) -> None:
-        """Delete everything in a project. Its id is compared here, too: the administrator sees everybody's."""
+        """Delete everything in a project. Its id is compared here, too: the administrator sees all projects."""
         compute, network = self.admin.compute, self.admin.network
         has_volumes = self.admin.has_service("block-storage")
 
@@ -79,14 +79,14 @@ class _Sweep:
                     network.remove_interface_from_router(one, port=port["id"])
             network.delete_router(one)
 
-        def ports() -> list[Any]:  # those that no service deletes by itself
+        def ports() -> list[Any]:  # without those that Neutron deletes itself
             return [one for one in within(network.ports) if not str(one["device_owner"] or "").startswith("network:")]
 
         self.gone("floating IP", lambda: within(network.ips), network.delete_ip)
         self.gone("instance", servers, compute.delete_server)
         self.gone("instance", lambda: wait_until(servers, timeout=_WAIT, pause=1.0), _stays)
         self.gone("volume", volumes, lambda one: self.admin.block_storage.delete_volume(one, force=True))
-        # Before images: one that a volume is a clone of cannot be deleted.
+        # Before images: an image with cloned volumes cannot be deleted.
         self.gone("volume", lambda: wait_until(volumes, timeout=_WAIT, pause=1.0), _stays)
         self.gone("image", lambda: within(self.admin.image.images, "owner"), self.admin.image.delete_image)
         self.gone("router", lambda: within(network.routers), router)
@@ -96,7 +96,7 @@ class _Sweep:
 
 
 def sweep(admin: Any, name: str) -> list[str]:
-    """Delete the proof called ``name``; return what could not be deleted, and why."""
+    """Delete the smoke test called ``name``; return what could not be deleted, and why."""
     sweeping = _Sweep(admin)
     identity = admin.identity
     found: dict[str, list[Any]] = {"user": [], "project": []}
@@ -107,10 +107,10 @@ def sweep(admin: Any, name: str) -> list[str]:
     for user in found["user"]:
         mine = {"user_id": str(user["id"])}
         sweeping.gone("keypair", partial(_keypairs, admin, name, mine), partial(admin.compute.delete_keypair, **mine))
-    # Nova's own word None: those of single projects, too.
+    # Nova's literal "None" lists private flavors, too.
     flavors = partial(admin.compute.flavors, is_public="None")
     sweeping.gone("flavor", lambda: [one for one in flavors() if one["name"] == name], admin.compute.delete_flavor)
-    if not sweeping.left:  # else nobody could find the rest again
+    if not sweeping.left:  # else the rest could not be found again
         sweeping.gone("user", lambda: found["user"], identity.delete_user)
         sweeping.gone("project", lambda: found["project"], identity.delete_project)
     return sweeping.left

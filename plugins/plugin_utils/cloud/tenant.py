@@ -1,4 +1,4 @@
-"""One tenant: a project with a user of its own, and what an instance needs."""
+"""A test tenant: a project with its own user, and everything an instance needs."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .guest import make_key
 from .steps import SmokeError, Steps
 from .sweep import description
 
-_CIDR = "192.168.123.0/24"  # behind a router with address translation: nobody else sees it
-_MEMBER = ("member", "_member_")  # names of a tenant's role
+_CIDR = "192.168.123.0/24"  # behind NAT: not visible outside
+_MEMBER = ("member", "_member_")  # names of the tenant role
 MEGABYTE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What is proven, and with what."""
+    """Options of the smoke test."""
 
     image: Path
     user: str
@@ -32,13 +32,13 @@ class Options:
     timeout: float = 300.0
     keep: bool = False
     thorough: bool = False  # consoles and a live migration, too
-    console: bool = True  # whether there is a console proxy, as far as is known
-    metadata_url: str = ""  # of Nova's metadata service, where it is known
+    console: bool = True  # whether a console proxy is deployed, if known
+    metadata_url: str = ""  # of Nova's metadata service, if known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
-    """What instances of a tenant stand on, in the cloud's words."""
+    """Resources that an instance needs, as openstacksdk's objects."""
 
     network: Any
     external: Any
@@ -61,7 +61,7 @@ class Tenant:
     password: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
 
     def prepare(self, *, chooses: bool) -> Ground:
-        """Make all that an instance needs. ``chooses``: says where it goes. Raises SmokeError."""
+        """Create everything an instance needs. ``chooses``: the tenant chooses hosts. Raises SmokeError."""
         self._account(chooses=chooses)
         with self.steps.step("keypair", layer="compute"):
             self.tenant.compute.create_keypair(name=self.name, public_key=make_key(self.directory, self.name))
@@ -83,7 +83,7 @@ class Tenant:
         return Ground(network=network, external=external, image=image, flavor=flavor)
 
     def create(self, ground: Ground, *, name: str, host: str = "") -> Any:
-        """Ask for an instance, on ``host`` when there is one, and do not wait."""
+        """Request an instance, on ``host`` if given; do not wait for it."""
         place = {"availability_zone": f":{host}"} if host else {}
         return self.tenant.compute.create_server(
             name=name, image_id=ground.image["id"], flavor_id=ground.flavor["id"], key_name=self.name,
@@ -91,13 +91,13 @@ class Tenant:
         )  # fmt: skip
 
     def floating_ip(self, ground: Ground, server: Any) -> str:
-        """Give an instance a floating IP; return the address."""
+        """Assign a floating IP to an instance; return the address."""
         port = next(iter(self.tenant.network.ports(device_id=server["id"])))
         found = self.tenant.network.create_ip(floating_network_id=ground.external["id"], port_id=port["id"])
         return str(found["floating_ip_address"])
 
     def _account(self, *, chooses: bool) -> None:
-        """Make project and user, and log in."""
+        """Create project and user, and log in."""
         with self.steps.step("project", layer="identity") as step:
             mark, identity = description(os.getpid()), self.admin.identity
             domain = identity.get_project(self.admin.current_project_id)["domain_id"]
@@ -108,7 +108,7 @@ class Tenant:
                 name=self.name, password=self.password, domain_id=domain, description=mark,
                 default_project_id=self.project,
             )  # fmt: skip
-            # Only an administrator may say where an instance goes.
+            # Only an administrator may choose an instance's host.
             wanted = (_MEMBER, ("admin",)) if chooses else (_MEMBER,)
             for names in wanted:
                 identity.assign_project_role_to_user(self.project, user, self._role(names))
@@ -161,7 +161,7 @@ class Tenant:
         return self.tenant.image.create_image(
             self.name, filename=str(self.options.image), disk_format="qcow2", container_format="bare",
             visibility="private", allow_duplicates=True, wait=True, timeout=self.options.timeout,
-            hw_rng_model="virtio",  # without randomness sshd waits half a minute for some
+            hw_rng_model="virtio",  # without it sshd waits half a minute for entropy
         )  # fmt: skip
 
     def _flavor(self) -> Any:

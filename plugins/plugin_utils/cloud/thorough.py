@@ -1,4 +1,4 @@
-"""What else a tenant's instance must be able to do: show its console, and move to another hypervisor while it runs."""
+"""Further steps of the smoke test: console output, console URL, live migration."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .guest import Guest
 from .steps import SmokeError
 from .tenant import Tenant
 
-_BOOT = "cat /proc/sys/kernel/random/boot_id"  # another one after every start
+_BOOT = "cat /proc/sys/kernel/random/boot_id"  # differs after every boot
 _UNAVAILABLE = (400, 404, 501)  # Nova has no console of that kind
 _REMEDY = "openstack server migration list; journalctl -u nova-compute -u libvirtd on both hypervisors"
 
 
 def prove(tenant: Tenant, server: Any, host: str, guest: Guest) -> str:
-    """Take the further steps with an instance on ``host``; return where it moved to, "". Raises SmokeError."""
+    """Run the further steps with an instance on ``host``; return the host it moved to, or "". Raises SmokeError."""
     _console_output(tenant, server)
     _console_url(tenant, server)
     return _live_migration(tenant, server, host, guest)
@@ -50,7 +50,7 @@ def _console_url(tenant: Tenant, server: Any) -> None:
                 raise
             step.detail = f"no console proxy is deployed: {said(error)}"
             return
-        shown = url.partition("?")[0]  # the rest opens the console
+        shown = url.partition("?")[0]  # the rest is the token that opens the console
         try:
             answer = tenant.tenant.session.get(url, authenticated=False)
         except ERRORS as error:

@@ -1,1 +1,1 @@
-"""First contact with a host that is installed already: whose login works, and which key the host shows."""
+"""First contact with an installed host: find a working login, and its ssh host key."""

@@ -1,4 +1,4 @@
-"""What keeps a login from working: ssh's, sudo's and Python's words, as a fault with a remedy."""
+"""Translate errors of ssh, sudo and Python at a login into faults with a remedy."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ Kind = Literal[
     "python-missing",
 ]
 
-# What ends a task on the host before its Python begins.
+# Faults that end a task on the host before its Python starts.
 BEFORE_PYTHON: tuple[Kind, ...] = ("sudo-password", "sudo-refused", "sudo-missing", "python-missing")
-# First match counts: what is more precise comes first.
+# The first match counts: specific patterns come first.
 _SIGNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("host-key-changed", re.compile(r"REMOTE HOST IDENTIFICATION HAS CHANGED|is marked as revoked")),
     (
@@ -50,7 +50,7 @@ _SIGNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ),
     ("unreachable", re.compile(r"")),
 )
-_FAULTS: dict[Kind, tuple[str, str]] = {  # what is wrong with the host, and what to do
+_FAULTS: dict[Kind, tuple[str, str]] = {  # fault, remedy
     "host-key-unknown": (
         "shows an ssh key that nobody has confirmed",
         "compare it on the host, then write it into access.host_keys of the site file",
@@ -82,7 +82,7 @@ _FAULTS: dict[Kind, tuple[str, str]] = {  # what is wrong with the host, and wha
 }
 _SENT = re.compile(r"sent by the remote host is\s+(SHA256:[A-Za-z0-9+/]+)")
 _OFFENDING = re.compile(r"Offending \S+ key in (.+):(\d+)")
-# What ssh says beside the reason.
+# Lines of ssh that do not tell the reason.
 _NOISE = re.compile(r"^(Warning: Permanently added|debug\d:|\*\* |Connection to \S+ closed)|^@+$|^\s*$")
 _PREFACE = re.compile(
     r"^(Task failed: )?(Failed to connect to the host via ssh: |Data could not be sent to remote host \"[^\"]*\"\. "
@@ -92,7 +92,7 @@ _PREFACE = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """Why a host cannot be used, as the table shows it."""
+    """Why a host cannot be used: a row of the table."""
 
     kind: Kind
     what: str
@@ -105,18 +105,18 @@ class Fault:
 
 
 def kind_of(said: str) -> Kind:
-    """Return what ``said`` by ssh, sudo or the host's shell means."""
+    """Return the kind of fault in ``said``, output of ssh, sudo or the host's shell."""
     return next(kind for kind, sign in _SIGNS if sign.search(said))
 
 
 def words(said: str) -> str:
-    """Return ``said`` on one line, without what is said beside the reason."""
+    """Return ``said`` on one line, without noise."""
     lines = [line.strip() for line in _PREFACE.sub("", said.strip()).splitlines() if not _NOISE.match(line)]
     return " ".join(lines)
 
 
 def fault_of(host: str, address: str, tried: Mapping[str, str]) -> Fault:
-    """Return the fault of ``host`` at ``address``, where each login of ``tried`` was told something.
+    """Return the fault of ``host`` at ``address``; ``tried``: the error of each login.
 
     The login that came furthest decides, else the last.
     """
@@ -131,7 +131,7 @@ def fault_of(host: str, address: str, tried: Mapping[str, str]) -> Fault:
 
 
 def changed(said: str) -> tuple[str, str, str] | None:
-    """Return the fingerprint a host shows, the known one, and file:line of that, when ssh said so."""
+    """Return the host's new fingerprint, the known one, and its file:line, if ``said`` names them."""
     sent, offending = _SENT.search(said), _OFFENDING.search(said)
     if not sent or not offending:
         return None

@@ -1,4 +1,4 @@
-"""Keys that hosts show: read by ssh itself, told to the operator, never taken in silence."""
+"""Read ssh host keys with ssh itself, and show them to the operator; none is accepted silently."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...module_utils._base.run import attempt
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostKey:
-    """The public key an sshd shows."""
+    """The public key of an sshd."""
 
     address: str
     port: int
@@ -24,22 +24,22 @@ class HostKey:
 
     @classmethod
     def of(cls, address: str, port: int, entry: str) -> HostKey:
-        """Return the key that ``entry`` of access.host_keys writes."""
+        """Parse an ``entry`` of access.host_keys."""
         kind, _, key = entry.partition(" ")
         return cls(address=address, port=port, type=kind, key=key)
 
     @property
     def fingerprint(self) -> str:
-        """As ssh-keygen -l prints it."""
+        """The fingerprint as printed by ssh-keygen -l."""
         return fingerprint(self.key)
 
     @property
     def line(self) -> str:
-        """Its line of a known_hosts file."""
+        """Its line in a known_hosts file."""
         return f"{_name(self.address, self.port)} {self.type} {self.key}\n"
 
     def plain(self) -> dict[str, str]:
-        """Return it as the table needs it."""
+        """Return it as plain data for the table."""
         return {
             "address": self.address,
             "type": self.type,
@@ -55,16 +55,16 @@ def fingerprint(key: str) -> str:
 
 
 def scan(address: str, port: int, *, timeout: int = 10) -> HostKey | None:
-    """Return the key that sshd at ``address`` shows, None when none answers.
+    """Return the key of sshd at ``address``; None when it does not answer.
 
-    Asked by ssh and not by ssh-keyscan: a jump host of the operator's ssh configuration is used. No login is tried.
+    ssh asks, not ssh-keyscan, so that jump hosts of the operator's ssh configuration are used. No login is tried.
     """
     with tempfile.TemporaryDirectory(prefix="groundup-") as room:
         found = Path(room) / "known_hosts"
         options = {
             "UserKnownHostsFile": str(found),
             "GlobalKnownHostsFile": "/dev/null",
-            "StrictHostKeyChecking": "accept-new",  # into that file of nobody else's
+            "StrictHostKeyChecking": "accept-new",  # only into that temporary file
             "HashKnownHosts": "no",
             "UpdateHostKeys": "no",
             "PreferredAuthentications": "none",
@@ -87,14 +87,14 @@ def _name(address: str, port: int) -> str:
 
 
 def record(path: Path, key: HostKey) -> None:
-    """Add ``key`` to the known_hosts file ``path``. One write: other hosts of the run do the same."""
+    """Append ``key`` to the known_hosts file ``path`` in one write: the run does so for several hosts in parallel."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as file:
         file.write(key.line)
 
 
 def shown(keys: Mapping[str, Mapping[str, str]]) -> str:
-    """Return what the operator is asked about the unconfirmed ``keys`` (`HostKey.plain`), by host."""
+    """Return the text that asks the operator to confirm the unknown ``keys`` (`HostKey.plain`), by host."""
     rows: list[tuple[str, ...]] = [("host", "address", "type", "fingerprint", "in ~/.ssh/known_hosts")]
     rows += [(host, *(key[name] for name in ("address", "type", "fingerprint", "known"))) for host, key in keys.items()]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -119,6 +119,6 @@ def shown(keys: Mapping[str, Mapping[str, str]]) -> str:
 
 
 def accepted(given: object) -> frozenset[str]:
-    """Return the fingerprints an operator confirmed: a list, or a text with commas."""
+    """Return the fingerprints that the operator confirmed: a list, or a text with commas."""
     words: Iterable[object] = given.split(",") if isinstance(given, str) else given if isinstance(given, list) else ()
     return frozenset(str(word).strip().rstrip("=") for word in words if str(word).strip())

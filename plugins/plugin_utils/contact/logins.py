@@ -1,4 +1,4 @@
-"""Logins to a host: the site's own, which the inventory gives, and what the operator's ssh has."""
+"""Logins to a host: the site's own, and those of the operator's ssh."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 from ...module_utils._base.run import attempt
 from ..paths import state_dir
 
-# The site's key alone: none of an agent, and no password.
+# Use only the site's key: no key of an agent, no password.
 SITE_ARGS = "-o IdentitiesOnly=yes -o IdentityAgent=none -o PreferredAuthentications=publickey"
 
-# Option of Ansible's ssh connection -> variable of a host that sets it.
+# Option of Ansible's ssh connection -> host variable that sets it.
 VARIABLES = {
     "remote_user": "ansible_user",
     "private_key_file": "ansible_ssh_private_key_file",
@@ -26,7 +26,7 @@ VARIABLES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Login:
-    """One way in: how people call it, and its options of Ansible's connection."""
+    """A login: its display name, and its options of Ansible's connection."""
 
     name: str
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class Login:
         return str(self.options["remote_user"])
 
     def variables(self) -> dict[str, Any]:
-        """Return the host's variables with which the tasks that follow log in like this."""
+        """Return the host variables that make later tasks use this login."""
         return {VARIABLES[option]: value for option, value in self.options.items()} | {
             "ansible_become": self.user != "root"
         }
@@ -59,7 +59,7 @@ def site_login(variables: Mapping[str, Any]) -> Login:
 
 
 def site_key(site: str) -> Path:
-    """Return the file of the private key with which the controller logs in to the hosts of ``site``."""
+    """Return the private key file with which the controller logs in to the hosts of ``site``."""
     return state_dir(site) / "ssh" / "id_ed25519"
 
 
@@ -68,17 +68,17 @@ def operator_logins(
 ) -> list[Login]:
     """Return the operator's own logins, most likely first.
 
-    ``user`` is the site's account; ``wished`` and ``key`` are -u and --private-key; ``password``: whether -k gave one.
+    ``user``: the site's account; ``wished`` and ``key``: -u and --private-key; ``password``: whether -k gave one.
     Without -u the account of the operator's ssh configuration is tried, too.
     """
     users = [wished] if wished else list(dict.fromkeys((user, _configured_user(address, port) or user)))
     ways = [f"key {key}"] if key else ["your ssh keys"]
-    only = " -o IdentitiesOnly=yes" if key else ""  # or the keys of an agent use up the tries sshd grants
+    only = " -o IdentitiesOnly=yes" if key else ""  # otherwise keys of an agent use up sshd's login tries
     if password:
         ways.insert(0, "your password")
-        extra = "-o PreferredAuthentications=password,keyboard-interactive,publickey"  # the password first: as above
+        extra = "-o PreferredAuthentications=password,keyboard-interactive,publickey"  # first: keys use up tries
     else:
-        extra = "-o BatchMode=yes"  # or ssh asks for the passphrase of a key, for each host
+        extra = "-o BatchMode=yes"  # otherwise ssh asks for a key's passphrase, per host
     return [
         Login(
             name=f"{one} with {' or '.join(ways)}",
@@ -86,7 +86,7 @@ def operator_logins(
                 "remote_user": one,
                 "private_key_file": key or "",
                 "ssh_extra_args": extra + only,
-                # Not the site's own: its key would seem to work as long as the operator's connection is open.
+                # A separate socket: through the operator's open connection, the site's key would seem to work.
                 "control_path": f"%(directory)s/{_digest(address, port, one)}",
             },
         )
@@ -95,7 +95,7 @@ def operator_logins(
 
 
 def _configured_user(address: str, port: int) -> str | None:
-    """Return the account the operator's own ssh would log in as."""
+    """Return the account that the operator's ssh would use."""
     said = attempt(["ssh", "-G", "-p", str(port), "--", address], timeout=10).stdout
     return next((line.split()[1] for line in said.splitlines() if line.startswith("user ")), None)
 

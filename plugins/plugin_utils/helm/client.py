@@ -1,4 +1,4 @@
-"""Call helm. Values travel on standard input: never on disk, never in an argument."""
+"""Run helm. Values are passed on standard input: never on disk, never in an argument."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..plan.types import ReleasePlan
 from ..process import Finished, Processes
 from .types import ChartError
 
-RENDER_LABEL = "groundup.cloud/render"  # on Helm's own record of a release: what it was rendered from
+RENDER_LABEL = "groundup.cloud/render"  # on Helm's record of a release: digest of its render
 
 
 class Helm:
@@ -36,7 +36,7 @@ class Helm:
     def template(
         self, release: ReleasePlan, values: Mapping[str, Any], *, kube_version: str, api_versions: Iterable[str]
     ) -> str:
-        """Return the manifest of ``release`` with its hooks, as this cluster would get it. Raises ChartError."""
+        """Render ``release`` for this cluster; return the manifest with its hooks. Raises ChartError."""
         argv = [
             "template", release.name, *self._chart(release), "--namespace", release.namespace,
             "--values", "-", "--skip-tests", "--kube-version", kube_version,
@@ -53,7 +53,7 @@ class Helm:
         return done.stdout
 
     def defaults(self, release: ReleasePlan) -> dict[str, Any]:
-        """Return the chart's own values. Raises ChartError."""
+        """Return the chart's default values. Raises ChartError."""
         done = self._run(["show", "values", *self._chart(release)], timeout=120)
         if done.code:
             raise ChartError(
@@ -67,10 +67,10 @@ class Helm:
     def upgrade(
         self, release: ReleasePlan, values: Mapping[str, Any], *, digest: str, timeout: int, cancel: Any = None
     ) -> Finished:
-        """Install or upgrade ``release`` and return when its hooks are done; readiness is not waited for.
+        """Install or upgrade ``release``; return when its hooks are done, without waiting for readiness.
 
         `--wait` would deadlock: pods wait for jobs, and the jobs are hooks that Helm starts only after the pods.
-        ``timeout``: seconds one hook may take. ``cancel``: an event that ends it.
+        ``timeout``: seconds per hook. ``cancel``: an event that ends it.
         """
         argv = [
             "upgrade", "--install", release.name, *self._chart(release), "--namespace", release.namespace,
@@ -80,7 +80,7 @@ class Helm:
         return self._run(argv, stdin=_dump(values), cancel=cancel)
 
     def uninstall(self, name: str, *, namespace: str) -> Finished:
-        """Remove a release, or finish its removal. Volume claims of StatefulSets stay."""
+        """Uninstall a release, or finish an interrupted uninstall. Volume claims of StatefulSets stay."""
         return self._run(["uninstall", name, "--namespace", namespace, "--ignore-not-found"], timeout=300)
 
     def _run(
@@ -96,7 +96,7 @@ class Helm:
 
 
 def chart_arguments(charts: str, chart: str, version: str) -> list[str]:
-    """Return how helm is told which chart to take from ``charts``. Raises ChartError when it is not there."""
+    """Return helm's arguments for a chart from ``charts``. Raises ChartError when it is not there."""
     if charts.startswith("oci://"):
         return [f"{charts.rstrip('/')}/{chart}", "--version", version]
     if charts.startswith(("http://", "https://")):
@@ -128,7 +128,7 @@ def _dump(values: Mapping[str, Any]) -> str:
 
 
 def why(done: Finished) -> str:
-    """Return helm's own reason for failing, on one line."""
+    """Return helm's own error, on one line."""
     lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
     errors = [line for line in lines if line.lower().startswith("error")]
     return " ".join((errors or lines)[-3:]) or f"helm ended with code {done.code} and said nothing"

@@ -1,7 +1,7 @@
-"""Install charts the cluster itself needs, such as its pod network's.
+"""Install charts that the cluster itself needs, such as its pod network's.
 
 One after another, because one may define kinds that another uses, and without waiting for pods: there may be no node
-yet that could run them.
+yet to run them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .heal import heal
 from .preview import ChangePreview, preview
 from .types import ReleaseDiff
 
-HOOK_TIMEOUT = 300  # seconds one hook may take
+HOOK_TIMEOUT = 300  # seconds per hook
 _ESTABLISHED = 60.0  # seconds until the API server serves a new kind
 _KINDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
@@ -27,18 +27,18 @@ def converge(
     releases: Sequence[ReleasePlan], *, version: str, api: Api | None, helm: Helm, say: Callable[[str], None],
     check: bool = False,
 ) -> list[ReleaseDiff]:  # fmt: skip
-    """Bring ``releases`` to the cluster in their order and return what changed, or with ``check`` what would.
+    """Install or upgrade ``releases`` in their order; return what changed, or with ``check`` what would.
 
     Args:
-        releases: what is to be there.
+        releases: the wanted releases.
         version: of Kubernetes, for charts rendered before there is a cluster.
-        api: the cluster; None before there is one, then everything would be made (``check`` only).
+        api: the cluster; None before there is one: then everything is new (``check`` only).
         helm: with the charts.
-        say: gets what had to be healed, a line at a time.
+        say: prints what was healed, one line at a time.
         check: change nothing.
 
-    Raises GroundupError for a chart that does not render, an object that belongs to somebody else or that the API
-    server refuses, and for what Helm says; ApiError when the cluster does not answer.
+    Raises GroundupError for a chart that does not render, an object of another owner or that the API server refuses,
+    and an error of Helm; ApiError when the cluster does not answer.
     """
     changed = []
     for release in releases:

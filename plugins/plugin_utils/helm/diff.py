@@ -1,8 +1,8 @@
-"""Compare what a chart renders with what the cluster holds, field by field.
+"""Compare a chart's render with the cluster, field by field.
 
-The API server predicts: a server-side apply as dry run, under the name helm applies with, gives the object as it would
-be stored. So defaults the server fills in are on both sides, and what it would refuse is known before anything changes.
-Hooks are compared with the hooks of the last release: Helm deletes and makes them anew at every upgrade.
+The API server predicts: a server-side apply as dry run, under helm's field manager, returns the object as it would be
+stored. So the server's defaults are on both sides, and its refusals are known before anything changes.
+Hooks are compared with those of the last release: Helm deletes and recreates them at every upgrade.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ def removal(live: LiveRelease) -> ReleaseDiff:
 
 
 def hook_changes(rendered: Rendered, live: LiveRelease | None) -> Iterator[ObjectChange]:
-    """Yield the hooks that differ from those of the last release, of those that an upgrade of it would run.
+    """Yield the hooks that differ from the last release's, among those that an upgrade would run.
 
-    A hook of the install alone is left out once the release was deployed: a chart may render it or not by what the
-    cluster holds (a Secret that jobs fill), and nothing would come of it.
+    Install-only hooks are left out once the release was deployed: they would not run, and a chart may render them
+    depending on the cluster's state (a Secret that jobs fill).
     """
     upgrade = live is not None and live.deployed_before
     hooks = [hook for hook in rendered.hooks if not upgrade or _runs_on_upgrade(hook)]
@@ -103,7 +103,7 @@ def _one(api: Api, discovery: Discovery, item: Object, *, release: str, namespac
 
 
 def marked(item: Object, *, release: str, namespace: str) -> Object:
-    """Return ``item`` with the marks helm puts on everything it applies."""
+    """Return ``item`` with the label and annotations that helm adds to everything it applies."""
     meta = item.get("metadata") or {}
     labels = {**(meta.get("labels") or {}), "app.kubernetes.io/managed-by": "Helm"}
     marks = {"meta.helm.sh/release-name": release, "meta.helm.sh/release-namespace": namespace}
@@ -111,7 +111,7 @@ def marked(item: Object, *, release: str, namespace: str) -> Object:
 
 
 def foreign_owner(live: Object, *, release: str) -> str:
-    """Return whose a live object is when it is not the release's, else ``""``. Helm does not take those over."""
+    """Return a live object's owner if it is not the release, else ``""``. Helm does not take such objects over."""
     annotations = (live.get("metadata") or {}).get("annotations") or {}
     owner = annotations.get("meta.helm.sh/release-name")
     if owner == release:
@@ -120,7 +120,7 @@ def foreign_owner(live: Object, *, release: str) -> str:
 
 
 def _asked_for(live: Object, item: Object) -> Iterator[FieldChange]:
-    """Yield the fields ``item`` sets otherwise than ``live`` holds: what the API server must have refused."""
+    """Yield the fields that ``item`` sets differently from ``live``: the API server must have refused some of them."""
     for change in fields_of(live, item):
         if change.after is not None:
             yield change
@@ -174,7 +174,7 @@ def diff_text(diffs: Iterable[ReleaseDiff], redact: Callable[[str], str] = str) 
 
 
 def lines(diff: ReleaseDiff) -> list[str]:
-    """Return the diff as text: one line an object, one a field."""
+    """Return the diff as text: one line per object, one per field."""
     marks = {"create": "+", "change": "~", "remove": "-", "refused": "!"}
     text: list[str] = []
     for change in diff.changes:

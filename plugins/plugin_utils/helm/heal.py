@@ -1,18 +1,18 @@
-"""Put a release right that a killed run left behind, before it is upgraded.
+"""Repair a release that a killed run left behind, before it is upgraded.
 
 * deployed, superseded: nothing to heal.
-* failed or pending-install, never deployed: all records are removed, so that the install runs once more with its
-  install hooks; it adopts the objects that are there.
+* failed or pending-install, never deployed: delete all records, so that the install runs again with its install
+  hooks; it adopts the existing objects.
 * failed, once deployed: nothing, Helm upgrades over a failed revision.
-* pending-upgrade, pending-rollback: the record of that revision is removed; Helm upgrades from the one before.
-* uninstalling: the uninstall is finished.
+* pending-upgrade, pending-rollback: delete the record of that revision; Helm upgrades from the one before.
+* uninstalling: finish the uninstall.
 
-Before that, jobs and pods that hooks of the interrupted run left are removed, where the chart does not let Helm do so
-itself before it makes them again: one that failed, or was cut short, would fail every run after it. Only what the
-release's own record names, and no other kind: Helm applies over a Secret or a claim, which keeps what was put into it.
+Before that, delete jobs and pods left by hooks of the interrupted run, unless Helm itself deletes them before it
+recreates them: one that failed, or was cut short, would fail every later run. Only those in the release's own record,
+and no other kind: Helm applies over a Secret or a claim, which keeps its contents.
 
-Nothing is rolled back: a Helm rollback is not an OpenStack rollback (U6), databases have moved on. Volume claims are
-never touched.
+Nothing is rolled back: a Helm rollback is not an OpenStack rollback (U6), databases are migrated already. Volume
+claims are never touched.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from .types import LiveRelease
 
 Remedy = Literal["none", "forget the install", "forget the revision", "finish uninstall"]
 _RUN_ONCE = {"Job": "jobs", "Pod": "pods"}
-_REMADE = "before-hook-creation"  # also what Helm does when a chart says nothing
+_REMADE = "before-hook-creation"  # also Helm's default
 _ENDING = 60.0  # seconds for a removed job to be gone
 
 
 def remedy(live: LiveRelease | None) -> Remedy:
-    """Return what has to be done before ``live`` can be upgraded."""
+    """Return the remedy needed before ``live`` can be upgraded."""
     if not needs_healing(live) or live is None:
         return "none"
     if live.status.startswith("uninstall"):
@@ -45,16 +45,16 @@ def remedy(live: LiveRelease | None) -> Remedy:
 
 
 def needs_healing(live: LiveRelease | None) -> bool:
-    """Return whether an earlier run left the release half made."""
+    """Return whether an earlier run left the release unfinished."""
     return live is not None and live.status not in ("deployed", "superseded")
 
 
 def heal(api: Api, helm: Helm, live: LiveRelease | None) -> str:
-    """Carry out the remedy and return it in words, ``""`` when there was nothing to heal."""
+    """Apply the remedy; return a description of it, ``""`` when there was nothing to heal."""
     if live is None or not needs_healing(live):
         return ""
     chosen = remedy(live)
-    # First what is known by the record alone: the remedy may be to forget that.
+    # Leftovers first: only the record names them, and the remedy may delete it.
     removed = [] if chosen == "finish uninstall" else [_remove(api, path) for path in leftovers(api, live)]
     said = [_apply(chosen, api, helm, live), f"removed what its hooks left: {', '.join(removed)}" if removed else ""]
     return "; ".join(filter(None, said))
@@ -74,7 +74,7 @@ def _apply(chosen: Remedy, api: Api, helm: Helm, live: LiveRelease) -> str:
 
 
 def uninstall(helm: Helm, live: LiveRelease) -> None:
-    """Remove a release, or finish its removal. Raises GroundupError with Helm's own words."""
+    """Uninstall a release, or finish an interrupted uninstall. Raises GroundupError with Helm's error."""
     done = helm.uninstall(live.name, namespace=live.namespace)
     if done.code:
         raise GroundupError(
@@ -86,7 +86,7 @@ def uninstall(helm: Helm, live: LiveRelease) -> None:
 
 
 def leftovers(api: Api, live: LiveRelease) -> list[str]:
-    """Return the paths of jobs and pods that hooks of ``live`` left and that Helm would not make anew."""
+    """Return the paths of jobs and pods that hooks of ``live`` left and that Helm would not recreate."""
     found = []
     for hook in live.hooks:
         if hook.get("kind") not in _RUN_ONCE or _remade(hook):
@@ -95,7 +95,7 @@ def leftovers(api: Api, live: LiveRelease) -> list[str]:
         plural = _RUN_ONCE[ref.kind]
         path = resource_path(str(hook["apiVersion"]), plural, namespace=ref.namespace, name=ref.name)
         item = api.find(path)
-        # Of the same name, and no hook: somebody else made it.
+        # One of that name that is no hook is somebody else's.
         if item is not None and hook_events(item):
             found.append(path)
     return found
@@ -119,7 +119,7 @@ def _remove(api: Api, path: str) -> str:
 
 
 def _forget(api: Api, live: LiveRelease, *, revision: int | None = None) -> None:
-    """Remove Helm's records of a release, or that of one revision."""
+    """Delete Helm's records of a release, or that of one revision."""
     base = resource_path("v1", "secrets", namespace=live.namespace)
     selector = f"owner=helm,name={live.name}" + (f",version={revision}" if revision else "")
     for record in api.get(base, labelSelector=selector).get("items") or ():

@@ -55,12 +55,12 @@ def hook_events(item: Object) -> tuple[str, ...]:
 
 
 def is_kept(item: Object) -> bool:
-    """Return whether Helm leaves an object where it is when its release no longer has it."""
+    """Return whether Helm keeps an object when its release no longer has it."""
     return ((item.get("metadata") or {}).get("annotations") or {}).get("helm.sh/resource-policy") == "keep"
 
 
 def split(release: str, namespace: str, items: Iterable[Object]) -> Rendered:
-    """Part ``items`` into ordinary objects and hooks. Test hooks are left out: only ``helm test`` runs them."""
+    """Split ``items`` into ordinary objects and hooks. Test hooks are left out: only ``helm test`` runs them."""
     objects: list[Object] = []
     hooks: list[Object] = []
     for item in items:
@@ -75,6 +75,6 @@ def split(release: str, namespace: str, items: Iterable[Object]) -> Rendered:
 
 
 def digest(*groups: Iterable[Object]) -> str:
-    """Return the sha256 (hex, cut to what a label may hold) of all objects, whatever order they come in."""
+    """Return a SHA-256 of all objects, independent of their order (hex, cut to the length of a label)."""
     lines = sorted(json.dumps(item, sort_keys=True, default=str) for group in groups for item in group)
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:63]

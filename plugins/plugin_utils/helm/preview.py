@@ -19,13 +19,13 @@ from .types import ChartError, LiveRelease, ObjectChange, ReleaseDiff, Rendered
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangePreview:
-    """All mappings are by release name."""
+    """The predicted change. All mappings are by release name."""
 
     rendered: dict[str, Rendered]
     live: dict[str, LiveRelease]
     diffs: dict[str, ReleaseDiff]
     broken: dict[str, ChartError]  # releases whose chart does not render
-    retired: dict[str, LiveRelease] = field(default_factory=dict)  # ours, in the same namespaces, and no longer wanted
+    retired: dict[str, LiveRelease] = field(default_factory=dict)  # ours, in the same namespaces, no longer wanted
 
     def unchanged(self, name: str) -> bool:
         """Return whether a release is live exactly as it would be rolled out."""
@@ -48,13 +48,13 @@ def preview(
     """Return what would change. Raises ApiError when the cluster does not answer.
 
     Args:
-        releases: what is to be there.
+        releases: the wanted releases.
         version: of Kubernetes, for charts rendered before there is a cluster.
-        api: the cluster; None before there is one, then everything would be made.
+        api: the cluster; None before there is one: then everything is new.
         helm: with the charts.
         resolve: puts secrets into values.
-        renders: how many charts are rendered at once; each keeps a core busy.
-        namespaces: where else releases of ours are looked for that are no longer wanted.
+        renders: charts rendered at once; each keeps a core busy.
+        namespaces: further namespaces to search for releases of ours that are no longer wanted.
     """
     version, api_versions = f"v{version}", tuple[str, ...]()
     live, retired = dict[str, LiveRelease](), dict[str, LiveRelease]()
@@ -75,7 +75,7 @@ def preview(
             text = helm.template(release, resolve(release.values), kube_version=version, api_versions=api_versions)
         where = f"release {release.name}"
         rendered = manifests.split(release.name, release.namespace, manifests.parse(text, where=where))
-        # The chart's version is part of what a release is made from, also where no object shows it.
+        # A new chart version is a change, even when no object shows it.
         rendered = replace(rendered, digest=manifests.digest([{"version": release.version}, {"is": rendered.digest}]))
         if api is None or discovery is None:
             return rendered, _all_new(rendered)

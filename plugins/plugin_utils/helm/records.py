@@ -1,4 +1,4 @@
-"""Read Helm's own records of releases from the cluster: one request for all, instead of a helm process for each.
+"""Read Helm's records of releases from the cluster: one request per namespace, not a helm process per release.
 
 Helm keeps a revision in a Secret of type helm.sh/release.v1: gzip'd JSON, base64 in the field, base64 again by the API.
 """
@@ -48,7 +48,7 @@ def newest(secrets: Iterable[Object]) -> list[LiveRelease]:
 
 
 def _payload(secret: Object) -> dict[str, Any]:
-    """Return the JSON inside a record. Raises GroundupError, naming the Secret, when it cannot be read."""
+    """Return the JSON of a record. Raises GroundupError, naming the Secret, when it cannot be read."""
     name = (secret.get("metadata") or {}).get("name", "?")
     try:
         outer = base64.b64decode((secret.get("data") or {})["release"])

@@ -17,7 +17,7 @@ class ChartError(GroundupError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rendered:
-    """What a chart and its values come to."""
+    """The objects and hooks that a chart renders to."""
 
     release: str
     namespace: str
@@ -28,7 +28,7 @@ class Rendered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveRelease:
-    """The newest record Helm keeps of a release in the cluster."""
+    """Helm's newest record of a release in the cluster."""
 
     name: str
     namespace: str
@@ -54,25 +54,25 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectChange:
-    """One object that would be made, changed, removed, or that the API server refuses."""
+    """One object that would be created, changed or removed, or that the API server refuses."""
 
     ref: Ref
     kind: ChangeKind
     fields: tuple[FieldChange, ...] = ()
     hook: bool = False
-    message: str = ""  # refused: the API server's own words
+    message: str = ""  # refused: the API server's message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseDiff:
-    """What an upgrade would do to one release."""
+    """Changes that an upgrade would make to one release."""
 
     release: str
     changes: tuple[ObjectChange, ...]
 
     @property
     def counts(self) -> dict[str, dict[str, int]]:
-        """Return how many objects of each kind are made, changed, removed or refused."""
+        """Return how many objects of each kind are created, changed, removed or refused."""
         counts: dict[str, dict[str, int]] = {}
         for change in self.changes:
             kind = counts.setdefault(change.ref.kind, {})

@@ -1,1 +1,1 @@
-"""Hypervisors: their configuration, from the cluster's Secrets and the plan; whether they have joined the cloud."""
+"""Configuration of hypervisors, from the cluster's Secrets and the plan."""

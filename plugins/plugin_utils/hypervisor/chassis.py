@@ -1,4 +1,4 @@
-"""Open vSwitch and OVN of one host, from its plan: pure."""
+"""Settings of Open vSwitch and OVN on one host, from its plan. Pure."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 INTEGRATION = "br-int"
-UNDERLAY = "br-phy"  # where Open vSwitch itself carries packets, it must own the tunnels' interface, too
+UNDERLAY = "br-phy"  # a userspace datapath must own the tunnels' interface, too
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bridge:
-    """One bridge, and the interface of the host in it."""
+    """One bridge, and the host's interface in it."""
 
     name: str
     port: str
     datapath: str
-    address: str = ""  # with its prefix; moved here from the port
+    address: str = ""  # with its prefix; moved from the port to the bridge
     mtu: int = 1500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chassis:
-    """What Open vSwitch's database says of a hypervisor."""
+    """A hypervisor's settings in Open vSwitch's database."""
 
     system_id: str
     tunnel: str  # address
@@ -32,28 +32,28 @@ class Chassis:
     bridges: tuple[Bridge, ...] = ()
 
     def options(self) -> dict[str, Any]:
-        """Return the module's option."""
+        """Return the settings as the module's option."""
         return {**asdict(self), "bridges": [asdict(one) for one in self.bridges]}
 
 
 def tunnel_address(site: Mapping[str, Any], host: Mapping[str, Any]) -> str:
-    """Return the address that tunnels of ``host`` end at."""
+    """Return the tunnel endpoint of ``host``: its address on the tunnel network, else the host's own."""
     networks = site["networks"]
     own = (port["address"] for port in host["interfaces"] if networks[port["network"]]["purpose"] == "tunnel")
     return str(next(own, host["address"]))
 
 
 def next_of(name: str, names: Sequence[str], *, without: Collection[str] = ()) -> str:
-    """Return the next of ``names`` after ``name``, the first after the last: a ring. "" when there is no other.
+    """Return the name after ``name`` in the ring of ``names``, skipping ``without``; "" when there is no other.
 
-    So each host asks one other and is asked by one, in a site of any size.
+    So each host checks one other and is checked by one, in a site of any size.
     """
     place = names.index(name)
     return next((one for one in (*names[place + 1 :], *names[:place]) if one not in without), "")
 
 
 def chassis(site: Mapping[str, Any], host: Mapping[str, Any]) -> Chassis:
-    """Return the chassis of ``host``: ``groundup_site`` and ``groundup_host``."""
+    """Return a host's chassis from ``groundup_site`` and ``groundup_host``."""
     purposes = {name: network["purpose"] for name, network in site["networks"].items()}
     ports: dict[str, list[Mapping[str, Any]]] = {}
     for port in host["interfaces"]:
@@ -74,7 +74,7 @@ def chassis(site: Mapping[str, Any], host: Mapping[str, Any]) -> Chassis:
             bridges.append(Bridge(name=name, port=port["name"], datapath=datapath, mtu=port["mtu"]))
             mappings[physical] = name
     ids = {
-        "hostname": host["name"],  # SB's access control lets no chassis change it later
+        "hostname": host["name"],  # the southbound database's RBAC lets no chassis change it later
         "ovn-remote": ",".join(site["hypervisor"]["southbound"]),
         "ovn-encap-type": "geneve",
         "ovn-encap-ip": address,
@@ -83,13 +83,13 @@ def chassis(site: Mapping[str, Any], host: Mapping[str, Any]) -> Chassis:
         "ovn-remote-probe-interval": "60000",
         "ovn-openflow-probe-interval": "60",
         "ovn-monitor-all": "true",
-        "ovn-ofctrl-wait-before-clear": "8000",  # no gap of flows at a restart
+        "ovn-ofctrl-wait-before-clear": "8000",  # keeps flows during a restart
     }
     if mappings:
         ids |= {
             "ovn-bridge-mappings": ",".join(f"{physical}:{name}" for physical, name in sorted(mappings.items())),
             "ovn-cms-options": "enable-chassis-as-gw",
         }
-    # Without it TCP of guests hangs while ping works: offloads of their devices are off by nobody's word.
+    # Without it guests' TCP hangs while ping works: nothing turns their devices' offloads off.
     other = {"userspace-tso-enable": "true"} if own else {}
     return Chassis(system_id=host["name"], tunnel=address, external_ids=ids, other_config=other, bridges=tuple(bridges))

@@ -1,4 +1,4 @@
-"""What the cluster says to hypervisors: the releases' configuration, and where its services are reached."""
+"""Read from the cluster what hypervisors need: the releases' configuration, and where its services are reached."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from .configuration import (
 )
 
 _POD = "statefulset.kubernetes.io/pod-name"
-_QUEUE_PORTS = (5671, 5672)  # with TLS, which is taken where there is one, and without
+_QUEUE_PORTS = (5671, 5672)  # with TLS (preferred), and without
 
 
 def read_cluster(api: Api, *, namespace: str, nodes: Sequence[str], auth_url: str) -> Cluster:
-    """Return what hypervisors run by. ``nodes``: addresses where node ports answer. Raises GroundupError, ApiError."""
+    """Return hypervisors' configuration. ``nodes``: addresses that serve node ports. Raises GroundupError, ApiError."""
 
     def secret(name: str) -> Object | None:
         return api.find(resource_path("v1", "secrets", namespace=namespace, name=name))
@@ -46,11 +46,11 @@ def read_cluster(api: Api, *, namespace: str, nodes: Sequence[str], auth_url: st
         port, tls = member_port(services, pod)
         secured.add(tls)
         number = pod.rpartition("-")[2]
-        # Each member by another node: one that is gone takes one way with it.
+        # Reach each member by another node: a lost node closes only one way.
         return nodes[int(number) % len(nodes) if number.isdigit() else 0], port
 
     transport_url = reachable(ini.value(nova, "DEFAULT", "transport_url") or "", member)
-    if len(secured) > 1:  # one option of oslo.messaging is for all of them
+    if len(secured) > 1:  # oslo.messaging has one option for all members
         raise _unreachable("the message queue with TLS", f"port {_QUEUE_PORTS[0]} in the Service of every member")
     return Cluster(
         nova=for_hosts(nova + accounts),
@@ -62,7 +62,7 @@ def read_cluster(api: Api, *, namespace: str, nodes: Sequence[str], auth_url: st
 
 
 def member_port(services: Sequence[Mapping[str, Any]], pod: str) -> tuple[int, bool]:
-    """Return the node port of one member of the message queue, and whether it speaks TLS. Raises GroundupError."""
+    """Return the node port of one member of the message queue, and whether it uses TLS. Raises GroundupError."""
     mine = [one for one in (service.get("spec") or {} for service in services)
             if (one.get("selector") or {}).get(_POD) == pod]  # fmt: skip
     found = {one.get("port"): one.get("nodePort") for spec in mine for one in spec.get("ports") or ()}

@@ -1,8 +1,8 @@
-"""What services on a hypervisor run by: what the cluster's releases were given, and after it what is of the host.
+"""Configuration of services on a hypervisor: first the cluster's releases', then the host's own.
 
-oslo.config reads files in order, and the last one wins: the cluster's text stays as it was rendered, by built-in charts
-or real ones alike, and the host's file says where the host differs. Databases are nothing for a hypervisor: their
-sections, which hold passwords, never leave the controller.
+oslo.config reads files in order, and the last one wins: the cluster's text stays as it was rendered, by built-in or
+OpenStack-Helm's charts alike, and the host's file holds the differences. A hypervisor needs no database: the
+databases' sections, which hold passwords, never leave the controller.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from ..errors import GroundupError
 from . import ini
 
 NOVA_SECRET, NEUTRON_SECRET = "nova-etc", "neutron-etc"  # names of Secrets
-NOVA_ACCOUNTS = "nova-ks-etc"  # OpenStack-Helm's charts have accounts in a Secret of their own, read after the other
-# Names of files in them, the first that is there: charts of releases call them differently.
+NOVA_ACCOUNTS = "nova-ks-etc"  # OpenStack-Helm's charts keep accounts in a second Secret, read after the first
+# Names of files in them; the first present one is used: names differ between charts.
 NOVA_FILES = ("nova-compute.conf", "nova.conf")
 AGENT_FILES = ("ovn_agent.ini", "neutron_ovn_agent.ini", "ovn_metadata_agent.ini", "neutron_ovn_metadata_agent.ini")
 _OF_THE_CONTROL_PLANE = (
@@ -44,12 +44,12 @@ _NAMESPACE = uuid.UUID("5d8dfc0a-5f0b-4f5c-8d28-67726f756e64")
 
 
 class NotYetError(GroundupError):
-    """The releases that hypervisors run by are not there, or not as hypervisors need them."""
+    """The releases that hypervisors need are missing, or not configured as hypervisors need them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
-    """What the releases were given, and how hosts reach what answers inside the cluster only. Holds passwords."""
+    """The releases' configuration, and how hosts reach the cluster's internal services. Holds passwords."""
 
     nova: str = field(repr=False)
     agent: str = field(repr=False)
@@ -85,15 +85,15 @@ def secret_file(secret: Mapping[str, Any] | None, names: tuple[str, ...], *, whe
 
 
 def every_file(secret: Mapping[str, Any] | None) -> str:
-    """Return the text of all files of a Secret one after another, as a service reads a directory; "" without one."""
+    """Return all files of a Secret joined in order of name, as a service reads a directory; "" without a Secret."""
     data = (secret or {}).get("data") or {}
     return "".join(base64.b64decode(data[name]).decode("utf-8").rstrip() + "\n" for name in sorted(data))
 
 
 def reachable(url: str, address_of: Callable[[str], tuple[str, int]]) -> str:
-    """Return ``transport_url`` with each member's name and port replaced by what ``address_of`` its name says.
+    """Return a ``transport_url`` with each member's name and port replaced by ``address_of(name)``.
 
-    The virtual host and the accounts stay. Raises GroundupError for what is no such URL; it shows nothing of it.
+    The virtual host and the accounts stay. Raises GroundupError for an invalid URL, without showing it.
     """
     parts = urlsplit(url)
     if not parts.scheme or not parts.netloc:
@@ -113,18 +113,18 @@ def reachable(url: str, address_of: Callable[[str], tuple[str, int]]) -> str:
 
 
 def for_hosts(text: str) -> str:
-    """Return what a hypervisor is given of a release's own configuration."""
+    """Return a release's configuration without the control plane's sections."""
     return ini.without(text, _OF_THE_CONTROL_PLANE)
 
 
 def nova_host(cluster: Cluster, host: Host) -> str:
-    """Return what is of this host in nova-compute's configuration. Holds a password."""
+    """Return the host's own part of nova-compute's configuration. Holds a password."""
     compute = host.compute
     q35, in_ceph = compute["machine_type"] == "q35", compute["disks"] == "ceph"
-    # A moved virtual IP leaves pooled connections in a black hole.
+    # After the virtual IP has moved, pooled connections get no answer.
     client = {"auth_url": cluster.auth_url, "valid_interfaces": "public", "cafile": TRUST, "timeout": 60}
     helper = f"sudo {CURRENT}/bin/privsep-helper --config-file {NOVA[0]} --config-file {NOVA[1]}"
-    # The site's CA and no other: oslo.messaging compares no names, so any certificate of a trusted CA would do.
+    # The site's CA and no other: oslo.messaging checks no names, so any certificate of a trusted CA would pass.
     queue = {"ssl": True, "ssl_ca_file": f"{PKI}/ca.pem"} if cluster.queue_tls else {"ssl": False}
     return ini.text_of(
         {
@@ -135,10 +135,10 @@ def nova_host(cluster: Cluster, host: Host) -> str:
                 "compute_driver": "libvirt.LibvirtDriver",
                 "state_path": "/var/lib/nova",
                 "instances_path": "/var/lib/nova/instances",
-                "log_config_append": "",  # the charts' file is not here: the journal has it all
+                "log_config_append": "",  # the charts' file is not on hosts: all logs go to the journal
                 "reserved_host_cpus": compute["reserved_cores"],
                 "reserved_host_memory_mb": compute["reserved_memory_gb"] * 1024,
-                # What Nova counts where disks are in Ceph is no disk of the host.
+                # With disks in Ceph, Nova does not count the host's disk.
                 "reserved_host_disk_mb": 0 if in_ceph else compute["reserved_disk_gb"] * 1024,
                 "cpu_allocation_ratio": compute["cpu_allocation_ratio"],
                 "ram_allocation_ratio": compute["ram_allocation_ratio"],
@@ -154,10 +154,10 @@ def nova_host(cluster: Cluster, host: Host) -> str:
                 "hw_machine_type": f"x86_64={compute['machine_type']}",
                 "num_pcie_ports": 16 if q35 else None,
                 "images_type": "rbd" if in_ceph else "qcow2",
-                "images_rbd_ceph_conf": disks.CONF if in_ceph else None,  # pool, user and secret: the release's
+                "images_rbd_ceph_conf": disks.CONF if in_ceph else None,  # the release sets pool, user and secret
                 "disk_cachemodes": "network=writeback" if in_ceph else None,  # a guest's flush reaches the OSDs
                 "hw_disk_discard": "unmap" if in_ceph else None,
-                "live_migration_scheme": "tls",  # without it native TLS is silently none
+                "live_migration_scheme": "tls",  # without it native TLS is silently off
                 "live_migration_with_native_tls": True,
                 "live_migration_inbound_addr": host.address,
             },
@@ -168,7 +168,7 @@ def nova_host(cluster: Cluster, host: Host) -> str:
             "os_vif_ovs": {"ovsdb_connection": "tcp:127.0.0.1:6640"},
             **{name: {"helper_command": helper} for name in _NOVA_PRIVSEP},
             **dict.fromkeys(_CLIENTS, client),
-            # The charts' own list answers inside the cluster only: the catalog knows the public one.
+            # The charts' own list answers inside the cluster only: empty, the catalog's public endpoint is used.
             "glance": {**client, "api_servers": ""},
             "cinder": {**client, "catalog_info": "volumev3::publicURL"},
         }
@@ -176,7 +176,7 @@ def nova_host(cluster: Cluster, host: Host) -> str:
 
 
 def agent_host(host: Host) -> str:
-    """Return what is of this host in the configuration of Neutron's OVN agent, which runs as root."""
+    """Return the host's own part of the configuration of Neutron's OVN agent, which runs as root."""
     helper = f"{CURRENT}/bin/privsep-helper --config-file {AGENT[0]} --config-file {AGENT[1]}"
     return ini.text_of(
         {
@@ -186,7 +186,7 @@ def agent_host(host: Host) -> str:
                 "log_config_append": "",
                 "metadata_proxy_socket": "/run/neutron/metadata_proxy",
                 "metadata_workers": 1,
-                "auth_ca_cert": TRUST,  # of Nova's metadata service, whose public name the release says
+                "auth_ca_cert": TRUST,  # of Nova's metadata service, whose public name the release sets
             },
             "agent": {"extensions": "metadata"},
             "AGENT": {"root_helper": "", "root_helper_daemon": ""},  # another section: names are case-sensitive
@@ -204,5 +204,5 @@ def agent_host(host: Host) -> str:
 
 
 def compute_id(site: str, name: str) -> str:
-    """Return the id that a compute of this name has for ever: a reinstalled host is the same one to Placement."""
+    """Return the permanent compute id of a host name: to Placement a reinstalled host stays the same."""
     return str(uuid.uuid5(_NAMESPACE, f"{site}/{name}"))

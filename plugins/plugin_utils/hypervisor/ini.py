@@ -1,4 +1,4 @@
-"""Configuration files of OpenStack's services as text: read what is needed, leave the rest as it is."""
+"""Read and write configuration files of OpenStack's services as text; parts that are not needed stay unchanged."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Sections = Mapping[str, Mapping[str, object]]
 
 
 def sections(text: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield each section's name and lines, its head first; lines before any section have the name ""."""
+    """Yield each section's name and lines, its header first; lines before any section have the name ""."""
     name, lines = "", list[str]()
     for line in text.splitlines():
         if found := _SECTION.match(line):

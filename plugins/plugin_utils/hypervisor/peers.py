@@ -1,4 +1,4 @@
-"""Who copies disks of instances to whom by Nova's ssh, and by what key."""
+"""Hosts and key of Nova's ssh, by which hypervisors copy disks of instances to each other."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..layers.ports import PORTS
 
 
 def peers(name: str, addresses: Mapping[str, str], *, key: str) -> dict[str, Any]:
-    """Return the module's option for hypervisor ``name``. ``addresses``: Nova calls hosts by their ``my_ip``."""
+    """Return the module's option for hypervisor ``name``. ``addresses``: each host's ``my_ip``, which Nova uses."""
     return {
         "address": addresses[name],
         "port": PORTS["nova-ssh"].port,
@@ -19,7 +19,7 @@ def peers(name: str, addresses: Mapping[str, str], *, key: str) -> dict[str, Any
 
 
 def _public(key: str) -> str:
-    """Return the public half of a key in PEM, as OpenSSH writes it."""
+    """Return the public half of a PEM key in OpenSSH's format."""
     from cryptography.hazmat.primitives import serialization
 
     public = serialization.load_pem_private_key(key.encode("ascii"), password=None).public_key()

@@ -1,6 +1,6 @@
-"""The admin kubeconfig of a site on the controller, and the record of which cluster is the site's.
+"""The admin kubeconfig of a site on the controller, and the record of the site's cluster.
 
-The record stays when the kubeconfig is lost: another cluster is never taken for the site's, nor a new one made.
+The record outlives a lost kubeconfig: no other cluster is taken for the site's, and no new one is initialised.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -21,12 +22,12 @@ from ...module_utils._base.tls import client_context
 from ..errors import GroundupError
 from ..paths import state_dir
 
-ENOUGH = timedelta(days=30)  # a control host renews its own at that time
+ENOUGH = timedelta(days=30)  # remaining validity at which a control host renews its own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kubeconfig:
-    """What a kubeconfig with one cluster and one user says."""
+    """A parsed kubeconfig with one cluster and one user."""
 
     server: str  # https URL
     ca: str  # PEM
@@ -40,12 +41,12 @@ class Kubeconfig:
         return hashlib.sha256(ssl.PEM_cert_to_DER_cert(self.ca)).hexdigest()
 
     def tls(self) -> ssl.SSLContext:
-        """Return what a connection needs. Raises ssl.SSLError for a key that is not the certificate's."""
+        """Return the TLS context of a connection. Raises ssl.SSLError when the key does not match the certificate."""
         return client_context(ca=self.ca, certificate=self.certificate, key=self.key)
 
 
 def parse(text: str) -> Kubeconfig:
-    """Return what the ``text`` of a kubeconfig says. Raises ValueError, with nothing of the text in it."""
+    """Parse the ``text`` of a kubeconfig. Raises ValueError, without any of the text in it."""
     try:
         said = yaml.safe_load(text)
         cluster, user = said["clusters"][0]["cluster"], said["users"][0]["user"]
@@ -67,25 +68,49 @@ def parse(text: str) -> Kubeconfig:
 
 
 def kubeconfig_path(site: str) -> Path:
-    """Return where the admin kubeconfig of ``site`` is on the controller."""
+    """Return the path of the admin kubeconfig of ``site`` on the controller."""
     return state_dir(site) / "kubeconfig"
 
 
 def record_path(site: str) -> Path:
-    """Return where the controller notes which cluster is that of ``site``."""
+    """Return the path of the controller's record of the cluster of ``site``."""
     return state_dir(site) / "cluster.json"
 
 
 def known_ca(site: str) -> str | None:
     """Return the SHA-256 of the CA of the cluster of ``site``, None before there is one.
 
-    Raises GroundupError when record or kubeconfig is damaged, or they are of different clusters.
+    Raises GroundupError when record or kubeconfig is damaged, or they name different clusters.
     """
-    kept, path = load(site), record_path(site)
-    try:
-        recorded = str(json.loads(path.read_text(encoding="utf-8"))["ca"])
-    except FileNotFoundError:
+    kept, record = load(site), _record(site)
+    if record is None:
         return kept.ca_fingerprint if kept else None
+    recorded = str(record["ca"])
+    if kept and kept.ca_fingerprint != recorded:
+        raise _other(site, kept.ca_fingerprint, recorded, where=str(kubeconfig_path(site)))
+    return recorded
+
+
+def known_nodes(site: str) -> frozenset[str]:
+    """Return the nodes that the last run recorded for the cluster of ``site``. Raises GroundupError."""
+    return frozenset((_record(site) or {}).get("nodes", ()))
+
+
+def keep_nodes(site: str, names: Iterable[str]) -> None:
+    """Record the nodes of the cluster of ``site``, so that they are known before the API or a host answers."""
+    record, nodes = _record(site), sorted(names)
+    if record is not None and frozenset(record.get("nodes", ())) != frozenset(nodes):
+        write_file(record_path(site), (json.dumps({**record, "nodes": nodes}) + "\n").encode(), mode=0o644)
+
+
+def _record(site: str) -> dict[str, Any] | None:
+    """Return the controller's record of the cluster, None before there is one. Raises GroundupError."""
+    path = record_path(site)
+    try:
+        record = dict(json.loads(path.read_text(encoding="utf-8")))
+        str(record["ca"])
+    except FileNotFoundError:
+        return None
     except (ValueError, LookupError, TypeError) as error:
         raise GroundupError(
             f"the record of the cluster of site {site} is damaged: {error}",
@@ -93,31 +118,13 @@ def known_ca(site: str) -> str | None:
             why="without it the controller cannot tell this cluster from another",
             remedy="restore it from a backup, or move it away: it is written again from the kubeconfig",
         ) from error
-    if kept and kept.ca_fingerprint != recorded:
-        raise _other(site, kept.ca_fingerprint, recorded, where=str(kubeconfig_path(site)))
-    return recorded
-
-
-def known_nodes(site: str) -> frozenset[str]:
-    """Return the nodes the cluster of ``site`` had when a run last saw it."""
-    try:
-        return frozenset(json.loads(record_path(site).read_text(encoding="utf-8")).get("nodes", ()))
-    except FileNotFoundError:
-        return frozenset()
-
-
-def keep_nodes(site: str, names: Iterable[str]) -> None:
-    """Note the nodes of the cluster of ``site``: who serves is known before the API, or the host itself, answers."""
-    path, nodes = record_path(site), sorted(names)
-    if path.exists() and known_nodes(site) != frozenset(nodes):
-        record = {**json.loads(path.read_text(encoding="utf-8")), "nodes": nodes}
-        write_file(path, (json.dumps(record) + "\n").encode(), mode=0o644)
+    return record
 
 
 def keep(site: str, content: str, *, host: str = "") -> bool:
-    """Write the kubeconfig of ``site`` (mode 0600) unless the one kept serves; return whether it did.
+    """Write the kubeconfig of ``site`` (mode 0600) unless the present one serves; return whether it was written.
 
-    The first one makes the record. Raises GroundupError when it is of another cluster; ``host`` is where it is from.
+    The first one creates the record. Raises GroundupError when it is of another cluster; ``host``: its origin.
     """
     path, ca = kubeconfig_path(site), check_cluster(site, content, host=host)
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -131,7 +138,7 @@ def keep(site: str, content: str, *, host: str = "") -> bool:
 
 
 def check_cluster(site: str, content: str, *, host: str) -> str | None:
-    """Return the CA of the cluster a kubeconfig is of, None of none. Raises GroundupError when it is not the site's."""
+    """Return the CA of a kubeconfig's cluster, None without one. Raises GroundupError when it is not the site's."""
     try:
         ca = parse(content).ca_fingerprint
     except ValueError:
@@ -161,7 +168,7 @@ def differs(site: str, content: str) -> bool:
 
 
 def _as_good(kept: str, content: str) -> bool:
-    """Return whether ``kept`` gives the same access as ``content``: every control host has a certificate of its own."""
+    """Return whether ``kept`` gives the same access as ``content``: every control host has its own certificate."""
     from cryptography import x509  # late: only this question needs it
 
     try:
@@ -181,7 +188,7 @@ def load(site: str) -> Kubeconfig | None:
 
 
 def read(path: Path, *, of: str = "the site") -> Kubeconfig:
-    """Return what the kubeconfig at ``path`` says. Raises GroundupError when it is missing or damaged."""
+    """Read the kubeconfig at ``path``. Raises GroundupError when it is missing or damaged."""
     try:
         return parse(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:

@@ -18,19 +18,19 @@ from ..errors import GroundupError
 from .access import read
 from .types import Discovery, Object, Resource, resource_path
 
-_ERROR_CHANNEL = 3  # of an exec: how the command ended
+_ERROR_CHANNEL = 3  # of an exec: the command's exit status
 _CONNECTIONS = 32
 _DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 
 class ApiError(GroundupError):
-    """The API server said no, or did not answer.
+    """The API server returned an error, or did not answer.
 
-    ``status``: its HTTP code, 0 when there was no answer. ``message``: its own words.
+    ``status``: the HTTP code, 0 without an answer. ``message``: the server's own text.
     """
 
     def __init__(self, message: str, *, where: str, status: int) -> None:
-        """Keep the code and the words."""
+        """Keep status and message."""
         self.status, self.message = status, message
         if status:
             why, remedy = f"the Kubernetes API answered {status}", "see what it says, and the API server's log"
@@ -41,7 +41,7 @@ class ApiError(GroundupError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Executed:
-    """What a command in a container answered."""
+    """Exit code and output of a command in a container."""
 
     code: int
     stdout: str
@@ -49,7 +49,7 @@ class Executed:
 
 
 class Api:
-    """A cluster, by its kubeconfig. Safe to use from several threads. ``timeout``: of one request, in seconds."""
+    """Client of the cluster in a kubeconfig. Safe to use from several threads. ``timeout``: seconds per request."""
 
     def __init__(self, kubeconfig: Path, *, timeout: float = 30.0) -> None:
         """Read the kubeconfig, without a connection. Raises GroundupError."""
@@ -65,7 +65,7 @@ class Api:
                 why="the API server knows us by them",
                 remedy="move it away and run the playbook groundup.cloud.kubernetes: a control host gives a new one",
             ) from error
-        # Streams of the watch hold a connection each, and every release asks for itself.
+        # Every watch holds a connection, and all releases send requests at once.
         self._http = urllib3.PoolManager(maxsize=_CONNECTIONS, ssl_context=self._tls)
         self._auth = {"Authorization": f"Bearer {access.token}"} if access.token else {}
 
@@ -74,7 +74,7 @@ class Api:
         return self.request("GET", path, query=query)
 
     def find(self, path: str) -> Object | None:
-        """Return one object, None when there is none. Raises ApiError for everything else."""
+        """Return one object, None when there is none. Raises ApiError for other errors."""
         try:
             return self.get(path)
         except ApiError as error:
@@ -103,7 +103,7 @@ class Api:
         return self._text("GET", path, query=query, accept="*/*")
 
     def apply(self, path: str, item: Mapping[str, Any], *, manager: str, dry_run: bool = False) -> Object:
-        """Apply ``item`` on the server as ``manager`` and return what is stored, or would be. Raises ApiError."""
+        """Apply ``item`` server-side as ``manager``; return the stored, or predicted, object. Raises ApiError."""
         query = {"fieldManager": manager, "force": "true"} | ({"dryRun": "All"} if dry_run else {})
         return self.request("PATCH", path, query=query, body=item, content_type="application/apply-patch+yaml")
 
@@ -116,7 +116,7 @@ class Api:
                 raise
 
     def peer_certificate(self) -> dict[str, Any]:
-        """Return the fields of the certificate the API server shows. Raises ApiError."""
+        """Return the fields of the API server's certificate. Raises ApiError."""
         url = urlsplit(self.server)
         host, port = url.hostname or "", url.port or 443
         try:
@@ -132,7 +132,7 @@ class Api:
     def watch(self, path: str, *, resource_version: str) -> Iterator[Iterator[Object]]:
         """Yield an iterator of watch events after ``resource_version``; it ends when the server closes the stream.
 
-        The read timeout outlives the interval of bookmarks (about a minute): only a dead connection runs into it.
+        The read timeout exceeds the interval of bookmarks (about a minute): only a dead connection reaches it.
         """
         query = {"watch": "1", "resourceVersion": resource_version, "allowWatchBookmarks": "true"}
         timeout = urllib3.Timeout(connect=10.0, read=90.0)
@@ -147,7 +147,7 @@ class Api:
             response.close()
 
     def discover(self) -> Discovery:
-        """Return what the cluster serves, in three requests."""
+        """Return the API resources that the cluster serves, in three requests."""
         resources: dict[tuple[str, str], Resource] = {}
         for path in ("/api", "/apis"):
             for group in self.request("GET", path, accept=_DISCOVERY).get("items") or ():
@@ -160,7 +160,7 @@ class Api:
         return Discovery(version=str(self.get("/version")["gitVersion"]), resources=resources)
 
     def logs(self, namespace: str, pod: str, container: str, *, lines: int = 30, previous: bool = False) -> str:
-        """Return the last ``lines`` lines of a container, of its previous run when asked. Raises ApiError."""
+        """Return the last ``lines`` lines of a container's log, or of its ``previous`` run's. Raises ApiError."""
         path = f"{resource_path('v1', 'pods', namespace=namespace, name=pod)}/log"
         return self.text(path, container=container, tailLines=str(lines), previous=str(previous).lower())
 
@@ -212,7 +212,7 @@ class Api:
         from websocket import WebSocketException
 
         try:
-            # A client of its own: while a stream is open, the library replaces the client's way to send requests.
+            # A separate client: while a stream is open, the library replaces how its client sends requests.
             yield client.CoreV1Api(config.new_client_from_config(config_file=str(self._path)))
         except client.exceptions.ApiException as error:
             raise ApiError(f"{cannot}: {error.reason}", where=f"pod {pod}", status=int(error.status or 500)) from error
@@ -239,7 +239,7 @@ class Api:
         stream: bool = False,
     ) -> urllib3.BaseHTTPResponse:
         url = f"{self.server}{path}" + (f"?{urlencode(query)}" if query else "")
-        # A server that stops closes its connections: one more try, unless it could make a thing twice.
+        # A stopping server closes its connections: retry once, except a POST, which could create a thing twice.
         for again in (method != "POST", False):
             try:
                 return self._http.request(
@@ -255,7 +255,7 @@ class Api:
 
 
 def _message(text: str) -> str:
-    """Return what an answer that is an error says."""
+    """Return the message of an error answer."""
     try:
         return str(json.loads(text)["message"])
     except (ValueError, KeyError, TypeError):
@@ -265,7 +265,7 @@ def _message(text: str) -> str:
 def _exit_code(ended: Mapping[str, Any], *, program: str, pod: str) -> int:
     """Read the Status that ends an exec. Raises ApiError when the program could not be started.
 
-    Not by the library's ``returncode``: it takes the first cause for a number, whatever it is.
+    The library's ``returncode`` is not used: it parses the first cause as a number, whatever it is.
     """
     if ended.get("status") == "Success":
         return 0

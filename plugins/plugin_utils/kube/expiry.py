@@ -1,4 +1,4 @@
-"""Which certificates of a site end soon: those on its control hosts, that of the edge, and the site's CA."""
+"""Find certificates of a site that expire soon: on its control hosts, of the edge, and the site's CA."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..paths import state_dir
 
 EDGE, CA = "certificate of the edge", "the site's CA"
 PATIENCE = 10.0  # seconds
-# Who renews a certificate that is not of the control plane's own; that is the default.
+# How certificates outside the control plane are renewed; `_CONTROL_PLANE` is the default.
 _RENEWAL = {
     EDGE: "any run of groundup.cloud.site or host and kubernetes renews it below 90 days",
     CA: "any run of groundup.cloud.site or host renews it, two years before its end",
@@ -22,9 +22,9 @@ _AUTHORITY = "no run renews it: plan the rotation of the cluster's CA"
 
 
 def days_of_site(site: str, *, edge: str | None) -> dict[str, int]:
-    """Return the days left of the site's CA and of what is served at the address ``edge``.
+    """Return the days left of the site's CA and of the certificate served at the address ``edge``.
 
-    What cannot be read is left out: other checks name it.
+    Unreadable ones are left out: other checks report them.
     """
     from cryptography import x509  # late: only this question needs it
 
@@ -40,7 +40,7 @@ def days_of_site(site: str, *, edge: str | None) -> dict[str, int]:
 def soon(
     hosts: Mapping[str, Mapping[str, int]], site: Mapping[str, int], *, warn_below: int, fail_below: int
 ) -> tuple[str, ...]:
-    """Return a warning for each certificate with fewer than ``warn_below`` days, those of a host by its name.
+    """Return a warning for each certificate with fewer than ``warn_below`` days left; ``hosts``: days by host and file.
 
     Raises GroundupError for one with fewer than ``fail_below``.
     """

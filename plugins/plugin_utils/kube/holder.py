@@ -1,4 +1,4 @@
-"""Who holds a Lease: a process of a controller, told from every other one, also after its machine restarted."""
+"""Identify the holder of a Lease: a process of a controller, unique also after its machine restarts."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ from .types import Object
 
 
 def identity(pid: int) -> str:
-    """Return what a Lease says of process ``pid`` of this machine when that holds it."""
+    """Return the holder identity of process ``pid`` of this machine in a Lease."""
     return f"{_this_machine()}:{pid}:{_started(pid)}"
 
 
 def holder(lease: Object) -> str:
-    """Return who holds the lease, for people."""
+    """Return the holder of the lease as text for the operator."""
     machine, pid, _ = _parts(lease)
     host = machine.partition("/")[0]
     return f"process {pid} on {host}" if pid else host
 
 
 def abandoned(lease: Object) -> bool:
-    """Return whether nobody holds the lease, or a dead process of this machine does."""
+    """Return whether the lease has no holder, or a dead process of this machine."""
     machine, pid, started = _parts(lease)
     return not machine or (machine == _this_machine() and _started(int(pid)) != started)
 
 
 def _parts(lease: Object) -> tuple[str, str, str]:
-    """Return machine, process and its start of the holder; all empty when nobody holds it."""
+    """Return the holder's machine, process id and start; all empty without a holder."""
     parts = str((lease.get("spec") or {}).get("holderIdentity") or "").split(":")
     return (parts[0], parts[1], parts[2]) if len(parts) >= 3 else (":".join(parts), "", "")
 
 
 def _this_machine() -> str:
-    """Return what tells this machine, as it runs now, from any other: processes are compared on it alone."""
+    """Return host name, boot id and PID namespace: only processes with the same ones can be compared."""
     boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     return f"{socket.gethostname()}/{boot}/{Path('/proc/self/ns/pid').stat().st_ino}"
 
 
 def _started(pid: int) -> str:
-    """Return when a process was started, in the kernel's ticks; "" when it is dead."""
+    """Return a process's start in the kernel's ticks, "" when it is dead."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
     except OSError:

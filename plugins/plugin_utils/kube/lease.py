@@ -12,7 +12,7 @@ _API = "coordination.k8s.io/v1"
 
 
 class Lease:
-    """The Lease ``name``, as ``me`` sees it. What is written lasts ``seconds``; ``patience``: with one request."""
+    """The Lease ``name`` with holder ``me``. A write lasts ``seconds``; ``patience``: seconds per request."""
 
     def __init__(
         self, api: Api, *, namespace: str, name: str, me: str, seconds: float, patience: float | None = None
@@ -22,11 +22,11 @@ class Lease:
         self._path = f"{self._collection}/{name}"
 
     def find(self) -> Object | None:
-        """Return it as it is, None when there is none. Raises ApiError."""
+        """Return the Lease, None when there is none. Raises ApiError."""
         return self._api.find(self._path)
 
     def read(self) -> Object:
-        """Return it as it is. Raises ApiError."""
+        """Return the Lease. Raises ApiError."""
         return self._api.request("GET", self._path, timeout=self.patience)
 
     def is_ours(self, found: Object) -> bool:
@@ -34,7 +34,7 @@ class Lease:
         return bool((found.get("spec") or {}).get("holderIdentity") == self.me)
 
     def write(self, found: Object | None, *, dry_run: bool = False) -> Object:
-        """Hold it, as it was ``found``: what changed meanwhile is an ApiError, `CONFLICT` or `MISSING`."""
+        """Take or renew it, unless it is no longer as ``found``: then raises ApiError, `CONFLICT` or `MISSING`."""
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         spec = (found or {}).get("spec") or {}
         if found is None or not self.is_ours(found):
@@ -52,7 +52,7 @@ class Lease:
         )  # fmt: skip
 
     def release(self) -> None:
-        """Give it up, if it is still ours. A cluster that does not answer forgets it by itself."""
+        """Delete it if it is still ours. If the cluster does not answer, it expires."""
         try:
             if self.is_ours(found := self.read()):
                 version = {"resourceVersion": found["metadata"]["resourceVersion"]}

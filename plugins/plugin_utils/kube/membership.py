@@ -1,4 +1,4 @@
-"""Decide from what every control host said whether the site has a cluster: a second one is never initialised."""
+"""Decide from the answers of all control hosts whether the site has a cluster: never initialise a second one."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def decide(answers: Sequence[Mapping[str, Any]], *, first: str, known: str | Non
     Args:
         answers: the results of a loop of `kubeadm_membership` over the names of all control hosts.
         first: name of the host that would initialise.
-        known: what the controller knows of the cluster, by its CA, or None.
+        known: SHA-256 of the CA of the cluster that the controller knows, or None.
 
     Raises:
-        GroundupError: when they disagree, or it is not certain that there is none.
+        GroundupError: when hosts or controller disagree, or it is not certain that there is no cluster.
     """
     members = {_name(one): one for one in answers if one.get("membership") == "member"}
     by_ca = {str(one["ca"]): f"{name} ({_etcd(one)})" for name, one in reversed(members.items())}
@@ -46,11 +46,11 @@ def decide(answers: Sequence[Mapping[str, Any]], *, first: str, known: str | Non
 
 
 def _refuse_uncertain(answers: Sequence[Mapping[str, Any]], first: str) -> None:
-    """Refuse to take a site for one without a cluster while a control host may have it. Raises GroundupError."""
+    """Raise GroundupError while a control host may belong to a cluster."""
     why = "a second cluster beside one that exists would take its name, its address and, in time, its hosts"
     for one in answers:
         name = _name(one)
-        if "membership" not in one:  # unreachable, or failed; `failed_when` takes the word for that away
+        if "membership" not in one:  # unreachable or failed: `failed_when` hides which
             raise GroundupError(
                 f"no cluster is initialised: {name} did not say whether it belongs to one",
                 where=f"host {name}: {one.get('msg', 'no answer')}",

@@ -22,13 +22,13 @@ CONTROL_LABELS = {
     CONTROL: "",
     "node.kubernetes.io/exclude-from-external-load-balancers": "",
 }
-# Which labels and taints are the site's: those it wrote last. One it drops is taken off, others' are left alone.
+# Annotation with the labels and taints that the site wrote last: dropped ones are removed, others' stay.
 OWNED = "groundup.cloud/owned"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedNode:
-    """What the plan says of one node."""
+    """Labels and taints of one node in the plan."""
 
     name: str
     labels: Mapping[str, str]
@@ -36,13 +36,13 @@ class WantedNode:
 
 
 def wanted(host: Mapping[str, Any]) -> WantedNode:
-    """Return what the plan's host (``groundup_host``) says of its node."""
+    """Return the labels and taints of a host's node from its plan (``groundup_host``)."""
     control = CONTROL_LABELS if "control" in host["roles"] else {}
     return WantedNode(name=host["name"], labels={**host["node_labels"], **control}, taints=tuple(host["node_taints"]))
 
 
 def patch(node: Mapping[str, Any], want: WantedNode) -> dict[str, Any] | None:
-    """Return the merge patch that brings ``node`` to ``want``, None when it is there."""
+    """Return the merge patch from ``node`` to ``want``, None when nothing differs."""
     meta = node["metadata"]
     owned = json.loads(meta.get("annotations", {}).get(OWNED, '{"labels": [], "taints": []}'))
     labels: dict[str, str | None] = {
@@ -51,7 +51,7 @@ def patch(node: Mapping[str, Any], want: WantedNode) -> dict[str, Any] | None:
     labels |= {key: None for key in owned["labels"] if key not in want.labels and key in meta.get("labels", {})}
     ours = [taint(text) for text in want.taints]
     names = {(t["key"], t["effect"]) for t in ours} | {tuple(pair) for pair in owned["taints"]}
-    # kubeadm taints control hosts by itself; the plan decides.
+    # kubeadm taints control hosts by itself; the plan decides whether they stay tainted.
     names.add(("node-role.kubernetes.io/control-plane", "NoSchedule"))
     present = node.get("spec", {}).get("taints", [])
     taints = [t for t in present if (t["key"], t["effect"]) not in names] + ours
@@ -71,10 +71,10 @@ def _plain(taints: list[dict[str, str]]) -> list[tuple[str, str, str]]:
 def converge(
     api: Api, wants: Iterable[WantedNode], changes: Changes, *, timeout: float, spare: Container[str] = ()
 ) -> None:
-    """Label and taint the nodes, or predict, and note what differs.
+    """Label and taint the nodes, or predict it, and record the changes.
 
-    A kubelet registers its node a little after the join: up to ``timeout`` seconds are given to it.
-    Raises GroundupError naming the nodes that do not register, but those of ``spare``; ApiError.
+    Wait up to ``timeout`` seconds for registration: a kubelet registers its node a little after the join.
+    Raises GroundupError naming the nodes that do not register, except those of ``spare``; ApiError.
     """
     wants = tuple(wants)
     if not changes.check:
@@ -83,14 +83,14 @@ def converge(
     for want in wants:
         if want.name not in found and not changes.check:
             continue
-        # In a dry run it may be one that would join.
+        # In a dry run a missing node may be one that would join.
         change = patch(found[want.name], want) if want.name in found else new(want)
         if change and changes.add(want.name, name=want.name, after=json.dumps(change, indent=2) + "\n"):
             api.request("PATCH", f"{NODES}/{want.name}", body=change, content_type=_MERGE)
 
 
 def new(want: WantedNode) -> dict[str, Any]:
-    """Return the merge patch of a node that is not there yet."""
+    """Return the merge patch of a node that does not exist yet."""
     return {"metadata": {"labels": dict(want.labels)}}
 
 
@@ -110,7 +110,7 @@ def _wait_registered(api: Api, names: set[str], *, timeout: float, spare: Contai
 
 
 def not_ready(nodes: Mapping[str, Object], names: Iterable[str]) -> dict[str, str]:
-    """Return those of ``names`` that are not Ready, each with the reason its kubelet gives."""
+    """Return the nodes of ``names`` that are not Ready, each with its kubelet's reason."""
     reasons = {name: "it is not registered" for name in names if name not in nodes}
     for name in set(names) & nodes.keys():
         if not is_ready(nodes[name]):
@@ -121,19 +121,19 @@ def not_ready(nodes: Mapping[str, Object], names: Iterable[str]) -> dict[str, st
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenNodes:
-    """The cluster's nodes, and how they differ from those of the site."""
+    """The cluster's nodes, and their differences from the site's."""
 
     names: frozenset[str]
-    away: Mapping[str, str]  # not Ready, and may be: the kubelet's reason
-    leftover: Mapping[str, bool]  # no host of the site: whether it is Ready
+    away: Mapping[str, str]  # not Ready and tolerated -> the kubelet's reason
+    leftover: Mapping[str, bool]  # unknown to the site -> whether it is Ready
 
 
 def wait_ready(
     api: Api, names: Iterable[str], *, timeout: float, spare: Container[str] = (), known: Container[str] = ()
 ) -> SeenNodes:
-    """Wait until the nodes ``names`` are Ready; return those of ``spare`` that are not, and those nobody knows.
+    """Wait until the nodes ``names`` are Ready; return those of ``spare`` that are not, and unknown nodes.
 
-    Raises GroundupError with the reason of each other one that is not Ready, ApiError.
+    Raises GroundupError with the reason of each other node that is not Ready; ApiError.
     """
     names, nodes = tuple(names), dict[str, Object]()
 

@@ -16,7 +16,7 @@ MANAGER = "groundup"
 SERVER_FIELDS = frozenset({
     "creationTimestamp", "generation", "managedFields", "ownerReferences", "resourceVersion", "selfLink", "uid",
 })  # fmt: skip
-# Applied in this order; any other kind after them. A namespace comes before what is in it.
+# Kinds are applied in this order, others after them. A namespace comes before its contents.
 ORDER = ("Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "ConfigMap")
 
 
@@ -28,7 +28,7 @@ def title(item: Mapping[str, Any]) -> str:
 
 
 def in_order(items: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Sort objects so that each comes after what it needs."""
+    """Sort objects so that each comes after those it needs."""
     return sorted(items, key=lambda item: ORDER.index(item["kind"]) if item["kind"] in ORDER else len(ORDER))
 
 
@@ -36,11 +36,11 @@ class Applier:
     """Applies objects to one cluster."""
 
     def __init__(self, api: Api) -> None:
-        """Ask what the cluster serves. Raises ApiError."""
+        """Discover the cluster's API resources. Raises ApiError."""
         self._api, self._discovery = api, api.discover()
 
     def apply(self, item: Mapping[str, Any], changes: Changes) -> None:
-        """Apply one object, or predict, and note what differs. Raises ApiError naming the object."""
+        """Apply one object, or predict it, and record the change. Raises ApiError naming the object."""
         path = self._discovery.path(item)
         if path is None:
             what = f"the API has no kind {item['kind']} in {item['apiVersion']}"
@@ -49,7 +49,7 @@ class Applier:
         try:
             after = self._apply(path, item, dry_run=changes.check)
         except ApiError as error:
-            # In a dry run its namespace would have been made just before.
+            # In a dry run its namespace does not exist yet.
             if not (changes.check and before is None and error.status == 404):
                 raise
             after = dict(item)
@@ -68,12 +68,12 @@ class Applier:
 
 
 def readable(item: Mapping[str, Any] | None) -> str:
-    """Return an object as YAML without what the cluster itself writes."""
+    """Return an object as YAML without fields that the cluster writes."""
     return "" if item is None else yaml.safe_dump(declared(item))
 
 
 def shown(item: Mapping[str, Any] | None) -> str:
-    """Return an object as a diff may show it: of a Secret the keys alone."""
+    """Return an object as a diff may show it: a Secret with its keys alone."""
     if item is None or item["kind"] != "Secret":
         return readable(item)
     hidden = dict.fromkeys(item.get("data") or {}, "(secret)")
@@ -81,6 +81,6 @@ def shown(item: Mapping[str, Any] | None) -> str:
 
 
 def declared(item: Mapping[str, Any]) -> Object:
-    """Return an object without its status and what the API server keeps in its metadata."""
+    """Return an object without its status and the API server's metadata."""
     meta = {key: value for key, value in (item.get("metadata") or {}).items() if key not in SERVER_FIELDS}
     return {**{key: value for key, value in item.items() if key != "status"}, "metadata": meta}

@@ -1,7 +1,7 @@
-"""The probe: a pod calls a Service by name, across two nodes.
+"""Probe the cluster: a pod on one node calls a Service on another by name.
 
-The Service points at CoreDNS's health port on one node; the pod runs on another. That takes the cluster's DNS,
-kube-proxy's rules and the pod network between two nodes, and no image the node does not have.
+The Service points at CoreDNS's health port on one node; the pod runs on another. That tests the cluster's DNS,
+kube-proxy's rules and the pod network between two nodes, with an image that the node already has.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from .workloads import container_statuses, is_ready, waiting_reason
 NAMESPACE = "kube-system"
 LABEL = "groundup.cloud/probe"
 HEALTH_PORT = 8080  # CoreDNS, plugin health
-PORT = 80  # of the probe's Service: not the pod's, so that only kube-proxy can get there
+PORT = 80  # of the probe's Service: not the pod's, so only kube-proxy leads there
 PODS = resource_path("v1", "pods", namespace=NAMESPACE)
 _SERVICES = resource_path("v1", "services", namespace=NAMESPACE)
 _SLICES = resource_path("discovery.k8s.io/v1", "endpointslices", namespace=NAMESPACE)
-# Seconds of the probe's time that its pod may take to start. The rest is what CoreDNS may need to know a new name: it
-# comes back to an API server that was away after up to a minute, and keeps for half a minute that a name is unknown.
+# Seconds of the timeout for the pod to start. The rest is for CoreDNS to learn the new name: it reconnects to an API
+# server that was away after up to a minute, and caches unknown names for half a minute.
 START = 30.0
-LEFT = 1800.0  # seconds after which nobody waits for a probe any more
-# bash opens the connection itself: no tool is needed in the image. The name ends in a dot: no search path helps it. A
-# connection that is lost while it writes is one more that failed, and not the end.
+LEFT = 1800.0  # seconds after which a probe is abandoned
+# bash opens the connection itself: the image needs no tool. The name ends in a dot: no search path is used. A
+# connection lost while writing is one more failed try, not the end: hence the trap.
 SCRIPT = """\
 set -u
 trap '' PIPE
@@ -47,7 +47,7 @@ exit 1
 
 
 def probe(api: Api, target: Object, *, dns_domain: str, image: str, timeout: float) -> str:
-    """Call the pod ``target`` from another node and return the way it took. Raises GroundupError, ApiError."""
+    """Call the pod ``target`` from another node; return the path taken. Raises GroundupError, ApiError."""
     name = f"groundup-probe-{secrets.token_hex(3)}"
     elsewhere = target["spec"]["nodeName"]
     _clean(api)  # what a killed run left
@@ -82,13 +82,13 @@ def probe(api: Api, target: Object, *, dns_domain: str, image: str, timeout: flo
 
 
 def state_of(pod: Mapping[str, Any]) -> str:
-    """Return name, phase and why its containers wait."""
+    """Return a pod's name, phase and why its containers wait."""
     reasons = filter(None, map(waiting_reason, container_statuses(dict(pod))))
     return " ".join([pod["metadata"]["name"], pod.get("status", {}).get("phase", "?"), *reasons])
 
 
 def _said(api: Api, pod: Object) -> str:
-    """Return the end of a pod's log; when there is none, how the pod is and why."""
+    """Return the end of a pod's log, or the pod's state when there is none."""
     try:
         text = api.text(f"{PODS}/{pod['metadata']['name']}/log", tailLines="3")
     except ApiError as error:
@@ -97,9 +97,9 @@ def _said(api: Api, pod: Object) -> str:
 
 
 def _clean(api: Api, *, own: str | None = None) -> None:
-    """Remove the probe ``own``; without a name those that are left from long ago.
+    """Delete the probe ``own``; without a name, all probes older than `LEFT`.
 
-    Never a younger one: another run, also one from another controller, may wait for it.
+    Younger ones stay: another run, also from another controller, may wait for them.
     """
     for place in (PODS, _SLICES, _SERVICES):
         for item in api.get(place, labelSelector=LABEL)["items"]:
@@ -114,7 +114,7 @@ def _age(item: Object) -> float:
 
 
 def service(name: str) -> dict[str, Any]:
-    """Return the probe's Service: without a selector, so that it points where the probe says."""
+    """Return the probe's Service: without a selector, because `endpoints` sets its target."""
     return {
         "apiVersion": "v1",
         "kind": "Service",
@@ -124,7 +124,7 @@ def service(name: str) -> dict[str, Any]:
 
 
 def endpoints(name: str, target: Mapping[str, Any]) -> dict[str, Any]:
-    """Return where the probe's Service points: the pod ``target``."""
+    """Return the EndpointSlice that points the probe's Service at the pod ``target``."""
     return {
         "apiVersion": "discovery.k8s.io/v1",
         "kind": "EndpointSlice",
@@ -136,9 +136,9 @@ def endpoints(name: str, target: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def client(name: str, *, host: str, image: str, not_on: list[str], patience: float) -> dict[str, Any]:
-    """Return the pod that calls ``host`` for ``patience`` seconds, on any node but ``not_on``.
+    """Return the pod that calls ``host`` for ``patience`` seconds, on any node except ``not_on``.
 
-    It tolerates every taint, also that of a node that is not Ready: such nodes are to be in ``not_on``.
+    It tolerates every taint, also of nodes that are not Ready: list such nodes in ``not_on``.
     """
     environment = {"NAME": host, "PORT": str(PORT), "PATIENCE": f"{patience:.0f}"}
     other = {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": not_on}

@@ -1,7 +1,7 @@
-"""What leaves a cluster with a node: its pods and local volumes; and to take the node out of the cluster.
+"""Remove a node from the cluster: survey its pods and local volumes, drain it, delete it.
 
-A node is emptied as `kubectl drain` does it: no new pods, then each pod is evicted, which PodDisruptionBudgets may
-refuse for a while. What no controller makes again, or is lost with the node's disk, needs the operator's consent.
+The drain works like `kubectl drain`: cordon the node, then evict each pod, which PodDisruptionBudgets may refuse for a
+while. Losing pods without a controller, or data on the node's disk, needs the operator's consent.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ _HOST = "kubernetes.io/hostname"
 _MERGE = "application/merge-patch+json"
 _MIRROR = "kubernetes.io/config.mirror"
 _PAUSE = 2.0
-SMALLEST = 3  # control hosts: the least that survives the loss of one
+SMALLEST = 3  # control hosts: the minimum that survives the loss of one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Volume:
-    """A volume that is on the node's own disk."""
+    """A volume on the node's own disk."""
 
     name: str
     namespace: str
-    claim: str  # bound to this volume; empty when there is none, or one of that name is bound to another
+    claim: str  # bound to this volume; empty when none is, or that name is bound to another
     uid: str = ""  # of the claim
 
     def __str__(self) -> str:
@@ -41,22 +41,22 @@ class Volume:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leaving:
-    """A node and what leaves with it."""
+    """A node, and what is removed with it."""
 
     name: str
     found: bool  # whether the cluster has a Node of that name
     ready: bool
     control: bool
-    address: str  # empty when another Node has it: it is that machine's now
-    others: tuple[str, ...]  # Ready nodes that take pods
-    control_left: tuple[str, ...]  # control hosts beside it, Ready ones first
+    address: str  # empty when another Node has it now
+    others: tuple[str, ...]  # other Ready nodes that take pods
+    control_left: tuple[str, ...]  # other control hosts, Ready ones first
     pods: tuple[str, ...]  # namespace/name
-    bare: tuple[str, ...]  # those of them that no controller makes again
+    bare: tuple[str, ...]  # those of them without a controller
     volumes: tuple[Volume, ...]
 
 
 def survey(api: Api, name: str) -> Leaving:
-    """Return what leaves with node ``name``. Raises ApiError."""
+    """Return node ``name``, its pods and local volumes, and the remaining nodes. Raises ApiError."""
     nodes = {node["metadata"]["name"]: node for node in api.get(NODES)["items"]}
     node = nodes.pop(name, None)
     pods = _pods(api, name)
@@ -77,7 +77,7 @@ def survey(api: Api, name: str) -> Leaving:
 
 
 def reasons(leaving: Leaving) -> list[Reason]:
-    """Return everything that stands against the removal."""
+    """Return all reasons against the removal."""
     found = []
     left = len(leaving.control_left)
     if leaving.control and not left:
@@ -97,7 +97,7 @@ def reasons(leaving: Leaving) -> list[Reason]:
 
 
 def refuse(leaving: Leaving, force: Collection[str]) -> None:
-    """Raise GroundupError while something stands against the removal that ``force`` does not accept."""
+    """Raise GroundupError unless ``force`` accepts every reason against the removal."""
     against = reasons(leaving)
     elsewhere = all(reason.code for reason in against)
     consent.refuse(
@@ -108,10 +108,10 @@ def refuse(leaving: Leaving, force: Collection[str]) -> None:
 
 
 def drain(api: Api, leaving: Leaving, *, timeout: float, say: Callable[[str], None]) -> None:
-    """Take no new pods on the node, evict those it has, and wait until they are gone.
+    """Cordon the node, evict its pods, and wait until they are gone.
 
-    A node that is not Ready, or is so no more (one that has just died counts as Ready for a while), cannot say that a
-    pod has ended: its pods go with the Node. Raises ApiError, and GroundupError with a line for each pod that is left.
+    A node that is not Ready, or no longer is (one that just died counts as Ready for a while), cannot report the end
+    of a pod: its pods go with the Node. Raises ApiError, and GroundupError with a line for each remaining pod.
     """
     if not leaving.found:
         return
@@ -170,7 +170,7 @@ def delete(api: Api, leaving: Leaving) -> list[str]:
 
 
 def remains(api: Api, name: str, *, timeout: float) -> list[str]:
-    """Wait until nothing of node ``name`` is left in the cluster; return what is. Raises ApiError."""
+    """Wait until nothing of node ``name`` is left in the cluster; return what remains. Raises ApiError."""
 
     def pending() -> list[str]:
         found = survey(api, name)
@@ -181,7 +181,7 @@ def remains(api: Api, name: str, *, timeout: float) -> list[str]:
 
 
 def _pods(api: Api, node: str) -> list[Object]:
-    """Return the pods that are to leave ``node``: none of a DaemonSet or of the kubelet's own, none that ended."""
+    """Return the pods to evict from ``node``: without DaemonSet pods, static pods and ended ones."""
     pods = api.get(resource_path("v1", "pods"), fieldSelector=f"spec.nodeName={node}")["items"]
     return [pod for pod in pods if not _stays(pod)]
 
@@ -194,7 +194,7 @@ def _stays(pod: Object) -> bool:
 
 
 def _evict(api: Api, pod: Object) -> str:
-    """Ask for the eviction of ``pod``; return why it is not granted now."""
+    """Request the eviction of ``pod``; return why it is refused for now, "" when it is not."""
     meta = pod["metadata"]
     if meta.get("deletionTimestamp"):
         return ""
@@ -210,7 +210,7 @@ def _evict(api: Api, pod: Object) -> str:
     except ApiError as error:
         if error.status == 429:
             return error.message
-        if error.status not in {404, 409}:  # it has ended meanwhile, or another one has its name
+        if error.status not in {404, 409}:  # it ended meanwhile, or another pod has its name
             raise
     return ""
 
@@ -235,14 +235,14 @@ def _takes_pods(node: Object) -> bool:
 
 
 def _hosts(volume: Object) -> Sequence[str]:
-    """Return the nodes a volume is bound to by their name."""
+    """Return the host names of the nodes that a volume is bound to."""
     terms = (((volume["spec"].get("nodeAffinity") or {}).get("required")) or {}).get("nodeSelectorTerms") or ()
     rules = [rule for term in terms for rule in term.get("matchExpressions") or () if rule.get("key") == _HOST]
     return [value for rule in rules if rule.get("operator") == "In" for value in rule.get("values") or ()]
 
 
 def _volume(api: Api, item: Object) -> Volume:
-    """Return the volume with its own claim: one made anew under the same name has its data elsewhere."""
+    """Return the volume with its own claim: a claim recreated under the same name has its data elsewhere."""
     name, of = str(item["metadata"]["name"]), item["spec"].get("claimRef") or {}
     namespace, claim = str(of.get("namespace", "")), str(of.get("name", ""))
     found = None

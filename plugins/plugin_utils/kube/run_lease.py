@@ -1,8 +1,8 @@
-"""One run of the Kubernetes layer at a time, from any controller: a Lease in the cluster names the run.
+"""Allow one run of the Kubernetes layer at a time, from any controller, by a Lease in the cluster.
 
-Every step of a run that works on control hosts renews it. It is free when the run gave it up, when its holder is a dead
-process of this same machine, or 15 minutes after its last step, by the API server's clock alone. Before there is a
-cluster, the lock of the first control host keeps two runs apart.
+Every step that works on control hosts renews it. It is free when the run released it, when its holder is a dead
+process of this same machine, or 15 minutes after its last step by the API server's clock. Before there is a cluster,
+a lock on the first control host keeps two runs apart.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from .types import Object
 
 NAME, NAMESPACE = "groundup-kubernetes", "kube-system"
 LASTS = timedelta(minutes=15)  # longer than a join or a restart of one control host
-PATIENCE = 5.0  # seconds, with one request
+PATIENCE = 5.0  # seconds per request
 _ATTEMPTS = 5  # workers of one run renew at the same moment
 
 
 def of_site(site: str) -> list[str]:
     """Take or renew the lease in the cluster of ``site``, if it has one, for the run that started this worker.
 
-    Returns a warning when the cluster cannot be asked, which this run may be about to mend. Raises GroundupError when
-    another run holds it.
+    Returns a warning when the cluster does not answer: this run may be about to repair it. Raises GroundupError when
+    another run holds the lease.
     """
     kubeconfig = kubeconfig_path(site)
     warning = hold(Api(kubeconfig, timeout=PATIENCE)) if kubeconfig.is_file() else ""
@@ -37,14 +37,14 @@ def of_site(site: str) -> list[str]:
 def hold(api: Api, *, run: int | None = None) -> str:
     """Take or renew the lease for process ``run``, by default the parent of this one.
 
-    Returns why it could not be asked for, "" when it is held. Raises GroundupError when another run holds it.
+    Returns why it could not be taken, "" when it was. Raises GroundupError when another run holds it.
     """
     lease = _lease(api, run)
     for _ in range(_ATTEMPTS):
         try:
             found = lease.find()
             if found is not None and not lease.is_ours(found) and not abandoned(found):
-                # How long ago it was renewed: both times are the API server's.
+                # Time since its renewal, by the API server's clock alone.
                 age = _changed(lease.write(found, dry_run=True)) - _changed(found)
                 if age < LASTS:
                     raise _busy(found, LASTS - age)
@@ -58,7 +58,7 @@ def hold(api: Api, *, run: int | None = None) -> str:
 
 
 def release(api: Api, *, run: int | None = None) -> None:
-    """Give the lease up, if it is this run's. A cluster that does not answer forgets it by itself."""
+    """Release the lease if it is this run's. If the cluster does not answer, it expires."""
     _lease(api, run).release()
 
 

@@ -12,7 +12,7 @@ Object = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Ref:
-    """Names one object of the cluster."""
+    """A reference to one object of the cluster."""
 
     kind: str
     namespace: str  # "" for cluster-wide kinds
@@ -23,7 +23,7 @@ class Ref:
 
 
 def ref_of(item: Object, *, namespace: str = "") -> Ref:
-    """Return the reference of ``item``; ``namespace`` serves where the object does not name one."""
+    """Return the reference of ``item``; ``namespace``: the default when the object names none."""
     meta = item.get("metadata") or {}
     return Ref(str(item.get("kind", "")), str(meta.get("namespace") or namespace), str(meta.get("name", "")))
 
@@ -33,18 +33,18 @@ Resource = tuple[str, bool]  # plural, and whether objects of the kind are in a 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discovery:
-    """What the cluster serves."""
+    """The API resources that a cluster serves."""
 
     version: str  # "v1.36.3"
     resources: dict[tuple[str, str], Resource]  # by (group/version, kind)
 
     def api_versions(self) -> tuple[str, ...]:
-        """Return the API versions as charts ask for them: ``apps/v1`` and ``apps/v1/Deployment``."""
+        """Return the API versions in Helm's form for charts: ``apps/v1`` and ``apps/v1/Deployment``."""
         names = {key[0] for key in self.resources} | {f"{group}/{kind}" for group, kind in self.resources}
         return tuple(sorted(names))
 
     def path(self, item: Mapping[str, Any], *, namespace: str = "") -> str | None:
-        """Return the URL path of ``item``; None when its kind is not (yet) served, as before its CRD is made."""
+        """Return the URL path of ``item``; None when its kind is not served, or not yet, as before its CRD exists."""
         group_version = str(item.get("apiVersion"))
         resource = self.resources.get((group_version, str(item.get("kind"))))
         if resource is None:

@@ -23,7 +23,7 @@ _DNS = resource_path("apps/v1", "deployments", namespace=NAMESPACE, name="coredn
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterReport:
-    """What was seen."""
+    """Results of the verification."""
 
     nodes: int  # that are Ready
     probe: str  # "worker-1 -> Service -> control-1"
@@ -47,25 +47,25 @@ def verify(
     certificate_days: int,
     edge: str | None,
 ) -> tuple[ClusterReport, SeenNodes]:
-    """Verify the cluster and return what was seen of it and of its nodes.
+    """Verify the cluster; return its report and its nodes.
 
     Args:
         kubeconfig: path of the admin kubeconfig.
         server: https URL the API must answer at: that of the virtual IP.
-        nodes: names that must be nodes, and Ready.
-        spare: those of ``nodes`` that are only reported when they are not.
-        known: names of the site's nodes beside ``nodes``.
+        nodes: names of nodes that must be Ready.
+        spare: those of ``nodes`` that are only reported when not Ready.
+        known: names of the site's other nodes.
         site: name of the site, for its own certificates.
         dns_domain: domain of the cluster's Services.
         image: an image every node has, with bash.
         storage_class: name of the default storage class.
         timeout: seconds for the nodes, the DNS and the probe, each.
         certificates: days left by control host and file.
-        certificate_days: a certificate with fewer is warned of.
+        certificate_days: warn of certificates with fewer days left.
         edge: address at which the public names are served, if any.
 
     Raises:
-        GroundupError: what does not serve, with the layer's own words.
+        GroundupError: a part does not work, with its own message.
         ApiError: the API stopped answering.
     """
     api = Api(kubeconfig, timeout=15.0)
@@ -111,16 +111,16 @@ def _ready(api: Api, *, timeout: float) -> None:
 
 
 def _certificate(api: Api) -> int:
-    """Return the days left of what the API server serves. Raises ApiError."""
+    """Return the days left of the API server's certificate. Raises ApiError."""
     return int((ssl.cert_time_to_seconds(api.peer_certificate()["notAfter"]) - time.time()) // 86400)
 
 
 def _dns(api: Api, *, timeout: float) -> Object:
-    """Return a CoreDNS pod that serves, and goes on to: a first run replaces those kubeadm made."""
+    """Return a Ready CoreDNS pod that stays: a first run replaces the pods of kubeadm, so wait until it settles."""
     pods: list[Object] = []
 
     def unsettled() -> bool:
-        deployment = api.get(_DNS)  # before its pods: once it has settled, none that is ready is about to go
+        deployment = api.get(_DNS)  # read before its pods: once it has settled, no Ready pod is about to go
         status = deployment.get("status", {})
         settled = status.get("observedGeneration") == deployment["metadata"]["generation"] and (
             status.get("updatedReplicas") == status.get("replicas")

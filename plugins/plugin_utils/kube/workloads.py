@@ -27,7 +27,7 @@ def is_ready(item: Mapping[str, Any]) -> bool:
 
 
 def owner_of(pod: Object) -> Ref | None:
-    """Return the workload of a pod; a ReplicaSet stands for its Deployment, whose name and hash it is called by."""
+    """Return the workload of a pod; of a ReplicaSet its Deployment: its name without the pod template's hash."""
     meta = pod.get("metadata") or {}
     namespace = str(meta.get("namespace", ""))
     for owner in meta.get("ownerReferences") or ():
@@ -59,7 +59,7 @@ def images(item: Object) -> tuple[str, ...]:
 
 
 def node_ports(service: Object) -> tuple[int, ...]:
-    """Return the node ports a Service holds or asks for."""
+    """Return the node ports that a Service has or requests."""
     ports = (service.get("spec") or {}).get("ports") or ()
     return tuple(port["nodePort"] for port in ports if port.get("nodePort"))
 
@@ -78,7 +78,7 @@ def container_statuses(pod: Object) -> list[Object]:
 
 
 def waits_for_image(pod: Object) -> bool:
-    """Return whether a container of ``pod`` cannot start because its image cannot be had."""
+    """Return whether a container of ``pod`` cannot start because its image cannot be pulled."""
     return any(waiting_reason(entry) in PULL_REASONS for entry in container_statuses(pod))
 
 

@@ -1,5 +1,5 @@
-"""One record for each layer, role, network purpose, storage backend, provisioner and package set.
+"""Records of layers, roles, network purposes, storage backends, provisioners, ports, systems and package sets.
 
 Types, the site file's schema, address shares, groups, colours, documentation and the order of playbooks derive from
-these tables. A record with a name of its own needs that name in the table's `Literal`, which a test holds to the table.
+these tables. A new record's name must also be in its table's `Literal`; a test compares them.
 """

@@ -1,7 +1,7 @@
-"""Set a host aside: the run goes on without it, and ends with a table and an exit code that say so.
+"""Set a host aside: the run goes on without it, and reports it at the end by a table and the exit code.
 
-A host in group `absent` is left out by every later play. Whether the run may go on is decided after each layer, by
-the playbook `set_aside`, from the limits of the plan.
+Later plays leave out hosts in group `absent`. After each layer the playbook `set_aside` decides, by the plan's limits,
+whether the run may go on.
 """
 
 from __future__ import annotations
@@ -14,41 +14,41 @@ from typing import Any
 from ...module_utils._base.text import printable
 from .layers import ABSENT
 
-FACT = "groundup_aside"  # why a host is in ABSENT, on that host
+FACT = "groundup_aside"  # fact of a host in ABSENT: why it is there
 _REMEDY = re.compile(r"^ *remedy: *(.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aside:
-    """A host a run goes on without."""
+    """A host that a run goes on without."""
 
     host: str
     layer: str
     reason: str
     remedy: str
-    pending: bool = False  # nothing is wrong with it: it was not waited for
+    pending: bool = False  # nothing is wrong with it: the run did not wait for it
 
     def __post_init__(self) -> None:
-        """Take what a host said for what it is: text of somebody else."""
+        """Make reason and remedy printable: the text comes from the host and is untrusted."""
         object.__setattr__(self, "reason", printable(self.reason))
         object.__setattr__(self, "remedy", printable(self.remedy))
 
     @property
     def said(self) -> str:
-        """What a run warns of."""
+        """Warning of the run."""
         return f"{self.host} is set aside in layer {self.layer}: {self.reason}"
 
     @property
     def advice(self) -> str:
-        """Why, and what to do."""
+        """Reason and remedy."""
         return f"{self.host}: {self.reason}. Remedy: {self.remedy}"
 
 
 def failed(host: str, layer: str, result: Mapping[str, Any]) -> Aside:
-    """Return why ``host`` is set aside whose task failed with ``result``."""
+    """Return the `Aside` of ``host``, whose task failed with ``result``."""
     said = str(result.get("msg") or "it failed")
     remedy = _REMEDY.search(said)
-    # What a module said that died instead of failing.
+    # Output of a module that crashed without a result.
     last = f"{result.get('module_stdout', '')}\n{result.get('module_stderr', '')}".strip().rpartition("\n")[2]
     return Aside(
         host=host,
@@ -59,7 +59,7 @@ def failed(host: str, layer: str, result: Mapping[str, Any]) -> Aside:
 
 
 def unreachable(host: str, layer: str, said: object) -> Aside:
-    """Return why ``host`` is set aside that does not answer."""
+    """Return the `Aside` of ``host``, which does not answer."""
     return Aside(
         host=host,
         layer=layer,
@@ -69,12 +69,12 @@ def unreachable(host: str, layer: str, said: object) -> Aside:
 
 
 def removal(host: str) -> str:
-    """Return the command that removes a machine."""
+    """Return the command that removes a machine from the site."""
     return f"ansible-playbook groundup.cloud.remove -e remove_machine={host}"
 
 
 def result(aside: Aside, of: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return what a task on the host ends with, instead of the result ``of`` its work: later plays leave it out."""
+    """Return the task result that puts the host into `absent`; it keeps the original result ``of``, minus traceback."""
     kept = {key: value for key, value in (of or {}).items() if key != "exception"}
     return {
         **kept,
@@ -88,7 +88,7 @@ def result(aside: Aside, of: Mapping[str, Any] | None = None) -> dict[str, Any]:
 
 
 def over(hosts: Iterable[tuple[str, str]], limits: Mapping[str, int]) -> dict[str, list[str]]:
-    """Return the groups of machines with more ``hosts`` (name, group) set aside than their limit, and those hosts."""
+    """Return the groups with more ``hosts`` (name, group) set aside than their limit, with those hosts."""
     found: dict[str, list[str]] = {}
     for name, group in hosts:
         found.setdefault(group, []).append(name)
@@ -96,7 +96,7 @@ def over(hosts: Iterable[tuple[str, str]], limits: Mapping[str, int]) -> dict[st
 
 
 def table(rows: Sequence[Mapping[str, str]]) -> str:
-    """Return host, layer and reason of each row, its remedy below."""
+    """Return a table of host, layer and reason of each row, with the remedy below."""
     cells = [("host", "layer", "reason")]
     for row in rows:
         cells += [(row["host"], row["layer"], row["reason"]), ("", "", f"remedy: {row['remedy']}")]

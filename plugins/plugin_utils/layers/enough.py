@@ -1,4 +1,4 @@
-"""When so many of a group of machines serve that a run goes on without the others. Pure."""
+"""Decide whether enough machines of a group serve, so that a run goes on without the others. Pure."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Enough:
-    """What must serve of one group."""
+    """Which machines of one group must serve."""
 
-    size: int  # of the group
-    machines: int  # so many of it
-    racks: Mapping[str, tuple[int, int]]  # machines of the group in a rack, and how many of them
-    critical: tuple[str, ...]  # and these in any case
+    size: int  # machines of the group
+    machines: int  # machines that must serve
+    racks: Mapping[str, tuple[int, int]]  # rack -> machines of the group in it, and how many of them must serve
+    critical: tuple[str, ...]  # machines that must serve in any case
 
     @property
     def spare(self) -> int:
-        """Return how many of the group it can at most do without."""
+        """Return the largest number of machines that may be missing."""
         racks = sum(needed for _, needed in self.racks.values())
         return self.size - max(self.machines, racks, len(self.critical))
 
 
 def lacking(group: str, enough: Enough, away: Mapping[str, str]) -> list[str]:
-    """Return a line for each thing that ``group`` lacks while machines do not serve; ``away``: their racks."""
+    """Return one line per unmet requirement of ``group``. ``away``: machines that do not serve -> their rack."""
     found = []
     if (serve := enough.size - len(away)) < enough.machines:
         found.append(f"{serve} of {enough.size} of {group} serve, {enough.machines} are enough")

@@ -1,4 +1,4 @@
-"""The layers of a site, from the plan to the hypervisors, in the order of `playbooks/site.yml`."""
+"""Layers of a site, in the order of `playbooks/site.yml`."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from .provisioners import Provisioner
 from .roles import ROLES, Role
 from .storage import BACKENDS, GATEWAY, Backend
 
-ABSENT = "absent"  # group of hosts that a dry run cannot reach: later layers skip them
-MANAGED_NETWORK = "managed_network"  # group of hosts whose links the plan has
-CEPH_CLIENTS = "ceph_clients"  # group of hosts that ask a Ceph whose daemons no layer converges
-NETWORK_IN_TURN = "network_in_turn"  # those of MANAGED_NETWORK that a quorum is made of: one at a time
+ABSENT = "absent"  # hosts set aside, and hosts a dry run cannot reach: later layers skip them
+MANAGED_NETWORK = "managed_network"  # hosts whose links the plan manages
+CEPH_CLIENTS = "ceph_clients"  # hosts that query a Ceph whose daemons no layer manages
+NETWORK_IN_TURN = "network_in_turn"  # hosts of MANAGED_NETWORK that form a quorum: one at a time
 REMOTE = tuple(name for name, record in BACKENDS.items() if record.clients)
-FIRST_CONTACT = "first_contact"  # group of hosts that this run reaches by the operator's own login
-REFUSED = "refused"  # group of all hosts of a plan with errors: no layer starts
+FIRST_CONTACT = "first_contact"  # hosts that this run reaches by the operator's own login
+REFUSED = "refused"  # all hosts of a plan with errors: no layer starts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerRecord:
-    """One layer: the playbook of its name, what it stands on and where it runs."""
+    """One layer: the playbook of the same name, its dependencies and its hosts."""
 
-    needs: tuple[str, ...]  # layers that verify before it starts
-    group: str  # of the inventory; machines of `roles` are in it
+    needs: tuple[str, ...]  # layers that must verify before it starts
+    group: str  # inventory group; contains machines of `roles`
     roles: tuple[Role, ...] = ()
-    nodes: bool = False  # whether every node of the cluster is in its group
-    provisioners: tuple[Provisioner, ...] = ()  # whose machines it is for; none: any
-    service: str | None = None  # only in sites that have it among their services
-    backend: Backend | None = None  # only in sites with this storage backend
+    nodes: bool = False  # whether its group contains every node of the cluster
+    provisioners: tuple[Provisioner, ...] = ()  # only for their machines; empty: for any
+    service: str | None = None  # only for sites with this service
+    backend: Backend | None = None  # only for sites with this storage backend
     installs: tuple[PackageSet, ...] = ()
-    library: str  # its Python below plugins/
+    library: str  # its Python code below plugins/
     owns: str
 
 
@@ -77,9 +77,9 @@ LAYERS: dict[str, LayerRecord] = {
         installs=(
             PackageSet(
                 roles=frozenset(ROLES),
-                # dbus: timedatectl and systemd-run speak through it.
+                # dbus: required by timedatectl and systemd-run.
                 packages=("ca-certificates", "dbus", "iproute2", "kmod", "tzdata"),
-                substitutes=("chrony",),  # for a host without any time service
+                substitutes=("chrony",),  # for a host without a time service
                 space={"/": 2, "/var/log": 1},
                 volumes=("/opt", "/var/log"),
             ),
@@ -97,15 +97,15 @@ LAYERS: dict[str, LayerRecord] = {
                     "runc",
                     "socat",
                 ),
-                # kube-proxy leaves the size to the host: its pod may not write it everywhere. A full table drops
-                # connections at random; a million entries take 320 MB, as they come.
+                # Set here, because kube-proxy's pod may not write it everywhere. A full table drops connections at
+                # random; a million entries take 320 MB, allocated on demand.
                 sysctl={CONNTRACK_MAX: "1048576"},
                 kernel_modules=("nf_conntrack",),
                 space={"/var/lib/containerd": 6, "/var/lib/kubelet": 1},
                 needed_modules=("nf_tables", "veth"),
                 volumes=("/var/lib/containerd", "/var/lib/kubelet"),
             ),
-            # Its library: the layer storage asks a Ceph from there whose daemons it does not look after.
+            # With its library: from here the layer `storage` queries a Ceph whose daemons it does not manage.
             PackageSet(roles=frozenset(("control",)), backend=REMOTE, packages=("ceph-common",)),
         ),
         library="`plugin_utils/{secrets,pki}`, `module_utils/_host`",
@@ -198,14 +198,14 @@ LAYERS: dict[str, LayerRecord] = {
 
 
 def present(layer: LayerRecord, *, services: Collection[str], backend: Backend) -> bool:
-    """Say whether a site with ``services`` and ``backend`` has something for ``layer`` to do."""
+    """Say whether ``layer`` has work on a site with ``services`` and ``backend``."""
     return layer.service in (None, *services) and layer.backend in (None, backend)
 
 
 def sets_of(
     roles: tuple[Role, ...], *, node: bool, services: Collection[str], backend: Backend = "none"
 ) -> Iterator[tuple[str, PackageSet]]:
-    """Yield layer and package set of what a machine with ``roles`` gets in a site with ``services`` and ``backend``."""
+    """Yield layer name and package set for a machine with ``roles`` on a site with ``services`` and ``backend``."""
     for name, layer in LAYERS.items():
         if present(layer, services=services, backend=backend):
             sets = (one for one in layer.installs if one.fits(roles, node=node, services=services, backend=backend))
@@ -215,9 +215,9 @@ def sets_of(
 def groups_of(
     roles: tuple[Role, ...], *, node: bool, services: Collection[str] = (), backend: Backend = "none"
 ) -> tuple[str, ...]:
-    """Return the inventory groups of a machine with ``roles``; ``node``: it is a node of the cluster.
+    """Return the inventory groups of a machine with ``roles``. ``node``: it is a node of the cluster.
 
-    ``services`` and ``backend`` are the site's: a layer that is for one of them has no machines without it.
+    A layer that needs a service or backend has no machines on a site without it.
     """
     own = (
         one.group

@@ -1,4 +1,4 @@
-"""Every port that this version opens on a host: the one list of them."""
+"""All ports that this version opens on hosts."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ Clients = Literal["anyone", "hosts", "nodes", "control", "itself"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PortRecord:
-    """One port, or a range of them, on a network or on the loopback."""
+    """One port, or a range of ports, on a network or on loopback."""
 
     port: int
-    last: int | None = None  # of a range
+    last: int | None = None  # last port of a range
     protocol: Literal["tcp", "udp", "ip"] = "tcp"
     what: str
-    programs: tuple[str, ...] = ()  # names of the processes that listen (15 letters at most), or "the kernel"
+    programs: tuple[str, ...] = ()  # listening processes (15 characters at most), or "the kernel"
     clients: Clients
     roles: frozenset[Role] = frozenset()
     nodes: bool = False  # on every node of the cluster
-    pod_networks: frozenset[str] = frozenset()  # only with these, as name or name:backend; none: with any
-    service: str | None = None  # only in sites that have it among their services
-    backend: Backend | None = None  # only in sites with this storage backend
-    network: Purpose = "management"  # it is on
-    provisioner: Provisioner | None = None  # only in sites that have machines of it
-    written: str | None = None  # key of the site file that gives another number
+    pod_networks: frozenset[str] = frozenset()  # only with these pod networks, as name or name:backend; empty: with any
+    service: str | None = None  # only for sites with this service
+    backend: Backend | None = None  # only for sites with this storage backend
+    network: Purpose = "management"  # network it listens on
+    provisioner: Provisioner | None = None  # only for sites with machines of this provisioner
+    written: str | None = None  # key of the site file that changes the number
 
     def fits(self, roles: tuple[Role, ...], *, node: bool) -> bool:
-        """Say whether a machine with ``roles`` has it open; ``node``: it is a node of the cluster."""
+        """Say whether it is open on a machine with ``roles``. ``node``: it is a node of the cluster."""
         return (self.nodes and node) or not self.roles.isdisjoint(roles)
 
 
@@ -69,7 +69,7 @@ PORTS: dict[str, PortRecord] = {
         port=6387, what="iPXE's scripts, kernel and ramdisk, on the network provisioning", programs=("nginx",),
         clients="hosts", roles=_SEED, provisioner="ironic",
     ),
-    # Without programs: a host's own resolver and time service may listen on its loopback.
+    # No programs: a host's own resolver and time service may listen on loopback.
     "plane-dns": PortRecord(
         port=53, protocol="udp", what="names, on the network provisioning alone (and TCP)", clients="hosts",
         roles=_SEED, provisioner="ironic", network="provisioning",
@@ -159,7 +159,7 @@ PORTS: dict[str, PortRecord] = {
         port=179, what="Calico: routes (BGP)", programs=("bird",), clients="nodes", nodes=True,
         pod_networks=frozenset(("calico:host-gw",)),
     ),
-    # Neutron's pods call from their nodes. Where no role holds a client back, its address must be right, too (`guard`).
+    # Neutron's pods connect from their nodes. Listeners without RBAC also check a client's address (`guard`).
     "ovn-nb": PortRecord(
         port=6641, what="OVN: northbound database", programs=_OVSDB, clients="nodes", roles=_CONTROL, service="neutron",
     ),

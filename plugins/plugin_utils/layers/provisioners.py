@@ -1,4 +1,4 @@
-"""How a machine comes to be."""
+"""Provisioners: how a machine gets its operating system."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ Approve = Literal["automatic", "ask"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProvisionerRecord:
-    """What follows from the way a machine is provisioned."""
+    """What follows from a machine's provisioner."""
 
     what: str
     own_kernel: bool = True
-    host_key_written: bool = False  # whether the site file vouches for its ssh key; else it is learnt where it is made
+    host_key_written: bool = False  # its ssh host key: in the site file, else recorded when it is made
 
 
 PROVISIONERS: dict[Provisioner, ProvisionerRecord] = {

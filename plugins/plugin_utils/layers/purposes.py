@@ -1,4 +1,4 @@
-"""What a network is for."""
+"""Purposes of networks."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ Purpose = Literal["management", "tunnel", "storage", "provisioning", "oob", "pro
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PurposeRecord:
-    """What follows from the purpose of a network."""
+    """What follows from a network's purpose."""
 
     carries: str
-    interface: str  # prefix of the interface's name on hosts: "mgmt" in "mgmt0"
+    interface: str  # prefix of interface names on hosts: "mgmt" in "mgmt0"
     colour: str  # in the topology picture
-    routed: bool = False  # whether it has a router where the site file names none
-    addressed: bool = True  # whether hosts have an address of their own on it
-    reads: bool = False  # whether the seed serves hosts that come from it
-    cidr: Mapping[str, str] = field(default_factory=dict)  # by profile: the network of a site that writes none
-    layer: str | None = None  # the first that uses it; None: every one
-    ignored: str | None = None  # not used in this version: what happens instead
+    routed: bool = False  # whether it has a router by default
+    addressed: bool = True  # whether hosts have an address on it
+    reads: bool = False  # whether the seed serves hosts that connect from it
+    cidr: Mapping[str, str] = field(default_factory=dict)  # profile -> network of a site that writes none
+    layer: str | None = None  # first layer that uses it; None: all do
+    ignored: str | None = None  # for a purpose that this version does not use: what happens instead
 
 
 PURPOSES: dict[Purpose, PurposeRecord] = {
@@ -48,7 +48,7 @@ PURPOSES: dict[Purpose, PurposeRecord] = {
         reads=True,
         cidr={"lab": "10.90.3.0/24"},
     ),
-    # Ends on management controllers, not on hosts.
+    # For management controllers, not for hosts.
     "oob": PurposeRecord(
         carries="management controllers",
         interface="oob",

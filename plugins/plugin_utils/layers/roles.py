@@ -1,4 +1,4 @@
-"""What a machine does."""
+"""Roles of machines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .purposes import Purpose
 
 Role = Literal["seed", "control", "storage", "worker", "hypervisor"]
 
-# Labels of nodes. OpenStack-Helm's charts select by the first (requirement L1).
+# Node labels. OpenStack-Helm's charts select nodes by the first (requirement L1).
 CONTROL_LABEL = "openstack-control-plane"
 RACK_LABEL = "topology.kubernetes.io/zone"
 _OPENSTACK = {CONTROL_LABEL: "enabled", "openstack-storage": "enabled"}
@@ -20,17 +20,17 @@ _OPENSTACK = {CONTROL_LABEL: "enabled", "openstack-storage": "enabled"}
 class RoleRecord:
     """What follows from a machine's role."""
 
-    share: tuple[int, int]  # of every network, in 32nds; the first 32nd is for routers and virtual addresses
+    share: tuple[int, int]  # range of every network, in 32nds; the first 32nd is for routers and virtual addresses
     colour: str  # in the topology picture
-    networks: frozenset[Purpose]  # those its machines have an interface on
-    brings: tuple[Purpose, ...] = ()  # networks a site has because of it: the profile's where none is written
-    hardware: Mapping[str, str]  # by profile: the hardware it has by default, and the least it must have
-    named: bool = False  # whether every host knows its name without a DNS server
+    networks: frozenset[Purpose]  # purposes of networks that its machines are on
+    brings: tuple[Purpose, ...] = ()  # networks that a site needs for it; default: the profile's
+    hardware: Mapping[str, str]  # profile -> default hardware profile, also the required minimum
+    named: bool = False  # whether every host can resolve its name without a DNS server
     node: bool = False  # whether it is a node of the cluster
-    # How many of its machines a run may go on without: a share of the group, or a number; None: never one.
+    # Machines that may be missing while a run goes on: a share of the group, or a number; None: always 0.
     max_unavailable: str | int | None = "10%"
     labels: Mapping[str, str] = field(default_factory=dict)  # of its node, unless that has the role's taint
-    taint: str | None = None  # of its node, where the profile wants it and other nodes take pods
+    taint: str | None = None  # taint of its node, if the profile wants it and other nodes take pods
 
 
 def _hardware(*, edge: str, region: str) -> dict[str, str]:
@@ -53,7 +53,7 @@ ROLES: dict[Role, RoleRecord] = {
         hardware=_hardware(edge="edge-node", region="region-control"),
         named=True,
         node=True,
-        max_unavailable=None,  # etcd has one vote less, and would lose its quorum to the next fault
+        max_unavailable=None,  # without one host, the next failure costs etcd its quorum
         labels=_OPENSTACK,
         taint="node-role.kubernetes.io/control-plane:NoSchedule",
     ),
@@ -63,7 +63,7 @@ ROLES: dict[Role, RoleRecord] = {
         networks=frozenset(("management", "storage")),
         brings=("storage",),
         hardware=_hardware(edge="edge-node", region="region-storage"),
-        max_unavailable=0,  # its data have one copy less; the site file may say otherwise
+        max_unavailable=0,  # without one host, its data has one copy less; the site file may allow more
     ),
     "worker": RoleRecord(
         share=(8, 16),
@@ -73,8 +73,8 @@ ROLES: dict[Role, RoleRecord] = {
         node=True,
         labels=_OPENSTACK,
     ),
-    # Most of any large site. Provider networks end here only (N7): OVN's gateways are there, and a wire that strangers
-    # reach has no business on a control host.
+    # The largest group of most sites. Provider networks end only here (N7): OVN's gateways are here, and a network that
+    # strangers reach must not end on a control host.
     "hypervisor": RoleRecord(
         share=(16, 32),
         colour="#6b4fa0",

@@ -1,4 +1,4 @@
-"""Who runs the storage of a site, and what a Ceph that is the site's own is for."""
+"""Storage backends, and pools and clients of the site's own Ceph."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Volumes = Literal["local", "ceph-rbd", "external"]
 Backups = Literal["pool", "objects"]
 DeviceClass = Literal["hdd", "ssd", "nvme"]
 
-# Secrets of Ceph's own daemons and of its administrator. Of a manager there is one a host.
+# Secrets of Ceph's daemons and its administrator. Each manager host has its own.
 MONITORS, ADMIN, BOOTSTRAP, MANAGER = "ceph/mon", "ceph/client.admin", "ceph/client.bootstrap-osd", "ceph/mgr"
 
 
@@ -22,18 +22,18 @@ class BackendRecord:
     """What follows from a storage backend."""
 
     what: str
-    volumes: Volumes  # what the storage class `general` hands out, unless the site file says otherwise
-    layer: str | None = None  # the layer that makes it; it then is Ceph on the site's storage hosts
-    clients: bool = False  # whether a layer asks the cluster from control hosts, and others look after its daemons
-    orchestrated: bool = False  # whether an orchestrator of Ceph's own or the cluster's is told what to run
-    networks: tuple[Purpose, ...] = ("storage",)  # those a site has because of it
-    nodes: frozenset[Role] = frozenset()  # roles that are nodes of the cluster because of it
-    keys: tuple[str, ...] = ()  # of daemons and administrator that are ours to make; the others it makes itself
+    volumes: Volumes  # backend of the storage class `general`, unless the site file names another
+    layer: str | None = None  # layer that deploys Ceph on the site's storage hosts; None: no layer does
+    clients: bool = False  # whether a layer queries the cluster from control hosts while others manage its daemons
+    orchestrated: bool = False  # whether an orchestrator (cephadm, Rook) deploys the daemons
+    networks: tuple[Purpose, ...] = ("storage",)  # networks that a site needs for it
+    nodes: frozenset[Role] = frozenset()  # roles that join the Kubernetes cluster because of it
+    keys: tuple[str, ...] = ()  # secrets we generate for daemons and administrator; the backend makes the others
 
 
 BACKENDS: dict[Backend, BackendRecord] = {
     "none": BackendRecord(what="nobody", volumes="local", networks=()),
-    # `general` stays local: the cluster has no driver for RBD volumes yet.
+    # `general` stays local: the cluster has no RBD driver yet.
     "native": BackendRecord(
         what="Debian's packages and systemd",
         volumes="local",
@@ -58,16 +58,16 @@ BACKENDS: dict[Backend, BackendRecord] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolRecord:
-    """What a pool is for."""
+    """Purpose and expected size of a pool."""
 
     what: str
-    share: float  # of the cluster's data that it is expected to hold: its placement groups follow from it
+    share: float  # expected share of the cluster's data; decides placement groups
     application: str = "rbd"
-    name: str = ""  # the one its service knows it by; "": the purpose, or as the site file says
-    service: str | None = None  # only in sites that have it among their services
+    name: str = ""  # fixed name that its service expects; "": the purpose, or as the site file says
+    service: str | None = None  # only for sites with this service
 
 
-GATEWAY = "ceph-rgw"  # the service of the object gateway
+GATEWAY = "ceph-rgw"  # service name of the object gateway
 
 
 def _objects(name: str, what: str, *, share: float = 0) -> PoolRecord:
@@ -79,7 +79,7 @@ POOLS: dict[str, PoolRecord] = {
     "volumes": PoolRecord(what="Cinder's volumes", share=0.4),
     "vms": PoolRecord(what="disks of instances that have no volume", share=0.3),
     "backups": PoolRecord(what="Cinder's backups", share=0.1),
-    # Those of radosgw's default zone, by its own names. What it does not find it would make by the default rule.
+    # Pools of radosgw's default zone, with its names. It would create missing ones with the default CRUSH rule.
     "objects": _objects("buckets.data", "objects of Swift and S3", share=0.3),
     "objects-index": _objects("buckets.index", "what is in each container", share=0.02),
     "objects-parts": _objects("buckets.non-ec", "parts of uploads that go on"),
@@ -93,23 +93,23 @@ OTHER_POOL = PoolRecord(what="as the site file says", share=0.1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientRecord:
-    """What the key of a service may do: purposes of pools. Anything else is refused to it."""
+    """What the key of a service may do, as purposes of pools. Everything else is refused."""
 
     what: str
     writes: tuple[str, ...]
     reads: tuple[str, ...] = ()
-    service: str | None = None  # only in sites that have it among their services
-    images: bool = True  # of disks (RBD) is what it writes
+    service: str | None = None  # only for sites with this service
+    images: bool = True  # whether it writes RBD images
 
 
 CLIENTS: dict[str, ClientRecord] = {
     "glance": ClientRecord(what="Glance", writes=("images",)),
     # Volumes are clones of images.
     "cinder": ClientRecord(what="Cinder", writes=("volumes",), reads=("images",)),
-    # A key of its own: whoever has Cinder's cannot take the backups along with the volumes.
-    # Volumes are read and restored with Cinder's, which cinder-backup has beside it.
+    # A separate key: a stolen key of Cinder gives no access to the backups. To read and restore volumes, cinder-backup
+    # also has Cinder's key.
     "cinder-backup": ClientRecord(what="Cinder's backups", writes=("backups",)),
-    # Volumes are attached with Cinder's key: it tells Nova so. Disks are clones of images.
+    # Volumes are attached with Cinder's key, which Cinder passes to Nova. Disks are cloned from images.
     "nova": ClientRecord(what="Nova's disks of instances", writes=("vms",), reads=("images",)),
     "rgw": ClientRecord(
         what="the object gateways", images=False, service=GATEWAY,

@@ -1,4 +1,4 @@
-"""Operating systems that hosts may have, and the versions of each that matter here."""
+"""Supported operating systems of hosts, and their relevant versions."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemRecord:
-    """One supported system. Versions are those of its own packages; the kernel is the oldest that is expected."""
+    """One supported system. Versions are those of its packages; ``kernel`` is the oldest accepted."""
 
     name: str
-    id: str  # ID and VERSION_ID of its os-release
+    id: str  # ID in os-release; `version` is its VERSION_ID
     version: str
     codename: str
     architecture: str
@@ -18,7 +18,7 @@ class SystemRecord:
     systemd: str
     python: str
     containerd: str
-    cgroup: str  # version it boots with
+    cgroup: str  # cgroup version at boot
 
 
 SYSTEMS: dict[str, SystemRecord] = {

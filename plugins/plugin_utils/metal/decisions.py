@@ -15,6 +15,7 @@ from typing import Any
 
 from ...module_utils._base.text import printable
 from ..errors import GroundupError
+from .api import BusyError
 from .discovery import Discovery
 from .journal import Journal, file_of
 from .page import Page
@@ -44,7 +45,10 @@ class Desk:
             machine = str(record.get("machine"))
             if machine not in self.names:
                 continue  # another run's
-            refused = self.act(record)
+            try:
+                refused = self.act(record)
+            except BusyError:
+                continue  # the seed starts again: it stays open
             begin += [] if refused else [machine]
             outcome = f"refused: {refused}" if refused else "done: a run goes on with it"
             if self.page and (why := self.page.answer(str(record.get("number")), outcome)):
@@ -52,7 +56,7 @@ class Desk:
         return begin
 
     def act(self, record: Mapping[str, Any]) -> str:
-        """Act on one decision and journal it; return why it is refused, empty when it is not."""
+        """Act on one decision and journal it; return why it is refused, empty when it is not. Raises BusyError."""
         machine, by = str(record["machine"]), printable(str(record.get("by")))
         journal = Journal(file_of(self.home, machine))
         try:
@@ -67,6 +71,8 @@ class Desk:
                 step = Step(state=state, verb="wait", doing=f"tried again by {by}")  # type: ignore[arg-type]
             else:
                 return "nobody knows how to do that"
+        except BusyError:
+            raise
         except GroundupError as error:
             self.say(f"{machine}: {record.get('verb')} of {by} is refused: {error.what}")
             return error.what

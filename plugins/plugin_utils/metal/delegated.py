@@ -57,14 +57,18 @@ def refresher(plan: Plan) -> Callable[[], str]:
     """Return what takes the doings of the seed's runner into the journals, and returns why it could not."""
     if plan.metal is None or plan.metal.runner is None:
         return str
-    password, ca = open_store(plan.site, write=False).get(IRONIC), state_dir(plan.site) / "ca.crt"
+    try:
+        password, ca = open_store(plan.site, write=False).get(IRONIC), state_dir(plan.site) / "ca.crt"
+    except GroundupError as error:
+        said = error.what  # the seed is still to be made
+        return lambda: said
     ironic = Ironic(api=plan.metal.api_url, media=plan.metal.media_url, password=password, ca=ca)
 
     def refresh() -> str:
         try:
             calls = ironic.calls()
-        except GroundupError as error:
-            return error.what
+        except (GroundupError, OSError) as error:
+            return error.what if isinstance(error, GroundupError) else str(error)
         for name in plan.hosts.keys() & calls.keys():
             adopt(Journal(file_of(home_of(plan.site), name)), calls[name])
         return ""

@@ -16,7 +16,7 @@ from ...module_utils._base.files import write_file
 from ..errors import GroundupError
 from ..plan.platform.metal import to_discover
 from ..plan.types import HostPlan, Plan
-from .api import Ironic
+from .api import BusyError, Ironic
 from .batch import left_behind
 from .identity import identities, identity, identity_file
 from .journal import Journal, file_of
@@ -51,9 +51,16 @@ class Discovery:
         if not to_discover(host, self.plan.networks):
             return host
         found = identity(self.home, host.name) or self._wait(host)
-        with self._lock:
-            self._adopt(host, found)
-        return found.of(host, self.plan.networks)
+        deadline = time.monotonic() + self.seconds
+        while True:
+            try:
+                with self._lock:
+                    self._adopt(host, found)
+                return found.of(host, self.plan.networks)
+            except BusyError:
+                if self.left.is_set() or time.monotonic() > deadline:
+                    raise
+                self.sleep(PAUSE)
 
     def look(self) -> dict[str, tuple[Sighting, Verdict]]:
         """Return the verdict on each discovered machine that is nobody's yet, by its node; journal it."""
@@ -123,7 +130,8 @@ class Discovery:
                 return sighting
         node = self.ironic.node(name)
         if node and node["provision_state"] != "active" and (told := self.ironic.inventory(name)):
-            return read(node, told)
+            with suppress(ValueError):  # garbage was shown to nobody
+                return read(node, told)
         raise GroundupError(
             f"no machine waits to become {name}",
             where=name,
@@ -158,9 +166,12 @@ class Discovery:
         while True:
             with self._lock:
                 if time.monotonic() - self._looked > PAUSE / 2:
-                    self._verdicts = {
-                        verdict.host: (sighting, verdict) for sighting, verdict in self.look().values() if verdict.host
-                    }
+                    with suppress(BusyError):  # the seed starts again
+                        self._verdicts = {
+                            verdict.host: (sighting, verdict)
+                            for sighting, verdict in self.look().values()
+                            if verdict.host
+                        }
                     for node in self._echoes & set(self._told):
                         with suppress(GroundupError):  # at the next look
                             self.ironic.delete(node)

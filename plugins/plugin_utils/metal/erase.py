@@ -14,6 +14,7 @@ from ..plan.types import Plan
 from ..secrets import open_store
 from ..secrets.names import IRONIC
 from .api import Ironic
+from .identity import identity_file
 from .install import metal_of, remember
 from .journal import Journal, alone, file_of, home_of
 from .leave import STEPS, Leaving, Method, detach, leave, unfinished
@@ -94,6 +95,8 @@ def carry_out(plan: Plan, wanted: Wanted, say: Callable[[str], None]) -> dict[st
             if dead
             else leave(ironic, leaving, journal, home / "erasures", say)
         )
+        if not wanted.stays:
+            identity_file(home, name).unlink(missing_ok=True)  # another machine may be found for it
     if host := plan.hosts.get(name):
         remember(Changes(check=False), state_dir(plan.site) / "ssh/known_hosts", plan, host, ())
     return found | {"record": str(record or "")}

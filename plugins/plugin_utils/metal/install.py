@@ -31,7 +31,7 @@ from .disks import root_device
 from .journal import Journal, alone, file_of, home_of
 from .match import judge
 from .page import Page, page_of
-from .provision import Wanted, as_error, provision
+from .provision import LEAVES, Wanted, as_error, provision
 from .queue import Limits, Waiting
 from .sighting import read
 from .way import Card, next_step
@@ -198,17 +198,17 @@ def approve(changes: Changes, plan: Plan, name: str, say: Callable[[str], None])
 
 def _predict(changes: Changes, ironic: Watched, plan: Plan, names: Sequence[str]) -> Failed:
     failed: Failed = {}
-    for name in names:
-        journal = Journal(file_of(home_of(plan.site), name))
-        try:
-            node = ironic.node(name)
-        except (GroundupError, OSError):
-            if journal.installed:
-                raise
-            node = None  # the seed is still to be made
-        step = next_step(node, installed=journal.installed)
-        if step.card:
-            failed[name] = as_error(name, step.card)
+    journals = {name: Journal(file_of(home_of(plan.site), name)) for name in names}
+    try:
+        nodes = {node["name"]: node for node in ironic.nodes().values()}
+    except (GroundupError, OSError):
+        if any(journal.installed for journal in journals.values()):
+            raise
+        nodes = {}  # the seed is still to be made
+    for name, journal in journals.items():
+        step = next_step(nodes.get(name), installed=journal.installed)
+        if card := LEAVES if journal.leaving else step.card:
+            failed[name] = as_error(name, card)
         elif step.verb != "done":
             changes.add(f"install {name}", name=name, before=f"{step.state}\n", after="installed\n")
     return failed

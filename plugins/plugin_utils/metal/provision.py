@@ -23,7 +23,7 @@ from .way import ATTEMPTS, RETRIES, Card, Step, Verb, attempts, last_heard, next
 SILENT = 330.0
 LOST = 180.0  # the same for its first call: that follows its question for a token at once
 MISSED = 180.0  # more, where Ironic was away meanwhile: the next call after one that nobody heard
-_LEAVES = Card(
+LEAVES = Card(
     what="it is being retired",
     why="its disks may be half erased",
     remedy="end that first: ansible-playbook groundup.cloud.erase, or groundup.cloud.reprovision, with its name",
@@ -55,7 +55,7 @@ def provision(
     Once ``left`` is set it is left where Ironic works on it. Raises GroundupError, LeftError.
     """
     if journal.leaving:
-        raise as_error(wanted.name, _LEAVES)
+        raise as_error(wanted.name, LEAVES)
     deadline, silent = time.monotonic() + timeout, time.monotonic() + SILENT
     asked, again, left, ramdisk = False, wanted.again, left or threading.Event(), _Ramdisk()
     while True:
@@ -148,13 +148,17 @@ def _judged(ironic: Ironic, wanted: Wanted, node: dict[str, Any], step: Step, *,
 
 
 def _again(ironic: Ironic, wanted: Wanted, journal: Journal, node: dict[str, Any]) -> bool:
-    """Have a machine that failed begin anew; return whether there is more to do."""
+    """Have a machine that failed begin anew; return whether there is more to do.
+
+    One that was installed since Ironic had it as failed (a restored seed) is left to `next_step`, which refuses it.
+    """
     if node.get("maintenance"):
         ironic.hold(wanted.name, on=False)
         return True
-    if node["provision_state"] == "deploy failed":
+    if node["provision_state"] == "deploy failed" and not journal.installed:
         journal.note(Step(state="provisioning", verb="deploy", doing="begun again: somebody looked at it"))
-        _carry_out(ironic, wanted, "deploy", {"provision_state": "available"})
+        with _journaled(journal):
+            _carry_out(ironic, wanted, "deploy", {"provision_state": "available"})
     return False
 
 

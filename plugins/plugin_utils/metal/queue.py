@@ -53,4 +53,4 @@ def admitted(waiting: Iterable[Waiting], under_way: Mapping[str, str], limits: L
 
 
 def _full(under_way: int, limits: Limits) -> bool:
-    return limits.per_rack is not None and under_way >= limits.per_rack
+    return limits.per_rack is not None and under_way >= max(1, limits.per_rack)

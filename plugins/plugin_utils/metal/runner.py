@@ -40,7 +40,7 @@ class Runner:
     say: Callable[[str], None]
     sleep: Callable[[float], None] = field(default=time.sleep)
     pauses: Sequence[float] = PAUSES
-    slots: AbstractContextManager[object] = field(default_factory=nullcontext)  # held during a run
+    slots: AbstractContextManager[object] | None = None  # held during a run
     variables: Mapping[str, Any] = field(default_factory=dict)  # further ones of every run
 
     def configure(self, host: str) -> None:
@@ -52,8 +52,10 @@ class Runner:
             journal = Journal(file_of(self.home, host))  # with what the run before wrote
             for layer in self.layers:
                 for pause in (*self.pauses[_tried(journal, layer) :], None):
-                    self._note(journal, host, _step(f"layer {layer}"))
-                    with self.slots:
+                    if self.slots:
+                        self._note(journal, host, _step("it waits for its turn"))
+                    with self.slots or nullcontext():
+                        self._note(journal, host, _step(f"layer {layer}"))
                         said = self._run(layer, host)
                     if not said:
                         break

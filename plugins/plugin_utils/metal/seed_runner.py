@@ -21,6 +21,7 @@ from typing import Any
 from ...module_utils._base import files
 from ...module_utils._base.changes import Changes
 from ...module_utils._base.locks import locked
+from ...module_utils._ironic.runner import USER
 from ..errors import GroundupError
 from ..paths import state_dir
 from ..plan import Plan, SiteError, load_site, make_plan
@@ -30,7 +31,6 @@ from .journal import Journal, file_of, home_of
 from .runner import Runner
 from .way import Card, Step
 
-USER = "runner"  # of the seed's contact; it may do the least
 PAUSES = (5.0, 30.0, 120.0, 300.0)  # seconds before another try: nobody is there who would run it again
 REST = ("serving", "failed")
 MOST, LONGEST = 40, 600  # lines of a way and characters of a text that are told

@@ -1,1 +1,1 @@
-"""OVN's databases, as the controller knows them: which clusters are the site's, and who may make them."""
+"""OVN's databases on the controller: the record of the site's clusters, who may create them, and backups."""

@@ -1,4 +1,4 @@
-"""Backups of OVN's northbound database in the site's state directory: what `ovsdb-client backup` prints, compressed."""
+"""Backups of OVN's northbound database in the site's state directory: `ovsdb-client backup`'s output, compressed."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .. import backups
 from ..paths import state_dir
 
 OVERWRITE, NEW_CLUSTER = "overwrite", "new-cluster"
-CODES = (OVERWRITE, NEW_CLUSTER)  # what an operator may accept
+CODES = (OVERWRITE, NEW_CLUSTER)  # reasons that an operator may accept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backup(backups.Backup):
-    """What is known of one backup; its counts are by table."""
+    """Metadata of one backup; its counts are by table."""
 
     database: str
     cluster: str  # id of the cluster it was taken from
@@ -26,7 +26,7 @@ class Backup(backups.Backup):
 
 
 def shelf(site: str) -> backups.Shelf[Backup]:
-    """Return where the backups of ``site`` are."""
+    """Return the shelf with the backups of ``site``."""
     return backups.Shelf(
         kind=Backup,
         home=state_dir(site) / "backups" / f"ovn-{NB.short}",
@@ -42,14 +42,14 @@ def shelf(site: str) -> backups.Shelf[Backup]:
 
 
 def save(site: str, data: bytes, *, cluster: str, now: datetime | None = None) -> Backup:
-    """Keep a compressed snapshot; return what is known of it. Raises GroundupError for a damaged one, OSError."""
+    """Store a compressed snapshot; return its metadata. Raises GroundupError for a damaged one, OSError."""
     found = snapshot.parse(gzip.decompress(data), where=f"what the leading member of {NB.name} sent")
     about = {"database": found.database, "schema": found.version, "counts": found.counts}
     return shelf(site).keep(data, now=now, site=site, cluster=cluster, **about)
 
 
 def load(site: str, name: str) -> tuple[Backup, bytes]:
-    """Return a backup, by what `backups.Shelf.load` takes, and its compressed data. Raises GroundupError."""
+    """Return a backup and its compressed data; ``name``: as in `backups.Shelf.load`. Raises GroundupError."""
     backup, data = shelf(site).load(name)
     snapshot.parse(gzip.decompress(data), where=f"the backup {backup.name}")
     return backup, data
@@ -65,15 +65,15 @@ def verify(site: str, *, days: float, now: datetime | None = None) -> Backup:
 def refuse(
     backup: Backup, *, site: str, cluster: str, schema: str, counts: Mapping[str, int], force: Collection[str]
 ) -> None:
-    """Raise GroundupError for a backup that is not this site's, or that ``force`` does not accept.
+    """Raise GroundupError unless the backup fits this site and ``force`` accepts every reason against it.
 
     Args:
-        backup: what is to be restored.
+        backup: the backup to restore.
         site: name of the site.
         cluster: id of the site's cluster.
         schema: version of the schema that the database has now.
-        counts: how many rows the database has now, by table.
-        force: codes that are accepted.
+        counts: rows that the database has now, by table.
+        force: accepted codes.
     """
     wrong, against = dict[str, str](), dict[str, str]()
     if backup.database != NB.name:

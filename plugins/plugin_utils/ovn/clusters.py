@@ -1,4 +1,4 @@
-"""Decide from what every control host said who makes OVN's clusters: nobody, where there may be some already."""
+"""Decide from the answers of all control hosts which OVN clusters to create: none where one may exist already."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def decide(answers: Mapping[str, Mapping[str, Any]], *, hosts: Sequence[str], kn
     """Return the databases that have no cluster yet and may be given one.
 
     Args:
-        answers: what each control host of this run said (`ovn_central`), by its name.
+        answers: results of `ovn_central` of each control host of this run, by its name.
         hosts: every control host of the site.
-        known: what the controller knows of the clusters, by database.
+        known: the clusters in the controller's record, by database.
 
     Raises:
-        GroundupError: when hosts disagree, or it is not certain that there is none.
+        GroundupError: when hosts disagree, or it is not certain that there is no cluster.
     """
     return [one.short for one in DATABASES if not _exists(one.short, answers, hosts=hosts, known=known)]
 
@@ -28,7 +28,7 @@ def decide(answers: Mapping[str, Mapping[str, Any]], *, hosts: Sequence[str], kn
 def _exists(
     short: str, answers: Mapping[str, Mapping[str, Any]], *, hosts: Sequence[str], known: Mapping[str, str]
 ) -> bool:
-    """Say whether a database has a cluster. Raises GroundupError."""
+    """Return whether a database has a cluster. Raises GroundupError when that is not certain."""
     clusters: dict[str, list[str]] = {}
     for name, answer in sorted(answers.items()):
         if cluster := (answer.get("databases") or {}).get(short):

@@ -1,4 +1,4 @@
-"""The record of which OVN clusters are the site's: no second one is ever made, whatever hosts have lost."""
+"""The record of the site's OVN clusters: no second one is ever created, whatever hosts have lost."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..paths import state_dir
 
 
 def record_path(site: str) -> Path:
-    """Return where the controller notes the clusters of ``site``."""
+    """Return the path of the controller's record of the clusters of ``site``."""
     return state_dir(site) / "ovn.json"
 
 
@@ -36,7 +36,7 @@ def known(site: str) -> dict[str, str]:
 
 
 def keep(site: str, databases: Mapping[str, str | None]) -> None:
-    """Note clusters that a host has and the record lacks; the modules refuse others before. Raises OSError."""
+    """Record clusters that a host has and the record lacks; the modules refuse other ones earlier. Raises OSError."""
     before = known(site)
     after = {name: cluster for name, cluster in databases.items() if cluster} | before
     if after != before:

@@ -1,4 +1,4 @@
-"""The plan: a site file in, everything that can be decided before touching a machine out.
+"""The plan: everything that can be decided from the site file before a machine is touched.
 
 from ...plugin_utils.plan import load_site, make_plan
 plan = make_plan(load_site("inventories/lab/site.yml"))

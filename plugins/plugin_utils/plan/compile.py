@@ -1,4 +1,4 @@
-"""From the site model to the plan. Pure: the same site gives the same plan, on any machine, at any time."""
+"""Make the plan from the site model. Pure: the same site gives the same plan, on any machine, at any time."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from .types import Plan
 
 
 def make_plan(site: Site) -> Plan:
-    """Return everything decided about ``site`` before a machine is touched, findings included.
+    """Return the plan of ``site``, findings included.
 
     Raises:
-        SiteError: the site says too little, or contradicts itself, so that there is nothing to plan. What can be
-            planned but should not be built is a finding of severity ``error`` in the plan instead.
+        SiteError: the site file is incomplete or contradicts itself, so that no plan can be made. A plan that can be
+            made but should not be built has a finding of severity ``error`` instead.
     """
     problems = tuple(validation.problems(site))
     if problems:

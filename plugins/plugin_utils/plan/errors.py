@@ -1,4 +1,4 @@
-"""The one exception a site file can cause."""
+"""The only exception that a site file can cause."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import yaml
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """One fault of a site file: where it is, why it is one, what to write instead."""
+    """One fault of a site file: where it is, why it is a fault, and what to write instead."""
 
     key: str  # key path, "networks.storage.cidr"; "line 4, column 2" of broken YAML; "" for the whole file
     reason: str
     remedy: str
-    line: int | None = None  # of the file; None: the key path says it, or nothing can
+    line: int | None = None  # in the file; None: unknown
 
     def __str__(self) -> str:
         where = ", ".join(filter(None, (f"line {self.line}" if self.line else "", self.key)))
@@ -23,7 +23,7 @@ class Problem:
 
 
 class SiteError(ValueError):
-    """A site file no plan can be made from. Carries every problem found, not only the first.
+    """No plan can be made from a site file. Holds every problem found, not only the first.
 
     Attributes:
         file: path of the site file, or ``<site>`` for a model made in memory.
@@ -31,7 +31,7 @@ class SiteError(ValueError):
     """
 
     def __init__(self, *problems: Problem, file: str, content: bytes = b"") -> None:
-        """Keep the problems; with ``content``, the text of the file, each gets the line its key path stands on."""
+        """Keep the problems. With ``content``, the file's text, each gets the line of its key path."""
         lines = lines_of(content, [problem.key for problem in problems]) if content else {}
         self.file = file
         self.problems = tuple(replace(problem, line=lines.get(problem.key)) for problem in problems)
@@ -42,9 +42,9 @@ class SiteError(ValueError):
 
 
 def lines_of(content: bytes, keys: Iterable[str]) -> dict[str, int]:
-    """Return the line of each of ``keys`` in ``content``, YAML text that parses.
+    """Return the line number of each of ``keys`` in ``content``, which must be valid YAML.
 
-    A key path that is not there has the line of its nearest owner, and none when it has no owner either.
+    A missing key gets the line of its nearest existing parent, or none when no parent exists.
     """
     root = yaml.compose(content, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     found = {key: _line(root, key) for key in keys}
@@ -52,7 +52,7 @@ def lines_of(content: bytes, keys: Iterable[str]) -> dict[str, int]:
 
 
 def _line(node: yaml.Node | None, path: str) -> int | None:
-    """Follow ``path`` below ``node`` as far as it goes. Keys may hold dots: the longest that fits is taken."""
+    """Return the line of ``path`` below ``node``. A key may contain dots: the longest matching key is taken."""
     if isinstance(node, yaml.MappingNode):
         fitting = [(key, value) for key, value in node.value if f"{path}.".startswith(f"{key.value}.")]
         if fitting:

@@ -1,4 +1,4 @@
-"""How faults of a site file are told: findings (severity, name and keys; then what, why, remedy), and what to write."""
+"""Form of a site file's faults: finding (severity, name, keys, what, why, remedy), and suggestions for wrong values."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from functools import partial
 
 from .types import Finding, Severity
 
-_LISTED = 20  # choices: no site has more roles, services or purposes, but many have more machines
+_LISTED = 20  # at most so many choices: enough for roles, services and purposes; machines may be more
 
 
 def finding(name: str, severity: Severity, *where: str) -> partial[Finding]:
-    """Return what takes ``what``, ``why`` and ``remedy`` and makes the finding ``name`` about the keys ``where``."""
+    """Return a partial `Finding` about the keys ``where``; call it with ``what``, ``why`` and ``remedy``."""
     return partial(Finding, name=name, severity=severity, where=where)
 
 
@@ -32,7 +32,7 @@ def info(name: str, *where: str) -> partial[Finding]:
 
 
 def choose(value: str, choices: Iterable[str]) -> str:
-    """Return the remedy for a ``value`` that is none of ``choices``."""
+    """Return the remedy for a ``value`` that is not among ``choices``."""
     known = list(choices)
     close = difflib.get_close_matches(value, known, n=1)
     listed = ", ".join(known[:_LISTED]) + (", ..." if len(known) > _LISTED else "")

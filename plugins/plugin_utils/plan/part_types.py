@@ -1,4 +1,4 @@
-"""Types of the plan's parts that know no other part: see `types.py`."""
+"""Types of the plan's parts that need no other part's types. The rest is in `types.py`."""
 
 from __future__ import annotations
 
@@ -12,95 +12,95 @@ LinkKind = Literal["port", "bond", "bridge", "vlan"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkPlan:
-    """One link of a host whose network the site manages. Links it stands on come before it."""
+    """One link of a host whose network the site manages. The links it is built on come before it."""
 
     name: str
     kind: LinkKind
     mtu: int
-    mac: str | None = None  # port: it is found by this; bond: it has this, its first member's; None: by its name
-    rename: bool = False  # port found by its MAC address: whether it is given the name
+    mac: str | None = None  # port: found by it; bond: its first member's; None: found by name
+    rename: bool = False  # port found by its MAC address: whether it is renamed to `name`
     members: tuple[str, ...] = ()  # of a bond or bridge
     mode: str | None = None  # of a bond
     lacp_rate: str | None = None
     primary: str | None = None
     vlan: int | None = None
     parent: str | None = None  # the link that carries the VLAN
-    network: str | None = None  # whose packets it carries without a tag; None: members and carriers
-    address: str | None = None  # with its prefix length
+    network: str | None = None  # network it carries untagged; None: a member, or carries VLANs only
+    address: str | None = None  # with prefix length
     routes: tuple[tuple[str, str], ...] = ()  # destination, gateway
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreflightRoles:
-    """What preflight looks for on hosts of the same roles."""
+    """What preflight checks on hosts with the same roles."""
 
-    node: bool  # of the cluster
-    listens: dict[str, tuple[str, ...]]  # port ("6443/tcp") -> the site's programs that listen there
+    node: bool  # of the Kubernetes cluster
+    listens: dict[str, tuple[str, ...]]  # port ("6443/tcp") -> programs of the site that listen there
     space: dict[str, int]  # directory -> GiB that layers write there
-    kernel_modules: tuple[str, ...]  # that must be there, loaded or not
-    reaches: dict[str, tuple[int, ...]]  # address -> TCP ports that must not be filtered; sshd's first
+    kernel_modules: tuple[str, ...]  # that must be available, loaded or not
+    reaches: dict[str, tuple[int, ...]]  # address -> TCP ports that must be reachable; sshd's first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreflightPlan:
-    """What preflight holds hosts to, beside their own plan."""
+    """What preflight checks on all hosts, beside each host's own plan."""
 
     systems: tuple[dict[str, str], ...]  # the table of supported systems
-    hardware: dict[str, dict[str, Any]]  # by name, those in use
-    hardware_required: bool  # whether a smaller machine is an error
+    hardware: dict[str, dict[str, Any]]  # hardware profiles in use, by name
+    hardware_required: bool  # whether too small a machine is an error
     swap: bool  # whether kubelets start with swap on
-    cgroup_v1: bool  # whether kubelets start with control groups of version 1
-    eviction: bool  # whether kubelets have their own limits of free disk
+    cgroup_v1: bool  # whether kubelets start with cgroup v1
+    eviction: bool  # whether kubelets keep their default limits of free disk
     unused_networks: tuple[str, ...]  # no layer of this version uses them
-    control: dict[str, tuple[str, ...]]  # by network: control hosts, to which every host sends packets
+    control: dict[str, tuple[str, ...]]  # network -> addresses of control hosts, to which every host sends packets
     by_roles: dict[str, PreflightRoles]  # roles joined by "+"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeafPlan:
-    """The part of the network provisioning in one rack, whose leaf relays DHCP to the seed."""
+    """One rack's segment of the provisioning network. Its leaf switch relays DHCP to the seed."""
 
     rack: str
     cidr: str
-    gateway: str  # the leaf, there
-    pool: tuple[str, str] | None  # as the seed's own segment has one
+    gateway: str  # the leaf's address
+    pool: tuple[str, str] | None  # as `NetbootPlan.pool`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetbootPlan:
-    """How machines boot from the network."""
+    """Settings of network boot."""
 
-    programs: str  # file of dnsmasq and iPXE, below files_url
+    programs: str  # file with dnsmasq and iPXE, below files_url
     plane: str  # the whole network
-    cidr: str  # of the seed's own segment
+    cidr: str  # segment of the seed
     gateway: str | None
-    leaves: tuple[LeafPlan, ...]  # the other segments
-    address: str  # of the seed there
-    seed_address: str  # of the seed where ramdisks call it
+    leaves: tuple[LeafPlan, ...]  # segments of other racks
+    address: str  # of the seed on the provisioning network
+    seed_address: str  # of the seed, where ramdisks call it
     port: int
     url: str
-    pool: tuple[str, str] | None  # first and last address for machines that nobody knows; None: they get no answer
+    pool: tuple[str, str] | None  # first and last address for unknown machines; None: they get no answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunnerPlan:
-    """What the seed runs on machines that called home."""
+    """What the seed runs on machines that have called home after installation."""
 
     release: str  # of ansible-core
     environment: str  # its file below files_url
     layers: tuple[str, ...]
-    source: str  # address that its logins come from
+    source: str  # source address of its ssh logins
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetalPlan:
-    """How machines are installed from power-off."""
+    """Settings for installing machines from power-off."""
 
     release: str  # of Ironic
     environment: str  # its file below files_url
     ramdisk: str  # directory of the deploy ramdisk, below files_url
     image: str  # file of the operating system, below files_url
-    files_url: str  # supply's, by the seed's address: neither a ramdisk nor the seed itself knows names yet
+    files_url: str  # the file tree by the seed's IP: ramdisks and the seed itself resolve no names yet
     api_url: str
     api_inside: int
     media_url: str
@@ -112,7 +112,7 @@ class MetalPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CephMonitor:
-    """A MON daemon. Its address never changes: clients keep it, instances' domains too."""
+    """A MON daemon. Its address never changes: clients keep it, and so do domains of running instances."""
 
     name: str  # the host's
     address: str  # on the storage network; ports 3300 (msgr2) and 6789
@@ -120,7 +120,7 @@ class CephMonitor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CephRule:
-    """Where copies of an object are."""
+    """A CRUSH rule: where copies of an object are placed."""
 
     name: str  # "host-ssd"
     failure_domain: str  # no two copies share one
@@ -129,23 +129,23 @@ class CephRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CephPool:
-    """A pool."""
+    """A Ceph pool."""
 
     name: str
     application: str
     replicas: int
-    min_size: int  # with fewer copies nothing is written
-    pg_num: int  # 0: as the cluster's own default says
-    rule: str  # "": the cluster's default
+    min_size: int  # with fewer copies, writes stop
+    pg_num: int  # 0: the cluster's default
+    rule: str  # CRUSH rule; "": the cluster's default
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CephClient:
-    """The one key of a service."""
+    """The Ceph key of one service."""
 
     name: str  # "client.glance"
-    secret: str  # of the store: "ceph/client.glance"
-    uuid: str  # of libvirt's secret with this key
+    secret: str  # name in the secrets store: "ceph/client.glance"
+    uuid: str  # of libvirt's secret that holds this key
     writes: tuple[str, ...]  # names of pools
     reads: tuple[str, ...]
     caps: dict[str, str]  # by kind of daemon: "mon", "osd", "mgr"
@@ -153,24 +153,24 @@ class CephClient:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CephOsd:
-    """An OSD of each machine of a hardware profile."""
+    """An OSD on each machine of a hardware profile."""
 
-    name: str  # of the device or file, as written
+    name: str  # the device or file, as in the site file
     device: str | None  # path of a block device; None: a file below the OSD's directory
     size_gb: int | None  # of the file
     device_class: DeviceClass
-    memory: int  # bytes it is told to keep to
+    memory: int  # osd_memory_target, bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CephGateway:
-    """The object gateway of each storage host."""
+    """The object gateway (radosgw) of each storage host."""
 
-    client: str  # whose key it has: "client.rgw"
+    client: str  # Ceph user whose key it uses: "client.rgw"
     port: int  # with TLS
-    password: str  # secret: of its account in Keystone
-    health_path: str  # answers whoever asks
-    settings: dict[str, str]  # options of the daemon that are the same on every host
+    password: str  # name in the secrets store: password of its Keystone account
+    health_path: str  # needs no authentication
+    settings: dict[str, str]  # daemon options, the same on every host
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,20 +179,20 @@ class CephPlan:
 
     backend: Backend
     fsid: str
-    release: int  # 18
+    release: int  # major version, such as 18
     public_network: str
     monitors: tuple[CephMonitor, ...]
-    mon_host: str  # as ceph.conf writes it
-    managers: tuple[str, ...]  # hosts, the first is active first
+    mon_host: str  # value of mon_host in ceph.conf
+    managers: tuple[str, ...]  # hosts; the first becomes active first
     rules: tuple[CephRule, ...]
-    pools: dict[str, CephPool]  # by purpose: images, volumes, vms, backups, and what the site file adds
+    pools: dict[str, CephPool]  # by purpose: images, volumes, vms, backups, and those added in the site file
     clients: dict[str, CephClient]  # by service: glance, cinder, cinder-backup, nova
-    osds: dict[str, tuple[CephOsd, ...]]  # by hardware profile, those of storage hosts
+    osds: dict[str, tuple[CephOsd, ...]]  # by hardware profile of storage hosts
     locations: dict[str, dict[str, str]]  # by storage host: its place in the CRUSH map, below root
-    secrets: tuple[str, ...]  # of the daemons, beside the clients'
-    settings: dict[str, str]  # further options of every daemon: the profile's, and those of the site file
+    secrets: tuple[str, ...]  # names of the daemons' secrets, without those of clients
+    settings: dict[str, str]  # further options of every daemon, from the profile and the site file
     backups: Backups  # of Cinder
-    gateway: CephGateway | None  # on every storage host; None: the site has no object store
-    given: tuple[str, ...] = ()  # secrets that only who runs the cluster can give
-    make: bool = True  # whether the layer makes pools and keys, else it verifies what it may
-    orchestrated: bool = False  # whether an orchestrator is told what to run
+    gateway: CephGateway | None  # on every storage host; None: no object store
+    given: tuple[str, ...] = ()  # secrets that only the operator of an external cluster can provide
+    make: bool = True  # whether the layer creates pools and keys; False: it verifies what it may read
+    orchestrated: bool = False  # whether an orchestrator (cephadm, Rook) deploys the daemons

@@ -1,7 +1,7 @@
-"""What a plan says: the contract between the site file and everything that carries it out.
+"""Types of the plan: the contract between the site file and everything that carries it out.
 
-Plain frozen dataclasses of JSON-friendly values (strings for addresses), so that roles, charts, the rollout engine and
-the seed read the same words. Nothing here computes; `compile.py` fills it in. A role reads only what is here.
+Plain frozen dataclasses of JSON-friendly values (addresses are strings), read by roles, charts, the rollout engine and
+the seed. Nothing is computed here: `compile.py` fills them in. A role reads nothing else.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TenantNetwork = Literal["geneve", "vlan", "flat"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing the plan noticed. ``error`` stops every layer, ``warning`` and ``info`` are shown."""
+    """One finding. ``error`` stops every layer; ``warning`` and ``info`` are shown."""
 
     name: str  # stable, kebab-case: "cidr-overlap"
     severity: Severity
@@ -40,7 +40,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkPlan:
-    """One plane of the site."""
+    """One network of the site."""
 
     name: str
     purpose: Purpose
@@ -52,11 +52,11 @@ class NetworkPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InterfacePlan:
-    """A host's way onto one network."""
+    """A host's interface on one network."""
 
-    name: str  # "mgmt0", on a host that is made for the site; an existing one's has its own name
+    name: str  # "mgmt0" on a host made for the site; an existing host keeps its own name
     network: str
-    address: str | None  # None: no address of its own (a provider bridge)
+    address: str | None  # None: a provider bridge, without an address
     prefix: int
     mtu: int
     mac: str | None
@@ -68,81 +68,81 @@ class HostPlan:
 
     name: str  # short, also the Kubernetes node name: "control-1"
     fqdn: str
-    group: str  # of machines, in the site file
+    group: str  # group of machines in the site file
     roles: tuple[Role, ...]
     rack: str
     hardware: str  # hardware profile
     provisioner: Provisioner
     address: str  # on the management network: ssh, kubelet, etcd
     interfaces: tuple[InterfacePlan, ...]
-    links: tuple[LinkPlan, ...]  # none: the site leaves its network alone
+    links: tuple[LinkPlan, ...]  # empty: not managed by the site, or not discovered yet
     bmc: dict[str, Any] | None
     serial: str | None
-    system_disk: dict[str, Any] | None  # what the disk for its system is; None: the smallest one that is large enough
-    host_key: str | None  # public key of its sshd, where the site file vouches for it
+    system_disk: dict[str, Any] | None  # criteria for the system's disk; None: the smallest that is large enough
+    host_key: str | None  # public key of its sshd, when the site file has it
     node_labels: dict[str, str] = field(default_factory=dict)  # Kubernetes labels; empty: not a Kubernetes node
     node_taints: tuple[str, ...] = ()
-    zone: str | None = None  # of a hypervisor: its availability zone; None: Nova's own
-    place_labels: dict[str, str] = field(default_factory=dict)  # of a hypervisor: rack, room and its group's labels
-    # Its roles' own, beside `HostSettings`.
+    zone: str | None = None  # of a hypervisor: its availability zone; None: Nova's default
+    place_labels: dict[str, str] = field(default_factory=dict)  # of a hypervisor: rack, room and the group's labels
+    # From its roles, in addition to `HostSettings`.
     packages: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by the layer that installs them
     sysctl: dict[str, str] = field(default_factory=dict)
     kernel_modules: tuple[str, ...] = ()
-    neighbours: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by network: whom preflight sends packets
-    approve: Approve = "ask"  # a discovered machine that fits it
-    # The seed, on its network provisioning, where the site file names nobody; else empty: those of `HostSettings`.
+    neighbours: dict[str, tuple[str, ...]] = field(default_factory=dict)  # network -> targets of preflight's packets
+    approve: Approve = "ask"  # whether a discovered machine that fits is approved without a question
+    # The seed, on its provisioning network, when the site file names no servers; else empty: `HostSettings` has them.
     ntp_servers: tuple[str, ...] = ()
     dns_servers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessPlan:
-    """Who may log in to the hosts, and how the controller does."""
+    """Who may log in to the hosts, and how the controller logs in."""
 
-    user: str  # the account the controller uses; it may become root
-    authorized_keys: tuple[str, ...]  # further public keys, beside the site's own
+    user: str  # account of the controller; it may become root
+    authorized_keys: tuple[str, ...]  # further public keys, in addition to the site's own
     port: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostSettings:
-    """What every host gets, whatever its role."""
+    """Settings of every host, whatever its role."""
 
     timezone: str
     ntp_servers: tuple[str, ...]
     dns_servers: tuple[str, ...]
-    names: dict[str, str]  # name -> address, for names every host must resolve (VIP names, registry, seed)
-    sysctl: dict[str, str]  # by name; `*` stands for every interface
+    names: dict[str, str]  # name -> address of names every host must resolve (VIP names, registry, seed)
+    sysctl: dict[str, str]  # parameter -> value; `*` stands for every interface
     kernel_modules: tuple[str, ...]
-    packages: PackageSource  # where hosts take packages of the OS from
-    debian_releases: tuple[DebianRelease, ...]  # those whose packages the seed serves; none: it serves no packages
-    packages_url: str | None  # the only apt repository; None: the host's own sources stay as they are
-    packages_suites: tuple[str, ...]  # none: the host's release
+    packages: PackageSource  # source of OS packages
+    debian_releases: tuple[DebianRelease, ...]  # releases whose packages the seed serves; empty: it serves none
+    packages_url: str | None  # the only apt repository; None: the host's own sources stay
+    packages_suites: tuple[str, ...]  # empty: the host's release
     packages_components: tuple[str, ...]
-    packages_key: str | None  # armored; None: Debian's own
-    packages_ca: str | None  # PEM; trusted for packages_url alone; None: the host's trust store
+    packages_key: str | None  # armored; None: Debian's keys
+    packages_ca: str | None  # PEM, trusted for packages_url only; None: the host's trust store
     hardening: bool
     disabled_units: tuple[str, ...]
     blocked_modules: tuple[str, ...]
-    volumes: tuple[str, ...]  # directories that hold overlays or much data
+    volumes: tuple[str, ...]  # directories for overlays or much data
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SupplyPlan:
-    """Where artifacts come from and where the site serves them."""
+    """Where artifacts come from, and where the site serves them."""
 
     source: SupplySource
     registry: str  # "registry.lab.test:5000": every image reference starts with it
-    registry_inside: str  # "127.0.0.1:5001": where the seed itself reaches its registry, and images are put in
-    registry_tls: bool  # whether it is spoken to by HTTPS; the seed's always is
+    registry_inside: str  # "127.0.0.1:5001": the registry itself, on the seed; images are pushed here
+    registry_tls: bool  # whether the registry speaks HTTPS; the seed's always does
     files_url: str  # "https://registry.lab.test:8080": binaries and archives, by <artifact>/<version>/<file>
-    files_root: str  # "/srv/groundup": the same on the seed
-    seed: str | None  # the host that serves both; None: an existing registry is used
-    readers: tuple[str, ...]  # networks the seed serves; others are refused
-    ca: str | None  # PEM; signed an existing registry and file tree, and is trusted for these alone
-    packages: dict[DebianRelease, str]  # where the seed's package repositories are below files_url: "packages-13/13"
+    files_root: str  # "/srv/groundup": the directory of the same tree on the seed
+    seed: str | None  # host that serves both; None: an existing registry is used
+    readers: tuple[str, ...]  # networks the seed serves; requests from others are refused
+    ca: str | None  # PEM: CA of an existing registry and file tree, trusted for these only
+    packages: dict[DebianRelease, str]  # path of the seed's repository below files_url: "packages-13/13"
     images: dict[str, str]  # logical image name of the lock -> full reference
-    chosen: tuple[str, ...] = ()  # artifacts and groups of the lock that only sites of such a choice need
+    chosen: tuple[str, ...] = ()  # artifacts and groups of supply.lock that only some sites need, and this one does
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,86 +150,86 @@ class CniPlan:
     """The pod network."""
 
     name: CniName
-    mtu: int  # of the pod interface, encapsulation already subtracted
+    mtu: int  # of the pod's interface, encapsulation already subtracted
     overhead: int  # bytes of the encapsulation
     backend: str  # vxlan | geneve | host-gw
     port: int | None  # UDP port of the tunnel; None: no tunnel
-    images: tuple[str, ...]  # names of those a node runs before it is Ready
-    charts: str | None  # the lock's artifact with its charts; None: it is installed without one
+    images: tuple[str, ...]  # images that a node runs before it is Ready
+    charts: str | None  # artifact of supply.lock with its charts; None: installed without a chart
     releases: tuple[ReleasePlan, ...]  # in this order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KubernetesPlan:
-    """One cluster: the infrastructure's own."""
+    """The infrastructure's own Kubernetes cluster."""
 
     version: str  # "1.36.3"
     endpoint_name: str  # "kubernetes.<domain>"
     endpoint_address: str  # the VIP, or the only control host
     endpoint_port: int  # 6443
-    # Where each control host's own API server listens (kubeadm: localAPIEndpoint.bindPort). Not endpoint_port: HAProxy
-    # holds that on the VIP of the same hosts, and a server on every address of a host would refuse to share it.
+    # Port of each control host's own API server (kubeadm: localAPIEndpoint.bindPort). It differs from endpoint_port,
+    # which HAProxy holds on the VIP of the same hosts: an API server that listens on every address could not share it.
     api_port: int
     pod_cidr: str
     service_cidr: str
     dns_domain: str
     dns_address: str
     cni: CniPlan
-    first_control: str  # the host that initialises the cluster; any other control host joins
+    first_control: str  # runs kubeadm init; other control hosts join
     etcd_members: int
     storage_class: str  # "general"
     storage_backend: Volumes
     audit: bool
     encrypt_secrets: bool
-    kubelet: dict[str, Any]  # KubeletConfiguration fields the site sets
-    ignore_preflight: tuple[str, ...]  # kubeadm preflight checks the hardware profile cannot satisfy
+    kubelet: dict[str, Any]  # KubeletConfiguration fields that the site sets
+    ignore_preflight: tuple[str, ...]  # kubeadm preflight checks that the hardware profile cannot satisfy
     image_repository: str  # "registry.lab.test:5000/kubernetes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointPlan:
-    """A public API of the site: a name on the VIP, TLS, and the port the cluster serves it on."""
+    """A public API of the site: a name on the VIP, TLS, and the port where the cluster serves it."""
 
     service: str  # "keystone"
     type: str  # catalog type: "identity"
     name: str  # "identity.lab.test"
     url: str  # "https://identity.lab.test/v3"
     node_port: int  # 0: `servers` serve it
-    health_path: str  # what the edge asks: "/v3/"
+    health_path: str  # path of HAProxy's health check: "/v3/"
     in_catalog: bool = True
-    servers: dict[str, str] = field(default_factory=dict)  # host -> address and port, with TLS; {}: the cluster does
+    servers: dict[str, str] = field(default_factory=dict)  # host -> address:port, with TLS; {}: the cluster serves it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EdgePlan:
-    """The virtual IP and what listens on it."""
+    """The virtual IP and the endpoints on it."""
 
     kind: EdgeKind
     address: str
     network: str
     prefix: int
-    router_id: int  # VRRP, 1-255, unique on the network
-    hosts: tuple[str, ...]  # hosts that may hold the address, in order of preference
+    router_id: int  # VRRP router id, 1-255, unique on the network
+    hosts: tuple[str, ...]  # may hold the virtual IP, in order of preference
     endpoints: tuple[EndpointPlan, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleasePlan:
-    """One Helm release of the graph."""
+    """One Helm release of the release graph."""
 
     name: str
     chart: str
     version: str  # chart version
     namespace: str
     needs: tuple[str, ...]  # releases that must verify first
-    verify: str  # the service whose record says how; "workloads": that they run is enough
+    verify: str  # the service whose record verifies it; "workloads": its workloads must run
     values: dict[str, Any]  # leaves {"$secret": "name"} are resolved from the secrets store just before rendering
-    slowness: float = 1.0  # factor on the seconds a release may take to start
+    slowness: float = 1.0  # factor on the time allowed for its start
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OvnPlan:
-    """The network of the tenants."""
+    """The tenants' network (OVN)."""
 
     tenant_network: TenantNetwork
     tunnel_ids: str  # geneve: "first-last"
@@ -238,28 +238,28 @@ class OvnPlan:
     tenant_mtu: int
     distributed_floating_ip: bool
     bridge_mappings: dict[str, str]  # physical network -> provider network
-    northbound: tuple[str, ...]  # OVN's databases, one address a control host: "ssl:10.0.0.11:6641"
-    southbound: tuple[str, ...]  # for northd and Neutron: the listener without a role
-    path_mtu: int  # of the network tenants' tunnels cross hosts on
+    northbound: tuple[str, ...]  # OVN's databases, one address per control host: "ssl:10.0.0.11:6641"
+    southbound: tuple[str, ...]  # for northd and Neutron: the listener without RBAC
+    path_mtu: int  # MTU of the network that carries the tunnels
     physical_mtus: dict[str, int]  # physical network -> MTU
-    election_timer: int  # milliseconds without a word of the leader before members choose another
-    inactivity_probe: int  # milliseconds of silence before the databases ask whether a client is still there
+    election_timer: int  # milliseconds without a heartbeat until members elect a new leader
+    inactivity_probe: int  # milliseconds of silence until the databases probe a client
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HypervisorPlan:
-    """What every hypervisor is told."""
+    """Settings of every hypervisor."""
 
     southbound: tuple[str, ...]  # members of OVN's southbound database: "ssl:10.90.0.11:6642"
-    compute: dict[str, dict[str, Any]]  # by hardware profile, those of hypervisors: fields of `Compute`
+    compute: dict[str, dict[str, Any]]  # fields of `Compute`, by hardware profile of hypervisors
     environments: dict[DebianRelease, str]  # file with the Python environment, below files_url
-    volumes: CephClient | None  # whose key opens Cinder's volumes: Cinder tells Nova so; None: there are none
-    disks: CephClient | None  # whose key opens disks of instances in Ceph; None: no hardware has them there
+    volumes: CephClient | None  # key for Cinder's volumes; Cinder passes it to Nova. None: no volumes in Ceph
+    disks: CephClient | None  # key for instances' disks in Ceph; None: no hardware profile has them there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenStackPlan:
-    """The cloud on top."""
+    """The OpenStack cloud."""
 
     release: str  # "2026.1"
     region: str
@@ -267,11 +267,11 @@ class OpenStackPlan:
     services: tuple[str, ...]
     charts: str  # builtin, a directory, a Helm repository URL or oci:// reference
     releases: tuple[ReleasePlan, ...]
-    images: tuple[str, ...]  # names of the images its pods run, in the order releases need them
-    cpu_share: float  # cores of the smallest node it runs on, of those of the profile's control host; at most 1
+    images: tuple[str, ...]  # images its pods run, in the order releases need them
+    cpu_share: float  # cores of the smallest node it runs on / cores of the profile's control host; at most 1
     replicas: dict[str, int] = field(default_factory=dict)  # as written: members or pods by service, pods of each `api`
-    workers: dict[str, int] = field(default_factory=dict)  # as written: processes of a pod, by service
-    overrides: dict[str, dict[str, Any]] = field(default_factory=dict)  # by release: values merged over the plan's
+    workers: dict[str, int] = field(default_factory=dict)  # as written: processes per pod, by service
+    overrides: dict[str, dict[str, Any]] = field(default_factory=dict)  # release -> values merged over the plan's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -283,8 +283,8 @@ class Plan:
     profile: str
     networks: dict[str, NetworkPlan]
     hosts: dict[str, HostPlan]
-    max_unavailable: dict[str, int]  # by group of machines: how many a run may go on without
-    enough: dict[str, Enough]  # of groups whose machines are not all waited for
+    max_unavailable: dict[str, int]  # group of machines -> how many may be missing while a run goes on
+    enough: dict[str, Enough]  # groups that a run does not wait for completely
     access: AccessPlan
     host: HostSettings
     preflight: PreflightPlan
@@ -294,6 +294,6 @@ class Plan:
     ovn: OvnPlan
     openstack: OpenStackPlan
     hypervisor: HypervisorPlan
-    metal: MetalPlan | None  # None: the site has no machines from power-off, or no seed to install them
-    ceph: CephPlan | None  # None: nothing of Ceph is this site's
+    metal: MetalPlan | None  # None: no machines from power-off, or no seed to install them
+    ceph: CephPlan | None  # None: no Ceph, or only an external storage class
     findings: tuple[Finding, ...]

@@ -3,8 +3,8 @@
     rollout = Rollout(plan=plan, api=api, helm=helm, processes=processes, secrets=store, authority=ca, say=print)
     result = rollout.apply()
 
-Its edges (the API, helm, the secrets store, where lines are printed) are handed in. A release starts as soon as all it
-needs has verified; one that fails takes only those down that need it.
+Its edges (the API, helm, the secrets store, the printing of lines) are passed in. A release starts as soon as all
+releases it needs verify; a failed one stops only those that need it.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ from .verify.ask import Verifiers
 
 
 class Secrets(Protocol):
-    """What the rollout asks of the secrets store."""
+    """The part of the secrets store that the rollout uses."""
 
     def resolve(self, values: Any) -> Any:
         """Return ``values`` with every reference to a secret replaced by the secret."""
         ...
 
     def items(self) -> Mapping[str, str]:
-        """Return all secrets by name, to keep them out of what is printed."""
+        """Return all secrets by name, to redact them in output."""
         ...
 
 
@@ -57,7 +57,7 @@ class Rollout:
     """All releases of a plan on one cluster.
 
     ``api``: None when there is no cluster yet (only `check` works then). ``authority``: certificate of the site's CA.
-    ``say``: gets one line at a time, from several threads but never from two at once.
+    ``say``: prints one line; called from several threads but never from two at once.
     """
 
     def __init__(
@@ -86,13 +86,13 @@ class Rollout:
         )  # fmt: skip
 
     def check(self) -> RolloutResult:
-        """Return what `apply` would do, with the gate's reasons; nothing is changed."""
+        """Return what `apply` would do, with the gate's reasons; change nothing."""
         with stop_on_signals(self._processes):
             found, reasons = self._preview()
         return self._predicted(found, reasons)
 
     def apply(self, *, before: Callable[[], object] = lambda: None) -> RolloutResult:
-        """Bring every release to what the plan says and return how each ended.
+        """Deploy every release as planned; return the result of each.
 
         ``before`` is called when the gate is passed, just before the first change.
 
@@ -130,7 +130,7 @@ class Rollout:
                 self._processes.stop()
 
     def verify(self) -> RolloutResult:
-        """Ask every service whether it works; nothing is changed."""
+        """Ask every service whether it works; change nothing."""
         self._cluster()
         graph, reports, failed = self._graph(), [], []
         with ThreadPoolExecutor(max_workers=8, thread_name_prefix="verify") as pool:
@@ -148,7 +148,7 @@ class Rollout:
         return self._with_site(result) if keystone.SERVICE.name in works else result
 
     def _with_site(self, result: RolloutResult, *, patience: float = 0.0) -> RolloutResult:
-        """Return ``result`` with what holds for the site as a whole (D6) and its catalog as it is in the end."""
+        """Return ``result`` with the checks of the site as a whole (D6) and its final catalog."""
         with reminder(self._say, "waiting until catalog, routes and Services agree"):
             found = self._verifiers.ask_site(patience=patience, go_on=self._processes.raise_if_stopped)
         if found is None:
@@ -249,7 +249,7 @@ class Rollout:
         self, release: ReleasePlan, needs: Iterable[str], found: ChangePreview, tools: Tools
     ) -> tuple[DeployResult, float]:
         with self._limits.hold(*claims(needs)):
-            started = time.monotonic()  # waiting for its turn is nothing that it takes
+            started = time.monotonic()  # waiting for its turn does not count
             outcome = deploy(release, found, tools)
             return outcome, time.monotonic() - started
 

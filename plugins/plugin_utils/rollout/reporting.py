@@ -18,10 +18,10 @@ from .types import Card, GateReason, ReleaseReport, RolloutResult, State, Sympto
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reporter:
-    """Makes what is shown of one rollout."""
+    """Makes reports and cards of one rollout."""
 
     releases: Mapping[str, ReleasePlan]
-    graph: Graph  # only asked who needs whom
+    graph: Graph  # only for dependencies
     redactor: Redactor
     site_file: str
     remove: Collection[str]
@@ -31,7 +31,7 @@ class Reporter:
         return cards.make(symptom, self.redactor, affected=affected, site_file=self.site_file)
 
     def unwell(self, name: str, own: Verification, below: Iterable[Verification]) -> Symptom:
-        """Return the symptom of a service that runs and does not work: releases it needs are asked first (R7)."""
+        """Return the symptom of a service that runs but does not work. Checks of releases it needs come first (R7)."""
         checks = [check for verification in [*below, own] for check in verification.checks if not check.ok]
         namespace = self.releases[name].namespace
         return Symptom(
@@ -43,7 +43,7 @@ class Reporter:
         return tuple(replace(check, detail=self.redactor.text(check.detail)) for check in checks)
 
     def report(self, name: str, outcome: DeployResult, seconds: float) -> ReleaseReport:
-        """Return how one release ended."""
+        """Return the report of one release."""
         state: State = "failed" if outcome.symptom else "ready" if outcome.changed else "unchanged"
         return ReleaseReport(
             name=name, state=state, changed=outcome.changed, seconds=round(seconds, 1), healed=outcome.healed,
@@ -57,7 +57,7 @@ class Reporter:
         reports: Mapping[str, ReleaseReport],
         made: Iterable[Card],
     ) -> RolloutResult:
-        """Return how a rollout ended: releases of the plan in its order, then those no longer in it."""
+        """Return the result of a rollout: releases of the plan in its order, then those no longer in it."""
         removed = [removal(found.retired[name]) for name in found.retired if name in self.remove]
         return RolloutResult(
             releases=tuple(reports[name] for name in (*self.releases, *found.retired) if name in reports),
@@ -67,7 +67,7 @@ class Reporter:
         )
 
     def predicted(self, found: ChangePreview, reasons: tuple[GateReason, ...]) -> RolloutResult:
-        """Return the result of changing nothing: a chart that does not render stops the change as a whole."""
+        """Return the predicted result: a chart that does not render stops the change as a whole."""
         made = [
             self.card(
                 Symptom(

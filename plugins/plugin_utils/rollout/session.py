@@ -1,8 +1,8 @@
 """Open a rollout for a site: its plan, its cluster, its secrets, helm, and the lock of this machine.
 
 The lock is a file in the state directory, held open by this process and every helm it starts. So a new run waits until
-the last child of a killed one is gone, and never meets a helm that is still writing. Controllers are kept apart by the
-lease in the cluster (`apply.lease`).
+the last child of a killed one has ended, and never meets a helm that is still writing. Between controllers, the lease
+in the cluster (`apply.lease`) excludes a second run.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _BUILTIN = COLLECTION / "charts"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """A rollout that is ready to go."""
+    """A rollout that is ready to run."""
 
     site_file: str
     plan: Plan
@@ -63,16 +63,16 @@ class Session:
         )
 
     def certify(self, changes: Changes) -> None:
-        """Have the Secrets with pods' certificates as they were issued. Raises GroundupError, ApiError."""
+        """Create or update the Secrets with the pods' certificates. Raises GroundupError, ApiError."""
         certificates.place(self.api, self.plan, changes, directory=self.directory, secret=self.store.get)
 
     def prepare(self, changes: Changes) -> None:
-        """Do what comes before the first change: own the cluster's secrets, give pods their certificates."""
+        """Prepare the first change: record the secrets' fingerprints in the cluster, place pods' certificates."""
         self.claim(write=True)
         self.certify(changes)
 
     def remember(self, result: RolloutResult) -> None:
-        """Keep how long releases took: next time the longest path is known, not guessed."""
+        """Record how long releases took: next time the longest path is known, not guessed."""
         known = _seconds(self.directory)
         known |= {report.name: report.seconds for report in result.releases if report.changed and not result.failed}
         write_file(self.directory / TIMES, json.dumps(known, indent=2).encode() + b"\n", mode=0o644)
@@ -89,12 +89,12 @@ def session(
 ) -> Iterator[Session]:
     """Yield the rollout of the site in ``site_file``.
 
-    ``reads_only``: nothing will be changed, so no lock is taken and the cluster may not exist yet. ``foreseen``: what
-    will be published by the time of the rollout, where an earlier layer has said so. Raises SiteError and GroundupError
-    for what is missing.
+    ``reads_only``: nothing will be changed, so no lock is taken and the cluster may not exist yet. ``foreseen``
+    returns the digests that an earlier layer will publish before the rollout, if it predicted any. Raises SiteError
+    and GroundupError for missing parts.
     """
     plan = site_plan(site_file)
-    # The last step before values are rendered: names of images get the digest of what the seed serves under them.
+    # The last step before values are rendered: pin image names to the digests that the seed serves.
     record = foreseen(plan) or digests.required(plan.site, seed=plan.supply.seed, dry_run=reads_only)
     plan = with_images(plan, record.pin(plan.supply.images, registry=plan.supply.registry))
     directory = state_dir(plan.site)
@@ -102,7 +102,7 @@ def session(
     processes = Processes()
     store = open_store(plan.site, write=not reads_only)
     if reads_only:
-        store.ensure(required(plan))  # in memory only: a prediction for a site that is not there yet
+        store.ensure(required(plan))  # in memory only: a prediction for a site not deployed yet
     options = replace(options or Options(), seconds=_seconds(directory), site_file=site_file)
     with _lock(directory, say=say, wanted=not reads_only) as lock:
         charts = str(_BUILTIN) if plan.openstack.charts == "builtin" else plan.openstack.charts
@@ -163,5 +163,5 @@ def _seconds(directory: Path) -> dict[str, float]:
     try:
         known = json.loads((directory / TIMES).read_text())
     except (OSError, ValueError):
-        return {}  # it only orders what could start anyway
+        return {}  # times only order releases that could start anyway
     return {str(name): float(value) for name, value in known.items() if isinstance(value, int | float)}

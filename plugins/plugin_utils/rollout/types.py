@@ -18,7 +18,7 @@ State = Literal[
 
 
 class RolloutError(GroundupError):
-    """Something the rollout cannot go on with."""
+    """An error that stops the rollout."""
 
 
 class GateRefusedError(RolloutError):
@@ -27,7 +27,7 @@ class GateRefusedError(RolloutError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateReason:
-    """One reason to stop the whole change. ``code`` is what ``rollout_force`` names to accept it."""
+    """One reason to stop the whole change. ``rollout_force`` accepts it by its ``code``."""
 
     code: str
     release: str
@@ -37,7 +37,7 @@ class GateReason:
 
 
 def against(release: str, code: str) -> partial[GateReason]:
-    """Return what takes ``what``, ``why`` and ``remedy`` and makes the reason ``code`` against a release's change."""
+    """Return a constructor of reasons ``code`` against a release; it takes ``what``, ``why`` and ``remedy``."""
     return partial(GateReason, release=release, code=code)
 
 
@@ -53,16 +53,16 @@ class EventLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterFacts:
-    """What is wrong with the ground the releases stand on."""
+    """Problems of nodes and cluster DNS."""
 
     not_ready_nodes: tuple[str, ...] = ()
     full_nodes: tuple[str, ...] = ()  # under disk pressure
-    dns_down: str = ""  # the object that serves names, when it has no ready pod
+    dns_down: str = ""  # the DNS Deployment, when it has no available pod
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Symptom:
-    """What was seen of one thing that does not come up."""
+    """Observations of one object that does not come up."""
 
     release: str
     namespace: str
@@ -86,14 +86,14 @@ class Symptom:
 
     @property
     def text(self) -> str:
-        """Return everything that was said about it, for rules to search."""
+        """Return reason, message, events and log as one text for rules to search."""
         events = [f"{event.reason}: {event.message}" for event in self.events]
         return "\n".join([self.reason, self.message, *events, *self.log])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """The layer a rule holds responsible."""
+    """The layer at fault, by one rule."""
 
     rule: str
     layer: Layer
@@ -122,25 +122,25 @@ class Card:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseReport:
-    """How one release ended."""
+    """Result of one release."""
 
     name: str
     state: State
     changed: bool
     seconds: float
     checks: tuple[Check, ...] = ()
-    healed: str = ""  # what had to be put right first
+    healed: str = ""  # what was healed first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutResult:
-    """How the rollout ended."""
+    """Result of the rollout."""
 
     releases: tuple[ReleaseReport, ...]
     diffs: tuple[ReleaseDiff, ...]
     reasons: tuple[GateReason, ...]
     cards: tuple[Card, ...]
-    site: tuple[Check, ...] = ()  # what holds for the site as a whole
+    site: tuple[Check, ...] = ()  # checks of the site as a whole
     facts: dict[str, Any] = field(default_factory=dict)  # token expiry and catalog, at the end of the run
 
     @property
@@ -150,21 +150,21 @@ class RolloutResult:
 
     @property
     def failed(self) -> bool:
-        """Return whether any release, or the site as a whole, did not end well."""
+        """Return whether any release failed or was not started, or a check of the site failed."""
         ended = any(report.state in ("failed", "not started") for report in self.releases)
         return ended or not all(check.ok for check in self.site)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """All times in seconds."""
+    """Options of a rollout, all times in seconds."""
 
     start_timeout: float = 1200.0  # from the upgrade of a release until its workloads are ready
     verify_timeout: float = 180.0  # until its service answers as it should
     hook_timeout: int = 1200  # one hook job; helm's own limit
-    patience: float = 1.0  # factor on the patience of the rules: how long a hopeless sight is looked at
-    lease: float = 60.0  # how long another controller waits for a run of which nothing is heard
-    remove: tuple[str, ...] = ()  # releases to remove, that are no longer in the site file
+    patience: float = 1.0  # factor on the rules' patience: how long a hopeless symptom may last
+    lease: float = 60.0  # how long another controller waits for a silent run
+    remove: tuple[str, ...] = ()  # releases to remove that are no longer in the site file
     site_file: str = "SITE"  # as the operator would name it on a command line
     force: tuple[str, ...] = ()  # gate reasons that are accepted: "code" or "code:release"
     limits: Mapping[str, int] = field(default_factory=dict)

@@ -1,6 +1,6 @@
-"""Services: one module each, with a record called ``SERVICE`` that holds everything particular to it.
+"""Services: one module each, whose record ``SERVICE`` holds everything particular to the service.
 
-A new module is found by itself. Its record is read by the plan, the rollout, the secrets, the tests and the docs.
+New modules are discovered automatically. The plan, the rollout, the secrets, the tests and the docs read the records.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def provider(facility: Facility) -> ServiceRecord:
 
 
 def needs(record: ServiceRecord) -> tuple[str, ...]:
-    """Return every release that must verify before that of ``record`` starts."""
+    """Return all releases that must verify before that of ``record`` starts."""
     return (*(provider(facility).name for facility in record.uses), *record.needs)
 
 

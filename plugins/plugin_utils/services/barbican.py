@@ -24,11 +24,11 @@ _NAMES = ChartNames(probes=("api", "barbican-api"))
 
 
 def values(plan: Plan, sizes: Sizes) -> Values:
-    """Return the chart's values. The API does all work itself: nothing of it goes through the message queue."""
+    """Return the chart's values. The API does all work itself, without the message queue."""
     own = {
         "conf": {
             "barbican": {
-                "DEFAULT": {"host_href": public_endpoint(plan, "barbican").url},  # begins every secret's name
+                "DEFAULT": {"host_href": public_endpoint(plan, "barbican").url},  # prefix of every secret's URL
                 "secretstore": {"enabled_secretstore_plugins": "store_crypto"},
                 "crypto": {"enabled_crypto_plugins": "simple_crypto"},
                 "simple_crypto_plugin": {"kek": secret(_KEK)},
@@ -36,7 +36,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
                 "oslo_middleware": {"enable_proxy_headers_parsing": True},
             },
             "barbican_api_uwsgi": uwsgi(sizes.workers["barbican"]),
-            # Nothing was ever encrypted with the chart's own key, which is public.
+            # No data were ever encrypted with the chart's own key, which is public.
             "simple_crypto_kek_rewrap": {"old_kek": ""},
         },
         "dependencies": {
@@ -53,7 +53,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
 
 
 def verify(context: VerifierContext) -> Verification:
-    """Return whether a secret that is stored is read back, and can be deleted."""
+    """Verify that a secret can be stored, read back and deleted."""
     return probed(context, "barbican", _ask, path="/v1")
 
 
@@ -77,7 +77,7 @@ def _path(reference: str) -> str:
 
 
 def judge(word: str, back: str, *, reference: str, url: str) -> Check:
-    """Return whether a secret came ``back`` as it was stored, and its name is one that clients reach."""
+    """Check that a secret came ``back`` unchanged, and that its URL is reachable for clients."""
     wrong = "" if back == word else "a secret is read back as something else than was stored"
     if not reference.startswith(f"{url}/"):
         wrong = f"a secret is called {reference}: clients reach {url}"
@@ -90,7 +90,7 @@ SERVICE = ServiceRecord(
     name="barbican",
     needs=("keystone",),
     uses=("database", "cache"),
-    optional=("queue",),  # the charts' Secrets have an account; nobody logs in with it
+    optional=("queue",),  # the charts' Secrets contain an account, which is not used
     api=PublicApi(type="key-manager", host="key-manager", health="/healthcheck", port=9311, node_port=30486),
     images={"barbican_api": "openstack-more", "barbican_db_sync": "openstack-more"},
     secrets={_KEK: "encrypts the keys that encrypt tenants' secrets; without it all of them are lost"},

@@ -1,4 +1,4 @@
-"""A browser as far as a verifier needs one: cookies, the token against forged requests, forms."""
+"""Provide a minimal browser for verifiers: cookies, CSRF tokens, forms."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _OBJECT = "Deployment/horizon"
 
 @dataclass(kw_only=True)
 class Browser:
-    """One visitor of a site of Django's."""
+    """A browser session on a Django site."""
 
     ask: Callable[..., Answer]
     url: str
     cookies: dict[str, str] = field(default_factory=dict, repr=False)
-    token: str = field(default="", repr=False)  # in the forms of the page seen last
+    token: str = field(default="", repr=False)  # from the forms of the last page
 
     def open(self, path: str) -> Answer:
-        """Return a page. Raises UnansweredError when the dashboard itself fails."""
+        """Return a page. Raises UnansweredError for a status of 400 or above."""
         return self._send("GET", path)
 
     def submit(self, path: str, **fields: str) -> Answer:
-        """Return the answer to a form of the page seen last. Raises UnansweredError."""
+        """Submit a form of the last page and return the answer. Raises UnansweredError."""
         if not self.token:
             raise UnansweredError("the page before has no form to answer", where=f"{self.url}{path}")
         return self._send("POST", path, urlencode({**fields, "csrfmiddlewaretoken": self.token}).encode())
@@ -58,9 +58,9 @@ class Browser:
 
 
 def judge(*, login: int, page: str, after: str, user: str, project: str, api: str) -> tuple[Check, ...]:
-    """Return whether a login was taken, its page is the user's, and was shown to nobody ``after`` the logout.
+    """Check that a login worked, its page is the user's, and the page is closed ``after`` the logout.
 
-    ``page`` lists the APIs of the project: ``api`` is one of them. ``after``: where the page led to without a login.
+    ``page`` lists the APIs of the project, ``api`` among them. ``after``: the redirect of the page after the logout.
     """
     text = html.unescape(re.sub(r"<[^>]+>", " ", page))
     missing = [what for what in (f"project {project}", f"user {user}", api) if what.split()[-1] not in text]

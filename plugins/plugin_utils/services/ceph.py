@@ -1,4 +1,4 @@
-"""What a service's pods reach the site's Ceph with, by OpenStack-Helm's contract: ``ceph.conf`` and one key."""
+"""Give a service's pods access to the site's Ceph by OpenStack-Helm's contract: ``ceph.conf`` and one key."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CLIENT = "client."
 
 
 def user(ceph: CephPlan, client: str) -> str:
-    """Return the name by which a client logs in."""
+    """Return a client's login name in Ceph."""
     return ceph.clients[client].name.removeprefix(_CLIENT)
 
 
@@ -28,7 +28,7 @@ def conf(*, fsid: str, mon_host: str, **more: str) -> str:
 def access(ceph: CephPlan, client: str, *, keyring: str) -> Values:
     """Return values with ``ceph.conf`` in a ConfigMap, and the client's key in a Secret called ``keyring``.
 
-    The charts' own jobs would ask Ceph's administrator for both: here nobody in the cluster has that key.
+    The charts' own jobs would create both with Ceph's administrator key, which is not in the cluster.
     """
     etc = f"{client}-ceph-etc"
     text = conf(fsid=ceph.fsid, mon_host=ceph.mon_host)
@@ -40,9 +40,9 @@ def access(ceph: CephPlan, client: str, *, keyring: str) -> Values:
 
 
 def key(ceph: CephPlan, client: str, *, keyring: str, entry: str) -> Values:
-    """Return a Secret called ``keyring`` with a client's key, which is ``extraObjects.<entry>`` of the values.
+    """Return a Secret called ``keyring`` with a client's key, for ``extraObjects.<entry>`` of the values.
 
-    ``key`` is what OpenStack-Helm's charts mount, the file beside it what the built-in ones do.
+    OpenStack-Helm's charts mount ``key``; the built-in ones mount the keyring file.
     """
     found = ceph.clients[client]
     text = f"{{{{ .Values.extraObjects.{entry}.stringData.key }}}}"

@@ -1,4 +1,4 @@
-"""The object store: Swift and S3 by gateways (radosgw) on the storage hosts. Its release is the account and catalog."""
+"""The object store: Swift and S3 by gateways (radosgw) on storage hosts. The release sets up account and catalog."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 _SWIFT, _S3 = "object-store", "s3"
 _OBJECT = "radosgw on the storage hosts"
-_SIZE = 256 * 1024  # bytes of the object that is put and read back
+_SIZE = 256 * 1024  # bytes of the test object
 _PORT = PORTS["objects"].port
-# What the chart would run in the cluster: here it is the layer storage's.
+# Parts of the chart that the layer storage replaces.
 _OFF = (
     "configmap_ceph_templates", "configmap_test_bin", "deployment_rgw", "helm_tests",
     "ingress_rgw", "job_ceph_rgw_storage_init", "job_rgw_pool", "job_s3_admin", "secret_ingress_tls",
@@ -42,7 +42,7 @@ def values(_plan: Plan, sizes: Sizes) -> Values:
 
 
 def endpoints(plan: Plan, _sizes: Sizes, _client: str) -> Values:
-    """Return the public endpoint for all uses: there is no Service in the cluster, and pods know the public name."""
+    """Return the public endpoint for all uses: the cluster has no Service for it, and pods resolve the public name."""
     url = urlsplit(public_endpoint(plan, GATEWAY, _SWIFT).url)
     return {
         _SWIFT.replace("-", "_"): {
@@ -56,7 +56,7 @@ def endpoints(plan: Plan, _sizes: Sizes, _client: str) -> Values:
 
 
 def verify(context: VerifierContext) -> Verification:
-    """Return whether an object is put, read back and deleted with a token, and nothing of it is given without one."""
+    """Verify that an object can be put, read back and deleted with a token, and is refused without one."""
     return probed(context, GATEWAY, _ask)
 
 
@@ -64,27 +64,32 @@ def _ask(client: Client) -> Iterator[Check]:
     account = client.at(next(one["url"] for one in client.token.catalog if one["type"] == _SWIFT))  # with the project
     content, thing = secrets.token_bytes(_SIZE), f"/{PROBE}/{PROBE}"
     plain = "application/octet-stream"
+    _remove(account, thing)  # that of a run that was killed: of a container that is there the answer is another
     account.call("PUT", f"/{PROBE}", body=b"", content=plain, good=201)
     try:
         account.call("PUT", thing, body=content, content=plain, good=201)
         back = account.call("GET", thing).data
         alone = client.context.request("GET", f"{account.url}{thing}").status
     finally:
-        account.gone(thing)
-        account.gone(f"/{PROBE}")
+        _remove(account, thing)
     yield judge_object(sent=content, back=back)
     yield judge_refusal(alone)
 
 
+def _remove(account: Client, thing: str) -> None:
+    account.gone(thing)
+    account.gone(f"/{PROBE}")
+
+
 def judge_object(*, sent: bytes, back: bytes) -> Check:
-    """Return whether an object is what was put."""
+    """Check that an object came back unchanged."""
     ok = sent == back
     detail = f"{len(sent)} bytes put, read and deleted" if ok else f"{len(back)} other bytes come back of {len(sent)}"
     return Check(name="object", ok=ok, detail=detail, layer="volume", object=_OBJECT)
 
 
 def judge_refusal(status: int) -> Check:
-    """Return whether who has no token was refused."""
+    """Check that a request without a token was refused."""
     ok = status in (401, 403)
     detail = "refused without a token" if ok else f"without a token it answers {status}"
     return Check(name="refusal", ok=ok, detail=detail, layer="credentials", object=_OBJECT)

@@ -1,4 +1,4 @@
-"""Certificates of the site's CA that pods are given, by the records of the services that are deployed."""
+"""List and check certificates of the site's CA in pods, by the records of the deployed services."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def certificates(plan: Plan) -> tuple[PodCertificate, ...]:
 
 
 def served(context: VerifierContext, port: int, name: str, *, owner: str) -> Check:
-    """Return whether every running pod serves TLS at ``port``, as ``name``, and for how many days yet."""
+    """Check that every running pod serves TLS at ``port`` with a valid certificate for ``name``."""
     days: dict[str, int] = {}
     silent: dict[str, str] = {}
     trust = ssl.create_default_context(cafile=str(context.authority))
@@ -45,8 +45,8 @@ def served(context: VerifierContext, port: int, name: str, *, owner: str) -> Che
 
 
 def given(context: VerifierContext, secret: str, *, owner: str) -> Check:
-    """Return whether pods have a certificate in ``secret``, and for how many days yet. Raises ApiError."""
-    from cryptography import x509  # late, both: only this question needs them
+    """Check the certificate in the Secret ``secret``, and its days left. Raises ApiError."""
+    from cryptography import x509  # imported late: only this check needs them
 
     from ..kube.types import resource_path
 
@@ -59,7 +59,7 @@ def given(context: VerifierContext, secret: str, *, owner: str) -> Check:
 
 
 def judge(days: Mapping[str, int], silent: Mapping[str, str], *, owner: str, nobody: str = "no member runs") -> Check:
-    """Return the check on the days that certificates have left, by pod; ``silent``: those that served none, and why."""
+    """Check the days left of certificates, by pod; ``silent``: pods without a valid one, and why."""
     least = min(days.values(), default=-1)
     faults = [f"{pod} serves none that the site's CA signed for its hosts: {why}" for pod, why in silent.items()]
     faults += [f"{pod}: {left} days left" for pod, left in days.items() if left < _DAYS_FAIL]
@@ -71,8 +71,8 @@ def judge(days: Mapping[str, int], silent: Mapping[str, str], *, owner: str, nob
 
 
 def _days(trust: ssl.SSLContext, plain: socket, name: str) -> int:
-    """Return the days left of what the other end of ``plain`` shows. Raises OSError for what ``trust`` refuses."""
-    # A forwarded connection is the Kubernetes library's own stand-in for a socket: no file that ssl could wrap.
+    """Return the days left of the peer's certificate on ``plain``. Raises OSError when ``trust`` rejects it."""
+    # A forwarded connection is the Kubernetes library's socket replacement, without a file that ssl could wrap.
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     tls = trust.wrap_bio(incoming, outgoing, server_hostname=name)
     while True:

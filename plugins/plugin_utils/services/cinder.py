@@ -1,4 +1,4 @@
-"""Cinder: volumes. They are images of the site's Ceph, which hypervisors open themselves."""
+"""Cinder: volumes, stored as images in the site's Ceph, which hypervisors open directly."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from ..plan.types import Plan
     from ..rollout.verify.context import VerifierContext
 
-# Names of secrets. Hypervisors have the first, too: they log in as Cinder tells them.
+# Names of secrets. Hypervisors also have the first: Cinder tells them to log in with it.
 KEY, BACKUP_KEY = "ceph/client.cinder", "ceph/client.cinder-backup"
 _BACKEND = "rbd1"
 _KEYRING, _BACKUP_KEYRING = "cinder-volume-rbd-keyring", "cinder-backup-rbd-keyring"  # names of Secrets
-_TRUST, _TRUSTED = "cinder-backup-tls", "/etc/cinder-backup"  # Secret and where it is, with backups among objects
+_TRUST, _TRUSTED = "cinder-backup-tls", "/etc/cinder-backup"  # Secret and its mount point, for object backups
 _OTHERS = ("scheduler", "volume", "backup")  # beside the API
 _JOBS = ["cinder-db-sync", "cinder-ks-user", "cinder-rabbit-init"]
 _API = "Deployment/cinder-api"
@@ -35,7 +35,7 @@ _PATIENCE = 60.0  # seconds for an empty volume, which takes two
 
 
 def values(plan: Plan, sizes: Sizes) -> Values:
-    """Return the chart's values. There is one cinder-volume and one cinder-backup: two would have to agree on locks."""
+    """Return the chart's values. cinder-volume and cinder-backup have one pod each: two would need shared locks."""
     queue = [{"endpoint": "internal", "service": name} for name in ("oslo_messaging", "oslo_db", "identity")]
     pod = resources(memory="256Mi", limit="1Gi", cpu=sizes.cpu(100))
     own = {
@@ -44,7 +44,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
             {
                 "cinder": {
                     "DEFAULT": {
-                        "default_volume_type": "__DEFAULT__",  # Cinder's own: no job has to make one
+                        "default_volume_type": "__DEFAULT__",  # Cinder's built-in type, which needs no job
                         "os_region_name": plan.openstack.region,
                         "volume_name_template": "volume-%s",
                         "enabled_backends": _BACKEND if plan.ceph else "",
@@ -63,9 +63,9 @@ def values(plan: Plan, sizes: Sizes) -> Values:
         },
         "pod": {
             "replicas": {"scheduler": sizes.pods["cinder"], "volume": 1, "backup": 1},
-            "resources": dict.fromkeys(("scheduler", "volume"), pod),  # its chart knows none of the backup's
+            "resources": dict.fromkeys(("scheduler", "volume"), pod),  # the chart has no setting for backup
         },
-        # Pools and keys are the layer storage's, and no type of volumes is made but Cinder's own.
+        # The layer storage creates pools and keys. Cinder's built-in volume type is the only one.
         "manifests": {
             "cron_volume_usage_audit": False,
             "deployment_backup": plan.ceph is not None,
@@ -84,7 +84,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
 
 
 def _ceph(plan: Plan, found: CephPlan) -> Values:
-    """Return values with Cinder's keys, and backups where whoever has the volumes' key cannot take them."""
+    """Return values with Cinder's keys, and backups in a place that the volumes' key cannot write."""
     keys = ceph.access(found, "cinder", keyring=_KEYRING)
     return merge(keys, _objects(plan) if found.backups == "objects" else _pool(found))
 
@@ -104,7 +104,7 @@ def _pool(found: CephPlan) -> Values:
 
 
 def _objects(plan: Plan) -> Values:
-    """Return values with backups in the object store, in the services' project: no tenant can remove them there."""
+    """Return values with backups in the object store, in the services' project, where no tenant can remove them."""
     place = {"name": _TRUST, "secret": {"secretName": _TRUST, "items": [{"key": "ca.crt", "path": "ca.crt"}]}}
     mount = {"name": _TRUST, "mountPath": _TRUSTED, "readOnly": True}
     backups = {
@@ -124,7 +124,7 @@ def _objects(plan: Plan) -> Values:
 
 
 def _certificates(plan: Plan) -> tuple[PodCertificate, ...]:
-    """Return the Secret by which cinder-backup believes the object store; it shows none itself."""
+    """Return the Secret with which cinder-backup trusts the object store; it presents no certificate itself."""
     objects = plan.ceph is not None and plan.ceph.backups == "objects"
     return (PodCertificate(user="cinder-backup", secret=_TRUST, usage="client"),) if objects else ()
 
@@ -138,12 +138,12 @@ def _backend(found: CephPlan) -> Values:
         "rbd_user": ceph.user(found, "cinder"),
         "rbd_secret_uuid": found.clients["cinder"].uuid,
         "report_discard_supported": True,
-        "image_volume_cache_enabled": False,  # a volume of a raw image is a clone of it, at once
+        "image_volume_cache_enabled": False,  # a volume of a raw image is cloned at once
     }
 
 
 def verify(context: VerifierContext) -> Verification:
-    """Return whether scheduler and back ends report, and a volume of 1 GiB can be made and deleted (L4)."""
+    """Verify that scheduler and back ends are up, and a volume of 1 GiB can be created and deleted (L4)."""
     return probed(context, "cinder", _ask)
 
 
@@ -152,27 +152,42 @@ def _ask(client: Client) -> Iterator[Check]:
     reporting = judge_services(services)
     yield reporting
     now = datetime.datetime.now(datetime.UTC)
-    for left in (client.call("GET", f"/volumes/detail?name={PROBE}").body or {}).get("volumes") or ():
+    for left in _listed(client):
         if forgotten(left, now=now):
             _delete(client, str(left["id"]))
     if not reporting.ok:
-        return  # a volume would wait for them, too
+        return  # a volume would wait for them
     wanted = {"name": PROBE, "size": _GIB}
     volume = (client.call("POST", "/volumes", body={"volume": wanted}, good=202).body or {})["volume"]["id"]
     try:
         status = _settled(client, volume)
     finally:
         _delete(client, volume)
-    yield judge_volume(status)
+    yield judge_volume(status, left=_left(client, volume))
+
+
+def _listed(client: Client) -> list[dict[str, Any]]:
+    """Return the volumes of verifiers."""
+    return list((client.call("GET", f"/volumes/detail?name={PROBE}").body or {}).get("volumes") or ())
+
+
+def _left(client: Client, volume: str) -> str:
+    """Return the status of a deleted volume that stays, or is still there after a while; "" when it is gone."""
+    end = time.monotonic() + _PATIENCE
+    while True:
+        status = next((str(one["status"]) for one in _listed(client) if one["id"] == volume), "")
+        if status in ("", "error_deleting") or time.monotonic() > end:
+            return status
+        time.sleep(0.5)
 
 
 def _delete(client: Client, volume: str) -> None:
-    """Delete a volume in whatever state: one that is being made when its host dies is so for ever."""
+    """Delete a volume in any state: after a host's death it may stay "creating" forever."""
     client.call("POST", f"/volumes/{volume}/action", body={"os-force_delete": {}}, good=202)
 
 
 def _settled(client: Client, volume: str) -> str:
-    """Return what became of a volume: its status once it is made, or after a while."""
+    """Return a volume's status once it is created, or after a timeout."""
     end = time.monotonic() + _PATIENCE
     while (status := _status(client, volume)) in ("creating", "downloading") and time.monotonic() < end:
         time.sleep(0.5)
@@ -184,10 +199,10 @@ def _status(client: Client, volume: str) -> str:
 
 
 def judge_services(services: Iterable[Mapping[str, Any]]) -> Check:
-    """Return whether a scheduler and every back end is up. That of backups is while it reaches its pool."""
+    """Check that a scheduler and every back end is up. The backup service is up while it reaches its pool."""
     found = {(str(one.get("binary")), str(one.get("host"))): one.get("state") == "up" for one in services}
     up = {binary for (binary, _), state in found.items() if state}
-    # A scheduler's host is its pod: those of pods that are gone stay in the list.
+    # A scheduler's host is its pod, and deleted pods stay in the list.
     down = [host for (binary, host), state in found.items() if binary != "cinder-scheduler" and not state]
     missing = [binary for binary in (f"cinder-{name}" for name in _OTHERS) if binary not in up]
     faults = [*(f"{binary} is up nowhere" for binary in missing), *(f"{host} is down" for host in down)]
@@ -197,11 +212,13 @@ def judge_services(services: Iterable[Mapping[str, Any]]) -> Check:
     )  # fmt: skip
 
 
-def judge_volume(status: str) -> Check:
-    """Return whether a volume was made."""
-    ok = status == "available"
-    detail = f"{_GIB} GiB made and deleted" if ok else f"a volume of {_GIB} GiB is {status}"
-    return Check(name="volume", ok=ok, detail=detail, layer="volume", object=_VOLUME)
+def judge_volume(status: str, *, left: str) -> Check:
+    """Check that a volume was created, and that nothing is ``left`` of it."""
+    wrong = f"a volume that was deleted is {left}" if left else ""
+    if status != "available":
+        wrong = f"a volume of {_GIB} GiB is {status}"
+    detail = wrong or f"{_GIB} GiB made and deleted"
+    return Check(name="volume", ok=not wrong, detail=detail, layer="volume", object=_VOLUME)
 
 
 SERVICE = ServiceRecord(
@@ -211,7 +228,7 @@ SERVICE = ServiceRecord(
     accounts={
         "nova": "for calls to Nova",
         "service": "whose token goes along with a tenant's",
-        "swift": "for backups",  # OpenStack-Helm's chart makes it, with a password everyone knows
+        "swift": "for backups",  # OpenStack-Helm's chart creates it, with a public default password
     },
     api=PublicApi(type="volumev3", host="volume", path="/v3", health="/healthcheck", port=8776, node_port=30877),
     images=dict.fromkeys(("cinder_api", "cinder_db_sync", *(f"cinder_{name}" for name in _OTHERS)), "openstack"),

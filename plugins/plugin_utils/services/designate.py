@@ -1,4 +1,4 @@
-"""Designate: DNS zones, which the site's own name servers serve."""
+"""Designate: DNS zones, served by the site's own name servers."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from ..rollout.verify.context import VerifierContext
 
 _NAMES = ChartNames(probes=None, labels=("api", "central", "mdns", "producer", "worker", "job"))
-_WORKERS = ("central", "mdns", "producer", "worker")  # what is no API
+_WORKERS = ("central", "mdns", "producer", "worker")  # all but the API
 _TRANSFERS = 5354  # port of mdns, which answers name servers
 _NODE_PORT = 30354
-# A zone of this pool is kept and served by nobody: a site's own name servers are in a pool that it writes.
+# Zones of this default pool have no name server: a site writes a pool with its own name servers.
 _POOL = """- name: default
   description: {domain}
   attributes: {{}}
@@ -30,14 +30,14 @@ _POOL = """- name: default
 
 
 def values(plan: Plan, sizes: Sizes) -> Values:
-    """Return the chart's values: the API, and what keeps zones and tells name servers of them."""
+    """Return the chart's values: the API, and the workers that store zones and notify name servers."""
     pods = sizes.pods["designate"]
     own = {
         "conf": {
             "designate": {
                 **queued("designate")["designate"],
                 "service:api": {"api_base_uri": public_endpoint(plan, "designate").url.rstrip("/")},
-                # Without a number this release's workers end at their start.
+                # Without a number, this release's workers exit at their start.
                 **{f"service:{name}": {"workers": 1} for name in _WORKERS},
             },
             # This release has no script for the chart's `wsgi-file`.
@@ -48,18 +48,18 @@ def values(plan: Plan, sizes: Sizes) -> Values:
         },
         "extraObjects": {"minidns": _transfers(plan)},
         "pod": {
-            # Producers share their work by a coordinator, which there is none of.
+            # Several producers would need a coordinator, which is not deployed.
             "replicas": {**dict.fromkeys(_WORKERS, pods), "producer": 1},
             "resources": {name: resources(memory="128Mi", limit="1Gi", cpu=sizes.cpu(50)) for name in _WORKERS},
         },
-        # The cleaner would start Designate's libraries every ten minutes. The charts' Service has no port of its own.
+        # The cleaner would load Designate's libraries every ten minutes. The charts' Service cannot set its node port.
         "manifests": {"cron_job_service_cleaner": False, "job_bootstrap": False, "service_mdns": False},
     }
     return merge(api_values(plan, sizes, "designate", memory="256Mi", limit="1Gi", cpu=100, names=_NAMES), own)
 
 
 def _transfers(plan: Plan) -> Values:
-    """Return the Service by which the site's name servers fetch zones: a port of every node."""
+    """Return the Service from which the site's name servers fetch zones: a port on every node."""
     ports = {"d-mdns": "TCP", "d-mdns-udp": "UDP"}
     return {
         "apiVersion": "v1",
@@ -77,7 +77,7 @@ def _transfers(plan: Plan) -> Values:
 
 
 def verify(context: VerifierContext) -> Verification:
-    """Return whether zones are listed, which takes the queue and the database, and every worker lives."""
+    """Verify that zones are listed, which needs the queue and the database, and every worker is up."""
     return probed(context, "designate", _ask, path="/v2")
 
 
@@ -87,7 +87,7 @@ def _ask(client: Client) -> Iterator[Check]:
 
 
 def judge(listed: Iterable[Mapping[str, Any]]) -> Check:
-    """Return whether one of each worker lives; what a pod that is gone said stays in the list."""
+    """Check that at least one of each worker is up; entries of deleted pods stay in the list."""
     alive = {str(one.get("service_name")) for one in listed if one.get("status") == "UP"}
     silent = [name for name in _WORKERS if name not in alive]
     return Check(

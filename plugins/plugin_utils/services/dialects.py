@@ -1,4 +1,4 @@
-"""Our values as OpenStack-Helm's tag 2026.1.0 spells them; a chart's own values tell it from those of its branch."""
+"""Translate our values for OpenStack-Helm's tag 2026.1.0, recognised by a chart's default values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def nova(values: Values, defaults: Mapping[str, Any]) -> Values:
 
 
 def neutron(values: Values, defaults: Mapping[str, Any]) -> Values:
-    """Return ``values`` for a chart that renders no file of Neutron's OVN agent, but of the agent before it."""
+    """Return ``values`` for a chart that renders the file of the OVN metadata agent, not of the newer OVN agent."""
     if "ovn_agent" in defaults["conf"]:
         return values
     conf = dict(values["conf"])
@@ -28,7 +28,7 @@ def neutron(values: Values, defaults: Mapping[str, Any]) -> Values:
 
 
 def manila(values: Values, defaults: Mapping[str, Any]) -> Values:
-    """Return ``values`` for a chart whose pipelines name a version of the API that Manila of 2026.1 has no more."""
+    """Return ``values`` for a chart whose pipelines name an API version that Manila 2026.1 no longer has."""
     paths = "composite:osapi_share"
     if "/v1" not in defaults["conf"].get("paste", {}).get(paths, {}):
         return values

@@ -25,12 +25,12 @@ KEY = "ceph/client.glance"  # name of the secret
 _OBJECT = "Deployment/glance-api"
 _KEYRING = "images-rbd-keyring"  # name of the Secret
 _VOLUME = {"lab": "4Gi", "edge": "100Gi", "region": "500Gi"}
-_CHUNK = 64 * 1024 * 1024  # bytes of one piece of an upload; more than uWSGI's own limit, where snapshots would hang
-_SIZE = 256 * 1024  # bytes of the image that is put and read back
+_CHUNK = 64 * 1024 * 1024  # bytes per chunk of an upload; with uWSGI's smaller default, snapshots would hang
+_SIZE = 256 * 1024  # bytes of the test image
 
 
 def values(plan: Plan, sizes: Sizes) -> Values:
-    """Return the chart's values. Without Ceph images are files of one volume, so that one pod serves them."""
+    """Return the chart's values. Without Ceph, images are files on one volume, and one pod serves them."""
     pods = sizes.pods if plan.ceph else {**sizes.pods, "glance": 1}
     shared = api_values(
         plan, replace(sizes, pods=pods), "glance", memory="256Mi", limit="2Gi", cpu=250,
@@ -41,7 +41,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
             **queued("glance"),
             "glance_api_uwsgi": uwsgi(sizes.workers["glance"], **{"chunked-input-limit": _CHUNK}),
         },
-        # Nothing is to be done for a file store, pools are the layer storage's, and no image is fetched from elsewhere.
+        # A file store needs no setup, the layer storage creates pools, and no image is fetched from elsewhere.
         "dependencies": {
             "static": {
                 "api": {"jobs": ["glance-db-sync", "glance-rabbit-init", "glance-ks-user", "glance-ks-endpoints"]}
@@ -67,7 +67,7 @@ def _files(plan: Plan) -> Values:
 
 
 def _rbd(found: CephPlan) -> Values:
-    """Return values with images in Ceph. Cinder is told where: a volume of a raw one is a clone, and copies nothing."""
+    """Return values with images in Ceph. Cinder gets their location, so that a volume of a raw image is a clone."""
     store = {
         "rbd_store_ceph_conf": ceph.CONF,
         "rbd_store_pool": found.pools["images"].name,
@@ -80,7 +80,7 @@ def _rbd(found: CephPlan) -> Values:
 
 
 def verify(context: VerifierContext) -> Verification:
-    """Return whether an image that is put is read back byte for byte, with its checksum, and can be deleted."""
+    """Verify that an image can be uploaded, read back unchanged with its checksum, and deleted."""
     return probed(context, "glance", _ask, path="/v2")
 
 
@@ -103,7 +103,7 @@ def _ask(client: Client) -> Iterator[Check]:
 
 
 def judge(content: bytes, back: bytes, *, algorithm: str, digest: str) -> Check:
-    """Return whether what came ``back`` is what was put, and whether Glance's own digest of it is right."""
+    """Check that the content came ``back`` unchanged, and that Glance's own digest of it is right."""
     said = f"{len(content)} bytes put, read back and deleted"
     if back != content:
         said = f"of {len(content)} bytes {len(back)} came back" + (", others" if len(back) == len(content) else "")

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from ..rollout.verify.context import VerifierContext
 
 _API, _CFN = "orchestration", "cloudformation"
-_NAMES = ChartNames(probes=None, labels=("api", "cfn", "engine", "job"))  # of its probes only ports can be set
+_NAMES = ChartNames(probes=None, labels=("api", "cfn", "engine", "job"))  # only the ports of its probes can be set
 _TRUSTEE, _DOMAIN_ADMIN = "heat/trustee", "heat/stack-domain-admin"
-_KEY = "heat/secret-key"  # 32 letters, as Heat demands
-_LENGTH = 12  # letters of the resource that is made
+_KEY = "heat/secret-key"  # 32 characters, required by Heat
+_LENGTH = 12  # characters of the test resource
 _PATIENCE = 120.0  # seconds a stack of one resource may take
 _PAUSE = 1.0
 _TEMPLATE = {
@@ -35,7 +35,7 @@ _TEMPLATE = {
 
 
 def values(plan: Plan, sizes: Sizes) -> Values:
-    """Return the chart's values: the API, that of guests which signal, the engine."""
+    """Return the chart's values: the API, the API for signals from guests, and the engine."""
     pods, workers = sizes.pods["heat"], sizes.workers["heat"]
     cfn = public_endpoint(plan, "heat", _CFN)
     place = {"region_name": plan.openstack.region, "user_domain_name": "service", "project_domain_name": "service"}
@@ -44,7 +44,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
             _CFN: {"path": {"healthcheck": cfn.health_path}},
             "identity": {
                 "auth": {
-                    # Acts for whoever made a stack, with a trust; owns the domain of the users that stacks make.
+                    # Acts for a stack's creator, with a trust; owns the domain of users that stacks create.
                     "heat_trustee": {
                         **ADMIN, **place, "project_name": "service", "role": "admin,service",
                         "username": "heat-trust", "password": secret(_TRUSTEE),
@@ -60,7 +60,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
         "conf": merge(
             queued("heat"),
             {
-                # Its default is public.
+                # The default key is public.
                 "heat": {"DEFAULT": {"num_engine_workers": workers, "auth_encryption_key": secret(_KEY)}},
                 "heat_api_uwsgi": uwsgi(workers),
                 "heat_api_cfn_uwsgi": uwsgi(1),
@@ -74,19 +74,19 @@ def values(plan: Plan, sizes: Sizes) -> Values:
                 "engine": resources(memory="256Mi", limit="2Gi", cpu=sizes.cpu(250)),
             },
         },
-        # To forget engines that are gone it starts Heat's libraries every five minutes.
+        # The cleaner would load Heat's libraries every five minutes to remove lost engines.
         "manifests": {"cron_job_engine_cleaner": False, "pod_rally_test": False},
     }  # fmt: skip
     return merge(api_values(plan, sizes, "heat", memory="256Mi", limit="1Gi", cpu=250, names=_NAMES), own)
 
 
 def verify(context: VerifierContext) -> Verification:
-    """Return whether a stack of one resource is made by an engine, tells its output, and can be deleted."""
+    """Verify that a stack of one resource is created by an engine, returns its output, and can be deleted."""
     return probed(context, "heat", _ask)
 
 
 def _ask(client: Client) -> Iterator[Check]:
-    # The catalog has the project in the URL.
+    # The catalog's URL contains the project.
     client = client.at(next(one["url"] for one in client.token.catalog if one["type"] == _API))
     now = datetime.datetime.now(datetime.UTC)
     for stack in (client.call("GET", "/stacks").body or {}).get("stacks") or ():
@@ -106,7 +106,7 @@ def _ask(client: Client) -> Iterator[Check]:
 
 
 def _settled(client: Client, path: str) -> Mapping[str, Any]:
-    """Return a stack when nothing is being done to it any more, or as it is when that takes too long."""
+    """Return a stack once no operation is in progress, or after a timeout."""
     end = time.monotonic() + _PATIENCE
     while True:
         stack: Mapping[str, Any] = (client.call("GET", path).body or {}).get("stack") or {}
@@ -116,7 +116,7 @@ def _settled(client: Client, path: str) -> Mapping[str, Any]:
 
 
 def judge(stack: Mapping[str, Any], gone: Mapping[str, Any]) -> Check:
-    """Return whether a ``stack`` was made with its resource's output, and was deleted in the end (``gone``)."""
+    """Check that a ``stack`` was created with its resource's output, and finally deleted (``gone``)."""
     outputs = {one.get("output_key"): str(one.get("output_value")) for one in stack.get("outputs") or ()}
     status, end = stack.get("stack_status"), gone.get("stack_status")
     wrong = ""

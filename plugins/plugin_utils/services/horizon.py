@@ -1,4 +1,4 @@
-"""Horizon: the dashboard. A client of the other services by the account of whoever logs in, with none of its own."""
+"""Horizon: the dashboard. It uses the other services with its users' accounts, and has none of its own."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 _KEY = "horizon/secret-key"
 _PORT = 80
-_TRUST, _TRUSTED = "horizon-tls", "/etc/horizon-tls"  # Secret and where it is, with an object store
-_CONSOLE = "compute-novnc-proxy"  # what a console's page comes from, shown in a frame of the dashboard's
+_TRUST, _TRUSTED = "horizon-tls", "/etc/horizon-tls"  # Secret and its mount point, if there is an object store
+_CONSOLE = "compute-novnc-proxy"  # serves the console page that the dashboard shows in a frame
 
 
 def _apache(processes: int, *, frames: str) -> str:
-    """Return Apache's part. Only ``frames`` are shown inside of the dashboard, and it is in no other site's frame."""
+    """Return Apache's configuration. Only ``frames`` may be framed by the dashboard, and no other site may frame it."""
     policy = f"frame-ancestors 'self'; frame-src {frames}; object-src 'none'; base-uri 'self'; form-action 'self'"
     return f"""\
 LogFormat "%{{X-Forwarded-For}}i %l %u %t \\"%r\\" %>s %b %D \\"%{{User-Agent}}i\\"" proxied
@@ -61,10 +61,10 @@ user=horizon group=horizon home=/tmp display-name=%{{GROUP}}
 
 
 def values(plan: Plan, sizes: Sizes) -> Values:
-    """Return the chart's values. Sessions are in the database: every pod knows them, and no cache is to be lost."""
+    """Return the chart's values. Sessions are in the database: all pods share them, and a lost cache loses none."""
     endpoint, pods = public_endpoint(plan, "horizon"), sizes.pods["horizon"]
     console = [f"https://{other.name}" for other in plan.edge.endpoints if other.type == _CONSOLE]
-    # TLS ends at the edge, so cookies are for https though Apache has none. Scripts read the token against forgery.
+    # TLS ends at the edge: cookies are marked secure though Apache serves http. Scripts must read the CSRF token.
     settings = {
         "horizon_secret_key": secret(_KEY),
         "allowed_hosts": [endpoint.name],
@@ -73,7 +73,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
         "session_cookie_secure": "True",
         "session_cookie_httponly": "True",
         "session_engine": "django.contrib.sessions.backends.db",
-        "cache_backend": "django.core.cache.backends.locmem.LocMemCache",  # with Memcached away no page would open
+        "cache_backend": "django.core.cache.backends.locmem.LocMemCache",  # without Memcached no page would open
         "disallow_iframe_embed": "True",
         "ssl_no_verify": "False",
         "keystone_multidomain_support": "False",
@@ -117,7 +117,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
 
 
 def _objects() -> Values:
-    """Return values with trust in the site's CA: all other APIs are asked within the cluster, in clear."""
+    """Return values that trust the site's CA, for the object store: other APIs are called in clear in the cluster."""
     items = [{"key": "ca.crt", "path": "ca.crt"}]
     place = {"name": _TRUST, "secret": {"secretName": _TRUST, "defaultMode": 0o444, "items": items}}
     mount = {"name": _TRUST, "mountPath": _TRUSTED, "readOnly": True}
@@ -128,13 +128,13 @@ def _objects() -> Values:
 
 
 def _certificates(plan: Plan) -> tuple[PodCertificate, ...]:
-    """Return the Secret by which the dashboard believes the object store; it shows none itself."""
+    """Return the Secret with which the dashboard trusts the object store; it presents no certificate itself."""
     wanted = GATEWAY in plan.openstack.services
     return (PodCertificate(user="horizon", secret=_TRUST, usage="client"),) if wanted else ()
 
 
 def verify(context: VerifierContext) -> Verification:
-    """Return whether the administrator logs in as with a browser, is shown his own project, and is out afterwards."""
+    """Verify that the administrator can log in as in a browser, sees the right project, and can log out."""
     url = public_endpoint(context.plan, "horizon").url.rstrip("/")
     browser = Browser(ask=context.request, url=url)
     admin = context.value("endpoints.identity.auth.admin")

@@ -1,4 +1,4 @@
-"""Keystone: the API under Apache, its database, its keys, and the catalog's first entry."""
+"""Keystone: the API in Apache, its database, keys, and first catalog entry."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _API = PublicApi(type="identity", host="identity", path="/v3", health="/v3/", po
 
 
 def endpoints(plan: Plan, _sizes: Sizes, client: str) -> Values:
-    """Return Keystone with the administrator's account and those of the client: its service users, or the test's."""
+    """Return Keystone's endpoint and the accounts of the administrator and of the client, or of the chart's test."""
     shared = {**ADMIN, "region_name": plan.openstack.region}
     admin = {**shared, "password": secret(ADMIN_CREDENTIAL), "default_domain_id": "default"}
     if client:
         place = {"project_name": "service", "user_domain_name": "service", "project_domain_name": "service"}
-        # `service` is the role by which services know each other; without `admin` none may act for a tenant.
+        # `service` is the role for calls between services; without `admin` no service may act for a tenant.
         user = {**shared, **place, "role": "admin,service"}
         auth = {"admin": admin}
         if "keystone" not in RECORDS[client].nobody_at:
@@ -46,7 +46,7 @@ def endpoints(plan: Plan, _sizes: Sizes, client: str) -> Values:
 
 
 def _wsgi(processes: int) -> str:
-    """Return Apache's part: one daemon group, so that a slow request does not hold up Apache itself."""
+    """Return Apache's configuration: one daemon group, so that a slow request does not block Apache itself."""
     return f"""\
 Listen 0.0.0.0:{_API.port}
 LogFormat "%{{X-Forwarded-For}}i %l %u %t \\"%r\\" %>s %b %D \\"%{{User-Agent}}i\\"" proxied
@@ -69,7 +69,7 @@ user=keystone group=keystone home=/tmp display-name=%{{GROUP}}
 """
 
 
-# Apache itself only passes requests on to the daemon group: a few threads in one process are plenty for each pod.
+# Apache only forwards requests to the daemon group: one process with a few threads per pod is enough.
 _MPM = """\
 <IfModule mpm_event_module>
   ServerLimit         4
@@ -90,13 +90,13 @@ def values(plan: Plan, sizes: Sizes) -> Values:
             "keystone": {
                 "DEFAULT": {"public_endpoint": f"{public.scheme}://{public.netloc}"},
                 "oslo_middleware": {"enable_proxy_headers_parsing": True},
-                # Nobody listens to its notifications yet, and with a driver a sick queue would stall every login.
+                # Notifications have no consumer yet, and with a driver a broken queue would stall every login.
                 "oslo_messaging_notifications": {"driver": "noop"},
             },
             "wsgi_keystone": _wsgi(sizes.workers["keystone"]),
             "mpm_event": _MPM,
         },
-        # No job of its own for domains while there is none to manage: the bootstrap then waits for the database alone.
+        # There are no domains to manage, so that job is off; the bootstrap then waits for the database only.
         "dependencies": {"static": {"bootstrap": {"jobs": ["keystone-db-sync"]}}},
         "manifests": {
             "job_credential_cleanup": False,
@@ -110,7 +110,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
 
 
 def verify(context: VerifierContext) -> Verification:
-    """Return whether a scoped token is issued through the public URL, and whether its catalog names that URL."""
+    """Verify that the public URL issues a scoped token, and that its catalog contains that URL."""
     url = public_endpoint(context.plan, "keystone").url.rstrip("/")
     answer = token(context)
     if isinstance(answer, Check):
@@ -137,7 +137,7 @@ class Token:
 
 
 def token(context: VerifierContext) -> Token | Check:
-    """Return a token from the public URL, or the check that failed. ``context``: of Keystone's release."""
+    """Return a token from the public URL, or the failed check. ``context``: of Keystone's release."""
     base = public_endpoint(context.plan, "keystone").url.rstrip("/")
     try:
         answer = context.request("POST", f"{base}/auth/tokens", body=_scoped_request(context))
@@ -169,7 +169,7 @@ def _refused(detail: str, *, layer: Layer) -> Check:
 
 
 def _scoped_request(context: VerifierContext) -> Values:
-    """Return the body that asks for a token of the administrator, scoped to the administrator's project."""
+    """Return the request for an administrator's token, scoped to the administrator's project."""
     admin = context.value("endpoints.identity.auth.admin")
     user = {
         "name": admin["username"], "password": admin["password"], "domain": {"name": admin["user_domain_name"]},
@@ -182,7 +182,7 @@ def _scoped_request(context: VerifierContext) -> Values:
 SERVICE = ServiceRecord(
     name="keystone",
     uses=("database", "cache"),
-    optional=("queue",),  # its notifications are off: a sick queue cannot stall logins
+    optional=("queue",),  # notifications are off: a broken queue cannot stall logins
     api=_API,
     images={
         "keystone_api": "openstack",

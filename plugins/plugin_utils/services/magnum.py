@@ -22,16 +22,16 @@ _CLIENTS = ("barbican", "cinder", "glance", "heat", "neutron", "nova", "octavia"
 
 
 def values(plan: Plan, sizes: Sizes) -> Values:
-    """Return the chart's values: the API, and the conductor that makes clusters."""
+    """Return the chart's values: the API, and the conductor that creates clusters."""
     region, pods = plan.openstack.region, sizes.pods["magnum"]
     identity = f"http://keystone-api.{plan.openstack.namespace}.svc.{plan.kubernetes.dns_domain}:5000/v3"
     place = {"project_name": "service", "user_domain_name": "service", "project_domain_name": "service"}
-    client = {"region_name": region, "endpoint_type": "internalURL"}  # pods know nobody who signs the public ones
+    client = {"region_name": region, "endpoint_type": "internalURL"}  # pods lack the CA of the public ones
     own = {
         "endpoints": {
             "identity": {
                 "auth": {
-                    # Administers the domain of the users that clusters act as.
+                    # Administers the domain of the clusters' users.
                     "magnum_stack_user": {
                         "region_name": region, "domain_name": "magnum", "role": "admin",
                         "username": "magnum-domain", "password": secret(_DOMAIN_ADMIN),
@@ -44,7 +44,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
                 **queued("magnum")["magnum"],
                 **{f"{name}_client": client for name in _CLIENTS},
                 "magnum_client": {"region_name": region},
-                # It logs in where its clients would be sent to, and the charts say nothing of its own account.
+                # It logs in at www_authenticate_uri, and the charts do not set its own account.
                 "keystone_authtoken": {"www_authenticate_uri": identity},
                 "keystone_auth": {
                     "auth_type": "password", "auth_url": identity, **account("magnum", "magnum/keystone"), **place,
@@ -66,7 +66,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
 
 
 def verify(context: VerifierContext) -> Verification:
-    """Return whether clusters are listed and a conductor lives."""
+    """Verify that clusters are listed and a conductor is up."""
     return probed(context, "magnum", _ask)
 
 
@@ -76,7 +76,7 @@ def _ask(client: Client) -> Iterator[Check]:
 
 
 def judge(listed: Iterable[Mapping[str, Any]]) -> Check:
-    """Return whether a conductor lives; what a pod that is gone said stays in the list."""
+    """Check that a conductor is up; entries of deleted pods stay in the list."""
     ok = any(one.get("binary") == "magnum-conductor" and one.get("state") == "up" for one in listed)
     detail = "clusters are listed, a conductor is up" if ok else "nothing is heard of a conductor"
     return Check(name="conductor", ok=ok, object="StatefulSet/magnum-conductor", detail=detail)

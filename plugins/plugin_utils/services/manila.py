@@ -1,4 +1,4 @@
-"""Manila: shared file systems. Its API and scheduler; shares want a backend that the site writes."""
+"""Manila: shared file systems. Only API and scheduler: the site must write a backend for shares."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from ..rollout.verify.context import VerifierContext
 
 _NAMES = ChartNames(probes=None, labels=("api", "scheduler", "job"))
-_VERSION = {"X-OpenStack-Manila-API-Version": "2.65"}  # from 2.60 on without the project in the URL
+_VERSION = {"X-OpenStack-Manila-API-Version": "2.65"}  # since 2.60 the URL has no project
 
 
 def values(plan: Plan, sizes: Sizes) -> Values:
-    """Return the chart's values. The charts' own backend starts a machine a share network, of an image nobody has."""
+    """Return the chart's values. The charts' backend would start a machine per share network, from a missing image."""
     own = {
         "conf": {
             "manila": queued("manila")["manila"],
@@ -43,7 +43,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
 
 
 def verify(context: VerifierContext) -> Verification:
-    """Return whether shares are listed and a scheduler lives."""
+    """Verify that shares are listed and a scheduler is up."""
     return probed(context, "manila", _ask, headers=_VERSION)
 
 
@@ -53,7 +53,7 @@ def _ask(client: Client) -> Iterator[Check]:
 
 
 def judge(listed: Iterable[Mapping[str, Any]]) -> Check:
-    """Return whether a scheduler lives; what a pod that is gone said stays in the list."""
+    """Check that a scheduler is up; entries of deleted pods stay in the list."""
     ok = any(one.get("binary") == "manila-scheduler" and one.get("state") == "up" for one in listed)
     detail = "shares are listed, a scheduler is up" if ok else "nothing is heard of a scheduler"
     return Check(name="scheduler", ok=ok, object="Deployment/manila-scheduler", detail=detail)

@@ -29,8 +29,8 @@ _WAITING = ("cat", "/tmp/waiting")  # noqa: S108 - in the member's own container
 
 @dataclass(frozen=True, slots=True)
 class _Weight:
-    buffer_pool: int  # MiB of InnoDB's cache, the bulk of its memory
-    connections: int  # the most clients at once
+    buffer_pool: int  # MiB of InnoDB's cache, most of its memory
+    connections: int  # maximum of concurrent clients
     volume: str
 
 
@@ -42,7 +42,7 @@ _WEIGHTS = {
 
 
 def endpoints(_plan: Plan, _sizes: Sizes, client: str) -> Values:
-    """Return the database: its administrator, and the client's account with each of its schemas."""
+    """Return the database's endpoints: its administrator, and the client's account for each of its schemas."""
     admin = account("root", "mariadb/root")
     if client:
         auth = {"admin": admin, client: account(client, f"{client}/db")}
@@ -52,7 +52,7 @@ def endpoints(_plan: Plan, _sizes: Sizes, client: str) -> Values:
 
 
 def _server_options(weight: _Weight, members: int) -> str:
-    # Each commit is on disk before it is answered: members that lose their power together have nobody to copy from.
+    # Sync each commit to disk: after a power loss of all members, no other copy exists.
     return (
         "[mysqld]\n"
         f"innodb_buffer_pool_size={weight.buffer_pool}M\n"
@@ -60,7 +60,7 @@ def _server_options(weight: _Weight, members: int) -> str:
         "innodb_flush_log_at_trx_commit=1\n"
         "innodb_doublewrite=1\n"
         # On by default from MariaDB 11.6.2, where Nova's requests end in error 1020 (Launchpad, nova, bug 2116186).
-        "loose_innodb_snapshot_isolation=OFF\n"  # loose: older servers do not know it
+        "loose_innodb_snapshot_isolation=OFF\n"  # loose: unknown to older servers
         f"wsrep_slave_threads={4 if members > 1 else 1}\n"
     )
 
@@ -88,7 +88,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
         "volume": {"enabled": True, "class_name": plan.kubernetes.storage_class, "size": weight.volume},
         "conf": {"database": {"config_override": _server_options(weight, members)}},
         "manifests": {
-            # Directs Service `mariadb` at one writer; a single member needs no directing.
+            # Directs Service `mariadb` to one writer; a single member does not need it.
             "deployment_controller": several,
             "configmap_services_tcp": False,
             "crds": False,
@@ -98,10 +98,10 @@ def values(plan: Plan, sizes: Sizes) -> Values:
 
 
 def verify(context: VerifierContext) -> Verification:
-    """Return whether every Galera member is there, in one primary component, and in step (H1).
+    """Verify that all Galera members are in one primary component and synchronised (H1).
 
-    Asked inside each member, as the administrator whose password the pod has in a defaults file. A member that is not
-    ready is asked too: what it says is why it is not.
+    Runs in each member, as the administrator, whose password the pod has in a defaults file. Members that are not ready
+    are asked, too: their status tells the reason.
     """
     owner, wanted = context.workload()
     pods = context.pods()
@@ -130,7 +130,7 @@ def verify(context: VerifierContext) -> Verification:
 
 
 def _unreachable(context: VerifierContext, pod: dict[str, Any] | None) -> str:
-    """Return why a member cannot even be asked, ``""`` when it can. A node that is gone would answer after minutes."""
+    """Return why a member cannot be asked, ``""`` when it can. On a lost node, a call would take minutes."""
     if pod is None:
         return "it has no pod"
     if context.is_ready(pod):
@@ -143,7 +143,7 @@ def _unreachable(context: VerifierContext, pod: dict[str, Any] | None) -> str:
 
 
 def _waits(context: VerifierContext, name: str) -> str:
-    """Return what the built-in chart's start program waits for, ``""`` when the server runs."""
+    """Return what the built-in chart's start program waits for; ``""`` when the server runs."""
     try:
         return context.execute(name, _WAITING, container="mariadb").strip()
     except GroundupError:
@@ -151,9 +151,9 @@ def _waits(context: VerifierContext, name: str) -> str:
 
 
 def judge_quorum(wanted: int, statuses: dict[str, dict[str, str]], missing: dict[str, str], *, owner: str) -> Check:
-    """Return whether all ``wanted`` members form one primary component.
+    """Check that all ``wanted`` members form one primary component.
 
-    ``statuses``: wsrep status by member that answers. ``missing``: the other members, and why nothing is known of them.
+    ``statuses``: wsrep status of each answering member. ``missing``: the other members, and why they have none.
     """
     outside = sorted(name for name, status in statuses.items() if status.get("wsrep_cluster_status") != "Primary")
     sizes = sorted({int(status.get("wsrep_cluster_size", 0)) for status in statuses.values()})
@@ -181,7 +181,7 @@ def _listed(missing: dict[str, str]) -> str:
 
 
 def judge_state(statuses: dict[str, dict[str, str]], *, owner: str) -> Check:
-    """Return whether every member is synchronised and takes queries."""
+    """Check that every member is synchronised and accepts queries."""
     behind = sorted(
         f"{name} is {status.get('wsrep_local_state_comment', 'unknown')}"
         for name, status in statuses.items()
@@ -192,7 +192,7 @@ def judge_state(statuses: dict[str, dict[str, str]], *, owner: str) -> Check:
 
 
 def parse(output: str) -> dict[str, str]:
-    """Return the status variables of a tab-separated answer."""
+    """Parse tab-separated status variables."""
     pairs = (line.split("\t", 1) for line in output.splitlines() if "\t" in line)
     return {name.strip(): value.strip() for name, value in pairs}
 

@@ -1,4 +1,4 @@
-"""Memcached: the cache of services, mostly of tokens."""
+"""Memcached: the services' cache, mostly for tokens."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..plan.types import Plan
     from ..rollout.verify.context import VerifierContext
 
-_PORT = 11211  # of the chart, when the values name no other
+_PORT = 11211  # the chart's default
 _LIMIT = 65536  # bytes; the answer to "stats" is about 2 kB
 
 _MEMORY = {"lab": 64, "edge": 256, "region": 1024}  # MiB of items
@@ -23,7 +23,7 @@ _CONNECTIONS = {"lab": 1024, "edge": 4096, "region": 8192}
 
 
 def endpoints(_plan: Plan, _sizes: Sizes, _client: str) -> Values:
-    """Return the cache. Without this key the charts make one up at every render, which rolls every pod."""
+    """Return the cache's endpoint. Without this key, charts generate one per render, which restarts every pod."""
     return {"oslo_cache": {"auth": {"memcache_secret_key": secret("memcached/secret-key")}}}
 
 
@@ -45,7 +45,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
 
 
 def verify(context: VerifierContext) -> Verification:
-    """Return whether all instances answer ``stats`` of their own protocol (H4)."""
+    """Verify that all instances answer the command ``stats`` (H4)."""
     owner, wanted = context.workload()
     answered, silent = 0, []
     for pod in context.running():
@@ -62,7 +62,7 @@ def verify(context: VerifierContext) -> Verification:
 
 
 def parse(answer: str) -> dict[str, str]:
-    """Return the variables of a ``stats`` answer."""
+    """Parse the variables of a ``stats`` answer."""
     fields = (line.split(" ", 2) for line in answer.splitlines() if line.startswith("STAT "))
     return {parts[1]: parts[2] for parts in fields if len(parts) == 3}
 

@@ -1,4 +1,4 @@
-"""Neutron: networks of the tenants, on OVN. Nothing of it runs on hypervisors but its agent, which is no pod."""
+"""Neutron: tenants' networks, on OVN. On hypervisors only its agent runs, outside the cluster."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ METADATA_PROXY = "neutron/metadata-proxy"  # name of the secret
 _OBJECT = "Deployment/neutron-server"
 _NAMES = ChartNames(api="server", resources="server", probes=("server", "server"), labels=("server", "job"))
 _ETC, _TLS = "/etc/neutron", "/etc/neutron/ovn"
-_CIDR = "192.0.2.0/24"  # for documentation (RFC 5737): nobody's network
-# Every process that asks neutron-server's configuration for more than the API; the charts have none of them.
+_CIDR = "192.0.2.0/24"  # reserved for documentation (RFC 5737)
+# Workers that neutron-server needs beside the API; the charts lack them.
 _WORKERS = {"ovn-maintenance-worker": "neutron-ovn-maintenance-worker", "periodic-workers": "neutron-periodic-workers"}
 _FILES = ("--config-file neutron.conf", "--config-file plugins/ml2/ml2_conf.ini", "--config-dir neutron.conf.d")
 _OPTIONS = " ".join(one.replace(" ", f" {_ETC}/") for one in _FILES)
 
 
 def sync_command(namespace: str, mode: str) -> str:
-    """Return what compares OVN with Neutron's own database (``log``), or makes OVN what that says (``repair``)."""
+    """Return the command that compares OVN with Neutron's database (``log``), or rewrites OVN from it (``repair``)."""
     command = f"neutron-ovn-db-sync-util {_OPTIONS} --ovn-neutron_sync_mode {mode}"
     return f"kubectl -n {namespace} exec deploy/neutron-{next(iter(_WORKERS))} -- {command}"
 
@@ -46,10 +46,10 @@ def values(plan: Plan, sizes: Sizes) -> Values:
                 "neutron": {
                     "DEFAULT": {
                         "service_plugins": "ovn-router",
-                        # With a zone nobody is in yet, no network can be made.
+                        # With an empty availability zone, no network could be created.
                         "default_availability_zones": "",
                         "global_physnet_mtu": max(plan.ovn.path_mtu, *plan.ovn.physical_mtus.values(), 0),
-                        # In OVN nobody calls Neutron by the message queue.
+                        # With OVN, Neutron gets no calls by the message queue.
                         "rpc_workers": 0,
                         "rpc_state_report_workers": 0,
                     }
@@ -94,7 +94,7 @@ def _ml2(plan: OvnPlan) -> Values:
         },
         "ml2_type_geneve": {
             "vni_ranges": plan.tunnel_ids.replace("-", ":"),
-            # The tenants' MTU is the path's less this and the IP header.
+            # The tenants' MTU is the path's MTU minus this and the IP header.
             "max_header_size": max(plan.max_header_size, plan.path_mtu - plan.tenant_mtu - 20),
         },
         "ml2_type_vlan": ranges,
@@ -102,20 +102,20 @@ def _ml2(plan: OvnPlan) -> Values:
             **ovn.connection(plan, _TLS),
             "ovn_metadata_enabled": True,
             "enable_distributed_floating_ip": plan.distributed_floating_ip,
-            "neutron_sync_mode": "log",  # a repair is an operator's decision
+            "neutron_sync_mode": "log",  # only an operator decides on a repair
         },
     }
 
 
 def _vlans(ovn: OvnPlan) -> Iterator[str]:
-    """Yield the physical networks, the first with the VLANs tenants get where the site has some for them."""
+    """Yield the physical networks; the first has the tenants' VLANs, if tenants get VLANs."""
     for number, name in enumerate(sorted(ovn.bridge_mappings)):
         tenants = ovn.vlan_range if ovn.tenant_network == "vlan" and number == 0 else None
         yield f"{name}:{tenants.replace('-', ':')}" if tenants else name
 
 
 def _metadata(plan: Plan) -> Values:
-    """Return how the agents on hypervisors, which are outside the cluster, reach Nova's metadata."""
+    """Return the address of Nova's metadata API for agents on hypervisors, outside the cluster."""
     proxy = {"metadata_proxy_shared_secret": secret(METADATA_PROXY)}
     if "nova" not in plan.openstack.services:
         return proxy
@@ -124,10 +124,10 @@ def _metadata(plan: Plan) -> Values:
 
 
 def _worker(plan: Plan, sizes: Sizes, name: str, command: str) -> Values:
-    """Return the Deployment of a process that neutron-server had as its child before it was an application of uWSGI.
+    """Return the Deployment of a worker that ran inside neutron-server before it moved to uWSGI.
 
-    Without the first nothing repairs what OVN and Neutron disagree on, without the second no agent is ever seen dead.
-    Two at once would both do it, so an update ends the old pod first.
+    Without the first, differences between OVN and Neutron stay; without the second, no agent is ever reported dead.
+    Two pods would work twice, so an update stops the old pod first.
     """
     labels = {"application": "neutron", "component": name, "release_group": "neutron"}
     file = {"name": "etc", "readOnly": True}
@@ -167,7 +167,7 @@ def _worker(plan: Plan, sizes: Sizes, name: str, command: str) -> Values:
     }
     selector = node_labels(("server",))["server"]
     spec = {
-        "serviceAccountName": "neutron-server",  # it may see what the init container waits for
+        "serviceAccountName": "neutron-server",  # may read the jobs that the init container waits for
         "enableServiceLinks": False,
         "nodeSelector": {selector["node_selector_key"]: selector["node_selector_value"]},
         "securityContext": {
@@ -179,7 +179,7 @@ def _worker(plan: Plan, sizes: Sizes, name: str, command: str) -> Values:
         "volumes": [
             {"name": "scratch", "emptyDir": {}},
             {"name": "etc", "secret": {"secretName": "neutron-etc", "defaultMode": 0o440}},
-            # OpenStack-Helm's chart has the accounts in a Secret of their own, the built-in one in neutron.conf.
+            # OpenStack-Helm's chart stores the accounts in a separate Secret, the built-in one in neutron.conf.
             {"name": "accounts", "secret": {"secretName": "neutron-ks-etc", "defaultMode": 0o440, "optional": True}},
             ovn.volume(),
         ],
@@ -203,7 +203,7 @@ _SCRATCH = ("/tmp", "/var/lock", "/var/lib/neutron")  # noqa: S108 - in the pod
 
 
 def verify(context: VerifierContext) -> Verification:
-    """Return whether a network with a subnet, a port and a router can be made and removed, and what agents say."""
+    """Verify that a network with subnet, port and router can be created and removed, and that agents are alive."""
     return probed(context, "neutron", _ask, path="/v2.0")
 
 
@@ -218,7 +218,7 @@ def _ask(client: Client) -> Iterator[Check]:
 
 
 def _network(client: Client) -> Check:
-    """Return whether a tenant's first steps work. What was made is removed, whatever happens."""
+    """Check a tenant's first steps. Everything created is removed, even on failure."""
     made: dict[str, str] = {}
     try:
         network = _make(client, made, "network", name=PROBE, admin_state_up=True)
@@ -251,7 +251,7 @@ def _remove(client: Client, *, network: str = "", router: str = "", **_more: str
 
 
 def judge_network(network: Mapping[str, Any], port: Mapping[str, Any], *, wanted: int) -> Check:
-    """Return whether the port has an address and the network the MTU of the plan."""
+    """Check that the port has an address and the network the planned MTU."""
     address = [str(ip.get("ip_address")) for ip in port.get("fixed_ips") or ()]
     mtu = network.get("mtu")
     wrong = [] if address else ["the port has no address"]
@@ -261,7 +261,7 @@ def judge_network(network: Mapping[str, Any], port: Mapping[str, Any], *, wanted
 
 
 def judge_agents(agents: Any) -> Check:
-    """Return whether agents are alive. One dead hypervisor is no fault of Neutron's; all dead at once are."""
+    """Check that agents are alive. Some dead hypervisors are no fault of Neutron; if all are dead, it is one."""
     dead = sorted({str(agent.get("host")) for agent in agents if not agent.get("alive")})
     alive = sum(bool(agent.get("alive")) for agent in agents)
     said = f"{alive} of {len(agents)} alive" + (f"; not: {', '.join(dead[:5])}" if dead else "")

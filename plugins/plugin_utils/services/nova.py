@@ -1,4 +1,4 @@
-"""Nova: servers. Hypervisors are hosts outside the cluster; nothing of theirs is in these values."""
+"""Nova: servers. Hypervisors are hosts outside the cluster, and not part of these values."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ _VERSION = {"OpenStack-API-Version": "compute 2.95"}
 _CONSOLE = "/vnc_lite.html"
 
 _JOBS = ["nova-db-sync", "nova-ks-user", "nova-rabbit-init"]
-# What the console proxy shows hypervisors: a Secret with its certificate, a ConfigMap with its options. Both are in
-# nova.conf.d, because OpenStack-Helm's chart asks a cert-manager for one when it sees the word in conf.nova.
+# The console proxy's certificate (Secret) and options (ConfigMap). The options are in nova.conf.d, because
+# OpenStack-Helm's chart requests a certificate from cert-manager when conf.nova contains the word vencrypt.
 _VENCRYPT = "nova-novncproxy-vencrypt"
 _SNIPPETS = "/etc/nova/nova.conf.d"
 
-_DISCOVERY = 20  # seconds between two looks for new hypervisors: who joins waits for it
-# A moved virtual IP leaves pooled connections in a black hole: each call to another service has an end.
+_DISCOVERY = 20  # seconds between searches for new hypervisors, which wait for it to join
+# After a move of the virtual IP, pooled connections hang: each call to another service gets a timeout.
 _TIMEOUT = {"timeout": 60}
 
 
@@ -61,8 +61,8 @@ def values(plan: Plan, sizes: Sizes) -> Values:
             "metadata": {"node_port": {"enabled": True, "port": _port(plan, "compute-metadata")}},
             "novncproxy": {"node_port": {"enabled": True, "port": _port(plan, "compute-novnc-proxy")}},
         },
-        # They work without the API; waiting for it made the longest way of the whole rollout longer. Without their
-        # account they end, and Kubernetes starts them later and later.
+        # They do not need the API, and waiting for it delayed the rollout's longest path. Without their account they
+        # exit, and Kubernetes restarts them with growing delays.
         "dependencies": {"static": {name: {"services": queue, "jobs": _JOBS} for name in ("conductor", "scheduler")}},
         "conf": merge(
             queued("nova"),
@@ -71,7 +71,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
                 "nova": {
                     "DEFAULT": {
                         "osapi_compute_workers": workers, "metadata_workers": workers,
-                        "enable_new_services": False,  # until an instance on it answered (hypervisor_probe)
+                        "enable_new_services": False,  # until a test instance on it answers (hypervisor_probe)
                     },
                     "conductor": {"workers": workers},
                     "scheduler": {"workers": workers, "discover_hosts_in_cells_interval": _DISCOVERY},
@@ -102,8 +102,8 @@ def values(plan: Plan, sizes: Sizes) -> Values:
             "resources": dict.fromkeys(_OTHERS, pod),
         },
         "extraObjects": {"novncproxy_vencrypt": _vencrypt()},
-        # What only hypervisors in Kubernetes need, and what would wait for one for ever (cells are mapped by db-sync,
-        # hosts are found when they join).
+        # Parts for hypervisors in Kubernetes, and jobs that would wait for one forever (db-sync maps cells, hosts are
+        # discovered when they join).
         "manifests": {
             "cron_job_cell_setup": False,
             "cron_job_service_cleaner": False,
@@ -124,7 +124,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
 
 
 def _disks(plan: Plan) -> Values:
-    """Return where disks of instances are in Ceph; which hypervisors have them there their hardware says."""
+    """Return the place of instance disks in Ceph; each hypervisor's hardware profile decides whether it uses it."""
     if not plan.ceph or not plan.hypervisor.disks:
         return {}
     client = plan.hypervisor.disks
@@ -137,13 +137,13 @@ def _disks(plan: Plan) -> Values:
 
 
 def has_console(plan: Plan) -> bool:
-    """Return whether a site deploys the console's proxy, which charts do unless a value says no."""
+    """Return whether the site deploys the console proxy; charts do unless a value disables it."""
     releases = (one.values for one in plan.openstack.releases if one.name == SERVICE.name)
     return any(one.get("manifests", {}).get("deployment_novncproxy", True) for one in releases)
 
 
 def _vencrypt() -> Values:
-    """Return the console proxy's options: it speaks to no hypervisor but with TLS, and shows a certificate."""
+    """Return the console proxy's options: only TLS to hypervisors, with a client certificate."""
     files = {"client_key": "tls.key", "client_cert": "tls.crt", "ca_certs": "ca.crt"}
     lines = ["[vnc]", "auth_schemes = vencrypt"]
     lines += [f"vencrypt_{option} = {_SNIPPETS}/{name}" for option, name in files.items()]
@@ -156,7 +156,7 @@ def _vencrypt() -> Values:
 
 
 def _certificates(_plan: Plan) -> tuple[PodCertificate, ...]:
-    """Return what hypervisors' consoles are shown."""
+    """Return the console proxy's client certificate for hypervisors."""
     return (PodCertificate(user="nova-novncproxy", secret=_VENCRYPT, usage="client"),)
 
 
@@ -165,13 +165,13 @@ def _port(plan: Plan, type_: str) -> int:
 
 
 def _queued() -> Values:
-    """Return probes of what only talks to the queue: ready while it does; a restart would not bring the queue back."""
+    """Return probes of queue workers: ready while connected, never restarted: that would not repair the queue."""
     params = {"initialDelaySeconds": 5, "periodSeconds": 15, "timeoutSeconds": 10}
     return {"readiness": {"enabled": True, "params": params}, "liveness": {"enabled": False}}
 
 
 def verify(context: VerifierContext) -> Verification:
-    """Return whether scheduler and conductor report in a mapped cell, and servers are listed where the catalog says."""
+    """Verify that scheduler and conductor report in a mapped cell, and servers are listed at the catalog's URL."""
     return probed(context, "nova", _ask, headers=_VERSION)
 
 
@@ -179,7 +179,7 @@ def _ask(client: Client) -> Iterator[Check]:
     services = (client.call("GET", "/os-services").body or {}).get("services") or ()
     yield judge_cells(services)
     yield judge_services(services)
-    # A list of servers asks every cell.
+    # Listing servers queries every cell.
     listed = [entry["url"].rstrip("/") for entry in client.token.catalog if entry["type"] == "compute"]
     if not listed:
         yield Check(name="servers", ok=False, detail="the catalog has no compute endpoint", object=_API)
@@ -190,7 +190,7 @@ def _ask(client: Client) -> Iterator[Check]:
 
 
 def judge_cells(services: Sequence[Mapping[str, Any]]) -> Check:
-    """Return whether the cell is mapped that all services report in: the API finds them by the mapping only."""
+    """Check that services report in a mapped cell: the API finds them only by the mapping."""
     detail = (
         f"mapped, {len(services)} services report in it" if services else "none is mapped, or nothing reports in it"
     )
@@ -198,7 +198,7 @@ def judge_cells(services: Sequence[Mapping[str, Any]]) -> Check:
 
 
 def judge_services(services: Iterable[Mapping[str, Any]]) -> Check:
-    """Return whether each service of the control plane is up somewhere. Computes are their own layer's business."""
+    """Check that each control-plane service is up somewhere. The layer hypervisor checks computes."""
     up = {str(one.get("binary")) for one in services if one.get("state") == "up"}
     missing = [name for name in _BINARIES if name not in up]
     computes = [one for one in services if one.get("binary") == _COMPUTE]
@@ -211,7 +211,7 @@ def judge_services(services: Iterable[Mapping[str, Any]]) -> Check:
 
 
 def judge_servers(answer: Mapping[str, Any], *, url: str) -> Check:
-    """Return whether servers were listed, and every cell had its say."""
+    """Check that servers were listed, and every cell answered."""
     servers = answer.get("servers")
     if servers is None:
         return Check(name="servers", ok=False, detail=f"{url}/servers lists none", object=_API)
@@ -230,10 +230,10 @@ SERVICE = ServiceRecord(
     accounts={
         "neutron": "for calls to Neutron",
         "placement": "for calls to Placement",
-        "cinder": "for calls to Cinder",  # OpenStack-Helm's chart makes it, with a password everyone knows
+        "cinder": "for calls to Cinder",  # OpenStack-Helm's chart creates it, with a public default password
         "service": "whose token goes along with a tenant's",
     },
-    slowness=2.0,  # three schemas, and the longest start of all
+    slowness=2.0,  # three schemas, and the longest start
     runs_on=("hypervisor", "nova has nowhere to start a server"),
     shares=tuple(
         (

@@ -1,4 +1,4 @@
-"""Octavia: load balancers by OVN, in the Open vSwitch of every hypervisor. No amphora: none of them is a machine."""
+"""Octavia: load balancers by OVN, in every hypervisor's Open vSwitch, without amphora machines."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 _OBJECT = "Deployment/octavia-api"
 _PROVIDER = "ovn"
 _TLS = "/etc/octavia/ovn"
-_SOCKETS = "/var/run/octavia"  # fixed in octavia-lib, by which drivers tell a balancer's state
+_SOCKETS = "/var/run/octavia"  # fixed in octavia-lib, with which drivers report a balancer's state
 _NAMES = ChartNames(probes=("api", "octavia-api"), labels=("api", "housekeeping", "job"))
-_NETWORK = f"{PROBE}-octavia"  # not the name of what Neutron's verifier makes, and removes
-_CIDR = "192.0.2.0/24"  # for documentation (RFC 5737): nobody's network
-_PATIENCE = 60.0  # seconds for a balancer, which takes three
+_NETWORK = f"{PROBE}-octavia"  # differs from Neutron's verifier, which removes its own
+_CIDR = "192.0.2.0/24"  # reserved for documentation (RFC 5737)
+_PATIENCE = 60.0  # seconds for a balancer; usually three
 _PAUSE = 1.0
 
 
 def values(plan: Plan, sizes: Sizes) -> Values:
     """Return the chart's values.
 
-    OVN's driver runs in the API, and tells what it did to the driver agent by sockets: so an agent runs in each pod of
-    the API, as a child of its uWSGI. The charts' own agent is a pod by itself, whose sockets no API can reach.
+    OVN's driver runs in the API, and reports to the driver agent by sockets. So an agent runs in each API pod, as a
+    child of its uWSGI. The charts' own agent is a separate pod, whose sockets the API cannot reach.
     """
     sockets = {"name": "driver-agent", "emptyDir": {}}
     at = {"name": "driver-agent", "mountPath": _SOCKETS}
@@ -50,11 +50,11 @@ def values(plan: Plan, sizes: Sizes) -> Values:
                         "api_base_uri": public_endpoint(plan, "octavia").url,
                         "enabled_provider_drivers": f"{_PROVIDER}:TCP UDP and SCTP on every hypervisor",
                         "default_provider_driver": _PROVIDER,
-                        "allow_tls_terminated_listeners": False,  # OVN does not look into connections
+                        "allow_tls_terminated_listeners": False,  # OVN does not inspect connections
                     },
                     "driver_agent": {"enabled_provider_agents": _PROVIDER},
                     "ovn": ovn.connection(plan.ovn, _TLS),
-                    # Else the charts' is the administrator's.
+                    # The charts' default is the administrator's account.
                     "service_auth": {**account("octavia", "octavia/keystone"), **place},
                     "neutron": {"region_name": plan.openstack.region, "valid_interfaces": "internal"},
                     "controller_worker": {f"{kind}_driver": f"{kind}_noop_driver" for kind in ("amphora", "compute")},
@@ -82,7 +82,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
             "replicas": {"housekeeping": 1},
             "resources": {"housekeeping": resources(memory="128Mi", limit="1Gi", cpu=sizes.cpu(50))},
         },
-        # Roles of its own are not needed: Keystone's member and reader may what they may elsewhere.
+        # No special roles are needed: Keystone's roles member and reader have their usual rights.
         "manifests": {
             "daemonset_health_manager": False,
             "daemonset_worker": False,
@@ -97,7 +97,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
 
 
 def verify(context: VerifierContext) -> Verification:
-    """Return whether OVN's driver is there, and a balancer on a network of its own becomes active and goes away."""
+    """Verify that OVN's driver is loaded, and a balancer on a test network becomes active and can be deleted."""
     return probed(context, "octavia", _ask, path="/v2/lbaas")
 
 
@@ -126,21 +126,21 @@ def _ask(client: Client) -> Iterator[Check]:
 
 
 def _tidy(client: Client, neutron: Client) -> None:
-    """Remove what a killed run left. What Octavia is still at it lets nobody delete."""
+    """Remove the objects of a killed run. Octavia refuses to delete a balancer that it is still changing."""
     now = datetime.datetime.now(datetime.UTC)
     for left in (client.call("GET", f"/loadbalancers?name={PROBE}").body or {}).get("loadbalancers") or ():
         if forgotten(left, now=now) and not str(left["provisioning_status"]).startswith("PENDING_"):
             _delete(client, f"/loadbalancers/{left['id']}")
     for left in (neutron.call("GET", f"/networks?name={_NETWORK}").body or {}).get("networks") or ():
         ports = (neutron.call("GET", f"/ports?network_id={left['id']}").body or {}).get("ports") or ()
-        # OVN's own port of each network, by which it serves metadata, goes with the network.
+        # OVN's own metadata port of each network is deleted with the network.
         others = [port for port in ports if port["device_owner"] != "network:distributed"]
         if not others and forgotten({**left, "name": PROBE}, now=now):
             neutron.gone(f"/networks/{left['id']}")
 
 
 def _settled(client: Client, path: str) -> dict[str, Any]:
-    """Return a balancer once nothing is being done to it any more, or as it is after a while; {}: it is gone."""
+    """Return a balancer once no operation is in progress, or after a timeout; {}: it is deleted."""
     end = time.monotonic() + _PATIENCE
     while True:
         listed = client.call("GET", f"/loadbalancers?name={PROBE}").body or {}
@@ -151,26 +151,26 @@ def _settled(client: Client, path: str) -> dict[str, Any]:
 
 
 def _delete(client: Client, path: str) -> bool:
-    """Delete a balancer with all it has; return whether it is gone, which its address then is too."""
+    """Delete a balancer and its children; return whether it is gone, and its address with it."""
     client.gone(f"{path}?cascade=true")
     return not _settled(client, path)
 
 
 def ask_provider(client: Client) -> Check:
-    """Return whether the API has OVN's driver."""
+    """Check that the API has OVN's driver."""
     named = (client.call("GET", "/providers").body or {}).get("providers") or ()
     return judge_provider([str(one.get("name")) for one in named])
 
 
 def judge_provider(names: list[str]) -> Check:
-    """Return whether the driver is there: an API whose driver finds no OVN goes on without it until it restarts."""
+    """Check that the driver is loaded: an API that found no OVN at its start runs without it until a restart."""
     ok = _PROVIDER in names
     said = "OVN's driver is loaded" if ok else "OVN's driver was given up when the API started: see its log, restart it"
     return Check(name="provider", ok=ok, detail=said, layer="network", object=_OBJECT)
 
 
 def judge_balancer(made: Mapping[str, Any], *, gone: bool) -> Check:
-    """Return whether a balancer became active with an address, and is ``gone`` in the end."""
+    """Check that a balancer became active with an address, and is finally ``gone``."""
     status = made.get("provisioning_status")
     wrong = ""
     if status != "ACTIVE":
@@ -189,7 +189,7 @@ SERVICE = ServiceRecord(
     name="octavia",
     needs=("keystone", "neutron"),
     uses=("database", "cache"),
-    optional=("queue",),  # its API's orders go to amphorae's worker alone
+    optional=("queue",),  # only the worker of amphorae gets orders by the queue
     databases={"oslo_db": "octavia", "oslo_db_persistence": "octavia_persistence"},
     layer="network",
     api=PublicApi(type="load-balancer", host="load-balancer", health="/healthcheck", port=9876, node_port=30826),

@@ -1,4 +1,4 @@
-"""What a service's pods reach OVN's databases with: their addresses, and a certificate of the site's CA."""
+"""Give a service's pods access to OVN's databases: addresses, and a certificate of the site's CA."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from .record import Values
 if TYPE_CHECKING:
     from ..plan.types import OvnPlan
 
-_CERTIFICATE = "neutron-ovn-tls"  # Secret made by the layer that makes OVN's databases: tls.crt, tls.key, ca.crt
+_CERTIFICATE = "neutron-ovn-tls"  # Secret, created by the layer of OVN's databases: tls.crt, tls.key, ca.crt
 _VOLUME = "ovn-tls"
 _FILES = {"private_key": "tls.key", "certificate": "tls.crt", "ca_cert": "ca.crt"}
 
 
 def connection(ovn: OvnPlan, place: str) -> Values:
-    """Return options of section ``[ovn]``, with the certificate mounted at ``place``."""
+    """Return the options of section ``[ovn]``, with the certificate mounted at ``place``."""
     files = {f"ovn_{db}_{option}": f"{place}/{file}" for db in ("nb", "sb") for option, file in _FILES.items()}
     return {
         "ovn_nb_connection": ",".join(ovn.northbound),
@@ -26,7 +26,7 @@ def connection(ovn: OvnPlan, place: str) -> Values:
 
 
 def volume() -> Values:
-    """Return the certificate's volume, for everyone in the pod: OpenStack-Helm's charts give users no group."""
+    """Return the certificate's volume, readable by all in the pod: OpenStack-Helm's charts set no group."""
     return {"name": _VOLUME, "secret": {"secretName": _CERTIFICATE, "defaultMode": 0o444}}
 
 

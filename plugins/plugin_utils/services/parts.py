@@ -1,4 +1,4 @@
-"""Parts of chart values that look the same in every service."""
+"""Build the parts of chart values that all services share."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .sizes import Sizes
 if TYPE_CHECKING:
     from ..plan.types import EndpointPlan, Plan
 
-FOR_HOSTS = "-hosts"  # ends the name of a Service that the site's own hosts reach, and no route of the edge leads to
+FOR_HOSTS = "-hosts"  # suffix of Services for the site's own hosts, without a route at the edge
 
 
 def merge(values: Mapping[str, Any], over: Mapping[str, Any]) -> Values:
-    """Return ``values`` with ``over`` laid upon them, as Helm does: maps are merged, anything else is replaced."""
+    """Return ``values`` overridden by ``over``, like Helm: maps are merged, anything else is replaced."""
     merged = dict(values)
     for key, value in over.items():
         old = merged.get(key)
@@ -29,7 +29,7 @@ def merge(values: Mapping[str, Any], over: Mapping[str, Any]) -> Values:
 
 
 def shared_values(plan: Plan, sizes: Sizes, record: ServiceRecord) -> Values:
-    """Return what follows from ``record`` alone: images from the registry, and the endpoints the chart is told."""
+    """Return the values derived from ``record`` alone: images from the registry, and endpoints."""
     others = [*(RECORDS[name] for name in needs(record)), *map(provider, record.optional)]
     endpoints: Values = {"cluster_domain_suffix": plan.kubernetes.dns_domain}
     for other, client in (*((other, record.name) for other in others), (record, "")):
@@ -52,7 +52,7 @@ def shared_values(plan: Plan, sizes: Sizes, record: ServiceRecord) -> Values:
 
 
 def public_endpoint(plan: Plan, service: str, type_: str = "") -> EndpointPlan:
-    """Return the public endpoint of ``service``: that of its API, or the one of ``type_``.
+    """Return the public endpoint of ``service``: that of its main API, or of type ``type_``.
 
     Raises KeyError when the plan's edge has none.
     """
@@ -65,14 +65,14 @@ def public_endpoint(plan: Plan, service: str, type_: str = "") -> EndpointPlan:
 def api_endpoint(plan: Plan, service: str, api: PublicApi) -> Values:
     """Return ``endpoints.<type>``: the name inside the cluster and the public URL of the catalog.
 
-    TLS ends at the site's edge, so the public endpoint has a scheme, a name and a port of its own.
+    TLS ends at the site's edge, so the public endpoint has its own scheme, name and port.
     """
     public = urlsplit(public_endpoint(plan, service, api.type).url)
     backend = api.backend or f"{service}-api"
     ports = dict.fromkeys(("default", "internal", "service"), api.port)
     return {
         api.type.replace("-", "_"): {
-            # The name "public" is given to the ingress of the charts of the tag 2026.1.0: each its own, and no API's.
+            # Charts of the tag 2026.1.0 name their ingress by "public": it must be unique, and no API's Service.
             "hosts": {"default": backend, "internal": backend, "public": f"{backend}-public"},
             "host_fqdn_override": {"public": {"host": public.hostname}},
             "scheme": {"default": "http", "public": public.scheme, "service": "http"},
@@ -88,7 +88,7 @@ WORKERS = {"lab": 1, "edge": 2, "region": 4}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChartNames:
-    """What a chart calls its API and its pods."""
+    """A chart's names of its API and pods."""
 
     api: str = "api"  # under network, pod.replicas and pod.lifecycle
     resources: str = "api"  # under pod.resources
@@ -99,10 +99,10 @@ class ChartNames:
 def api_values(
     plan: Plan, sizes: Sizes, service: str, *, memory: str, limit: str, cpu: int, names: ChartNames = ChartNames()
 ) -> Values:
-    """Return values that every API has: node port, replicas, probes, resources, one more pod during an update."""
+    """Return the values common to all APIs: node port, replicas, probes, resources, one extra pod during an update."""
     endpoint, pods = public_endpoint(plan, service), sizes.pods[service]
-    # Probes ask the API, not a file (H5), and what answers without the database: a sick database does not restart the
-    # API too.
+    # Probes query the API, not a file (H5), at a path that works without the database: a database fault must not
+    # restart the API.
     health = endpoint.health_path.rstrip("/") or "/"
     return {
         "labels": node_labels(names.labels),
@@ -112,7 +112,7 @@ def api_values(
             "replicas": {names.api: pods},
             "affinity": anti_affinity(sizes, members=pods, quorum=False),
             "lifecycle": {
-                # The new pod answers before an old one goes, also with a single replica (U10).
+                # The new pod is ready before an old one stops, even with one replica (U10).
                 "upgrades": {"deployments": {"rolling_update": {"max_unavailable": 0, "max_surge": 1}}},
                 "disruption_budget": {names.api: {"min_available": 1 if pods > 1 else 0}},
             },
@@ -126,14 +126,14 @@ def api_values(
 
 
 def uwsgi(processes: int, **options: Any) -> Values:
-    """Return options of uWSGI. Without need-app an application that failed answers 500 for ever, and looks alive."""
+    """Return uWSGI's options. Without need-app, a failed application answers 500 forever and looks alive."""
     return {"uwsgi": {"processes": processes, "need-app": True, **options}}
 
 
 def queued(service: str) -> Values:
-    """Return `conf` of a client of the message queue. RabbitMQ 4 has quorum queues, and no policy of mirrors.
+    """Return `conf` of a message queue client. RabbitMQ 4 has quorum queues, and no mirroring policies.
 
-    Nobody listens to notifications yet, and with a driver a sick queue would stall every request.
+    Notifications have no consumer yet, and with a driver a broken queue would stall every request.
     """
     rabbit = {"rabbit_quorum_queue": True, "rabbit_transient_quorum_queue": True, "rabbit_ha_queues": False}
     return {
@@ -143,15 +143,15 @@ def queued(service: str) -> Values:
 
 
 def node_labels(names: Iterable[str]) -> Values:
-    """Return ``labels``: every workload in ``names`` runs on nodes of the control plane."""
+    """Return ``labels`` that place every workload in ``names`` on control-plane nodes."""
     return {name: {"node_selector_key": CONTROL_LABEL, "node_selector_value": "enabled"} for name in names}
 
 
 def anti_affinity(sizes: Sizes, *, members: int, quorum: bool) -> Values:
-    """Return ``pod.affinity``: members keep off each other's host or rack.
+    """Return ``pod.affinity``: members avoid each other's host or rack.
 
-    Strictly, for members of a ``quorum`` where there is room for all; others only prefer it, since a rolling update
-    brings up one more than there are hosts or racks for.
+    It is required for a ``quorum`` with enough hosts or racks. Otherwise it is preferred, because a rolling update
+    starts one pod more than there are hosts or racks.
     """
     strict = quorum and sizes.spread and members > 1
     kind = f"{'required' if strict else 'preferred'}DuringSchedulingIgnoredDuringExecution"
@@ -161,7 +161,7 @@ def anti_affinity(sizes: Sizes, *, members: int, quorum: bool) -> Values:
 
 
 def probes(component: str, container: str, *, patience: int) -> Values:
-    """Return ``pod.probes``. A container that does not answer is left alone for its first ``patience`` seconds."""
+    """Return ``pod.probes``. Liveness starts after ``patience`` seconds."""
 
     def probe(*, delay: int, period: int, timeout: int) -> Values:
         params = {"initialDelaySeconds": delay, "periodSeconds": period, "timeoutSeconds": timeout}
@@ -172,5 +172,5 @@ def probes(component: str, container: str, *, patience: int) -> Values:
 
 
 def resources(*, memory: str, limit: str, cpu: str) -> Values:
-    """Return requests and limits. No CPU limit: throttling a quorum member looks like a dead one."""
+    """Return requests and limits. No CPU limit: a throttled quorum member looks dead."""
     return {"requests": {"memory": memory, "cpu": cpu}, "limits": {"memory": limit}}

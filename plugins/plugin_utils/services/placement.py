@@ -1,4 +1,4 @@
-"""Placement: what each host has, and what is taken of it."""
+"""Placement: each host's resources, and their allocations."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
 
 
 def verify(context: VerifierContext) -> Verification:
-    """Return whether it finds candidates for a server: a query over all inventories, aggregates and allocations."""
+    """Verify that it answers a query for a server's candidates, over all inventories, aggregates and allocations."""
     return probed(context, "placement", _ask, headers=_VERSION)
 
 
@@ -37,7 +37,7 @@ def _ask(client: Client) -> Iterator[Check]:
 
 
 def judge(candidates: object, providers: int) -> Check:
-    """Return whether the query was answered. No candidate is an answer: there may be no hypervisor yet, or no room."""
+    """Check that the query was answered. No candidates is an answer: there may be no hypervisor, or no room."""
     found = isinstance(candidates, list)
     said = f"{'room' if candidates else 'no room'} for a small server on {providers} hosts"
     return Check(

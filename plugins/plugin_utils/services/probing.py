@@ -1,4 +1,4 @@
-"""Put questions to a service as the administrator, through its public URL: what the verifiers of the APIs share."""
+"""Call a service's public API as the administrator: shared by the verifiers of APIs."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from ..rollout.verify.context import VerifierContext
     from ..rollout.verify.https import Answer
 
-PROBE = "groundup-verify"  # name of everything a verifier makes
-_FORGOTTEN = 900.0  # seconds after which what a verifier made is a killed run's
+PROBE = "groundup-verify"  # name of all test objects of verifiers
+_FORGOTTEN = 900.0  # seconds after which a test object must be a killed run's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
-    """The administrator at one API."""
+    """A client of one API, as the administrator."""
 
     context: VerifierContext
     url: str
@@ -29,13 +29,13 @@ class Client:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def at(self, url: str) -> Client:
-        """Return this client at another URL."""
+        """Return this client for another URL."""
         return replace(self, url=url)
 
     def call(
         self, method: str, path: str, *, body: Any = None, content: str = "application/json", good: int = 200
     ) -> Answer:
-        """Return the answer to one request. Raises UnansweredError when its status is not ``good``."""
+        """Send a request and return the answer. Raises UnansweredError when its status is not ``good``."""
         sent = {**self.headers, "X-Auth-Token": self.token.id, "Content-Type": content}
         answer = self.context.request(method, f"{self.url}{path}", body=body, headers=sent)
         if answer.status != good:
@@ -44,7 +44,7 @@ class Client:
         return answer
 
     def gone(self, path: str) -> None:
-        """Delete what may be gone already. Raises UnansweredError."""
+        """Delete an object that may already be gone. Raises UnansweredError."""
         sent = {**self.headers, "X-Auth-Token": self.token.id}
         status = self.context.request("DELETE", f"{self.url}{path}", headers=sent).status
         if status not in (200, 202, 204, 404):
@@ -59,9 +59,9 @@ def probed(
     path: str = "",
     headers: Mapping[str, str] | None = None,
 ) -> Verification:
-    """Return what ``ask`` finds at the public URL of ``service``, or why the administrator gets no token.
+    """Return the checks of ``ask`` at the public URL of ``service``, or the failed request for a token.
 
-    ``path`` follows the URL in every request. Raises UnansweredError.
+    ``path`` is appended to the URL of every request. Raises UnansweredError.
     """
     issued = token(context)
     if isinstance(issued, Check):
@@ -71,7 +71,7 @@ def probed(
 
 
 def forgotten(entry: Mapping[str, Any], *, now: datetime.datetime) -> bool:
-    """Return whether something of an API's list was left by the verifier of a run that was killed."""
+    """Return whether an object in an API's list was left by the verifier of a killed run."""
     made = datetime.datetime.fromisoformat(str(entry.get("created_at")))
     made = made if made.tzinfo else made.replace(tzinfo=datetime.UTC)
     return str(entry.get("name")) == PROBE and (now - made).total_seconds() > _FORGOTTEN

@@ -1,4 +1,4 @@
-"""RabbitMQ: one node or a cluster of three, reached by the names of its pods."""
+"""RabbitMQ: one node or a cluster of three; clients use the names of its pods."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 _ARGV = ("rabbitmqctl", "--quiet", "--formatter", "json", "cluster_status")
 
 _ADMIN = "rabbitmq"
-_NODE_PORT = PORTS["queue"].port  # of the first member, for hosts outside the cluster; others follow
+_NODE_PORT = PORTS["queue"].port  # of the first member, for hosts outside the cluster; the others' ports follow
 _PLAIN, _TLS = 5672, 5671
 _CERTIFICATE = "rabbitmq-tls-direct"  # Secret, by the charts' own name
 _VOLUME = {"lab": "1Gi", "edge": "4Gi", "region": "20Gi"}
 
 
 def endpoints(_plan: Plan, sizes: Sizes, client: str) -> Values:
-    """Return the message queue.
+    """Return the message queue's endpoint.
 
-    A client's transport URL lists one pod name a member, so the number of members must be RabbitMQ's own.
+    A client's transport URL lists the pod name of each member, so the number of members must equal RabbitMQ's own.
     """
     if client:
         return {
@@ -66,9 +66,9 @@ def values(plan: Plan, sizes: Sizes) -> Values:
             },
         },
         "volume": {"enabled": True, "class_name": plan.kubernetes.storage_class, "size": _VOLUME[plan.profile]},
-        # With a quorum the smaller part stops (H3); two nodes or one have no smaller part.
+        # With a quorum, the minority stops (H3); one or two nodes have no minority.
         "conf": {"rabbitmq": {"cluster_partition_handling": "pause_minority" if members > 1 else "autoheal"}},
-        # The rollout's own verification asks every node for members, partitions and alarms.
+        # The rollout's own verification checks members, partitions and alarms.
         "manifests": {"job_cluster_wait": False, "pod_test": False},
         **({"secrets": {"tls": {"oslo_messaging": {"server": {"internal": _CERTIFICATE}}}}} if _tls(plan) else {}),
         **({"extraObjects": _from_hosts(members, tls=_tls(plan))} if _has_hosts(plan) else {}),
@@ -76,27 +76,27 @@ def values(plan: Plan, sizes: Sizes) -> Values:
 
 
 def _has_hosts(plan: Plan) -> bool:
-    """Return whether hosts outside the cluster use it."""
+    """Return whether hosts outside the cluster are clients."""
     return "nova" in plan.openstack.services
 
 
 def _tls(plan: Plan) -> bool:
-    """Return whether it has a listener with TLS, for hosts.
+    """Return whether it has a TLS listener for hosts.
 
-    OpenStack-Helm's chart has one only instead of the plain one, with certificates of a cert-manager, and no other way
-    to give its pods files.
+    OpenStack-Helm's chart has a TLS listener only in place of the plain one, with certificates of cert-manager, and no
+    other way to add files to its pods.
     """
     return _has_hosts(plan) and plan.openstack.charts == "builtin"
 
 
 def _certificates(plan: Plan) -> tuple[PodCertificate, ...]:
-    """Return the server's: hypervisors reach its members by the control hosts' addresses."""
+    """Return the server certificate, for the control hosts' addresses, at which hypervisors reach the members."""
     names = tuple(plan.hosts[name].address for name in plan.edge.hosts)
     return (PodCertificate(user="rabbitmq", secret=_CERTIFICATE, usage="server", names=names),) if _tls(plan) else ()
 
 
 def _from_hosts(members: int, *, tls: bool) -> Values:
-    """Return a Service a member: nova-compute is outside the cluster, and has to know each by itself."""
+    """Return a Service per member: nova-compute, outside the cluster, must reach each of them."""
     port = {"name": "amqps", "port": _TLS} if tls else {"name": "amqp", "port": _PLAIN}
     pods = [f"rabbitmq-rabbitmq-{number}" for number in range(members)]
     return {
@@ -115,9 +115,9 @@ def _from_hosts(members: int, *, tls: bool) -> Values:
 
 
 def verify(context: VerifierContext) -> Verification:
-    """Return what the first member that answers says: all in one cluster, without partitions and alarms (H3).
+    """Verify, by the first member that answers, one cluster without partitions and alarms (H3).
 
-    And what each shows hosts.
+    Also verify the certificate that each member serves to hosts.
     """
     owner, wanted = context.workload()
     trouble = "no member runs"

@@ -1,4 +1,4 @@
-"""Names of the secrets that chart values refer to. Their values are made and kept by `plugin_utils/secrets`."""
+"""List the secrets that chart values refer to. `plugin_utils/secrets` generates and stores their values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from .record import Values
 
 
 def secrets() -> dict[str, str]:
-    """Return every secret of the services: its name and what it is."""
+    """Return all secrets of the services: name to description."""
     found: dict[str, str] = {}
     for record in RECORDS.values():
         found |= record.secrets
@@ -22,12 +22,12 @@ def secrets() -> dict[str, str]:
 
 
 def secret(name: str) -> Values:
-    """Return the reference to secret ``name`` that stands in the values. Raises KeyError for one no record has."""
+    """Return the reference to secret ``name`` for chart values. Raises KeyError when no record has it."""
     if name not in secrets():
         raise KeyError(f"secret {name!r} is in no record of plugin_utils/services")
     return {"$secret": name}
 
 
 def account(username: str, password: str) -> Values:
-    """Return an account: its name and the reference to the secret called ``password``."""
+    """Return an account: its name, and a reference to the secret ``password``."""
     return {"username": username, "password": secret(password)}

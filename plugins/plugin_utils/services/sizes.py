@@ -1,4 +1,4 @@
-"""How many members and pods each release has, and how they are kept apart."""
+"""Sizes: members and pods of each release, and their spread over hosts or racks."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ _SMALL = ("lab",)  # profiles where all pods share one small machine: no request
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sizes:
-    """Sizes that follow from the control hosts; what follows from the profile is in each service's module."""
+    """Sizes derived from the control hosts; each service's module has those of the profile."""
 
     members: dict[str, int]  # by service
-    api: int  # pods of an API that has no number of its own
+    api: int  # pods of an API without its own number
     pods: dict[str, int]  # of each API, by service
     workers: dict[str, int]  # processes of a pod, by service
-    topology_key: str  # node label no two members share: a rack's where there are racks enough, else a host's
-    spread: bool  # whether a second member on the same host or rack is forbidden, not only avoided
+    topology_key: str  # node label that separates members: rack if there are enough, else host
+    spread: bool  # whether a second member on the same host or rack is forbidden, not just avoided
     resources: bool  # whether pods have requests and limits
-    cpu_share: float  # of the profile's CPU requests: what its machines have fewer cores, pods ask less
+    cpu_share: float  # of the profile's CPU requests: smaller on machines with fewer cores
 
     def cpu(self, millicores: int) -> str:
-        """Return the CPU request of a pod that asks for ``millicores`` on the profile's hardware: a weight."""
+        """Return the CPU request (a weight) of a pod that gets ``millicores`` on the profile's hardware."""
         share = max(10, int(millicores * self.cpu_share))
         return f"{share}m" if share % 1000 else str(share // 1000)
 
 
 def majority(members: int) -> int:
-    """Return how many of ``members`` must stay during maintenance; 0 of one, for nothing is left to stay."""
+    """Return how many of ``members`` must stay during maintenance; 0 for one member, which may stop."""
     return members // 2 + 1 if members > 1 else 0
 
 
 def sizes(plan: Plan) -> Sizes:
-    """Return the sizes of ``plan``: what the site file says, else one member a control host and at most three.
+    """Return the sizes of ``plan``: those of the site file, else one member per control host, at most three.
 
-    A quorum has an odd number: two control hosts run one member, since two members survive the loss of neither.
+    A quorum has an odd number: two control hosts run one member, because two members survive no loss.
     """
     hosts = max(1, sum("control" in host.roles for host in plan.hosts.values()))
     nodes = [host for host in plan.hosts.values() if host.node_labels.get(CONTROL_LABEL) == "enabled"]

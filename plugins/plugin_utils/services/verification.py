@@ -1,8 +1,8 @@
-"""What a verifier answers. Running is not healthy (H6): no answer comes from a pod's phase.
+"""Results of verifiers. Running is not healthy (H6): no result relies on a pod's phase.
 
-A verifier is a function of a VerifierContext. An unhealthy service is an answer, not an error: a question without an
-answer (ApiError, UnansweredError) counts as a failed check. Asking and judging are
-separate functions, so that the judgement is tested without a cluster.
+A verifier is a function of a VerifierContext. An unhealthy service is a result, not an error: a request without an
+answer (ApiError, UnansweredError) counts as a failed check. Requests and judgement are separate functions, so that
+the judgement is tested without a cluster.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Layer = Literal["node", "image", "volume", "network", "database", "message queue
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One question put to a service, and its answer."""
+    """The result of one check of a service."""
 
     name: str
     ok: bool
@@ -32,7 +32,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
-    """All answers of one release, or of the site, and what is worth telling the operator."""
+    """All checks of a release or of the site, and facts for the operator."""
 
     checks: tuple[Check, ...]
     facts: dict[str, Any] = field(default_factory=dict)
@@ -47,8 +47,8 @@ Verifier = Callable[["VerifierContext"], Verification]
 
 
 class UnansweredError(GroundupError):
-    """A question that got no answer; ``what`` says why."""
+    """A request without a valid answer; ``what`` is the reason."""
 
     def __init__(self, what: str, *, where: str) -> None:
-        """Keep why, and who was asked."""
+        """Set the reason, and the address that was asked."""
         super().__init__(what, where=where, why="only its answer tells whether it works", remedy="see its log")

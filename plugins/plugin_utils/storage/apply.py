@@ -24,15 +24,27 @@ if TYPE_CHECKING:
     from ..secrets import Store
 
 
+# What tells each file to a cluster that is there.
+_TOLD = {
+    adm.SPEC: f"cephadm shell -m {adm.SPEC} -- ceph orch apply -i /mnt/{adm.SPEC}",
+    adm.CONF: f"cephadm shell -m {adm.CONF} -- ceph config assimilate-conf -i /mnt/{adm.CONF}",
+}
+
+
 def cephadm(changes: Changes, plan: Plan, ceph: CephPlan, store: Store, *, timeout: float) -> None:
     """Write what cephadm reads. Raises GroundupError until its cluster's administrator is known."""
     del timeout  # nothing is waited for
     place = state_dir(plan.site) / "ceph"
     if not changes.check:
         place.mkdir(mode=0o755, parents=True, exist_ok=True)
-    files.place(changes, place / adm.SPEC, adm.text(plan, ceph))
-    files.place(changes, place / adm.CONF, adm.configuration(ceph))
+    texts = {adm.SPEC: adm.text(plan, ceph), adm.CONF: adm.configuration(ceph)}
+    written = [name for name, text in texts.items() if files.place(changes, place / name, text)]
     if not store.lacking((ADMIN,)):
+        changes.warnings += [
+            f"{name} is another than cephadm was told, and this layer does not run it; with {place / name} on "
+            f"{ceph.monitors[0].name}: {_TOLD[name]}"
+            for name in written
+        ]
         return
     fault = GroundupError(
         f"the cluster is not there yet: the secrets store has no {ADMIN}",
@@ -52,7 +64,7 @@ def _commands(plan: Plan, ceph: CephPlan) -> tuple[str, ...]:
         f"put that image into the registry; copy {adm.SPEC} and {adm.CONF} to {first.name}. There: cephadm --image "
         f"{image} bootstrap --fsid {ceph.fsid} --mon-ip {first.address} --config {adm.CONF}",
         f"cephadm shell -- ceph cephadm get-pub-key (into root's authorized_keys of {hosts})",
-        f"cephadm shell -m {adm.SPEC} -- ceph orch apply -i /mnt/{adm.SPEC}",
+        _TOLD[adm.SPEC],
         "cephadm shell -- ceph auth get-key client.admin. Then groundup.cloud.secrets -e @FILE, and in FILE "
         f"secrets_given: {{{ADMIN}: AQ...}}; and run the layer again",
     )

@@ -34,10 +34,10 @@ def delete() -> None:
     for server in cloud.compute.servers(all_projects=True):
         if server.name.startswith(NAME):
             cloud.compute.delete_server(server, force=True)
-            cloud.compute.wait_for_delete(server, wait=120)
+            cloud.compute.wait_for_delete(server, wait=300)
     for volume in [one for one in cloud.block_storage.volumes(all_projects=True) if one.name.startswith(NAME)]:
         cloud.block_storage.delete_volume(volume)
-        cloud.block_storage.wait_for_delete(volume, wait=120)
+        cloud.block_storage.wait_for_delete(volume, wait=300)
     if project := cloud.identity.find_project(NAME):
         delete_network(project)
     for flavor in cloud.compute.flavors(is_public=None):
@@ -56,7 +56,7 @@ def make(image: str) -> dict[str, str]:
     user = cloud.identity.create_user(name=NAME, password=password, domain_id="default", default_project_id=project.id)
     cloud.identity.assign_project_role_to_user(project, user, cloud.identity.find_role("member"))
     cloud.image.create_image(
-        NAME, filename=image, disk_format="qcow2", container_format="bare", visibility="public", wait=True, timeout=120
+        NAME, filename=image, disk_format="qcow2", container_format="bare", visibility="public", wait=True, timeout=300
     )
     cloud.compute.create_flavor(name=NAME, ram=128, vcpus=1, disk=1)
     network = cloud.network.create_network(name=NAME, project_id=project.id)

@@ -105,7 +105,7 @@ class Volumes(Tenant):
         return seen[0], seen[-1]
 
     def _sums(self, guest: Guest, words: str) -> list[str]:
-        said = guest.ask(words, timeout=WAIT)
+        said = guest.ask(words, timeout=4 * WAIT)  # a process for each of many blocks
         assert not said.fault, said
         return [line.split()[0] for line in said.data.decode().splitlines()]
 
@@ -162,7 +162,8 @@ class Volumes(Tenant):
         assert not wait_until(
             lambda: [one for one in held(server["id"]) if one["volume_id"] == volume], timeout=WAIT, pause=0.5
         )
-        assert guest.ask(f"test -b {_DISK}").fault, "it has left the guest, too"
+        stays = wait_until(lambda: not guest.ask(f"test -b {_DISK}").fault, timeout=WAIT, pause=0.5)
+        assert not stays, "it has left the guest, too"
         seconds.setdefault("detached", round(time.monotonic() - began, 1))
 
     def _read(self, guest: Guest) -> str:

@@ -39,12 +39,14 @@ def written(ceph: Loopback, image: str) -> Iterator[Writer]:
 def clean(ceph: Loopback) -> bool:
     """Say whether all placement groups have all their copies."""
     states = ceph.ask("pg", "stat")["pg_summary"]["num_pg_by_state"]
-    return all(one["name"].startswith("active+clean") for one in states)
+    known, made = sum(one["num"] for one in states), ceph.ask("osd", "pool", "ls", "detail")
+    # The manager counts a new pool's groups a moment after they are made.
+    return known == sum(one["pg_num"] for one in made) and all(one["name"].startswith("active+clean") for one in states)
 
 
-def checks(ceph: Loopback) -> set[str]:
-    """Return the names of health checks that fail."""
-    return set(ceph.ask("health")["checks"])
+def checks(ceph: Loopback) -> dict[str, str]:
+    """Return what each health check that fails says, by its name."""
+    return {name: str(one["summary"]["message"]) for name, one in ceph.ask("health")["checks"].items()}
 
 
 def cards(ceph: Loopback) -> list[str]:

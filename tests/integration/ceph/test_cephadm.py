@@ -107,7 +107,7 @@ def test_pools_rules_and_keys_are_made_in_it_by_the_monitors_and_proven(ceph: Lo
     keys["ceph/client.admin"] = ceph.key("client.admin")
 
     def call(what: str) -> dict[str, Any]:
-        said = ceph.call(f"_ceph.external.{what}", ceph=found, keys=keys, osds=0, timeout=20)
+        said = ceph.call(f"_ceph.external.{what}", ceph=found, keys=keys, osds=0, timeout=60)
         assert "error" not in said, said["error"]
         return said
 

@@ -36,10 +36,10 @@ def planned(*, backups: str = "backups", **external: Any) -> dict[str, Any]:
 
 
 def call(
-    ceph: Loopback, what: str, plan: dict[str, Any], keys: dict[str, str], *, check: bool = False
+    ceph: Loopback, what: str, plan: dict[str, Any], keys: dict[str, str], *, check: bool = False, timeout: int = 60
 ) -> dict[str, Any]:
     """Converge or verify, as the module does."""
-    return ceph.call(f"_ceph.external.{what}", check=check, ceph=plan, keys=keys, osds=0, timeout=20)
+    return ceph.call(f"_ceph.external.{what}", check=check, ceph=plan, keys=keys, osds=0, timeout=timeout)
 
 
 @pytest.fixture(scope="module")
@@ -109,9 +109,8 @@ def test_what_is_not_the_cluster_of_the_site_file_is_refused_before_it_is_used(
     missing["clients"]["glance"] = {**missing["clients"]["glance"], "writes": ["pictures"]}
     assert "the cluster has no pool pictures" in call(ceph, "verify", missing, owned).get("error", "nothing")
     nowhere = planned(monitors=["127.0.0.9"])
-    assert "no quorum of monitors for client.glance: 0 of 1 answer" in call(ceph, "verify", nowhere, owned).get(
-        "error", "nothing"
-    )
+    said = call(ceph, "verify", nowhere, owned, timeout=10).get("error", "nothing")
+    assert "no quorum of monitors for client.glance: 0 of 1 answer" in said
 
 
 @pytest.mark.parametrize(

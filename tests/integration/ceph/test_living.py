@@ -63,7 +63,8 @@ def test_a_living_cluster_keeps_disks_racks_monitors_and_names(ceph: Loopback, k
     assert converge(ceph, keys, planned())["changes"] == []
     ceph.run("echo data | rados --pool volumes put kept -")
     until(
-        lambda: any(one["stats"]["objects"] for one in ceph.ask("df")["pools"] if one["name"] == "volumes"), seconds=60
+        lambda: any(one["stats"]["objects"] for one in ceph.ask("df")["pools"] if one["name"] == "volumes"),
+        seconds=PATIENCE,
     )
 
     said = refused(ceph, keys, planned(domain="osd"))
@@ -87,6 +88,7 @@ def test_a_living_cluster_keeps_disks_racks_monitors_and_names(ceph: Loopback, k
 
     said = refused(ceph, keys, planned(racks=True, domain="rack", monitors=1))
     assert "m2 at 127.0.0.2, planned none there, m3" in said
+    until(lambda: len(ceph.ask("quorum_status")["quorum_names"]) == MONITORS, seconds=PATIENCE)  # busy, one may leave
     ceph.run(said[said.index("ceph mon ok-to-rm") : said.index(" says that it is safe")])
     stop, remove = said.index("ceph-mon@m2"), said.index("ceph mon rm m2")
     assert stop < remove, "stopped first, as Ceph's manual has it"

@@ -99,7 +99,7 @@ def drain(ceph: Loopback, *, check: bool = False, timeout: float = PATIENCE, **o
 def test_of_a_full_cluster_writes_wait_without_an_error_and_go_on_when_there_is_room(room: Loopback) -> None:
     with written(room, "full") as writer:
         ratios(room, {"nearfull": 0.001, "backfillfull": 0.0011, "full": 0.0012})
-        until(lambda: "OSD_FULL" in checks(room), seconds=PATIENCE)
+        until(lambda: checks(room).get("OSD_FULL") == f"{OSDS} full osd(s)", seconds=PATIENCE)
         assert silent(writer, seconds=5)
         assert writer.process.poll() is None, "it waits, and was told no error"
         (card,) = [one for one in cards(room) if one.startswith("OSD_")]

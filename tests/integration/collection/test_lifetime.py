@@ -27,7 +27,7 @@ PLAYS = """\
 
 
 def until(condition: Callable[[], bool], what: str) -> None:
-    for _ in range(600):
+    for _ in range(1800):
         if condition():
             return
         threading.Event().wait(0.1)

@@ -58,7 +58,7 @@ class Image:
         """Run ``argv`` to its end; what it says on either stream is ``stdout``."""
         return subprocess.run(
             self.command(argv, uid=uid, mounts=mounts), env={"HOME": "/tmp", **self.env, **(env or {})},  # noqa: S108  # in the image's own root
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600, check=False,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=1800, check=False,
         )  # fmt: skip
 
 

@@ -47,7 +47,7 @@ def servers():
     return {name: sorted(said) for name, said in found.items()}
 
 def begin():
-    for _ in range(240):
+    for _ in range(1200):
         try:
             said = servers()
         except OSError:

@@ -22,6 +22,7 @@ from .conftest import Image
 
 ROOT = Path(__file__).resolve().parents[3]
 FOUND, NO_SUCH_NAME = 0, 3
+SLOW = 4.0  # seconds: less than a pod waits for an answer, more than a loaded machine takes for one
 UPSTREAM = "192.0.2.53"
 KNOWN = {"identity.site.test": "10.0.0.1", "kubernetes.site.test": "10.0.0.1"}
 # What a pod's resolver makes of a Service's name, with the site's domain in its search list.
@@ -104,7 +105,7 @@ def serve(image: Callable[[str], Image], tmp_path: Path) -> Iterator[Callable[[s
                 done = subprocess.run(client, capture_output=True, text=True, check=False)
                 assert done.returncode == 0, done.stderr + (tmp_path / "log").read_text()
                 answers = json.loads(done.stdout)
-                assert all(seconds < 1 for *_, seconds in answers.values()), answers
+                assert all(seconds < SLOW for *_, seconds in answers.values()), answers
                 return {name: (code, count) for name, (code, count, _) in answers.items()}
 
             def serves() -> bool:
@@ -119,7 +120,7 @@ def serve(image: Callable[[str], Image], tmp_path: Path) -> Iterator[Callable[[s
 
 def until(condition: Callable[[], bool], log: Path) -> None:
     """Wait for a condition. Raises AssertionError with the log."""
-    end = time.monotonic() + 30
+    end = time.monotonic() + 120
     while not condition():
         assert time.monotonic() < end, log.read_text()
         time.sleep(0.1)

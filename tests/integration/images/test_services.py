@@ -19,14 +19,19 @@ CHARTS = Path(__file__).resolve().parents[3] / "charts"
 _MARIADB = """
 mariadb-install-db --user=mysql --skip-test-db >/dev/null 2>&1
 mariadbd --defaults-extra-file=/run/mysqld/options --skip-networking >/run/mysqld/log 2>&1 &
-for _ in $(seq 120); do
+for _ in $(seq 600); do
   mariadb -N -e 'select version()' 2>/dev/null && break; sleep 0.5
 done
 mariadb -e 'create database d; create table d.t (id int primary key, n int); insert into d.t values (1, 0)'
 # Two transactions that read the same row; the second writes it after the first has.
-mariadb d -e 'start transaction; select n from t; do sleep(3); update t set n = 2 where id = 1; commit' 2>&1 &
-until mariadb -N -e 'show processlist' | grep -q 'do sleep(3)'; do sleep 0.1; done
-mariadb d -e 'update t set n = 1 where id = 1'; wait $!
+mkfifo /tmp/first
+mariadb --unbuffered d < /tmp/first > /tmp/read 2>&1 &
+exec 3> /tmp/first
+echo 'start transaction; select n from t;' >&3
+for _ in $(seq 600); do [ -s /tmp/read ] && break; sleep 0.5; done
+mariadb d -e 'update t set n = 1 where id = 1'
+echo 'update t set n = 2 where id = 1; commit;' >&3
+exec 3>&-; wait $!; cat /tmp/read
 mariadb -N d -e 'select concat("n ", n) from t'
 """
 # What start.py does when it forms a cluster, with the server's power cut afterwards; the ConfigMap is a file.
@@ -64,7 +69,7 @@ ask() { mariadb --user=root --password=word --batch --skip-column-names --execut
 for history in same same new same; do
   echo "== $history"
   python3 /tmp/member.py $history &
-  for _ in $(seq 40); do ask "SELECT 1 FROM DUAL WHERE @@wsrep_on" >/dev/null && break; sleep 0.5; done
+  for _ in $(seq 600); do ask "SELECT 1 FROM DUAL WHERE @@wsrep_on" >/dev/null && break; sleep 0.5; done
   ask "CREATE DATABASE IF NOT EXISTS d; CREATE TABLE IF NOT EXISTS d.t (id INT AUTO_INCREMENT PRIMARY KEY)"
   ask "INSERT INTO d.t VALUES (NULL); SELECT concat('rows ', count(*)) FROM d.t"
   ask "SHOW STATUS LIKE 'wsrep_cluster_state_uuid'" || cat /tmp/log
@@ -73,9 +78,10 @@ done
 """
 _RABBITMQ = """
 rabbitmq-server > /tmp/log 2>&1 &
-rabbitmqctl --quiet wait --timeout 120 --pid $! || cat /tmp/log
-rabbitmqctl --quiet await_startup --timeout 60
+rabbitmqctl --quiet wait --timeout 600 --pid $! || cat /tmp/log
+rabbitmqctl --quiet await_startup --timeout 600
 rabbitmqadmin --username=guest --password=guest list nodes -f bash
+for _ in $(seq 600); do grep -q 'Time to start RabbitMQ' /tmp/log && break; sleep 0.5; done  # it says so last
 grep -c 'Time to start RabbitMQ' /tmp/log
 """
 
@@ -179,7 +185,10 @@ def test_rabbitmq_starts_with_the_plugins_of_the_charts_and_logs_to_its_output(
 
 
 def test_memcached_answers_as_nobody(image: Callable[[str], Image]) -> None:
-    ask = "memcached -U 0 & sleep 1; exec 3<>/dev/tcp/127.0.0.1/11211; printf 'version\\r\\n' >&3; head -1 <&3"
+    ask = """memcached -U 0 &
+for _ in $(seq 600); do (exec 3<>/dev/tcp/127.0.0.1/11211) 2> /dev/null && break; sleep 0.5; done
+exec 3<>/dev/tcp/127.0.0.1/11211; printf 'version\\r\\n' >&3; head -1 <&3
+"""
     assert "VERSION 1.6" in image("memcached").run("bash", "-c", ask).stdout
 
 

@@ -17,8 +17,8 @@ from .test_services import CHARTS, _owned, _run
 _RABBITMQ_TLS = """
 ln -s first /run/secrets/tls/now
 rabbitmq-server > /tmp/log 2>&1 &
-rabbitmqctl --quiet wait --timeout 120 --pid $! || cat /tmp/log
-rabbitmqctl --quiet await_startup --timeout 60
+rabbitmqctl --quiet wait --timeout 600 --pid $! || cat /tmp/log
+rabbitmqctl --quiet await_startup --timeout 600
 cat > /tmp/ask.py <<end
 import socket, ssl
 context = ssl.create_default_context(cafile="/run/secrets/tls/now/ca.crt")
@@ -38,6 +38,7 @@ cp /mnt/console-proxy.py .
 cat > console.py <<end
 import socket, ssl, struct, sys
 listener = socket.create_server(("127.0.0.1", 5900))
+open("listens", "w").close()
 for name in sys.argv[1:]:
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile="/mnt/ca.crt")
     context.verify_mode = ssl.CERT_REQUIRED
@@ -67,7 +68,8 @@ for name in ("hypervisor", "stranger", "elsewhere"):
     except exception.RFBAuthHandshakeFailed as error:
         print(name, "refused", "CERTIFICATE_VERIFY_FAILED" in str(error))
 end
-python3 console.py hypervisor stranger elsewhere & sleep 1
+python3 console.py hypervisor stranger elsewhere &
+for _ in $(seq 600); do [ -e listens ] && break; sleep 0.5; done
 python3 look.py 2>&1
 """
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
@@ -42,10 +43,13 @@ def host(tmp_path_factory: pytest.TempPathFactory, pair: tls.Pair) -> Iterator[H
             found.start("docker-registry", "serve", file)
         found.start("containerd")
         push = ["skopeo", "--insecure-policy", "copy", "--dest-tls-verify=false", f"oci-archive:{archive}"]
-        assert not wait_until(
-            lambda: found.run(*push, f"docker://{REGISTRY}/site/pause:1", outside=True).returncode, timeout=30
-        )
-        assert not wait_until(lambda: found.run("ctr", "version").returncode, timeout=30)
+
+        def refused(registry: str) -> int:
+            return found.run(*push, f"docker://{registry}/site/pause:1", outside=True).returncode
+
+        for address in (REGISTRY, OTHER):
+            assert not wait_until(partial(refused, address), timeout=180)
+        assert not wait_until(lambda: found.run("ctr", "version").returncode, timeout=180)
         yield found
 
 

@@ -87,5 +87,5 @@ def start_page(host: HostRoot) -> None:
     (command,) = re.findall("^ExecStart=(.*)$", unit, flags=re.MULTILINE)
     host.start(*command.split())
     asked = ("curl", "--silent", "--fail", "--insecure", "--noproxy", "*", f"{WANTED['api_url']}/machines/")
-    left = wait_until(lambda: str(code) if (code := host.run(*asked).returncode) else "", timeout=60, pause=0.5)
+    left = wait_until(lambda: str(code) if (code := host.run(*asked).returncode) else "", timeout=180, pause=0.5)
     assert not left, f"curl ended with {left}: {host.at('/tmp/python.log').read_text()[-2000:]}"  # noqa: S108  # of the seed

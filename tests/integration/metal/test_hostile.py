@@ -7,6 +7,7 @@ import json
 import os
 import socket
 import ssl
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -53,7 +54,7 @@ def test_forged_calls_of_a_ramdisk_are_refused_and_change_nothing(stranger: Stra
     assert "agent_url" not in stranger.node("victim")["driver_internal_info"]
     assert stranger.ask("POST", url, json={**call, "callback_url": "https://10.0.2.7", "agent_token": token}) == 202
     heard = wait_until(
-        lambda: "agent_url" not in stranger.node("victim")["driver_internal_info"], timeout=60, pause=0.5
+        lambda: "agent_url" not in stranger.node("victim")["driver_internal_info"], timeout=180, pause=0.5
     )
     assert not heard
     assert stranger.ask("POST", url, json={**call, "agent_token": token}) == 400, "another address, with the token"
@@ -97,7 +98,7 @@ def test_two_machines_of_one_serial_number_are_both_quarantined_and_a_third_is_n
         seen.update({one.boots: verdict for one, verdict in stranger.seed.inside(found.look).values()})
         return "" if len(seen) == 3 else f"{len(seen)} of 3"
 
-    assert not (left := wait_until(unheard, timeout=60, pause=1)), left
+    assert not (left := wait_until(unheard, timeout=180, pause=1)), left
     cards = {boots[-2:]: verdict.card for boots, verdict in seen.items()}
     assert cards["61"].what == cards["62"].what == "it has SAME, and so does another machine"
     assert "SAME" not in str(cards["63"])
@@ -134,12 +135,20 @@ def test_who_tells_of_many_machines_is_slowed_down_and_others_are_heard(stranger
     def one(number: int) -> requests.Response:
         body = told(number, serial=f"MANY{number}")
         said = {"inventory": body["inventory"], "x": ["y" * 1000] * 3900}
-        return stranger._ask("POST", f"{API}/v1/continue_inspection", "10.0.2.11", json=said)
+        try:
+            return stranger._ask("POST", f"{API}/v1/continue_inspection", "10.0.2.11", json=said)
+        except requests.ConnectionError:  # the answer is lost because the seed closed what was still being sent
+            lost = requests.Response()
+            lost.status_code = 503
+            return lost
 
+    began = time.monotonic()
     status = stranger.all_at_once([partial(one, 0x80 + number) for number in range(60)])
-    assert set(status) <= {202, 503}, status
-    assert status.count(503) >= 40
-    assert stranger.tell(told(0x70), address="10.0.2.9") == 202
+    assert set(status) == {202, 503}, status
+    assert status.count(202) <= 13 + (time.monotonic() - began) / 10, "a dozen, and then six a minute"
+    # As its ramdisk does: again when the seed is busy.
+    left = wait_until(lambda: stranger.tell(told(0x70), address="10.0.2.9") != 202, timeout=180, pause=5)
+    assert not left
     assert stranger.memory() < MEMORY
 
 

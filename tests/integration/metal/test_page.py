@@ -33,7 +33,7 @@ class Asked:
         self.session.trust_env, self.session.verify = False, str(seed.ca)
 
     def ask(self, method: str, path: str, **more: Any) -> requests.Response:
-        return self._seed.inside(lambda: self.session.request(method, f"{PAGE}{path}", timeout=20, **more))
+        return self._seed.inside(lambda: self.session.request(method, f"{PAGE}{path}", timeout=120, **more))
 
     def log_in(self, password: str = OPERATOR, *, origin: str = ORIGIN) -> int:
         return self.ask("POST", "v1/login", json={"password": password}, headers={"Origin": origin}).status_code
@@ -42,7 +42,7 @@ class Asked:
         """Return the first event."""
 
         def read() -> dict[str, Any]:
-            with self.session.get(f"{PAGE}v1/events", stream=True, timeout=20) as answer:
+            with self.session.get(f"{PAGE}v1/events", stream=True, timeout=120) as answer:
                 assert answer.headers["Content-Type"].startswith("text/event-stream")
                 return dict(json.loads(next(answer.iter_lines()).removeprefix(b"data: ")))
 
@@ -124,6 +124,7 @@ def test_ten_machines_too_many_are_refused_before_they_are_read(asked: Asked) ->
         ({"token": "forged"}, 403),
         ({"token": "\u00e4"}, 403),
         ({"token": ""}, 403),
+        ({"about": "node-2"}, 409),
         ({"verb": "retry"}, 409),
         ({"verb": "erase"}, 409),
         ({"machine": "serves"}, 409),
@@ -134,7 +135,7 @@ def test_ten_machines_too_many_are_refused_before_they_are_read(asked: Asked) ->
 def test_a_decision_wants_session_token_own_page_and_a_machine_of_which_it_is_possible(
     asked: Asked, seed_of_fakes: FakeSeed, change: dict[str, str], status: int
 ) -> None:
-    given = {"machine": "decided", "verb": "approve"}
+    given = {"machine": "decided", "verb": "approve", "about": "node-1"}
     assert asked.ask("POST", "v1/decisions", json=given, headers={"Origin": ORIGIN}).status_code == 403
     assert send(seed_of_fakes, overview(waits("decided", "node-1"), machine("serves", "serving", ""))) == ""
     assert asked.log_in() == 200

@@ -42,7 +42,7 @@ def shown(seed_of_fakes: FakeSeed, tmp_path: Path) -> Iterator[Any]:
     words = " ".join(seed_of_fakes.host.argv(browser.CHROMIUM, outside=True))
     program.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
     program.chmod(0o755)
-    with browser.opened("--ignore-certificate-errors", home=tmp_path, timeout=30, height=420, program=program) as page:
+    with browser.opened("--ignore-certificate-errors", home=tmp_path, timeout=120, height=420, program=program) as page:
         yield page
 
 

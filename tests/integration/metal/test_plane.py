@@ -39,7 +39,7 @@ boot_service.answers({"address": "ADDRESS", **json.loads(sys.argv[3])}, domain="
 ASK = """
 import socket, struct, sys
 asking = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-asking.settimeout(1.5)
+asking.settimeout(float((*sys.argv, 60)[3]))
 if sys.argv[2] == "time":
     asking.sendto(b"\\x23" + bytes(47), (sys.argv[1], 123))
     answer = asking.recv(512)
@@ -110,14 +110,14 @@ def serve(host: HostRoot, network: Mapping[str, Any], *, addresses: Sequence[Map
         host.start("setpriv", *own, *caps, "env", f"LD_LIBRARY_PATH={netboot.PROGRAMS}/lib", *command.split())
 
 
-def ask(seed: HostRoot, machine: str, server: str, what: str) -> str:
-    """Return what a machine is answered; "" for no answer."""
-    done = seed.run("ip", "netns", "exec", machine, "python3", "-c", ASK, server, what)
+def ask(seed: HostRoot, machine: str, server: str, what: str, *, seconds: float = 60.0) -> str:
+    """Return what a machine is answered; "" for no answer within ``seconds``."""
+    done = seed.run("ip", "netns", "exec", machine, "python3", "-c", ASK, server, what, str(seconds))
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
 def verified(
-    seed: HostRoot, *, seconds: float = 30, listens: float = 0.1, network: Mapping[str, Any] | None = None
+    seed: HostRoot, *, seconds: float = 120, listens: float = 0.1, network: Mapping[str, Any] | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Have the seed verify what it serves, and listen for other servers so long."""
     words = (str(seconds), str(listens), json.dumps(network or {}))
@@ -129,8 +129,14 @@ def test_a_machine_that_asks_for_an_address_is_told_of_both(seed: HostRoot) -> N
     asked = rogue._ASK.replace("[answer[IP].src, answer[Ether].src]", wanted)
     place = f"PYTHONPATH={netboot.PROGRAMS}/python"
     argv = ("ip", "netns", "exec", "prov0", "env", place, "python3", "-c", asked, "far", "52:54:00:00:00:77", "3")
-    (told,) = json.loads(seed.run(*argv).stdout.splitlines()[-1])
-    assert (told["name_server"], told["NTP_server"]) == (PLANE, PLANE)
+    offers: list[dict[str, str]] = []
+
+    def silent() -> bool:
+        offers.extend(json.loads(seed.run(*argv).stdout.splitlines()[-1]))
+        return not offers
+
+    assert not wait_until(silent, timeout=180)
+    assert [(told["name_server"], told["NTP_server"]) for told in offers] == [(PLANE, PLANE)]
 
 
 def test_a_machine_on_the_network_is_told_names_of_the_site_and_the_time(seed: HostRoot) -> None:
@@ -139,13 +145,13 @@ def test_a_machine_on_the_network_is_told_names_of_the_site_and_the_time(seed: H
     assert ask(seed, "prov0", PLANE, "example.org") == "5", "refused: the site names no resolver"
     told = int(ask(seed, "prov0", PLANE, "time"))
     now = int(seed.run("date", "+%s").stdout)
-    assert abs(told - now) <= 5
+    assert abs(told - now) <= 60
 
 
 @pytest.mark.parametrize("server", [PLANE, OTHER])
 @pytest.mark.parametrize("what", ["registry.lab.test", "time"])
 def test_a_machine_on_another_network_is_answered_by_neither_address(seed: HostRoot, server: str, what: str) -> None:
-    assert ask(seed, "mgmt0", server, what) == ""
+    assert ask(seed, "mgmt0", server, what, seconds=1.5) == ""
 
 
 @pytest.mark.parametrize(
@@ -170,11 +176,11 @@ def test_another_dhcp_server_is_named_by_address_and_mac(seed: HostRoot) -> None
     libraries = f"LD_LIBRARY_PATH={netboot.PROGRAMS}/lib"
     seed.start("ip", "netns", "exec", "prov0", "env", libraries, *dnsmasq, *argv)
     pid = seed.at("/tmp/rogue.pid")  # noqa: S108  # of the host
-    assert not wait_until(lambda: not pid.exists(), timeout=20)
-    done = verified(seed, listens=4)
-    assert f"another DHCP server answers: 10.77.2.72 ({mac})" in done.stdout
+    assert not wait_until(lambda: not pid.exists(), timeout=120)
+    other = f"another DHCP server answers: 10.77.2.72 ({mac})"
+    assert not wait_until(lambda: other not in verified(seed, listens=4).stdout, timeout=180)
     seed.run("kill", pid.read_text().strip())
-    assert not wait_until(pid.exists, timeout=20)
+    assert not wait_until(pid.exists, timeout=120)
     done = verified(seed)
     assert done.returncode == 0, done.stdout
 
@@ -182,6 +188,6 @@ def test_another_dhcp_server_is_named_by_address_and_mac(seed: HostRoot) -> None
 def test_a_service_that_has_ended_is_named(seed: HostRoot) -> None:
     pid = seed.run("pgrep", "-f", "chronyd -d").stdout.split()
     seed.run("kill", *pid)
-    assert not wait_until(lambda: seed.run("pgrep", "-f", "chronyd -d").stdout, timeout=20)
-    done = verified(seed, seconds=1)
+    assert not wait_until(lambda: seed.run("pgrep", "-f", "chronyd -d").stdout, timeout=120)
+    done = verified(seed, seconds=5)
     assert f"nobody tells the time at {PLANE}" in done.stdout

@@ -59,7 +59,7 @@ class Site:
         )  # fmt: skip
 
     def rollout(self, *releases: ReleasePlan, **options: Any) -> Rollout:
-        """Return a rollout of ``releases``. Patience is short: the puppet does not change its mind."""
+        """Return a rollout of ``releases``. Patience is short: the puppet does not change its mind. Time is not."""
         processes = Processes()
         plan: Any = SimpleNamespace(
             site="test",
@@ -78,7 +78,7 @@ class Site:
                 processes=processes,
             ),
             say=self.lines.append,
-            options=Options(**{"start_timeout": 60.0, "verify_timeout": 5.0, "patience": 0.05, **options}),
+            options=Options(**{"start_timeout": 240.0, "verify_timeout": 60.0, "patience": 0.05, **options}),
         )  # fmt: skip
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import os
+import secrets
 import socket
 import subprocess
 import time
@@ -42,11 +44,19 @@ def programs() -> tuple[dict[str, Path], str]:
     return {name: artifacts[artifact].path / name for name, artifact in PROGRAMS.items()}, ""
 
 
+# Below the ports that the kernel gives to connections; each of 16 workers has those of its own.
+_FIRST, _WORKERS, _EACH = 20000, 16, 600
+_WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % _WORKERS
+_NEXT = itertools.count(secrets.randbelow(_EACH))
+
+
 def free_port() -> int:
-    """Return a TCP port nobody listens on."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
+    """Return a TCP port nobody listens on, and nobody else is given before its program listens there."""
+    while True:
+        port = _FIRST + _WORKERS * (next(_NEXT) % _EACH) + _WORKER
+        with socket.socket() as listener:
+            if listener.connect_ex(("127.0.0.1", port)):
+                return port
 
 
 class ControlPlane:
@@ -125,7 +135,7 @@ class ControlPlane:
         self.kubeconfig.write_text(yaml.safe_dump(content))
 
     def _wait_ready(self, port: int, certificate: Path) -> None:
-        end = time.monotonic() + 90
+        end = time.monotonic() + 300
         while time.monotonic() < end:
             try:
                 self._write_kubeconfig(port, certificate)

@@ -141,10 +141,11 @@ class Puppet:
     def _follow(self) -> None:
         base = resource_path("v1", "pods", namespace=self.namespace)
         while not self._stop.is_set():
-            for pod in self.api.get(base).get("items") or ():
-                # A pod may be deleted, or changed by its controller, between two requests.
-                with suppress(ApiError):
-                    self._play(base, pod)
+            with suppress(ApiError):  # an API server that is busy is asked again
+                for pod in self.api.get(base).get("items") or ():
+                    # A pod may be deleted, or changed by its controller, between two requests.
+                    with suppress(ApiError):
+                        self._play(base, pod)
             self._stop.wait(0.2)
 
     def _play(self, base: str, pod: Object) -> None:

@@ -20,7 +20,7 @@ IMAGE = "registry.test:5000/probe:1"
 
 def card(site: Site, **values: Any) -> Card:
     """Roll the probe out and return its only card."""
-    result = site.rollout(site.release("probe", **values), start_timeout=25.0).apply()
+    result = site.rollout(site.release("probe", **values), start_timeout=90.0).apply()
     assert result.failed
     (made,) = result.cards
     assert any(line.startswith("┌─ FAILED probe") for line in site.lines)

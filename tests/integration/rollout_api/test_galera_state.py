@@ -136,7 +136,7 @@ class Member:
 
     def until(self, condition: Callable[[], bool]) -> None:
         """Wait for a condition. Raises AssertionError with the log."""
-        end = time.monotonic() + 90
+        end = time.monotonic() + 300
         while not condition():
             assert time.monotonic() < end, self.said()
             time.sleep(0.3)

@@ -52,9 +52,9 @@ def test_a_node_is_labelled_and_waited_for(site: Site) -> None:
     want = WantedNode(name=NODE, labels={"rack": site.namespace}, taints=())
     for check, differs in ((True, [NODE]), (False, [NODE]), (False, [])):
         changes = Changes(check=check)
-        converge(site.api, [want], changes, timeout=5)
+        converge(site.api, [want], changes, timeout=60)
         assert changes.done == differs
-    wait_ready(site.api, [NODE], timeout=5)
+    wait_ready(site.api, [NODE], timeout=60)
     site.puppet.node(ready=False)
     with pytest.raises(GroundupError, match=f"{NODE}: .*; worker-2: it is not registered"):
         wait_ready(site.api, [NODE, "worker-2"], timeout=0.1)
@@ -80,8 +80,8 @@ def test_a_node_that_may_be_away_is_told_and_so_is_one_nobody_knows(site: Site) 
 
 
 def test_the_api_server_is_asked_whether_it_is_ready_and_for_its_certificate(site: Site) -> None:
-    api = Api(site.control_plane.kubeconfig, timeout=5)
-    verify._ready(api, timeout=5)
+    api = Api(site.control_plane.kubeconfig)
+    verify._ready(api, timeout=60)
     assert verify._certificate(api) > 30
     api.server = "https://127.0.0.1:1"
     with pytest.raises(GroundupError, match="the API is not ready: the Kubernetes API does not answer"):

@@ -64,7 +64,7 @@ class Network:
             command = [str(self._control_plane.helm), "uninstall", release.name, "--namespace", release.namespace]
             command += ["--kubeconfig", str(self._control_plane.kubeconfig), "--no-hooks", "--ignore-not-found"]
             subprocess.run(command, check=True, capture_output=True)
-        end = time.monotonic() + 60
+        end = time.monotonic() + 180
         while self.api.find("/api/v1/namespaces/cilium-secrets") and time.monotonic() < end:
             time.sleep(0.3)  # the chart's own namespace: its end is the controller manager's work
 

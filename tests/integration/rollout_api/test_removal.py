@@ -11,7 +11,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.workloads impo
 
 from .conftest import LEAVING, Site
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 SPEC = {"tolerations": [{"operator": "Exists"}], "containers": [{"name": "c", "image": "i"}]}
 
 

@@ -52,7 +52,7 @@ def test_a_second_controller_is_refused_with_the_first_ones_name(api: Api) -> No
 
 
 def test_a_killed_run_of_this_machine_is_followed_at_once(api: Api) -> None:
-    with subprocess.Popen(["sleep", "60"]) as process:
+    with subprocess.Popen(["sleep", "600"]) as process:
         run_lease.hold(api, run=process.pid)
         with pytest.raises(GroundupError, match=f"process {process.pid} on"):
             run_lease.hold(api, run=os.getpid())
@@ -65,7 +65,7 @@ def test_a_run_that_made_no_step_for_long_has_lost_it_by_the_clock_of_the_api(
 ) -> None:
     monkeypatch.setattr(run_lease, "LASTS", timedelta(seconds=3))
     elsewhere(api)
-    end = time.monotonic() + 20
+    end = time.monotonic() + 120
     while True:
         try:
             assert run_lease.hold(api, run=os.getpid()) == ""

@@ -40,7 +40,7 @@ def seed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostRoot]:
         (place / "file").write_text("content\n")
         host.start("docker-registry", "serve", str(seed_node.REGISTRY))
         host.start("nginx", "-g", "daemon off;")
-        assert not wait_until(lambda: ask(host, f"{REGISTRY}/v2/") != HTTPStatus.OK, timeout=30)
+        assert not wait_until(lambda: ask(host, f"{REGISTRY}/v2/") != HTTPStatus.OK, timeout=180)
         yield host
 
 

@@ -33,6 +33,7 @@ def node(name: str = "storage-1", **other: Any) -> Node:
         "packages": ["ceph-mon"],
         "settings": {},
         "replicas": 3,
+        "gateway": False,
         "keys": {entity: f"key of {entity}" for entity in ENTITIES},
         "caps": {"client.glance": {"mon": "profile rbd"}},
     }

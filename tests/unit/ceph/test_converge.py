@@ -14,6 +14,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import
 from ansible_collections.groundup.cloud.plugins.module_utils._ceph import (
     converge,
     disk,
+    gateway,
     health,
     model,
     monitors,
@@ -262,3 +263,13 @@ def test_a_manager_that_is_not_the_first_waits_until_the_cluster_knows_its_key(h
     assert "import the key of mgr.storage-1" in step("daemons")["changes"]
     assert cluster.told[-1][0] == "auth import"
     assert host.verbs == ["start ceph-mgr@storage-1.service"]
+
+
+@pytest.mark.parametrize("wanted", [False, True])
+@pytest.mark.usefixtures("host")
+def test_a_gateway_ends_with_the_service_in_the_site_file(monkeypatch: pytest.MonkeyPatch, *, wanted: bool) -> None:
+    left: list[Changes] = []
+    monkeypatch.setattr(gateway, "leave", left.append)
+    for name in ("maintain", "restart"):
+        step(name, node(gateway=wanted))
+    assert len(left) == (not wanted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._ceph import (
     flags,
     members,
 )
+from ansible_collections.groundup.cloud.plugins.modules import ceph_member
 
 from .host import MONITORS
 from .test_members import Cluster
@@ -39,6 +41,19 @@ def test_only_the_flags_of_killed_runs_are_put_back() -> None:
     assert predicted.done == changes.done
     assert cluster.records == {}
     assert [told["who"] for prefix, told in cluster.told if prefix == "osd unset-group"] == [["storage-1"]]
+
+
+def test_a_verb_puts_back_the_flag_of_a_killed_run_for_a_run_that_is_refused_does_not_come_to_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cluster = Cluster()
+    cluster.records = {"groundup/flags/storage-1": "noout"}
+    monkeypatch.setattr(ceph_member, "connected", lambda *_, **__: nullcontext(cluster))
+    ceph: dict[str, Any] = {"monitors": [], "locations": {}}
+    given = {"verb": "undrain", "name": "storage-9", "ceph": ceph, "keys": {"ceph/client.admin": "-"}, "force": []}
+    with pytest.raises(GroundupError, match="the cluster knows no OSD of storage-9"):
+        ceph_member.work(Changes(check=False), {**given, "timeout": 0})
+    assert cluster.records == {}
 
 
 def test_a_flag_of_somebody_else_is_not_ours() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,18 @@ SECRETS = ("key of rgw", "a password", "of nobody else")
 START, RESTART = (f"{verb} {gateway.UNIT}" for verb in ("start", "restart"))
 
 
+def off(changes: Changes, names: Sequence[str]) -> None:
+    """Stop units, as systemd would."""
+    for name in names:
+        changes.add(f"stop and disable {name}")
+
+
 @pytest.fixture
 def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     made, home = Host(), tmp_path / "radosgw"
     monkeypatch.setattr(gateway, "CONF", tmp_path / "rgw.conf")
+    monkeypatch.setattr(gateway, "HOME", home)
+    monkeypatch.setattr(units, "off", off)
     monkeypatch.setattr(gateway, "DROP_IN", tmp_path / "unit.d/groundup.conf")
     for name, file in {"_KEYRING": "keyring", "_PASSWORD": "password", "_CERTIFICATE": "crt", "_KEY": "key"}.items():
         monkeypatch.setattr(gateway, name, home / file)
@@ -94,4 +103,23 @@ def test_one_that_is_silent_is_named_with_what_clients_see(host: Host, monkeypat
         converge(own())
     assert "host storage-1" in raised.value.where
     assert "503" in raised.value.why
+    assert host.verbs == [START]
+
+
+def test_one_that_left_the_site_file_is_stopped_without_its_keys_and_another_s_is_left_alone(host: Host) -> None:
+    def leave(*, check: bool = False) -> list[str]:
+        changes = Changes(check=check)
+        gateway.leave(changes)
+        return changes.done
+
+    assert leave() == [], "there never was one"
+    converge(own())
+    home, conf, drop_in = gateway.HOME, gateway.CONF, gateway.DROP_IN
+    said = [f"stop and disable {gateway.UNIT}", *(f"remove {path}" for path in (drop_in, home, conf))]
+    assert leave(check=True) == said
+    assert home.exists()
+    assert leave() == said, "by its configuration, which goes last, a killed run goes on"
+    assert not [path for path in (drop_in, home, conf) if path.exists()]
+    conf.write_text("[client.rgw.rgw]\n")
+    assert leave() == []
     assert host.verbs == [START]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._ceph import converge
 
 from .host import MONITORS, Monitors, node, quorum
 from .test_converge import cluster, host, step
@@ -40,3 +42,23 @@ def test_a_monitor_that_the_site_file_has_elsewhere_stops_the_run_before_it_is_f
         with pytest.raises(GroundupError, match=said):
             step(of=node(name, monitors=monitors, hosts=[*MONITORS, "storage-4"]), check=check)
     assert (tmp_path / "etc/ceph.conf").read_text() == written
+
+
+@pytest.mark.usefixtures("host")
+def test_a_cluster_whose_monitors_all_have_other_addresses_in_the_site_file_is_asked_where_it_is(
+    cluster: Monitors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for one in ("maintain", "monitor", "daemons"):
+        step(one, node())
+    asked: list[dict[str, str]] = []
+
+    def connected(_name: str, _key: str, monitors: dict[str, str]) -> AbstractContextManager[Monitors]:
+        asked.append(monitors)
+        return nullcontext(cluster)
+
+    monkeypatch.setattr(converge, "connected", connected)
+    cluster.answers |= {"osd df": {"nodes": []}, "mon dump": quorum(MONITORS)}
+    moved = {name: address.replace("10.0.0", "10.7.0") for name, address in MONITORS.items()}
+    with pytest.raises(GroundupError, match=r"storage-1 at 10\.0\.0\.1, planned 10\.7\.0\.1"):
+        step(of=node(monitors=moved))
+    assert [list(one.values()) for one in asked] == [list(MONITORS.values())]

@@ -213,6 +213,15 @@ def test_a_drain_whose_copies_find_no_room_says_so() -> None:
     assert "storage_undrain -e undrain_machine=storage-2" in str(caught.value)
 
 
+def test_a_drain_that_copies_is_waited_for_though_some_copies_have_no_room_now() -> None:
+    cluster = Cluster()
+    drained(cluster)
+    states = [{"name": f"active+remapped+{what}", "num": 4} for what in ("backfill_toofull", "backfilling")]
+    cluster.answers["pg stat"] = {"pg_summary": {"num_pg_by_state": states}}
+    with pytest.raises(GroundupError, match="storage-2 is not empty: 4 PGs"):  # in time, not because it stands still
+        drained(cluster)
+
+
 def test_a_host_that_nobody_knows_is_not_drained() -> None:
     with pytest.raises(GroundupError, match="the cluster knows no OSD of it"):
         drained(Cluster(), "storage-9")

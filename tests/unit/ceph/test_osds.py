@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._ceph import converge, devices, disk, osds, replace
+from ansible_collections.groundup.cloud.plugins.module_utils._ceph import devices, disk, osds, replace
 
 from .host import FOREIGN, FSID, Host, node, on_device
 from .test_converge import cluster, host, made, step
@@ -44,7 +44,7 @@ def test_only_a_device_with_the_label_that_a_killed_run_wrote_is_not_looked_at(
 def test_a_disk_belongs_to_its_osd_after_a_restart_from_the_first_run_on(
     host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(converge, "SYSTEMD", tmp_path / "systemd")
+    monkeypatch.setattr(disk, "SYSTEMD", tmp_path / "systemd")
     monkeypatch.setattr(replace, "holds", lambda *_: True)
     monkeypatch.setattr(shutil, "chown", lambda *_: None)
     on_disk = node(osds=[on_device(tmp_path / "disk")])
@@ -77,3 +77,18 @@ def test_what_is_where_an_osd_was_is_named(*, holds: str | None, said: str, tmp_
     with pytest.raises(GroundupError, match=said) as caught:
         osds.check(node(osds=[own, neighbour]))
     assert ("storage_replace" in caught.value.remedy) is (holds != "b")
+
+
+@pytest.mark.usefixtures("host")
+def test_a_disk_that_fails_is_named_as_one_to_replace_and_needs_no_consent_for_that() -> None:
+    failing = Path("/proc/self/mem")  # its size cannot be read
+    osd = on_device(failing)
+    (disk.OSDS / "ceph-5").mkdir()
+    for name, text in {"fsid": osd.uuid, "ceph_fsid": FSID}.items():
+        (disk.OSDS / "ceph-5" / name).write_text(text)
+    with pytest.raises(GroundupError, match=r"osd\.5 of storage-1 has lost its data: \S+ cannot be read \(") as caught:
+        osds.check(node(osds=[osd]))
+    assert "storage_replace" in caught.value.remedy
+    assert not replace.holds(osd, 5)
+    with pytest.raises(OSError, match=str(failing)):  # a new OSD's: the error names the device
+        devices.labels(str(failing))

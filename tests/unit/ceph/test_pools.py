@@ -167,8 +167,19 @@ def test_an_empty_pool_does_not_take_the_place_of_one_that_is_used(*, check: boo
     assert cluster.told == []
 
 
+@pytest.mark.parametrize("check", [False, True])
+def test_a_pool_of_somebody_else_does_not_take_the_place_of_one_that_is_used(*, check: bool) -> None:
+    cluster = Monitors(living("images", "volumes", "archive"))
+    with pytest.raises(GroundupError, match=r"uses pool volumes, .* names archive, which is another") as said:
+        pools.converge(cluster, Changes(check=check), writing("archive"))  # type: ignore[arg-type]
+    assert str(said.value).endswith("ceph osd pool rename volumes <another name>")
+    assert cluster.told == []
+
+
 def test_a_pool_that_was_renamed_one_that_is_gone_and_one_more_go_to_their_client() -> None:
     rights = "set the rights of client.cinder"
+    left = converge(living("images", "volumes-before", "archive"), wanted=writing("archive"))[1]
+    assert left.done == [rights], "as the refusal says"
     made = "make pool {}: 3 copies, 32 placement groups, rule host-ssd"
     assert converge(living("images", "fast"), wanted=writing("fast"))[1].done == [rights]
     assert converge(living("images"), wanted=writing("volumes"))[1].done == [made.format("volumes")]

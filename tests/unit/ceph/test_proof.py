@@ -89,6 +89,7 @@ def test_too_few_rights_and_too_many_are_named(cluster: dict[str, Pool], pool: s
     cluster[pool].allowed = allowed
     with pytest.raises(GroundupError, match=said):
         prove()
+    assert not any(one.objects for one in cluster.values()), "it may be somebody else's pool"
 
 
 def test_the_manager_s_bcrypt_makes_and_checks_what_others_do() -> None:

@@ -88,6 +88,23 @@ def test_what_a_killed_retirement_left_of_a_host_s_data_goes_with_the_next(
     assert said[-2:] == [f"remove {manager}", f"remove {conf}"], "the file last, which says of which cluster they are"
 
 
+def test_what_an_osd_s_unit_did_before_its_start_goes_with_its_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module, name in ((retire, "LIB"), (retire, "CONF"), (disk, "CONF"), (disk, "SYSTEMD")):
+        monkeypatch.setattr(module, name, tmp_path / name)
+    (tmp_path / "ceph-1").mkdir()
+    (tmp_path / "ceph-1/ceph_fsid").write_text(FSID)
+    disk.drop_in(1).parent.mkdir(parents=True)
+    disk.drop_in(1).touch()
+    cluster = Cluster()
+    drained(cluster)
+    cluster.osds[1]["status"] = "down"
+    said = retired(cluster, here=True, fsid=FSID)
+    assert said[-2:] == [f"remove {disk.drop_in(1)}", f"remove {tmp_path / 'ceph-1'}"], "a killed run goes on"
+    assert not disk.drop_in(1).exists()
+
+
 def test_a_monitor_that_ceph_needs_stays_whatever_is_accepted() -> None:
     cluster = Cluster()
     drained(cluster)
@@ -147,3 +164,9 @@ def test_a_monitor_is_stopped_before_it_is_removed_but_where_that_ends_the_quoru
     steps = ["stop and disable ceph-mon@storage-2.service", "remove monitor storage-2 from the quorum"]
     assert sorted(steps, key=said.index)[0].startswith(first)
     assert said.count(steps[1]) == 1
+
+
+@pytest.mark.parametrize("check", [False, True])
+def test_a_host_that_nobody_knows_is_not_told_as_one_that_left(*, check: bool) -> None:
+    with pytest.raises(GroundupError, match=r"the cluster knows nothing of storage2\n(.*\n)*.*one of storage-1, "):
+        retired(Cluster(), "storage2", check=check)

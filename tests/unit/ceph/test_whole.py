@@ -118,3 +118,10 @@ def test_a_fourth_monitor_that_no_plan_names_is_refused(cluster: Living) -> None
 def test_a_map_with_places_that_the_plan_does_not_name_is_left_alone(cluster: Living) -> None:
     cluster.place("rack", "a1", -2, -3, -4)
     assert converge() == []
+
+
+def test_the_flag_of_a_killed_run_is_put_back_also_where_the_run_is_refused(cluster: Living) -> None:
+    cluster.records["groundup/flags/storage-1"] = "noout"
+    with pytest.raises(GroundupError, match="storage-3 left the site file"):
+        converge(locations={name: {"host": name} for name in ("storage-1", "storage-2")})
+    assert cluster.records == {}

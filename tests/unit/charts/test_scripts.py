@@ -158,9 +158,9 @@ def test_keystone_answers_to_the_end_before_its_container_is_told_to_go(
     pid.write_text(f"{server.pid}\n")
     reaper = threading.Thread(target=server.wait)
     reaper.start()
-    subprocess.run(["bash", str(CHARTS / "groundup-lib/files/apache.sh"), "stop"], check=True, timeout=30)
+    subprocess.run(["bash", str(CHARTS / "groundup-lib/files/apache.sh"), "stop"], check=True, timeout=120)
     seen = order.read_text().split()
-    reaper.join(timeout=30)
+    reaper.join(timeout=120)
     assert seen == ["paused", "asked", "answered"]
 
 

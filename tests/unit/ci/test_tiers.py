@@ -99,7 +99,7 @@ def test_commands_at_once_run_beside_each_other_and_each_line_says_whose_it_is(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     # Each ends only when the other one has begun.
-    meet = 'touch "$0/$1"; for _ in $(seq 100); do [ -e "$0/$2" ] && echo "met $2" && exit; sleep 0.1; done; exit 1'
+    meet = 'touch "$0/$1"; for _ in $(seq 1200); do [ -e "$0/$2" ] && echo "met $2" && exit; sleep 0.1; done; exit 1'
     names = (("left", "right"), ("right", "left"))
     commands = tuple(("sh", "-c", meet, str(tmp_path), own, other, own) for own, other in names)
     outcome = run_tier(Tier(name="t", commands=commands, at_once=2))
@@ -120,11 +120,11 @@ def test_a_command_that_says_nothing_is_named_with_its_time_and_with_that_of_the
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(runner, "reminder", partial(reminder, seconds=0.05))
-    sleeps = Tier(name="t", commands=(("sleep", "1"),))
+    sleeps = Tier(name="t", commands=(("sleep", "2"),))
     run_tier(sleeps)
-    assert "\nsleep 1: 00:00 so far\n" in capsys.readouterr().out
+    assert re.search(r"\nsleep 2: 00:\d\d so far\n", capsys.readouterr().out)
     run_tier(sleeps)
-    assert re.search(r"\nsleep 1 \(00:0\d last time\): 00:00 so far\n", capsys.readouterr().out)
+    assert re.search(r"\nsleep 2 \(00:\d\d last time\): 00:\d\d so far\n", capsys.readouterr().out)
 
 
 def test_a_reminder_names_a_long_command_by_its_beginning_and_end(

@@ -14,6 +14,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import docu
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, drain
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.drain import Drain, Options
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from openstack.exceptions import NotFoundException
 
 from .hypervisors import HERE, HOST, TASK, THERE, Hypervisors
 
@@ -131,6 +132,21 @@ def test_a_killed_one_goes_on_with_what_nova_began(nova: Hypervisors, step: Any)
     step("verify")
 
 
+def test_an_instance_that_is_deleted_before_it_is_confirmed_is_no_failure(
+    nova: Hypervisors, step: Any, operator: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = nova.server("off", status="SHUTOFF")
+
+    def deleted(_identity: str) -> None:
+        nova.of("servers").remove(server)
+        nova.of("migrations").clear()
+        raise NotFoundException("Instance could not be found")
+
+    monkeypatch.setattr(operator.compute, "confirm_server_resize", deleted)
+    (done,) = step("drain")["instances"]
+    assert done["result"] == "deleted meanwhile"
+
+
 def test_a_tenants_resize_is_the_tenants(nova: Hypervisors, step: Any) -> None:
     server = nova.server("resized", host=THERE, status="VERIFY_RESIZE")
     nova.migration(server, kind="resize")
@@ -217,6 +233,10 @@ def test_anothers_reason_stays(nova: Hypervisors, step: Any) -> None:
     done = step("enable")
     assert not done["changed"]
     assert "broken fan" in done["warnings"][0]
+    nova.service()["forced_down"] = True
+    done = step("enable")
+    assert (done["changed"], done["evacuated"]) == (False, False), "whoever fenced it takes it back"
+    assert "openstack compute service set --up hypervisor-1" in done["warnings"][0]
 
 
 def test_a_name_that_nova_does_not_know(step: Any) -> None:

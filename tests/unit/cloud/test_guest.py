@@ -28,8 +28,8 @@ def test_there_and_back(guest: Guest, tmp_path: Path) -> None:
     payload = tmp_path / "payload"
     payload.write_bytes(os.urandom(300_000))
     wanted = hashlib.sha256(payload.read_bytes()).hexdigest()
-    assert guest.store(payload, timeout=20) == (wanted, "")
-    assert guest.fetch(timeout=20) == (wanted, "")
+    assert guest.store(payload, timeout=120) == (wanted, "")
+    assert guest.fetch(timeout=120) == (wanted, "")
     assert not (tmp_path / "in-the-guest").exists()
 
 

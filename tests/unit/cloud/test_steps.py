@@ -25,13 +25,13 @@ if os.fork() == 0:
     with interruptible() as deaf:
         try:
             Path("begun").touch()
-            time.sleep(60)
+            time.sleep(600)
         finally:
             deaf()
             time.sleep(1)
             Path("deleted").touch()
     os._exit(0)
-time.sleep(60)
+time.sleep(600)
 """
 
 
@@ -58,9 +58,9 @@ def test_what_the_cloud_refuses_is_the_steps_error() -> None:
 def test_a_worker_outlives_its_run_to_delete_what_it_made(number: int, tmp_path: Path) -> None:
     run = subprocess.Popen([sys.executable, "-c", RUN], cwd=tmp_path)
     try:
-        assert not wait_until(lambda: not (tmp_path / "begun").exists(), timeout=30, pause=0.05)
+        assert not wait_until(lambda: not (tmp_path / "begun").exists(), timeout=120, pause=0.05)
         os.kill(run.pid, number)
-        assert not wait_until(lambda: not (tmp_path / "deleted").exists(), timeout=30, pause=0.05)
+        assert not wait_until(lambda: not (tmp_path / "deleted").exists(), timeout=120, pause=0.05)
     finally:
         run.kill()
         run.wait()

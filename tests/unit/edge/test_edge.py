@@ -173,10 +173,10 @@ def test_a_name_must_be_in_a_certificate_the_host_trusts(
         thread.start()
         arguments = ("127.0.0.1", listener.getsockname()[1], name)
         if trusted:
-            edge_info.check_certificate(*arguments, timeout=5)
+            edge_info.check_certificate(*arguments, timeout=60)
         else:
             with pytest.raises(GroundupError, match="no trusted TLS connection to volume"):
-                edge_info.check_certificate(*arguments, timeout=5)
+                edge_info.check_certificate(*arguments, timeout=60)
         thread.join()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
@@ -41,6 +42,23 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     for name in ("LIBVIRT", "QEMU", "AUTHORITY", "OURS"):
         monkeypatch.setattr(pki, name, tmp_path / name)
     return words
+
+
+@pytest.mark.usefixtures("asked")
+def test_units_are_marked_before_their_certificate_is_replaced() -> None:
+    said: list[str] = []
+
+    class Agent:
+        def mark(self) -> None:
+            said.append("marked" if not (pki.OURS / "key.pem").exists() else "too late")
+
+        def replaced(self) -> None:
+            said.append("replaced")
+
+    agent: Any = Agent()
+    pki.own(Changes(check=False), shown(), readers=None, units=(agent,))
+    assert said == ["marked", "marked", "marked", "replaced"], "a run that is killed in between leaves the mark"
+    pki.own(Changes(check=True), shown(), readers=None, units=())
 
 
 def shown(*, days: int = 300) -> pki.Pair:

@@ -110,8 +110,9 @@ def test_the_controller_knows_the_cluster_by_its_record_or_its_kubeconfig_and_re
     with pytest.raises(GroundupError, match=r"(?s)that of site s has.*recorded in .*cluster\.json"):
         access.known_ca("s")
     record.write_text("{")
-    with pytest.raises(GroundupError, match="the record of the cluster of site s is damaged"):
-        access.known_ca("s")
+    for ask in (access.known_ca, access.known_nodes, lambda site: access.keep_nodes(site, ["worker-1"])):
+        with pytest.raises(GroundupError, match="the record of the cluster of site s is damaged"):
+            ask("s")
 
 
 @pytest.mark.usefixtures("_state")

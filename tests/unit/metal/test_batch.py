@@ -47,7 +47,7 @@ class Ways:
             self.begun.append(name)
             self._now += 1
             self.most = max(self.most, self._now)
-        self._enough.wait(timeout=30)
+        self._enough.wait(timeout=120)
         with self._lock:
             self._now -= 1
         return True
@@ -129,9 +129,9 @@ class Slow:
         if name == self.failing:
             raise GroundupError("no power", where=name, why="", remedy="")
         if name in self.slow:
-            assert self.left.wait(30), "enough serve, and it is still waited for"
+            assert self.left.wait(120), "enough serve, and it is still waited for"
             raise left_behind(name, "provisioning, its ramdisk boots")
-        return name != self.second or self._one.wait(30)
+        return name != self.second or self._one.wait(120)
 
 
 def run_enough(
@@ -176,7 +176,7 @@ def worker() -> None:
 
 
 def test_a_run_whose_playbook_was_killed_ends_where_its_machines_are() -> None:
-    program = f"import os, time\nfrom {__name__} import worker\nos.fork() and time.sleep(120)\nworker()"
+    program = f"import os, time\nfrom {__name__} import worker\nos.fork() and time.sleep(600)\nworker()"
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as playbook:
         assert playbook.stdout
         for _machine in range(3):

@@ -192,6 +192,25 @@ def test_what_was_done_with_a_machine_is_kept_with_its_call_and_forgotten_with_i
 
 
 @pytest.mark.parametrize(
+    ("layers", "lines"),
+    [
+        ([], [{"state": "serving", "time": 1.0}]),
+        (["host"], [{"state": "retired", "time": 1.0}]),
+        (["host"], [{"state": "serving", "time": "now"}]),
+        (["host"], ["serving"]),
+    ],
+)
+def test_the_runner_tells_of_its_own_machines_alone_and_retires_none(seed: Seed, layers: Any, lines: Any) -> None:
+    order = {"sha256": hashlib.sha256(b"token").hexdigest(), "layers": layers}
+    assert seed.ask("PUT", "/v1/machines/worker-1", order)[0] == 200
+    assert call(seed) == 200
+    told = seed.ask("GET", "/v1/machines/worker-1")
+    way = {"called": told[1]["called"], "way": lines}
+    assert seed.ask("PUT", "/v1/machines/worker-1/way", way, login=RUNNER)[0] == 400
+    assert seed.ask("GET", "/v1/machines/worker-1") == told, "controllers take it into their journals"
+
+
+@pytest.mark.parametrize(
     ("method", "path"),
     [
         ("PUT", "/v1/machines/worker-1"),

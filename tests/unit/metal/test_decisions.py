@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import BusyError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.decisions import Desk
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.discovery import Discovery
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, file_of
@@ -137,6 +138,21 @@ def test_an_approval_of_what_was_on_its_disks_is_none_of_what_is_there_by_now(pl
     assert desk(page, discovery(seed, plan, tmp_path), tmp_path).turn() == []
     assert page.answers["0"].startswith("refused: its disks are others by now: serial S1")
     assert "groundup_approved" not in str(seed.nodes)
+
+
+def test_a_decision_stays_open_while_ironic_starts_again(plan: Plan, tmp_path: Path) -> None:
+    seed = Seed({**told(1), "plugin_data": {"groundup_disks": [USED]}})
+    page = Paper(approval(about=discovery(seed, plan, tmp_path).waiting("found-1").shown))
+    seen = seed.discovered
+
+    def starts() -> list[dict[str, Any]]:
+        raise BusyError("the seed's Ironic does not answer", where="", why="", remedy="")
+
+    seed.discovered = starts  # type: ignore[method-assign]
+    work = desk(page, discovery(seed, plan, tmp_path), tmp_path)
+    assert (work.turn(), page.answers) == ([], {}), "a person decided; nothing refuses that"
+    seed.discovered = seen  # type: ignore[method-assign]
+    assert work.turn() == ["found-1"]
 
 
 def test_what_is_not_possible_is_refused_with_the_reason(plan: Plan, tmp_path: Path) -> None:

@@ -11,6 +11,9 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import delegated
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import Step
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store
 from ansible_collections.groundup.cloud.tests.unit.metal.test_seed_runner import CALL, line
 
 
@@ -25,6 +28,21 @@ def test_the_controller_takes_each_line_once(tmp_path: Path) -> None:
     found = Journal(tmp_path / "worker-1.jsonl")
     assert [one["state"] for one in found.lines()] == ["provisioning", "installed", "configuring", "serving"]
     assert found.installed
+
+
+@pytest.mark.parametrize("lacks", ["the secrets store", "ca.crt"])
+def test_a_table_of_a_site_without_a_seed_is_shown_and_says_what_is_not_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lacks: str
+) -> None:
+    monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path))
+    monkeypatch.setenv("ANSIBLE_VAULT_PASSWORD_FILE", str(tmp_path / "password"))
+    (tmp_path / "password").write_text("of this test")
+    text = (COLLECTION / "inventories/lab-metal/site.yml").read_text()
+    (tmp_path / "site.yml").write_text(text + "seed: {runner: [host]}\n")
+    plan = make_plan(load_site(tmp_path / "site.yml"))
+    if lacks == "ca.crt":
+        open_store(plan.site, write=True).ensure(["ironic/groundup"])
+    assert lacks in delegated.refresher(plan)()
 
 
 def test_nothing_is_taken_of_a_machine_that_is_being_retired(tmp_path: Path) -> None:

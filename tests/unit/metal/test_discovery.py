@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import discovery as discovery_
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import BusyError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.discovery import Discovery, known_macs
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.identity import identity, identity_file
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, file_of
@@ -106,6 +108,26 @@ def test_a_machine_that_is_newer_than_the_listing_of_nodes_is_named(plan: Plan, 
     assert seed.nodes["node-1"]["name"] == "found-1", "else Ironic is given a second node with its MAC address"
 
 
+@pytest.mark.parametrize("place", ["discovered", "change"])
+def test_an_ironic_that_starts_again_meanwhile_is_waited_for(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    seed, silent = Seed(told(1)), [True, True]
+    work = getattr(seed, place)
+
+    def starts(*given: Any) -> Any:
+        if silent:
+            silent.pop()
+            raise BusyError("the seed's Ironic does not answer", where="", why="", remedy="")
+        return work(*given)
+
+    monkeypatch.setattr(seed, place, starts)
+    found = discovery(seed, plan, tmp_path, seconds=60)
+    monkeypatch.setattr(discovery_, "PAUSE", 0.0)
+    assert found.identified(plan.hosts["found-1"]).name == "found-1"
+    assert seed.nodes["node-1"]["name"] == "found-1"
+
+
 def test_a_run_goes_on_with_the_machine_that_a_killed_one_found(plan: Plan, tmp_path: Path) -> None:
     discovery(Seed(told(1)), plan, tmp_path).identified(plan.hosts["found-1"])
     seed = Seed(told(1))  # its name was not written yet
@@ -155,6 +177,14 @@ def test_a_machine_of_another_controller_is_not_the_one(plan: Plan, tmp_path: Pa
 def test_nobody_is_approved_before_it_was_seen(plan: Plan, tmp_path: Path) -> None:
     with pytest.raises(GroundupError, match="no machine waits to become found-1"):
         discovery(Seed(), plan, tmp_path).waiting("found-1")
+
+
+def test_one_that_tells_garbage_is_not_approved_and_stops_no_run(plan: Plan, tmp_path: Path) -> None:
+    seed = Seed({"inventory": {"interfaces": "?"}})
+    seed.nodes["node-1"] |= {"name": "worker-1", "provision_state": "manageable"}
+    seed.told["worker-1"] = seed.told["node-1"]
+    with pytest.raises(GroundupError, match="no machine waits to become worker-1"):
+        discovery(seed, plan, tmp_path).approve("worker-1", about="")
 
 
 def test_garbage_and_what_is_still_being_told_stop_no_other(plan: Plan, tmp_path: Path) -> None:

@@ -229,29 +229,6 @@ def test_critical_machines_begin_first(plan: Plan, monkeypatch: pytest.MonkeyPat
     assert ([one.name for one in seen], left.what) == (["worker-2"], "pending: it waits for its turn")
 
 
-def test_a_prediction_names_the_machines_and_changes_nothing(plan: Plan) -> None:
-    changes = Changes(check=True)
-    assert go(plan, changes=changes) == {}
-    assert changes.done == ["install worker-1", "install worker-2"]
-    assert not (state_dir(plan.site) / "metal").exists()
-
-
-def test_a_machine_that_a_run_would_refuse_is_refused_in_a_prediction_too(
-    plan: Plan, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Journal(home_of(plan.site) / "worker-2.jsonl").note(Step(state="installed", verb="done"))
-    (refused,) = go(plan, check=True).values()
-    assert refused.what == "it was installed, and the seed's Ironic does not know that"
-    assert refused.where == "worker-2"
-
-    def silent(_seed: Seed, _identity: str) -> None:
-        raise GroundupError("the seed does not answer", where="", why="", remedy="")
-
-    monkeypatch.setattr(Seed, "node", silent)
-    with pytest.raises(GroundupError, match="the seed does not answer"):
-        go(plan, check=True)
-
-
 def test_an_image_that_the_seed_does_not_serve_is_named_before_any_machine_is_touched(
     plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:

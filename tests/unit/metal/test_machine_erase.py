@@ -8,9 +8,11 @@ from types import SimpleNamespace
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.action.machine_erase import _refuse_serving
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import compute_host, connection
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import erase
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.erase import Wanted
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.identity import identity_file
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, file_of, home_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import Step
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
@@ -63,6 +65,46 @@ def test_one_that_ironic_forgot_and_the_journal_has_wants_the_same_consent(
     assert "NOT erased" in erase.foreseen(plan, wanted)["changes"][0]
     journal.note(Step(state="retired", verb="done"))
     assert erase.foreseen(plan, wanted) == {"changed": False, "changes": []}
+
+
+@pytest.mark.parametrize("name", ["hypervisor-1", "worker-1", "left-the-site"])
+def test_a_hypervisor_is_one_by_the_cloud_whatever_the_site_file_makes_of_it_by_now(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(connection, "of_site", lambda _plan: SimpleNamespace(compute=None))
+    monkeypatch.setattr(compute_host, "look", lambda *_: SimpleNamespace(service={"host": name}))
+    with pytest.raises(GroundupError, match=f"{name} is a hypervisor of the cloud"):
+        _refuse_serving(plan, replace(WANTED, name=name))
+    monkeypatch.setattr(compute_host, "look", lambda *_: SimpleNamespace(service=None))
+    _refuse_serving(plan, replace(WANTED, name=name))
+
+
+def test_what_no_site_file_calls_a_hypervisor_needs_no_answer_of_a_cloud_that_is_down(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def down(_plan: Plan) -> None:
+        raise connection.UnreachedError("the cloud does not answer", where="", why="", remedy="")
+
+    monkeypatch.setattr(connection, "of_site", down)
+    _refuse_serving(plan, replace(WANTED, name="worker-1"))
+    for name in ("hypervisor-1", "left-the-site"):
+        with pytest.raises(GroundupError, match="does not answer"):
+            _refuse_serving(plan, replace(WANTED, name=name))
+
+
+@pytest.mark.parametrize(("stays", "force"), [(False, "disks"), (False, "dead"), (True, "disks")])
+def test_another_machine_may_be_found_for_one_that_was_erased(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stays: bool, force: str
+) -> None:
+    monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path))
+    monkeypatch.setattr(erase, "_ironic", lambda *_: SimpleNamespace(node=lambda _name: None))
+    plan = make_plan(load_site(COLLECTION / "inventories/lab-metal/site.yml"))
+    kept = identity_file(home_of(plan.site), "found-1")
+    kept.parent.mkdir(parents=True)
+    kept.write_text("{}")
+    wanted = replace(WANTED, name="found-1", stays=stays, force=frozenset({"disks", force}))
+    erase.carry_out(plan, wanted, lambda _line: None)
+    assert kept.exists() == stays
 
 
 def test_a_consent_that_is_asked_for_keeps_those_that_were_given() -> None:

@@ -58,6 +58,16 @@ def test_a_text_without_end_is_cut(program: Any, tmp_path: Path) -> None:
     assert found["doing"] is None
 
 
+def test_what_is_decided_is_what_the_browser_showed(program: Any, tmp_path: Path) -> None:
+    overview = program.Overview(tmp_path / "overview.json")
+    row = {"machine": "worker-1", "may": {"approve": "", "retry": "it waits"}, "asks": "node-1/disks"}
+    overview.take({"machines": [row]})
+    assert overview.may("worker-1", "approve", shown="node-1/disks") == ("", "node-1/disks")
+    assert overview.may("worker-1", "retry", shown="")[0] == "it waits"
+    for shown in ("node-1/others", "node-2/disks", ""):
+        assert "another than this page showed" in overview.may("worker-1", "approve", shown=shown)[0]
+
+
 def test_a_session_ends_by_itself_and_old_ones_make_room(program: Any) -> None:
     now = [0.0]
     sessions = program.Sessions(lambda: now[0])

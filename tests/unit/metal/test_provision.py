@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -115,3 +116,24 @@ def test_a_machine_that_was_off_since_its_inspection_is_inspected_again_and_then
 def test_a_node_with_401_in_its_id_has_no_wrong_password() -> None:
     error = "Timeout reached while waiting for callback for node 6f7c401a-6d1b-5c57-9d0a-67726f756e64"
     assert next_step({"provision_state": "deploy failed", "last_error": error}).verb == "deploy", "it is tried again"
+
+
+def test_one_that_serves_is_not_installed_again_because_a_restored_seed_has_it_as_failed(tmp_path: Path) -> None:
+    Journal(tmp_path / "journal").note(Step(state="installed", verb="done", doing="it called home"))
+    Journal(tmp_path / "journal").note(Step(state="serving", verb="done", doing="verified up to host"))
+    said = "the backup b was taken while it was deploying: see what it is now, then begin again"
+    node = {"provision_state": "deploy failed", "last_error": said}
+    seed = Seed({**node, "maintenance": True}, node)
+    with pytest.raises(GroundupError, match="it was installed"):
+        go(seed, tmp_path / "journal", again=True)
+    assert seed.done == ["hold False"], "its disk would be written over, to which nobody consented"
+
+
+def test_what_ironic_refuses_of_one_that_begins_again_is_a_card_in_its_journal(tmp_path: Path) -> None:
+    def refuse(_token: str) -> dict[str, Any]:
+        raise GroundupError("the drive is too large", where="m", why="", remedy="shorten it")
+
+    work = replace(wanted(), configdrive=refuse)
+    with pytest.raises(GroundupError, match="too large"):
+        go(Seed(*states("deploy failed")), tmp_path / "journal", again=True, work=work)
+    assert Journal(tmp_path / "journal").last["state"] == "failed", "else the table has it on its way for ever"

@@ -35,6 +35,10 @@ def test_what_another_run_has_under_way_counts(at_once: int, begin: int) -> None
     assert len(admitted(waiting("a-1", "b-1"), under_way, Limits(at_once=at_once))) == begin
 
 
+def test_a_limit_of_none_in_a_rack_is_one_because_a_run_would_wait_for_ever() -> None:
+    assert admitted(waiting("a-1", "a-2"), {}, Limits(at_once=9, per_rack=0)) == ["a-1"]
+
+
 def test_a_full_rack_waits_and_the_others_go_on() -> None:
     line = waiting("a-1", "a-2", "a-3", "b-1", critical="a-1 a-2 a-3")
     assert admitted(line, {}, Limits(at_once=9, per_rack=2)) == ["a-1", "a-2", "b-1"]

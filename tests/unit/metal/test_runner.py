@@ -67,6 +67,23 @@ def test_a_run_that_fails_is_tried_again_after_a_pause(runs: list[dict[str, Any]
     assert (len(runs), slept) == (3, list(PAUSES))
 
 
+def test_a_machine_that_waits_for_others_says_so_until_its_run_begins(
+    runs: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    seen: list[str] = []
+
+    class Slots:
+        def __enter__(self) -> None:
+            seen.append(Journal(tmp_path / "worker-1.jsonl").doing)
+
+        def __exit__(self, *_given: object) -> None:
+            seen.append(Journal(tmp_path / "worker-1.jsonl").doing)
+
+    one, _ = runner(tmp_path, "host")
+    replace(one, slots=Slots()).configure("worker-1")
+    assert (seen, len(runs)) == (["it waits for its turn", "layer host"], 1)
+
+
 def test_tries_of_a_run_that_was_killed_count(runs: list[dict[str, Any]], tmp_path: Path) -> None:
     sys.modules["ansible_runner"].codes[:] = [2, 2]
     first, _ = runner(tmp_path, "host")
@@ -119,7 +136,7 @@ def test_a_run_that_waited_for_another_knows_what_that_wrote(tmp_path: Path) -> 
     with locked(tmp_path / ".worker-1.lock"):
         waits = threading.Thread(target=one.configure, args=("worker-1",))
         waits.start()
-        assert not wait_until(lambda: "" if waiting(tmp_path / ".worker-1.lock") else "not yet", timeout=10, pause=0.01)
+        assert not wait_until(lambda: "" if waiting(tmp_path / ".worker-1.lock") else "not yet", timeout=60, pause=0.01)
         Journal(tmp_path / "worker-1.jsonl").note(Step(state="configuring", verb="wait", doing="layer host"))
     waits.join()
     assert [line["state"] for line in Journal(tmp_path / "worker-1.jsonl").lines()] == ["configuring", "serving"]

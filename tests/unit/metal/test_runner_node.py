@@ -25,18 +25,23 @@ class Unit:
     """systemd's part."""
 
     started = 0
+    marked = False  # on disk
 
     def __init__(self, changes: Changes, _name: str) -> None:
-        self.changes, self.stale = changes, False
+        self.changes, self.stale = changes, Unit.marked
 
     def replaced(self) -> None:
         self.stale = True
+
+    def mark(self) -> None:
+        Unit.marked = True
 
     def place(self, path: Path, text: str) -> None:
         self.stale |= files.place(self.changes, path, text)
 
     def running(self) -> None:
         Unit.started += self.stale
+        Unit.marked = False
 
 
 @pytest.fixture
@@ -54,7 +59,7 @@ def seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(environment, "place", lambda *_, **__: ("2-abc", Unit.started > 0))
     monkeypatch.setattr(environment, "switch", lambda *_, **__: None)
     monkeypatch.setattr(runner, "line_of", lambda *_: PASSWORD_LINE)
-    Unit.started = 0
+    Unit.started, Unit.marked = 0, False
     python = runner.PROGRAMS / "current/bin/python"
     python.parent.mkdir(parents=True)
     python.symlink_to(sys.executable)
@@ -97,6 +102,23 @@ def test_another_collection_replaces_the_former_and_another_site_file_restarts_n
     assert (sorted(path.name for path in runner.COLLECTIONS.iterdir()), Unit.started) == (["f" * 12], 2)
 
 
+def test_a_run_that_was_killed_before_it_restarted_the_runner_has_the_next_one_do_so(
+    seed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = wanted(seed / "collection")
+    runner.converge(Changes(check=False), first)
+
+    def killed(_unit: Unit) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Unit, "running", killed)
+        with pytest.raises(KeyboardInterrupt):
+            runner.converge(Changes(check=False), first | {"collection": "f" * 64})
+    runner.converge(Changes(check=False), first | {"collection": "f" * 64, "content": None})
+    assert Unit.started == 2, "else it runs on by the collection that is removed below it"
+
+
 def test_a_dry_run_on_a_new_seed_changes_nothing(seed: Path) -> None:
     options = wanted(seed / "collection", content=None)
     before, changes = sorted(seed.rglob("*")), Changes(check=True)
@@ -117,6 +139,31 @@ def test_a_site_that_has_no_runner_any_more_has_neither_key_nor_password_there(
     assert ended == ["groundup-runner.service"]
     assert not runner.CONFIGURATION.exists()
     assert not configuration.RUNNER_PASSWORDS.exists()
+
+
+def test_a_removal_that_was_killed_is_ended_by_the_next_run_and_shows_no_hash(seed: Path) -> None:
+    runner.converge(Changes(check=False), wanted(seed / "collection"))
+    runner.UNIT.unlink()  # no further
+    changes = Changes(check=False)
+    runner.absent(changes)
+    assert not runner.CONFIGURATION.exists(), "the key opens machines"
+    assert not configuration.RUNNER_PASSWORDS.exists()
+    assert "hash" not in str(changes.diffs)
+
+
+def test_a_key_that_cannot_be_removed_is_no_success(seed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    unlink = os.unlink
+
+    def refused(path: Any, **more: Any) -> None:
+        if Path(path).name == runner.KEY.name:
+            raise PermissionError(1, "not permitted", str(path))
+        unlink(path, **more)
+
+    monkeypatch.setattr(units, "off", lambda *_: None)
+    runner.converge(Changes(check=False), wanted(seed / "collection"))
+    monkeypatch.setattr(os, "unlink", refused)
+    with pytest.raises(PermissionError):
+        runner.absent(Changes(check=False))
 
 
 def test_the_unit_is_nobody_else_s_account_and_reads_key_and_password_as_credentials() -> None:

@@ -198,7 +198,7 @@ def test_so_many_runs_at_once_and_none_waits_for_one_that_will_be_tried_again(
                 with lock:
                     now += 1
                     most = max(most, now)
-                go.wait(10)
+                go.wait(120)
                 with lock:
                     now -= 1
 
@@ -212,7 +212,7 @@ def test_so_many_runs_at_once_and_none_waits_for_one_that_will_be_tried_again(
     ]
     for thread in threads:
         thread.start()
-    assert not wait_until(lambda: "" if now else "nobody runs", timeout=10, pause=0.01)
+    assert not wait_until(lambda: "" if now else "nobody runs", timeout=120, pause=0.01)
     go.set()
     for thread in threads:
         thread.join()
@@ -223,7 +223,7 @@ def line(state: str, at: float, **more: Any) -> dict[str, Any]:
     return {"state": state, "time": at, "doing": state, "card": None, **more}
 
 
-def follow(contact: Contact, plan: Plan, *, timeout: float = 5.0, left: bool = False) -> None:
+def follow(contact: Contact, plan: Plan, *, timeout: float = 120.0, left: bool = False) -> None:
     ironic: Any = contact
     event = threading.Event()
     if left:

@@ -129,12 +129,8 @@ class Seed:
 
 
 def wanted() -> Wanted:
-    node = {
-        "uuid": "u",
-        "name": "m",
-        **dict.fromkeys(("driver_info", "network_data", "boot_interface"), ""),
-        "properties": {},
-    }
+    empty = dict.fromkeys(("driver_info", "network_data", "boot_interface"), "")
+    node = {"uuid": "u", "name": "m", **empty, "properties": {}}
     image = {"url": "https://10.0.0.8/m", "sha256": "0" * 64}
     return Wanted(name="m", node=node, mac="52:54:00:00:00:01", image=image, configdrive=lambda token: {"token": token})
 

@@ -39,6 +39,20 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         {"storage/pools": {"volumes": {"name": "rbd"}, "images": {"name": "rbd"}, "vms": {"name": "rbd"}}},
         "storage.pools.images",
     ),
+    (
+        "one-pool-for-everything",
+        "error",
+        "region",
+        {"storage/pools": {"images": {"name": "volumes"}}},
+        "storage.pools.volumes",
+    ),
+    (
+        "one-pool-for-everything",
+        "warning",
+        "lab",
+        {**OTHERS, "storage/pools": {"images": {"name": "volumes"}}},
+        "storage.pools.images",
+    ),
     ("laptop-ceph", "error", "region", {"machines/storage/count": 1}, "machines.storage"),
     ("too-few-replicas", "error", "region", {"storage/replicas": 1}, "storage.replicas"),
     (
@@ -50,6 +64,20 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ),
     # a Ceph of the site's own
     ("no-osds", "error", "region", {"machines/storage/hardware": "region-storage"}, "hardware.region-storage.osds"),
+    (
+        "same-osd-twice",
+        "error",
+        "region",
+        {"hardware/region-osd/osds": [{"device": "/dev/disk/by-path/a"}, {"device": "/dev/disk/by-path/a"}]},
+        "hardware.region-osd.osds",
+    ),
+    (
+        "device-that-moves",
+        "warning",
+        "region",
+        {"hardware/region-osd/osds": [{"device": "/dev/sdb"}]},
+        "hardware.region-osd.osds",
+    ),
     ("external-without-backend", "error", "lab", {**OTHERS, "storage/backend": "none"}, "storage.external"),
     (
         "unknown-ceph-client",
@@ -64,6 +92,13 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         "lab",
         {**OTHERS, "storage/external/clients": {"cinder": "openstack", "glance": "openstack"}},
         "storage.external.clients",
+    ),
+    (
+        "administrator-as-client",
+        "error",
+        "lab",
+        {**OTHERS, "storage/external/clients": {"glance": "admin"}},
+        "storage.external.clients.glance",
     ),
     (
         "ceph-of-others",

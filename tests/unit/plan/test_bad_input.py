@@ -79,6 +79,9 @@ def test_an_unknown_key_like_no_other_is_refused_with_the_keys_there_are() -> No
         ("openstack: {overrides: {keystone: {values: {a: [2026-01-01]}}}}", "openstack.overrides.keystone.values"),
         ('supply: {images: {mariadb: "a b"}}', "supply.images.mariadb"),
         ('hosts: {timezone: "Etc/UTC\\n"}', "hosts.timezone"),
+        ('storage: {pools: {images: {name: "a, allow rwx pool=b"}}}', "storage.pools.images.name"),
+        ('storage: {pools: {"a b": {}}}', "storage.pools.a b"),
+        ("storage: {pools: {images: {name: .mgr}}}", "storage.pools.images.name"),
     ],
 )
 def test_a_wrong_value_is_refused_at_its_key(change: str, key: str) -> None:
@@ -98,6 +101,7 @@ def test_a_wrong_value_is_refused_at_its_key(change: str, key: str) -> None:
         ("{worker: {names: [Worker_1]}}", "not a host name"),
         ("{gpu: {count: 1}}", "'gpu' is not a role"),
         ("{worker: {count: 1, rack: r1, racks: [r1]}}", "has rack beside racks"),
+        ("{worker: {per_rack: 2, racks: [r1, r1]}}", "names a rack twice"),
         ("{seed: {count: 1}, hypervisor: {per_rack: 40}}", "40 machines a rack, and no racks"),
         ("{seed: {count: 0}, control: {names: []}}", "no machine is written"),
         (f"{{seed: {{count: 1}}, {'w' * 62}: {{count: 1, roles: [worker]}}}}", "names of 64 characters"),

@@ -147,6 +147,20 @@ def test_somebody_else_s_ceph_has_the_pools_and_users_of_the_services_that_the_s
     assert (list(small.clients), list(small.pools)) == (["glance"], ["images"])
 
 
+@pytest.mark.parametrize("nova", [False, True])
+def test_hypervisors_with_disks_in_somebody_else_s_ceph_are_told_of_them_where_there_is_nova(*, nova: bool) -> None:
+    compute = {"disks": "ceph", "virt_type": "qemu", "datapath": "netdev", "reserved_cores": 0}
+    diskless = {"cores": 1, "memory_gb": 2, "nic_gbps": 1, "nvme": False, "compute": compute}
+    groups: dict[str, Any] = {name: {"count": 1} for name in ("seed", "control", "worker", "hypervisor")}
+    groups["hypervisor"]["hardware"] = "diskless"
+    site = {
+        "plugin": "groundup.cloud.site", "site": "unit", "domain": "unit.test", "profile": "lab", "machines": groups,
+        "hardware": {"diskless": diskless}, "storage": {"backend": "external", "external": EXTERNAL},
+        "openstack": {"services": ["keystone", "glance", *(["placement", "neutron", "nova"] if nova else [])]},
+    }  # fmt: skip
+    assert (make_plan(build_site(site)).hypervisor.disks is not None) is nova
+
+
 def test_keys_of_somebody_else_s_ceph_are_given_and_with_consent_the_administrator_s_alone() -> None:
     by_owner, by_us = elsewhere().ceph, elsewhere(make=True).ceph
     assert by_owner

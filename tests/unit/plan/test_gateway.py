@@ -84,6 +84,8 @@ def test_gateways_ask_keystone_by_the_account_that_the_release_makes() -> None:
 def test_its_pools_keep_their_names_and_may_be_on_other_devices() -> None:
     found = ceph(plan("ceph-rgw", pools={"objects": {"name": "mine"}, "objects-index": {"replicas": 2}})).pools
     assert (found["objects"].name, found["objects-index"].replicas) == ("default.rgw.buckets.data", 2)
+    apart = ceph(plan("ceph-rgw", pools={"objects-meta": {"device_class": "nvme"}})).pools["objects-meta"]
+    assert (apart.rule, apart.pg_num) == ("host-nvme", 8), "no data are expected in any pool of that class"
 
 
 def test_backups_go_to_the_object_store_by_choice() -> None:

@@ -71,6 +71,11 @@ def test_a_pod_network_brings_its_own_ports(plan_of: PlanOf) -> None:
     assert "8472/udp" not in listens
 
 
+def test_a_pod_network_of_calico_needs_its_tunnels_module(plan_of: PlanOf) -> None:
+    plan = plan_of("lab", {"kubernetes/cni": "calico", "kubernetes/cni_backend": "vxlan", "supply/source": "upstream"})
+    assert "vxlan" in of(plan, "worker-1").kernel_modules
+
+
 def test_a_host_tries_the_ports_it_will_need_and_no_others(plan: Plan) -> None:
     control, seed = plan.hosts["control-1"].address, plan.hosts["seed-1"].address
     assert of(plan, "worker-1").reaches[control] == (22, 6443, 443)

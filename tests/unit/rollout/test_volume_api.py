@@ -18,20 +18,25 @@ class Volumes:
     """Cinder with one volume that is made, asked for and deleted."""
 
     def __init__(self, cloud: Cloud, *, becomes: str, left: list[dict[str, str]] | None = None) -> None:
-        self.becomes, self.deleted = ["creating", becomes], list[str]()
+        self.becomes, self.deleted, self.stays = ["creating", becomes], list[str](), ["deleting"]
         up = [
             service("cinder-scheduler"),
             {**service("cinder-volume"), "host": "worker@rbd1"},
             service("cinder-backup"),
         ]
         cloud.on("GET volume.test/v3/os-services", lambda **_: (200, {"services": up}))
-        cloud.on("GET volume.test/v3/volumes/detail", lambda **_: (200, {"volumes": left or []}))
+        cloud.on("GET volume.test/v3/volumes/detail", lambda **_: (200, {"volumes": (left or []) + self.listed()}))
         cloud.on("POST volume.test/v3/volumes", lambda **_: (202, {"volume": {"id": "mine"}}))
         cloud.on("GET volume.test/v3/volumes/mine", lambda **_: (200, {"volume": {"status": self.status()}}))
         cloud.on(r"POST volume.test/v3/volumes/(?P<name>\w+)/action", self.act)
 
     def status(self) -> str:
         return self.becomes.pop(0) if len(self.becomes) > 1 else self.becomes[0]
+
+    def listed(self) -> list[dict[str, str]]:
+        """Return what is left of the volume after its deletion, one time after the other."""
+        there = self.stays.pop(0) if self.stays and "mine" in self.deleted else ""
+        return [{"id": "mine", "name": "new", "status": there}] if there else []
 
     def act(self, *, name: str, body: Any) -> tuple[int, Any]:
         assert body == {"os-force_delete": {}}, "one that hangs in its making cannot be deleted otherwise"
@@ -54,6 +59,13 @@ def test_a_volume_in_error_fails_and_is_deleted_all_the_same(cloud: Cloud, monke
     _, volume = cloud.verify("cinder").checks
     assert (volume.ok, volume.layer, volume.detail) == (False, "volume", "a volume of 1 GiB is error")
     assert volumes.deleted == ["mine"]
+
+
+def test_a_volume_that_is_not_deleted_fails(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    Volumes(cloud, becomes="available").stays = ["deleting", "error_deleting"]
+    _, volume = cloud.verify("cinder").checks
+    assert (volume.ok, volume.detail) == (False, "a volume that was deleted is error_deleting")
 
 
 def test_no_volume_is_asked_for_while_nobody_would_make_it(cloud: Cloud) -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
 from ansible_collections.groundup.cloud.tests.e2e.leaks import Leaks, command_lines
 
 PASSWORD = "kX9bTq2LmZ7pVw4sYc1nRd8fHg3jAe5u"
@@ -15,7 +16,11 @@ PASSWORD = "kX9bTq2LmZ7pVw4sYc1nRd8fHg3jAe5u"
 def test_a_password_on_a_command_line_is_seen_while_the_process_runs() -> None:
     leaks = Leaks({"a/b": PASSWORD})
     with command_lines(every=0.02) as lines:
-        subprocess.run([sys.executable, "-c", "import time; time.sleep(0.6)", f"--password={PASSWORD}"], check=True)
+        argv = [sys.executable, "-c", "input()", f"--password={PASSWORD}"]
+        with subprocess.Popen(argv, stdin=subprocess.PIPE) as process:  # until it is told that it was seen
+            unseen = wait_until(lambda: PASSWORD.encode() not in b"".join(tuple(lines)), timeout=120, pause=0.05)
+            process.communicate(b"\n")
+    assert not unseen
     leaks.look_at_commands(lines)
     assert {name for _, name in leaks.seen} == {"a/b"}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,14 @@ def test_cephadm_has_its_files_and_the_operator_the_commands_until_the_administr
     again = Changes(check=False)
     apply.cephadm(again, plan, ceph, store, timeout=0)
     assert (again.done, again.warnings) == ([], [])
+    grown = replace(ceph, settings={**ceph.settings, "osd_max_backfills": "2"}, managers=ceph.managers[:1])
+    for check in (True, False):
+        told = Changes(check=check)
+        apply.cephadm(told, plan, grown, store, timeout=0)
+        spec, conf = told.warnings
+        assert f"{cephadm.SPEC} is another than cephadm was told" in spec
+        assert f"ceph orch apply -i /mnt/{cephadm.SPEC}" in spec
+        assert "ceph config assimilate-conf" in conf
 
 
 def test_disks_are_the_written_ones_and_no_filter_takes_another() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -30,6 +31,8 @@ class FakeBuilder:
         self.version = 1
         self.files: tuple[Path, ...] = ()
         self.runs: list[tuple[str, float, float]] = []
+        self.meeting: tuple[str, ...] = ()  # artifacts whose builds go on once all of them are under way
+        self._met = threading.Barrier(2)
 
     def sources(self, entry: Entry) -> tuple[Path, ...]:
         """What a test has set."""
@@ -39,6 +42,8 @@ class FakeBuilder:
     def build(self, entry: Entry, context: BuildContext) -> None:
         """Write a file per need and one of its own, or fail when told to."""
         start = time.monotonic()
+        if entry.name in self.meeting:
+            self._met.wait(timeout=120)
         if entry.inputs.get("mount"):
             _mount_and_sleep(context, str(entry.inputs["seconds"]))
         context.run(["sleep", str(entry.inputs.get("seconds", 0))])

@@ -107,16 +107,15 @@ def test_independent_artifacts_are_built_at_the_same_time_longest_first(
     fake: FakeBuilder, make_lock: MakeLock, lines: list[str]
 ) -> None:
     lock = make_lock(
-        short={"cost": 1, "inputs": {"seconds": 0.3}},
-        long={"cost": 50, "inputs": {"seconds": 0.3}},
-        chain={"cost": 1, "needs": [], "inputs": {"seconds": 0.3}},
+        short={"cost": 1},
+        long={"cost": 50},
+        chain={"cost": 1, "needs": []},
         end={"cost": 90, "needs": ["chain"]},
     )
+    fake.meeting = ("chain", "long")  # each waits for the other: it fails unless both are under way
     supply.ensure(None, progress=lines.append, lock=lock, jobs=2)
     start = {name: started for name, started, _ in fake.runs}
     end = {name: ended for name, _, ended in fake.runs}
-    assert start["chain"] < end["long"], "the longest chain and the longest artifact run together"
-    assert start["long"] < end["chain"]
     assert start["short"] >= min(end["long"], end["chain"])
 
 
@@ -286,7 +285,7 @@ def _running(mark: str) -> bool:
 
 
 def _until(true: Callable[[], bool]) -> None:
-    end = time.monotonic() + 10
+    end = time.monotonic() + 120
     while not true():
-        assert time.monotonic() < end, "nothing happened for 10 s"
+        assert time.monotonic() < end, "nothing happened for 120 s"
         time.sleep(0.02)

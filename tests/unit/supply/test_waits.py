@@ -82,8 +82,8 @@ def test_time_counts_from_the_last_work(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_build_command_that_does_nothing_is_ended_and_told(tmp_path: Path) -> None:
     log, command = tmp_path / "log", ["sh", "-c", "echo fetching; sleep 600; true"]
     inside = [*process.NAMESPACES, "--", *command] if os.geteuid() == 0 else command
-    with pytest.raises(GroundupError, match=r"(?s)go in the build root did nothing for 1 s and was ended:.*fetching"):
-        process.Commands(log).run(inside, what="go in the build root", patience=1)
+    with pytest.raises(GroundupError, match=r"(?s)go in the build root did nothing for 4 s and was ended:.*fetching"):
+        process.Commands(log).run(inside, what="go in the build root", patience=4)
 
 
 def test_a_command_that_ends_in_its_time_is_no_concern(tmp_path: Path) -> None:

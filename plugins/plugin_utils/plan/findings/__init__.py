@@ -1,4 +1,4 @@
-"""Everything the plan can notice about a site: one small module a subject, each a generator of findings."""
+"""Findings of the plan: one module per subject, each a generator of findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Access: the controller knows every machine it did not make by its key."""
+"""Access: host keys of installed machines, and sshd's port."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..types import Finding
 
 
 def check(context: PlanContext) -> Iterator[Finding]:
-    """Yield machines without a host key, keys without a machine, and a port of sshd that another service has."""
+    """Yield machines without a host key, keys without a machine, and a clash of sshd's port with another service."""
     yield from _port(context)
     keys, hosts = context.site.access.host_keys, context.plan.hosts
     installed = (host for host in hosts.values() if PROVISIONERS[host.provisioner].host_key_written)
@@ -36,7 +36,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
 def _port(context: PlanContext) -> Iterator[Finding]:
     port, own = context.site.access.port, PORTS["ssh"].programs
     for roles, checks in context.plan.preflight.by_roles.items():
-        others = checks.listens.get(f"{port}/tcp", ())[len(own) :]  # sshd's own are the first of the table
+        others = checks.listens.get(f"{port}/tcp", ())[len(own) :]  # the table lists sshd's own programs first
         if others:
             yield error("ssh-port-taken", "access.port")(
                 what=f"sshd is to listen at port {port}, which is also {others[0]}'s on machines with {roles}",

@@ -1,4 +1,4 @@
-"""Addresses: no two planes overlap, no address is used twice, every address is inside its network (N1)."""
+"""Addresses: no two networks overlap, no address is used twice, every address is inside its network (N1)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..layout.context import PlanContext
 from ..layout.wires import gateway_of
 from ..types import Finding
 
-_SHOWN = 5  # of many alike: enough to see the pattern
+_SHOWN = 5  # clashes listed one by one: enough to see the pattern
 
 
 def check(context: PlanContext) -> Iterator[Finding]:

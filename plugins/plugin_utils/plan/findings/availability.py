@@ -1,4 +1,4 @@
-"""Machines a run may go on without: never a seed or a control host; and what the network loses with one."""
+"""Availability: limits of missing machines, never for seed or control hosts; and gateway chassis of the network."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..types import Finding
 
 
 def check(context: PlanContext) -> Iterator[Finding]:
-    """Yield a finding for each limit that is written and does not count."""
+    """Yield a finding for each written limit that has no effect or cannot be met."""
     for name, group, roles in context.layout.groups():
         if group.max_unavailable not in (None, 0, "0%") and (needed := required(roles)):
             yield warning("required-machines", f"machines.{name}.max_unavailable")(
@@ -27,7 +27,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
 
 
 def _enough(context: PlanContext, name: str, written: Enough, roles: tuple[Role, ...]) -> Iterator[Finding]:
-    """Yield what of ``written`` cannot be or does not count."""
+    """Yield findings about values of ``written`` that have no effect or cannot be met."""
     if needed := required(roles):
         yield warning("required-machines", f"machines.{name}.enough")(
             what=f"a part of {name} is to be enough, and their role is {needed[0]}",
@@ -51,9 +51,9 @@ def _enough(context: PlanContext, name: str, written: Enough, roles: tuple[Role,
 
 
 def _gateways(context: PlanContext) -> Iterator[Finding]:
-    """Yield whether routers have a gateway chassis that cannot be replaced.
+    """Yield a finding when routers have a gateway chassis that cannot be replaced.
 
-    ovn-controller takes a port over only while BFD shows it another chassis: else it takes itself for the one cut off.
+    ovn-controller takes a port over only while BFD shows it another live chassis: else it considers itself isolated.
     """
     if len(context.layout.with_role("hypervisor")) == 2:
         yield finding("gateway-not-replaced", "warning" if context.layout.profile.production else "info", "machines")(

@@ -1,20 +1,24 @@
-"""A Ceph of the site's own: devices, copies, and who can run it."""
+"""Ceph: devices, copies, monitors and the Debian release; and a Ceph run by others."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 
 from ...layers.storage import BACKENDS, CLIENTS, POOLS
 from ..form import choose, error, warning
 from ..layout.context import PlanContext
+from ..part_types import CephPlan
 from ..platform.ceph import DEBIAN, clients_of
 from ..types import Finding
 from .domains import domains_of
 
+_MOVES = re.compile(r"/dev/(sd|hd|vd|xvd|nvme|mmcblk)")  # names in the order in which disks are found
+
 
 def check(context: PlanContext) -> Iterator[Finding]:
-    """Yield findings about OSDs, pools without enough of them, and the release of Debian."""
+    """Yield findings about OSDs, monitors, pools without enough OSDs, and the Debian release."""
     ceph = context.plan.ceph
     yield from _external(context)
     if not ceph:
@@ -26,6 +30,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
             why="a disk that the site file does not name is never taken, so that none with data is",
             remedy=f"write hardware.{kind}.osds: [{{device: /dev/disk/by-path/...}}], and that hardware in the group",
         )
+    yield from _devices(ceph)
     monitors = context.site.storage.monitors
     named, known = monitors if isinstance(monitors, list) else [], [host.name for host in hosts]
     for name in dict.fromkeys(named):
@@ -48,7 +53,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
     rules = {rule.name: rule for rule in ceph.rules}
     for purpose, pool in ceph.pools.items():
         if pool.rule not in rules:
-            continue  # somebody else's cluster
+            continue  # an external cluster has no rules here
         rule = rules[pool.rule]
         have = len(domains_of(context, hosts, rule.failure_domain, device_class=rule.device_class))
         if pool.replicas > have and any(ceph.osds.values()):
@@ -82,8 +87,26 @@ def check(context: PlanContext) -> Iterator[Finding]:
         )
 
 
+def _devices(ceph: CephPlan) -> Iterator[Finding]:
+    """Yield findings about what OSDs are on."""
+    for kind, osds in ceph.osds.items():
+        where = f"hardware.{kind}.osds"
+        if twice := [name for name, count in Counter(one.name for one in osds).items() if count > 1]:
+            yield error("same-osd-twice", where)(
+                what=f"hardware {kind} has {', '.join(twice)} twice among its OSDs",
+                why="one device is one OSD: the layer would wait for the other for ever",
+                remedy="leave one out; two OSDs in files have two names",
+            )
+        if moving := [one.device for one in osds if one.device and _MOVES.match(one.device)]:
+            yield warning("device-that-moves", where)(
+                what=f"OSDs of hardware {kind} are on {', '.join(moving)}",
+                why="the system gives these names anew at each start, and an OSD belongs to the path of its device",
+                remedy="write paths that stay: ls -l /dev/disk/by-path, on the host",
+            )
+
+
 def _external(context: PlanContext) -> Iterator[Finding]:
-    """Yield findings about a Ceph that somebody else runs."""
+    """Yield findings about an external Ceph."""
     written, used = context.site.storage, clients_of(context.layout)
     if written.external and written.backend != "external":
         yield error("external-without-backend", "storage.external", "storage.backend")(
@@ -93,7 +116,7 @@ def _external(context: PlanContext) -> Iterator[Finding]:
         )
     if not written.external or written.backend != "external":
         return
-    known = [name for name, one in CLIENTS.items() if one.images]  # gateways of its owner's are not ours to tell
+    known = [name for name, one in CLIENTS.items() if one.images]  # its object gateways are not ours
     if unknown := [name for name in written.external.clients if name not in known]:
         yield error("unknown-ceph-client", *(f"storage.external.clients.{name}" for name in unknown))(
             what=f"{', '.join(unknown)} is no client of Ceph",
@@ -106,6 +129,12 @@ def _external(context: PlanContext) -> Iterator[Finding]:
             what=f"clients share the user client.{shared[0]}",
             why="whoever has the volumes' key would have the images or backups along with them",
             remedy="give each client a user of its own",
+        )
+    if admins := [name for name, user in written.external.clients.items() if user == "admin"]:
+        yield error("administrator-as-client", *(f"storage.external.clients.{name}" for name in admins))(
+            what=f"{', '.join(admins)} would log in as client.admin, the cluster's administrator",
+            why="its key would be on every node that uses Ceph; with make: true its rights would be cut to a service's",
+            remedy="give each client a user of its own (ceph auth get-or-create)",
         )
     vain = [key for key in ("failure_domain", "monitors", "settings") if getattr(written, key)]
     vain += [f"pools.{name}" for name, pool in written.pools.items() if pool.failure_domain or pool.device_class]

@@ -1,4 +1,4 @@
-"""The infrastructure's own cluster: whom it is for, and what it must not go without (A3, A6)."""
+"""The infrastructure's cluster: its users, networks, and settings required in production (A3, A6)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ..layout.context import PlanContext
 from ..platform.versions import POD_NETWORKS
 from ..types import Finding
 
-_NODE_POD_PREFIX = 24  # what the controller manager hands each node
-_SERVICES = (12, 28)  # prefix lengths kubeadm takes: at most 20 bits, at least 10 addresses
+_NODE_POD_PREFIX = 24  # pod network of each node, as the controller manager allots it
+_SERVICES = (12, 28)  # prefix lengths that kubeadm accepts: at most 20 bits, at least 10 addresses
 
 
 def check(context: PlanContext) -> Iterator[Finding]:
@@ -66,7 +66,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
 
 
 def _pod_network(context: PlanContext) -> Iterator[Finding]:
-    """Yield what the chosen pod network cannot do, and where its images do not come from."""
+    """Yield findings about the pod network: missing features, and images that are not built here."""
     site, cni = context.site, context.plan.kubernetes.cni
     if cni.name != "flannel" and site.supply.source == "build":
         yield info("cni-not-built", "kubernetes.cni", "supply.source")(

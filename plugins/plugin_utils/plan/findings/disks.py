@@ -1,4 +1,4 @@
-"""Disks of instances: in a Ceph that is there, and in one place for hypervisors that instances move between."""
+"""Disks of instances: the Ceph they need exists, and all hypervisors keep them in the same place."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..types import Finding
 
 
 def check(context: PlanContext) -> Iterator[Finding]:
-    """Yield findings about where hypervisors have disks of instances."""
+    """Yield findings about where hypervisors keep disks of instances."""
     compute = context.plan.hypervisor.compute
     in_ceph = [kind for kind, one in compute.items() if one["disks"] == "ceph"]
     keys = tuple(f"hardware.{kind}.compute.disks" for kind in in_ceph)

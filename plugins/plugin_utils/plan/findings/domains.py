@@ -1,4 +1,4 @@
-"""Failure domains: as many racks or hosts as there are copies that must not fail together."""
+"""Failure domains: enough racks or hosts for copies that must not fail together."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _counted(number: int, noun: str) -> str:
 def domains_of(
     context: PlanContext, hosts: Iterable[HostPlan], domain: str, *, device_class: str | None = None
 ) -> set[tuple[str, str]]:
-    """Return the places of ``domain`` in which ``hosts`` have OSDs of a class; without one, in which they stand."""
+    """Return the domains where ``hosts`` have OSDs of ``device_class``; without a class, where they stand."""
     osds = context.plan.ceph.osds if context.plan.ceph else {}
     found: set[tuple[str, str]] = set()
     for host in hosts:
@@ -63,7 +63,7 @@ def domains_of(
 
 
 def domain_of(context: PlanContext, host: HostPlan, domain: str) -> str:
-    """Return the name of the ``domain`` that a host stands in."""
+    """Return the name of the ``domain`` that contains ``host``."""
     if domain in ("osd", "host"):
         return host.name
     rack = context.site.racks.get(host.rack)

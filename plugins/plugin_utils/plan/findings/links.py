@@ -12,8 +12,8 @@ from ..types import Finding
 
 OVN_PORT = 6081  # Geneve's own port; OVN has no other
 MAX_TUNNEL_ID = 2**24 - 1  # a VNI has 24 bits
-MOST_TUNNEL_IDS = 500_000  # 16 million took 6 GB in each of three processes, for longer than a quarter of an hour
-MIN_POD_MTU = 1280  # the least IPv6 allows, and what common software is tested with
+MOST_TUNNEL_IDS = 500_000  # 16 million took 6 GB in each of three processes, for more than 15 minutes
+MIN_POD_MTU = 1280  # the minimum of IPv6; common software is tested with it
 
 
 def check(context: PlanContext) -> Iterator[Finding]:
@@ -99,7 +99,7 @@ def _tunnel_ids(context: PlanContext) -> Iterator[Finding]:
 
 
 def _tunnel_ports(context: PlanContext) -> Iterator[Finding]:
-    """Yield the hosts on which pods' and tenants' tunnels would want one UDP port."""
+    """Yield a finding about hosts where pods' and tenants' tunnels need the same UDP port."""
     cni = context.plan.kubernetes.cni
     both = [host.name for host in context.layout.with_role("hypervisor") if host.node_labels]
     shown = ", ".join(both[:3]) + (", ..." if len(both) > 3 else "")
@@ -112,7 +112,7 @@ def _tunnel_ports(context: PlanContext) -> Iterator[Finding]:
 
 
 def _cni_meets_tunnels(context: PlanContext) -> bool:
-    """Say whether pods' and tenants' tunnels share a plane: hypervisors without one of their own for tunnels."""
+    """Say whether pods' and tenants' tunnels share a network: hypervisors without a tunnel network."""
     return bool(context.layout.with_role("hypervisor")) and not context.layout.by_purpose("tunnel")
 
 

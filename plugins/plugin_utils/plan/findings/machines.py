@@ -1,4 +1,4 @@
-"""Machines: every role has one, every identity is used once, and what is written about one applies to one."""
+"""Machines: each needed role has one, identities are unique, references exist, hardware suffices."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def _references(context: PlanContext) -> Iterator[Finding]:
 
 
 def _public_names(context: PlanContext) -> Iterator[Finding]:
-    """Yield the machines whose own name would be that of the virtual IP, or of the seed, on every host."""
+    """Yield machines whose own name equals a public name of the virtual IP or of the seed."""
     plan = context.plan
     public = {endpoint.name: "a public API's" for endpoint in plan.edge.endpoints}
     if plan.supply.seed:
@@ -152,7 +152,7 @@ def _unknown(name: str, key: str, noun: str, value: str, known: Iterable[str]) -
 
 
 def _hardware(context: PlanContext) -> Iterator[Finding]:
-    """Requirement A2: what is written about a machine must be at least what its role needs under the profile."""
+    """Yield hardware profiles smaller than the role's minimum in the site's profile (requirement A2)."""
     layout, seen = context.layout, set()
     for host in context.plan.hosts.values():
         has = layout.hardware.get(host.hardware)
@@ -176,7 +176,7 @@ def _hardware(context: PlanContext) -> Iterator[Finding]:
 
 
 def _needed(context: PlanContext) -> Iterator[Finding]:
-    """Yield what preflight will hold the machines of a production site to."""
+    """Yield the hardware that preflight requires of a production site's machines."""
     if not context.plan.preflight.hardware_required:
         return
     counted = Counter(host.hardware for host in context.plan.hosts.values())

@@ -1,4 +1,4 @@
-"""Machines that boot from the network, or from a medium: each is known, or can be discovered, and has a network."""
+"""Boot from network or virtual media: machines are known or can be discovered, and have a network."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ..layout.context import PlanContext
 from ..platform.metal import PROTOCOLS, from_network, pool_of, segments, to_discover
 from ..types import Finding, HostPlan, NetworkPlan
 
-LEAST = 5  # addresses for machines that nobody knows
+LEAST = 5  # fewest addresses for unknown machines
 
 
 def check(context: PlanContext) -> Iterator[Finding]:
-    """Yield findings about networks and ports of machines from power-off."""
+    """Yield findings about networks and ports of machines installed from power-off."""
     dark = [host for host in context.plan.hosts.values() if host.provisioner == "ironic"]
     booting = [host for host in dark if from_network(host)]
     networks = context.layout.by_purpose("provisioning")
@@ -105,7 +105,10 @@ def _relays(context: PlanContext, network: NetworkPlan, racks: set[str]) -> Iter
 
 
 def _without_network(context: PlanContext, dark: list[HostPlan]) -> Iterator[Finding]:
-    """A port is found by its MAC address: a medium's ramdisk has no other way, a discovered machine tells its own."""
+    """Yield machines whose management port has no MAC address while another port has one.
+
+    Ports are found by MAC address: a boot medium's ramdisk has no other way. Discovered machines report their own.
+    """
     networks = context.plan.networks
     for host in dark:
         if (host.bmc or {}).get("protocol") not in PROTOCOLS or from_network(host):
@@ -122,7 +125,7 @@ def _without_network(context: PlanContext, dark: list[HostPlan]) -> Iterator[Fin
 
 
 def _untold(context: PlanContext, dark: list[HostPlan]) -> Iterator[Finding]:
-    """A machine that is installed has no servers of its own: the site file names them, or the seed is asked."""
+    """Yield installed machines without time servers or resolvers: neither the site file nor the seed provides them."""
     site = context.plan.host
     lacks = {
         "time server": [host.name for host in dark if not (site.ntp_servers or host.ntp_servers)],

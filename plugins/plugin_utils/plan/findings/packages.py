@@ -1,4 +1,4 @@
-"""Packages of the OS: the place that hosts take them from exists, and nothing written has no effect."""
+"""OS packages: their source exists, and no key is without effect."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..types import Finding
 
 
 def check(context: PlanContext) -> Iterator[Finding]:
-    """Yield what contradicts the source of packages."""
+    """Yield findings about keys that contradict the source of packages."""
     written, source = context.site.hosts, context.plan.host.packages
     if source == "mirror" and not written.packages_url:
         yield error("packages-url-missing", "hosts.packages_url", "hosts.packages")(

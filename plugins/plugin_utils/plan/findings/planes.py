@@ -1,4 +1,4 @@
-"""Planes: traffic that must be apart is apart, and who needs a plane is on it (N1, N3, N7)."""
+"""Networks: traffic is separated, and provider networks end on the right hosts (N1, N3, N7)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..types import Finding
 
 
 def check(context: PlanContext) -> Iterator[Finding]:
-    """Yield findings about missing and shared planes and about bridge mappings."""
+    """Yield findings about missing and shared networks, provider networks and bridge mappings."""
     yield from _shared(context)
     yield from _provider(context)
     yield from _mappings(context)

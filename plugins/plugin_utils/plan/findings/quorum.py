@@ -1,4 +1,4 @@
-"""Quorums: odd, and large enough to lose one (H1, H3, H4)."""
+"""Quorums: odd, and large enough to lose one member (H1, H3, H4)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..layout.context import PlanContext
 from ..platform.ceph import monitors
 from ..types import Finding
 
-_SMALLEST = 3  # the least that survives the loss of one
+_SMALLEST = 3  # smallest quorum that survives the loss of one member
 
 
 def check(context: PlanContext) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""OpenStack services: known, complete, in no impossible order, their values explained (D1-D3)."""
+"""OpenStack services: known, complete, and overrides have a reason (D1-D3)."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
 
 
 def _advice(context: PlanContext) -> Iterator[Finding]:
-    """Yield what the records of the site's services advise; of infrastructure only where a service uses it."""
+    """Yield the advice in the records of the site's services, and of infrastructure when there are services."""
     plan, size = context.plan, sizes(context.plan)
     infrastructure = [record.name for record in of_kind("infrastructure")] if plan.openstack.services else []
     for name in (*infrastructure, *plan.openstack.services):

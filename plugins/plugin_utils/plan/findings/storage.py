@@ -1,4 +1,4 @@
-"""Storage: what is called production survives a disk and a machine (C1, C6)."""
+"""Storage: a production site survives the loss of a disk and of a machine (C1, C6)."""
 
 from __future__ import annotations
 
@@ -28,13 +28,15 @@ def check(context: PlanContext) -> Iterator[Finding]:
         )
     if BACKENDS[written.backend].layer:
         yield from _cluster(context)
-    names = Counter(pool.name or purpose for purpose, pool in written.pools.items())
-    for name, count in names.items():
+    ceph = context.plan.ceph  # with the pools that nobody has written
+    pools = {purpose: pool.name or purpose for purpose, pool in written.pools.items()}
+    pools |= {purpose: pool.name for purpose, pool in ceph.pools.items()} if ceph else {}
+    for name, count in Counter(pools.values()).items():
         if count > 1:
             yield finding(
                 "one-pool-for-everything",
                 "error" if production else "warning",
-                *tuple(f"storage.pools.{p}" for p, pool in written.pools.items() if (pool.name or p) == name),
+                *(f"storage.pools.{purpose}" for purpose, pool in pools.items() if pool == name),
             )(
                 what=f"{count} purposes share the pool {name}",
                 why="quota, copies, caching and keys are a pool's: one purpose that fills it stops all (C1)",

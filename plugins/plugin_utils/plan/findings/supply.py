@@ -1,4 +1,4 @@
-"""Supply: there is one place that serves the site, and every host can name it (A9)."""
+"""Supply: exactly one place serves the site, and every host can reach it by name (A9)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ..layout.context import PlanContext
 from ..platform.parts import FILES_PORT
 from ..types import Finding
 
-_SEEDS = re.compile(r"https://[^/:]+:[0-9]{1,5}")  # what a seed can listen on
+_SEEDS = re.compile(r"https://[^/:]+:[0-9]{1,5}")  # URLs that a seed can serve
 
 
 def check(context: PlanContext) -> Iterator[Finding]:
-    """Yield findings about the registry, the file tree and the host that serves both."""
+    """Yield findings about the registry, the file tree and the seed that serves both."""
     written = context.site.supply
     seeds = [host.name for host in context.layout.with_role("seed")]
     keys = tuple(dict.fromkeys(f"machines.{member.group}" for member in context.layout.members if member.name in seeds))
@@ -72,7 +72,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
 
 
 def _ports(context: PlanContext, files_url: str) -> Iterator[Finding]:
-    """Yield what keeps the seed's web server from serving files as written."""
+    """Yield a finding when the seed's web server cannot serve files at the written URL."""
     remedy = f"leave it out, or write one such as https://registry.{context.site.domain}:{FILES_PORT}"
     supply = context.plan.supply
     if not _SEEDS.fullmatch(files_url):
@@ -96,7 +96,7 @@ def _ports(context: PlanContext, files_url: str) -> Iterator[Finding]:
 
 
 def _others(context: PlanContext) -> dict[int, str]:
-    """Return who else listens on the seed, by port."""
+    """Return the other programs that listen on the seed, by port."""
     open_ports = context.plan.preflight.by_roles[
         "+".join(context.plan.hosts[context.plan.supply.seed or ""].roles)
     ].listens

@@ -1,4 +1,4 @@
-"""The disk that a machine's operating system is written to: named where another could be taken for it."""
+"""System disks: named in the site file where Ironic could choose an OSD's disk."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..types import Finding, HostPlan
 
 
 def check(context: PlanContext) -> Iterator[Finding]:
-    """Yield findings about machines that Ironic installs beside OSDs, and about disks named for nobody."""
+    """Yield machines of Ironic whose system disk may be an OSD's, and system disks that have no effect."""
     dark = [host for host in context.plan.hosts.values() if host.provisioner == "ironic"]
     yield from _beside_osds(context, dark)
     for group_name, group in context.site.machines.items():

@@ -37,7 +37,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
 
 
 def _from_power_off(context: PlanContext) -> Iterator[Finding]:
-    """Yield what the layer `ironic` cannot install yet."""
+    """Yield machines that the layer `ironic` cannot install yet."""
     dark = [host for host in context.plan.hosts.values() if host.provisioner == "ironic"]
     other = [host.name for host in dark if (host.bmc or {}).get("protocol") not in PROTOCOLS]
     if other:

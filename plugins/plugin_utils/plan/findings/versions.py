@@ -1,4 +1,4 @@
-"""Versions: chart, image and release are of one tested set, and every one of them is pinned (U1)."""
+"""Versions: chart, image and release belong to one tested set, and all are pinned (U1)."""
 
 from __future__ import annotations
 

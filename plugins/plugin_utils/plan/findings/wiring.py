@@ -1,4 +1,4 @@
-"""Cabling of hosts whose network the site manages, and planes with a subnet a rack."""
+"""Cabling of hosts whose network the site manages, and networks with a subnet per rack."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..layout.wire_notes import unmanaged
 from ..model.networks import Network
 from ..types import Finding
 
-LARGEST = 9216  # bytes of payload that common switches carry
+LARGEST = 9216  # payload of a frame, bytes, that common switches forward
 TAG = 4  # bytes of an 802.1Q tag
 
 
@@ -42,7 +42,7 @@ def _tags(context: PlanContext) -> Iterator[Finding]:
 
 
 def _switches(context: PlanContext) -> Iterator[Finding]:
-    """Yield the kinds of hypervisors whose network has two owners: networkd, and Open vSwitch that takes addresses."""
+    """Yield hardware of hypervisors whose addresses two programs would manage: systemd-networkd and Open vSwitch."""
     for kind, compute in context.plan.hypervisor.compute.items():
         hosts = [one.name for one in context.layout.with_role("hypervisor") if one.hardware == kind and one.links]
         if hosts and compute["datapath"] != "system":

@@ -1,1 +1,1 @@
-"""Reads and validates the site file."""
+"""Reading and validation of the site file."""

@@ -1,4 +1,4 @@
-"""From a file, or from plain data, to the site model: every fault with its key path, its reason and its remedy."""
+"""Load the site model from a file or plain data. Each fault has its key path, reason and remedy."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from ..form import choose
 from ..model import Site
 from .reader import parse_yaml, read_file
 
-MAX_PROBLEMS = 20  # more than anyone corrects in one go
+MAX_PROBLEMS = 20  # more than an operator corrects in one go
 
 
 def load_site(path: str | Path) -> Site:
     """Return the site in the file at ``path``.
 
     Raises:
-        SiteError: whatever is wrong with the file; nothing else is raised for any content.
+        SiteError: the file is faulty. Nothing else is raised, whatever the content.
     """
     return parse_site(read_file(path), file=str(path))
 
 
 def parse_site(content: bytes, *, file: str = "<site>") -> Site:
-    """Return the site in ``content``, YAML text. Raises as `load_site`."""
+    """Return the site in the YAML text ``content``. Raises as `load_site`."""
     return build_site(parse_yaml(content, file=file), file=file, content=content)
 
 
 def build_site(data: dict[str, Any], *, file: str = "<site>", content: bytes = b"") -> Site:
-    """Return the site that plain ``data`` describes. Raises as `load_site`.
+    """Return the site described by plain ``data``. Raises as `load_site`.
 
-    ``file`` names it in errors, and ``content``, the text ``data`` was read from, gives them their lines.
+    Errors name ``file``, and take line numbers from ``content``, the text that ``data`` was read from.
     """
     try:
         site = Site.model_validate(data)
@@ -43,7 +43,7 @@ def build_site(data: dict[str, Any], *, file: str = "<site>", content: bytes = b
         problems: dict[str, Problem] = {}
         for detail in error.errors(include_url=False):
             problem = _problem(dict(detail), data)
-            problems.setdefault(problem.key, problem)  # each choice of a union has its word: the first is kept
+            problems.setdefault(problem.key, problem)  # a union reports an error per choice: keep the first
         raise SiteError(*list(problems.values())[:MAX_PROBLEMS], file=file, content=content) from error
     site._file, site._content = file, content
     return site
@@ -81,7 +81,7 @@ def _problem(detail: dict[str, Any], data: dict[str, Any]) -> Problem:
     return Problem(key=key, reason=f"{shown}{reason}", remedy=remedy or described)
 
 
-# In place of the validator's own words, which are a programmer's.
+# These replace pydantic's messages, which are written for programmers.
 _MUST = {
     "string_type": "must be text",
     "int_type": "must be a whole number",
@@ -94,7 +94,7 @@ _SHOULD = re.compile(r"^(Input|String|Dictionary|List|Value) should ")
 
 
 def _misread(value: bool | float | date) -> str:
-    """Return the reason for a word that YAML read as something else."""
+    """Return the reason for a word that YAML read as another type."""
     if isinstance(value, bool):
         return "YAML takes on, yes, true, off, no and false for answers, not for words"
     if isinstance(value, date):
@@ -107,7 +107,7 @@ def _key(location: tuple[str | int, ...]) -> str:
 
 
 def _written(location: tuple[str | int, ...], data: Any) -> tuple[str | int, ...]:
-    """Return ``location`` without what the validator added to it: the name of the choice it tried."""
+    """Return ``location`` without parts that pydantic added: the union choice it tried."""
     for depth, part in enumerate(location):
         known = range(len(data)) if isinstance(data, list) else data if isinstance(data, dict) else ()
         if part not in known:
@@ -126,7 +126,7 @@ def _shown(value: Any) -> str:
 
 
 def _models_at(location: tuple[str | int, ...]) -> list[type[BaseModel]]:
-    """Return the models that the key path ``location`` may lead to."""
+    """Return the models that the key path ``location`` can lead to."""
     found: list[Any] = [Site]
     for part in location:
         found = [inner for outer in found for inner in _step(outer, part)]
@@ -144,7 +144,7 @@ def _step(annotation: Any, part: str | int) -> list[Any]:
 
 
 def _choices(annotation: Any) -> list[Any]:
-    """Return what ``annotation`` allows: each choice of a union, without its constraints."""
+    """Return the types that ``annotation`` allows: each choice of a union, without constraints."""
     if get_origin(annotation) is Annotated:
         return _choices(get_args(annotation)[0])
     if get_origin(annotation) in (Union, types.UnionType):
@@ -157,7 +157,7 @@ def _fields_at(location: tuple[str | int, ...]) -> list[str]:
 
 
 def _description(location: tuple[str | int, ...]) -> str:
-    """Return what the model says of the field at ``location``, or of the nearest one above it."""
+    """Return the description of the field at ``location``, or of its nearest described parent."""
     for length in range(len(location), 0, -1):
         for owner in _models_at(location[: length - 1]):
             info = owner.model_fields.get(str(location[length - 1]))

@@ -1,8 +1,7 @@
-"""Reads a site file: YAML 1.1 of plain mappings, lists and scalars, and nothing that could hurt the reader.
+"""Read a site file: YAML 1.1 of plain mappings, lists and scalars. Everything else is refused.
 
-PyYAML's safe loader still accepts duplicate keys (the last one wins in silence) and aliases (a few lines that expand to
-gigabytes), and tags (`!!bool x`, which ends it in a KeyError). None belongs in a site file: all are refused where they
-stand.
+PyYAML's safe loader still accepts duplicate keys (the last one silently wins), aliases (a few lines that expand to
+gigabytes) and tags (`!!bool x` ends in a KeyError). No site file needs them: each is refused with its position.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ import yaml
 
 from ..errors import Problem, SiteError
 
-MAX_BYTES = 4 * 1024 * 1024  # room for ten thousand machines with every field written, about 100 bytes each
+MAX_BYTES = 4 * 1024 * 1024  # enough for 10,000 machines with about 400 bytes each
 MAX_DEPTH = 32  # the model is at most 8 levels deep outside free-form chart values
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _SiteLoader(_Loader):  # type: ignore[misc]  # CSafeLoader exists only where libyaml does
-    """The safe loader without duplicate keys, merge keys and keys that are not text."""
+    """The safe loader. Refuses duplicate keys, merge keys and keys that are not text."""
 
     def construct_mapping(self, node: yaml.Node, deep: bool = False) -> dict[Any, Any]:
         seen: dict[Any, yaml.Mark] = {}
@@ -36,11 +35,11 @@ class _SiteLoader(_Loader):  # type: ignore[misc]  # CSafeLoader exists only whe
                 reason = f"the key '{key_node.value}' is written twice, first on line {first}"
                 raise _Refused(key_node.start_mark, reason, "keep one of them")
             seen[key_node.value] = key_node.start_mark
-        # Keys are names: `on:` or `1:` mean the words, not a boolean or a number.
+        # Keys are names: `on:` or `1:` mean the text, not a boolean or a number.
         return {key.value: self.construct_object(value, deep=deep) for key, value in node.value}
 
     def construct_number(self, node: yaml.ScalarNode) -> int:
-        """Return a whole number. YAML 1.1 knows more ways to write one than an operator means: 010 is 8, 1:30 is 90."""
+        """Return a whole number. Refuse YAML 1.1 forms that an operator does not expect: 010 is 8, 1:30 is 90."""
         number = int(self.construct_yaml_int(node))
         if not _DECIMAL.fullmatch(node.value):
             raise _Refused(
@@ -62,12 +61,12 @@ class _Refused(yaml.MarkedYAMLError):
 
 
 def _refuse_aliases_tags_and_depth(content: bytes) -> None:
-    """Read events only: aliases are not expanded."""
+    """Refuse aliases, tags and deep nesting. Reads events only, so that aliases are not expanded."""
     depth = 0
     for event in yaml.parse(content, Loader=_Loader):
         if isinstance(event, yaml.AliasEvent):
             raise _Refused(event.start_mark, f"the alias *{event.anchor} is not accepted", "write the value out")
-        # Explicit tags only. YAML's own too: the loader fails on a tag that does not fit its value.
+        # Explicit tags only, YAML's own included: the loader fails on a tag that does not fit its value.
         if tag := getattr(event, "tag", None):
             name = str(tag).removeprefix("tag:yaml.org,2002:")
             remedy = "leave it out, with text in quotes; secrets are named in a site file, never written"
@@ -83,10 +82,10 @@ def _refuse_aliases_tags_and_depth(content: bytes) -> None:
 
 
 def read_file(path: str | Path) -> bytes:
-    """Return the content of the site file at ``path``.
+    """Return the bytes of the site file at ``path``.
 
     Raises:
-        SiteError: the file cannot be read, or is too large to be one.
+        SiteError: the file cannot be read, or is too large for a site file.
     """
     try:
         with Path(path).open("rb") as stream:
@@ -101,10 +100,10 @@ def read_file(path: str | Path) -> bytes:
 
 
 def parse_yaml(content: bytes, *, file: str) -> dict[str, Any]:
-    """Return the mapping in ``content``; ``file`` names it in errors.
+    """Return the mapping in ``content``. Errors name ``file``.
 
     Raises:
-        SiteError: the text is empty, is no YAML, or uses YAML a site file has no use for.
+        SiteError: the text is empty, is not YAML, or uses a YAML feature that site files do not need.
     """
     try:
         content.decode("utf-8")
@@ -136,6 +135,6 @@ def _error(file: str | Path, key: str, reason: str, remedy: str) -> SiteError:
 
 
 def _line(before: bytes) -> str:
-    """Return the key of the line that what comes after ``before`` stands on."""
+    """Return the key "line N" of the position after ``before``."""
     number = before.count(b"\n") + 1
     return f"line {number}"

@@ -1,4 +1,4 @@
-"""Checks across parts of the site file, without which there is nothing to plan."""
+"""Checks across parts of the site file. When one fails, no plan can be made."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..model import Site
 from ..model.machines import MachineGroup
 
 MAX_LABEL = 63  # characters of a host name
-MAX_HOSTS = 50_000  # beyond any site seen; keeps a typing error (count: 20000, in many groups) from filling the memory
+MAX_HOSTS = 50_000  # above any known site; stops a typing error (count: 20000 in many groups) from filling the memory
 
 
 def problems(site: Site) -> Iterator[Problem]:
@@ -65,7 +65,7 @@ def problems(site: Site) -> Iterator[Problem]:
 
 
 def _longest(site: Site, name: str, group: MachineGroup) -> int:
-    """Return the length of the longest name that is made for a machine of the group, 0 where they are written."""
+    """Return the length of the longest generated name in the group, 0 when its names are written."""
     if group.count:
         return len(f"{name}-{group.count}")
     racks = (group.racks or site.racks) if group.per_rack else ()

@@ -1,9 +1,8 @@
-"""The address plan: a machine's address follows from its role and its number, and from nothing else.
+"""The address plan: a machine's address follows from its role and its number alone.
 
-A network is cut into shares, one a role, at fixed fractions of its size. Machine *n* of a role has the *n*-th address
-of the share on every network it is on. Since no other machine enters into it, adding or removing one never moves
-another; the price is that a share can be full while another is empty: a finding, and `ranges` in the site file the way
-out.
+Each role has a share of every network, a fixed fraction of its size. Machine *n* of a role has the *n*-th address of
+the share on each of its networks. Adding or removing a machine therefore never moves another. The price: one share
+can be full while another is empty. This is a finding, and `ranges` in the site file solve it.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class Share:
 
     @property
     def size(self) -> int:
-        """Return how many addresses there are."""
+        """Return the number of addresses."""
         return max(0, self.last - self.first + 1)
 
     def __str__(self) -> str:
@@ -51,7 +50,7 @@ def number(address: str) -> int:
 
 
 def shares(network: Network) -> dict[str, Share]:
-    """Return each role's share of ``network``: as written in ``ranges``, else by its record."""
+    """Return each role's share of ``network``: its ``ranges`` in the site file, else the role record's share."""
     cidr = IPv4Network(network.cidr)
     base, size = int(cidr.network_address), cidr.num_addresses
     found: dict[str, Share] = {}
@@ -69,5 +68,5 @@ def shares(network: Network) -> dict[str, Share]:
 
 
 def nth_of(cidr: str, position: int) -> str:
-    """Return the ``position``-th address of ``cidr``, the network's own counted as 0."""
+    """Return the ``position``-th address of ``cidr``; 0 is the network address."""
     return text(int(IPv4Network(cidr).network_address) + position)

@@ -1,4 +1,4 @@
-"""How many machines of a group a run may go on without, and which it waits for."""
+"""Availability of machine groups: how many may be missing, and how many a run waits for."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .context import Layout, roles_of, size_of
 
 
 def max_unavailable(layout: Layout) -> dict[str, int]:
-    """Return the limit of each group of machines."""
+    """Return each group's limit of unavailable machines."""
     limits = {}
     for name, group in layout.site.machines.items():
         size = size_of(layout.site, group)
@@ -28,7 +28,7 @@ def max_unavailable(layout: Layout) -> dict[str, int]:
 
 
 def enough(layout: Layout) -> dict[str, Enough]:
-    """Return what must serve of each group whose machines are not all waited for."""
+    """Return the needed machines of each group that has an `enough`, except groups of required roles."""
     return {
         name: _enough(layout, name, size_of(layout.site, group), group.enough)
         for name, group, roles in layout.groups()
@@ -37,12 +37,12 @@ def enough(layout: Layout) -> dict[str, Enough]:
 
 
 def required(roles: tuple[Role, ...]) -> list[Role]:
-    """Return those of ``roles`` whose machines stop a run when they are down."""
+    """Return the ``roles`` whose machines stop a run when they are down."""
     return [role for role in roles if ROLES[role].max_unavailable is None]
 
 
 def _default(limit: str | int, size: int) -> int:
-    """Return a role's own limit: of a share at least one machine, and never all of them."""
+    """Return a role's default limit. A share is at least one machine, but never all of them."""
     return limit if isinstance(limit, int) else max(0, min(max(1, _count(limit, size)), size - 1))
 
 

@@ -1,4 +1,4 @@
-"""Layout and plan context: what findings read, and what the compiler turns into a `Plan`."""
+"""Layout and plan context: input of findings and of the compiler that makes a `Plan`."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Member:
     name: str
     group: str
     rack: str
-    number: int | None  # place in the role's share, offset included; None: nothing says it
-    in_rack: int | None  # the same counted in its rack, for planes with a subnet a rack
-    own: Machine | None  # what the site file says of this machine alone
+    number: int | None  # place in the role's share, offset included; None: unknown
+    in_rack: int | None  # place within its rack, for networks with a subnet per rack
+    own: Machine | None  # the machine's own entry in the site file
     key: str  # key path of the machine, or of its group
 
 
@@ -35,14 +35,14 @@ class Layout:
 
     site: Site
     profile: Profile
-    written: dict[str, Network]  # networks as written or by the profile
+    written: dict[str, Network]  # from the site file, else from the profile
     networks: dict[str, NetworkPlan]
     shares: dict[str, dict[str, Share]]  # network, role
     racks: dict[str, int | None]  # rack -> number
     hardware: dict[str, Hardware]
     members: list[Member] = field(default_factory=list)
     hosts: dict[str, HostPlan] = field(default_factory=dict)
-    findings: list[Finding] = field(default_factory=list)  # noticed while machines were laid out
+    findings: list[Finding] = field(default_factory=list)  # found while machines were laid out
 
     def by_purpose(self, purpose: Purpose) -> list[NetworkPlan]:
         """Return the networks of ``purpose`` in the order of the site file."""
@@ -59,18 +59,18 @@ class Layout:
 
     @property
     def management(self) -> NetworkPlan:
-        """Return the network hosts are reached on; `validation` made sure there is one."""
+        """Return the network that hosts are reached on. `validation` guarantees that it exists."""
         return self.by_purpose("management")[0]
 
     @property
     def underlay(self) -> NetworkPlan:
-        """Return the network pods' packets cross hosts on: that of a node's own address."""
+        """Return the network that carries pods' packets between hosts: the network of the node's address."""
         return self.management
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanContext:
-    """The layout and the plan without findings: what was written beside what follows from it."""
+    """Layout and plan for findings: the site file, and what follows from it."""
 
     layout: Layout
     plan: Plan  # its findings are still empty
@@ -82,11 +82,11 @@ class PlanContext:
 
 
 def size_of(site: Site, group: MachineGroup) -> int:
-    """Return how many machines a group stands for."""
+    """Return the number of machines in a group."""
     racks = len(group.racks or site.racks)
     return group.count or (group.per_rack or 0) * racks or sum(len(expand_names(name)) for name in group.names or [])
 
 
 def roles_of(name: str, group: MachineGroup) -> tuple[Role, ...]:
-    """Return the roles of a group: those written, else its name (`validation` made sure it is a role)."""
+    """Return a group's roles: as written, else its name, which `validation` guarantees to be a role."""
     return tuple(dict.fromkeys(group.roles)) if group.roles else (name,)  # type: ignore[return-value]  # a role, as said above

@@ -1,4 +1,4 @@
-"""Which networks a machine is on, by its roles, and its address on each."""
+"""Networks of a machine, by its roles, and its address on each."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from .wire_notes import rack_without_subnet
 
 @dataclass(slots=True, kw_only=True)
 class NetworkAttachment:
-    """One network as the machines of a group see it."""
+    """One network as it applies to the machines of one group."""
 
     network: NetworkPlan
     share: Share
     interface: str
     prefix: int
-    boots: bool  # whether its machines boot from it
+    boots: bool  # whether the group's machines boot from it
     addressed: bool
-    racks: dict[str, tuple[Share, int]] = field(default_factory=dict)  # of a plane with a subnet a rack, with prefix
-    full: list[str] = field(default_factory=list)  # machines that found no address
+    racks: dict[str, tuple[Share, int]] = field(default_factory=dict)  # share and prefix of each rack's subnet
+    full: list[str] = field(default_factory=list)  # machines without an address: the share is full
     homeless: dict[str, list[str]] = field(default_factory=dict)  # rack without a subnet -> its machines
 
     def prefix_of(self, member: Member) -> int:
-        """Return the prefix length of the member's segment."""
+        """Return the prefix length of the member's subnet."""
         return self.racks[member.rack][1] if member.rack in self.racks else self.prefix
 
     def allot(self, member: Member) -> str | None:
-        """Return the address that follows from the member's number; a member that finds none is noted."""
+        """Return the address for the member's number, or None. Records the member when its share or rack has none."""
         if member.number is None:
             return None
         if self.racks and member.rack not in self.racks:
@@ -52,14 +52,14 @@ class NetworkAttachment:
 
 @dataclass(slots=True, kw_only=True)
 class GroupPorts:
-    """Hands out the interfaces of one group's machines."""
+    """Allot the interfaces of one group's machines."""
 
     attachments: list[NetworkAttachment]
-    oob: NetworkAttachment | None  # where their management controllers are
+    oob: NetworkAttachment | None  # network of their management controllers
     management: str
 
     def of_member(self, member: Member) -> tuple[str, tuple[InterfacePlan, ...], str | None]:
-        """Return the management address ("" without one), the interfaces, and the address of the controller, if any."""
+        """Return the management address ("" if none), the interfaces, and the address of the controller, if any."""
         own = member.own
         main, interfaces = "", []
         for attachment in self.attachments:
@@ -87,7 +87,7 @@ class GroupPorts:
         return main, tuple(interfaces), controller
 
     def findings(self, key: str, role: Role) -> Iterator[Finding]:
-        """Yield one finding for each network whose share is too small for the group."""
+        """Yield a finding for each network whose share is too small, or that lacks a rack's subnet, for the group."""
         for attachment in (*self.attachments, *([self.oob] if self.oob else [])):
             if attachment.full:
                 yield range_full(key, attachment.network, role, attachment.share, attachment.full)
@@ -95,7 +95,7 @@ class GroupPorts:
 
 
 def interface_names(layout: Layout) -> dict[str, str]:
-    """Return the name of the interface on each network: as written, else by purpose and position."""
+    """Return network -> interface name: as written, else by purpose and position."""
     counted: Counter[str] = Counter()
     names = {}
     for name, network in layout.networks.items():
@@ -107,7 +107,7 @@ def interface_names(layout: Layout) -> dict[str, str]:
 
 
 def ports_of(layout: Layout, names: dict[str, str], roles: tuple[Role, ...], group: MachineGroup) -> GroupPorts:
-    """Return what hands out the interfaces of ``group``; ``names`` are those of `interface_names`."""
+    """Return the interface allotter of ``group``. ``names`` comes from `interface_names`."""
     with_bmc = group.bmc is not None or any(machine.bmc for machine in group.machines.values())
     reached = {purpose for role in roles for purpose in ROLES[role].networks} | (
         {"provisioning"} if with_bmc else set()

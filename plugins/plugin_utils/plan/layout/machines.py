@@ -1,4 +1,4 @@
-"""From the site model to networks and hosts with addresses."""
+"""Lay out the site: networks, and hosts with their addresses."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .wires import wire
 
 
 def lay_out(site: Site) -> Layout:
-    """Return the networks and hosts of ``site``. What does not fit is left out of the host and noted as a finding."""
+    """Return the networks and hosts of ``site``. Values that do not fit are left out of the host, with a finding."""
     profile = PROFILES[site.profile]
     written = _networks(site)
     layout = Layout(
@@ -56,7 +56,7 @@ def lay_out(site: Site) -> Layout:
         }
         ports = ports_of(layout, names, roles, group)
         hardware = group.hardware or ROLES[roles[0]].hardware[site.profile]
-        beyond: list[str] = []  # machines their rack's block of addresses has no place for
+        beyond: list[str] = []  # machines beyond their rack's block of addresses
         for member in _members(site, group_name, group, layout.racks):
             if member.name in layout.hosts:
                 first = next(known.key for known in layout.members if known.name == member.name)
@@ -107,13 +107,13 @@ def lay_out(site: Site) -> Layout:
 
 
 def _system_disk(own: Machine | None, hardware: Hardware | None) -> dict[str, Any] | None:
-    """Return what the disk for the system of a machine is, as the machine itself says, else its hardware."""
+    """Return the criteria for a machine's system disk: its own, else its hardware profile's."""
     said = (own and own.system_disk) or (hardware and hardware.system_disk)
     return said.model_dump(exclude_none=True) if said else None
 
 
 def _networks(site: Site) -> dict[str, Network]:
-    """Return the networks written, and the profile's own for purposes the site has machines or services for."""
+    """Return the written networks, and the profile's networks for further purposes that the site needs."""
     found = dict(site.networks)
     have = {network.purpose or name for name, network in found.items()}
     roles = {role for name, group in site.machines.items() for role in roles_of(name, group)}
@@ -155,9 +155,9 @@ def _members(site: Site, group_name: str, group: MachineGroup, racks: dict[str, 
 def _places(
     site: Site, group_name: str, group: MachineGroup, racks: dict[str, int | None]
 ) -> Iterator[tuple[str, str, int | None, int | None]]:
-    """Yield each machine's name, rack, and place in its role's share (None: nothing says it, or its block is full).
+    """Yield each machine's name, rack, place in its role's share (None: unknown, or its block is full) and in its rack.
 
-    The last is its place in its rack's subnet, on planes that have those: where racks have no blocks, the same.
+    The place in the rack counts on networks with a subnet per rack. Without `per_rack` both places are the same.
     """
     if group.per_rack is not None:
         for rack in dict.fromkeys(group.racks or site.racks):

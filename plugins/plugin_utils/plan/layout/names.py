@@ -1,4 +1,4 @@
-"""Names of machines: ranges spelt out, and the number a name ends in."""
+"""Names of machines: expand ranges, and find the number at the end of a name."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _NUMBER = re.compile(r"[0-9]+$")
 
 
 def expand_names(expression: str) -> list[str]:
-    """Return the names ``expression`` stands for: itself, or ``hv-[01:40]`` as hv-01 ... hv-40 (padded as written).
+    """Return the names that ``expression`` stands for: itself, or ``hv-[01:40]`` as hv-01 ... hv-40 (padding kept).
 
     Raises:
-        ValueError: no host name (RFC 1123), a range that ends before it starts, or one of more than 20,000 names.
+        ValueError: not a host name (RFC 1123), a range that ends before it starts, or one of more than 20,000 names.
     """
     if "[" not in expression and "]" not in expression:
         return [host_name(expression)]
@@ -33,14 +33,14 @@ def expand_names(expression: str) -> list[str]:
 
 
 def number_in(name: str) -> int | None:
-    """Return the number ``name`` ends in ("hv-07": 7), None without one or for a useless one (0, or beyond 65535)."""
+    """Return the number at the end of ``name`` ("hv-07": 7); None without one, and for 0 or more than 65535."""
     match = _NUMBER.search(name)
     number = int(match.group()) if match and len(match.group()) < 12 else 0
     return number if 0 < number <= 65535 else None
 
 
 def host_name(name: str) -> str:
-    """Return ``name``, a host name (RFC 1123); ValueError for anything else."""
+    """Return ``name`` if it is a host name (RFC 1123). Raises ValueError for anything else."""
     if not LABEL.fullmatch(name):
         raise ValueError("not a host name: write a-z, 0-9 and inner hyphens, at most 63 (RFC 1123)")
     return name

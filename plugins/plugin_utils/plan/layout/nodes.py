@@ -1,4 +1,4 @@
-"""Labels and taints of the cluster's nodes."""
+"""Labels and taints of Kubernetes nodes."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class NodeRules:
         groups = [(name, group) for name, group in site.machines.items() if size_of(site, group)]
         present = {role for name, group in groups for role in roles_of(name, group)}
         self._nodes = {name for name, role in ROLES.items() if role.node} | BACKENDS[site.storage.backend].nodes
-        # Without other nodes that take pods the taint would keep them off everything.
+        # The control taint needs other nodes that take pods: without them nothing could run.
         self._tainted = PROFILES[site.profile].control_taint and any(map(_takes_pods, present))
 
     def labels(self, roles: tuple[Role, ...], group: MachineGroup) -> dict[str, str]:
-        """Return the labels of a machine with ``roles``; none when it is no node of the cluster."""
+        """Return the labels of a machine with ``roles``; empty when it is not a node of the cluster."""
         if not self.is_node(roles):
             return {}
         labels = dict(group.labels)
@@ -40,7 +40,7 @@ class NodeRules:
         return (*own, *group.taints)
 
     def is_node(self, roles: tuple[Role, ...]) -> bool:
-        """Say whether a machine with ``roles`` is in the cluster."""
+        """Say whether a machine with ``roles`` is a node of the cluster."""
         return not self._nodes.isdisjoint(roles)
 
 

@@ -1,4 +1,4 @@
-"""Findings about addresses and names, made while machines are laid out."""
+"""Findings about addresses and names, collected while machines are laid out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def range_full(key: str, network: NetworkPlan, role: Role, share: Share, machine
 
 
 def name_twice(key: str, name: str, first_key: str) -> Finding:
-    """Return the finding about two machines of one name."""
+    """Return the finding about two machines with the same name."""
     return error("duplicate-name", first_key, key)(
         what=f"the name {name} stands for two machines",
         why="a name is a host's identity in ssh, Kubernetes and the site's state; the second is left out of the plan",
@@ -29,7 +29,7 @@ def name_twice(key: str, name: str, first_key: str) -> Finding:
 
 
 def rack_full(key: str, slots: int, machines: list[str]) -> Finding:
-    """Return the finding about a rack with more machines than its block of addresses holds."""
+    """Return the finding about a rack with more machines than its block of addresses."""
     return error("rack-block-full", f"{key}.per_rack", f"{key}.slots_per_rack")(
         what=f"{few(machines, most=1)} have no address: a rack's block has {slots} places",
         why="a rack's machines have a block of their own, so that another rack never moves them",
@@ -38,7 +38,7 @@ def rack_full(key: str, slots: int, machines: list[str]) -> Finding:
 
 
 def machine_without_number(key: str, name: str) -> Finding:
-    """Return the finding about a machine whose name has no number and that has no address otherwise."""
+    """Return the finding about a machine without a number and without an address."""
     return error("machine-without-number", key)(
         what=f"{name} has no address: nothing says its place in the address plan",
         why="the place must be its own: the position in a list would change for all when one is added",

@@ -1,4 +1,4 @@
-"""Where a hypervisor stands, and what its machines are labelled with: what Nova's zones and aggregates follow from."""
+"""Availability zone and placement labels of hypervisors. Nova's zones and aggregates follow from them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from ...layers.roles import Role
 from ..model import Site
 from ..model.machines import MachineGroup
 
-NO_RACK = "default"  # the rack of machines whose site file names none
+NO_RACK = "default"  # rack of machines that the site file assigns to none
 ZONE_LABEL = "groundup.cloud/zone"
 
 
 def place_of(site: Site, roles: tuple[Role, ...], group: MachineGroup, rack: str) -> tuple[str | None, dict[str, str]]:
-    """Return availability zone and labels of a machine with ``roles``; nothing when it is no hypervisor."""
+    """Return availability zone and placement labels of a machine; None and {} when it is not a hypervisor."""
     if "hypervisor" not in roles:
         return None, {}
     room = site.racks[rack].room if rack in site.racks else None

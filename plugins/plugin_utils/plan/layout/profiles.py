@@ -1,4 +1,4 @@
-"""Defaults by profile. Each can be written in the site file."""
+"""Defaults by profile. The site file can override each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..model.machines import Compute, Hardware, Osd
 from ..model.site import ProfileName
 from ..types import CniName
 
-# Requirement A2: the machines of a region, and the smaller ones the other profiles stand for.
+# Requirement A2: the machines of a region, and smaller ones for the other profiles.
 HARDWARE: dict[str, Hardware] = {
     "region-control": Hardware(cores=32, memory_gb=256, nic_gbps=25, nvme=True),
     "region-hypervisor": Hardware(cores=64, memory_gb=512, nic_gbps=25, nvme=True),
@@ -18,8 +18,8 @@ HARDWARE: dict[str, Hardware] = {
     "region-seed": Hardware(cores=8, memory_gb=32, nic_gbps=10, nvme=False),
     "edge-node": Hardware(cores=16, memory_gb=64, nic_gbps=10, nvme=True),
     "edge-seed": Hardware(cores=4, memory_gb=16, nic_gbps=1, nvme=False),
-    # Its hosts share one machine, whose kernel need not have openvswitch, nor its processor virtualisation. Each
-    # reports the whole machine: what is reserved leaves the others theirs.
+    # Lab hosts share one machine: its kernel may lack openvswitch, its processor virtualisation. Each host reports the
+    # whole machine, so the reserved values leave room for the others.
     "lab-container": Hardware(
         cores=1,
         memory_gb=2,
@@ -53,20 +53,20 @@ class Profile:
     sysctl: dict[str, str]
     kernel_modules: tuple[str, ...]
     ntp_servers: tuple[str, ...]
-    ceph: dict[str, str]  # options of its daemons
+    ceph: dict[str, str]  # options of Ceph daemons
     failure_domain: Literal["host", "rack"]
-    production: bool  # findings about quorums, planes and local volumes are errors or warnings here, notes elsewhere
-    control_taint: bool  # control hosts take nothing but the control plane
+    production: bool  # findings about quorums, networks and local volumes are errors or warnings, elsewhere milder
+    control_taint: bool  # control hosts run only the control plane
 
 
 _KUBELET = {"cgroupDriver": "systemd"}
-# Lab hosts share the machine's disk: limits are bytes, not percentages of it.
+# Lab hosts share the machine's disk: limits are in bytes, not percentages.
 _SHARED_DISK = {
     "evictionHard": {"memory.available": "100Mi", "nodefs.available": "1Gi", "imagefs.available": "1Gi"},
-    "imageGCHighThresholdPercent": 100,  # never: 100 turns the collection of unused images off
+    "imageGCHighThresholdPercent": 100,  # 100 turns garbage collection of unused images off
 }
-# Nor does Ceph warn of a monitor on a disk that others fill, for a day of one slow write, or measure at its first
-# start what it shares.
+# The same for Ceph: a monitor warns later of a full disk, one slow write is reported for a minute instead of a day,
+# and an OSD does not benchmark the shared disk at its first start.
 _SHARED_BY_CEPH = {
     "mon_data_avail_warn": "3",
     "mon_data_avail_crit": "1",
@@ -95,8 +95,8 @@ _EDGE = Profile(
 )
 
 PROFILES: dict[ProfileName, Profile] = {
-    # One machine stands for a site: hosts are system containers. They share the machine's kernel, so that no module is
-    # loaded and only parameters of a network namespace are set; that kernel may still account by cgroup v1, and swap.
+    # Hosts are system containers of one machine and share its kernel. No module is loaded, and only parameters of a
+    # network namespace are set. That kernel may still use cgroup v1 and swap.
     "lab": Profile(
         provisioner="container",
         cni="flannel",

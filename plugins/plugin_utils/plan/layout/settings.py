@@ -14,7 +14,7 @@ from ..model.platform import Hosts
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnSettings:
-    """The fields of a `HostPlan` that follow from the host's roles."""
+    """Fields of a `HostPlan` that follow from the host's roles."""
 
     packages: dict[str, tuple[str, ...]]
     sysctl: dict[str, str]
@@ -30,9 +30,9 @@ def own_settings(
     services: Collection[str],
     backend: Backend,
 ) -> OwnSettings:
-    """Return what a host with ``roles`` gets in a site with ``services`` and ``backend``. What is written wins.
+    """Return packages and kernel settings of a host with ``roles``. Values of the site file win.
 
-    A host that shares its kernel (``own_kernel`` is false) loads no module and has the parameters of its network alone.
+    A host that shares its kernel (``own_kernel`` is false) loads no module and sets only parameters of its network.
     """
     packages: dict[str, set[str]] = {}
     sysctl: dict[str, str] = {}

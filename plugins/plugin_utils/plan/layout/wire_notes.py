@@ -1,4 +1,4 @@
-"""Findings about cabling, made while machines are laid out."""
+"""Findings about cabling, collected while machines are laid out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..types import Finding
 
 
 def no_port(key: str, machine: str, network: str) -> Finding:
-    """Return the finding about a network of a managed machine that no port is written for."""
+    """Return the finding about a network of a managed machine without a port."""
     return error("network-without-port", f"{key}.ports.{network}")(
         what=f"nothing says which port of {machine} is on {network}",
         why="its first boot and the host layer would leave that network out",
@@ -20,7 +20,7 @@ def no_port(key: str, machine: str, network: str) -> Finding:
 
 
 def unknown_networks(key: str, written: Iterable[str], known: Iterable[str]) -> Iterator[Finding]:
-    """Yield a finding for each network of a wiring that the site does not have."""
+    """Yield a finding for each network in a wiring that the site does not have."""
     known = list(known)
     for name in written:
         if name not in known:
@@ -32,7 +32,7 @@ def unknown_networks(key: str, written: Iterable[str], known: Iterable[str]) -> 
 
 
 def unknown_port(key: str, name: str, known: Iterable[str]) -> Finding:
-    """Return the finding about a port that the wiring names and the machine's list of ports does not."""
+    """Return the finding about a port in the wiring that is missing in the machine's `nics`."""
     return error("wiring-unknown-port", f"{key}.nics")(
         what=f"the wiring names the port {name}, and the machine's nics do not",
         why="a port that is not found leaves its bond and networks without a link",
@@ -41,7 +41,7 @@ def unknown_port(key: str, name: str, known: Iterable[str]) -> Finding:
 
 
 def member_twice(key: str, name: str) -> Finding:
-    """Return the finding about a port with two masters."""
+    """Return the finding about a port in two bonds or bridges."""
     return error("wiring-member-twice", key)(
         what=f"{name} is in two bonds or bridges, or in itself",
         why="the kernel gives a port one master: the other would be short of it, or the host off the network",
@@ -50,7 +50,7 @@ def member_twice(key: str, name: str) -> Finding:
 
 
 def network_on_member(key: str, network: str, port: str, owner: str) -> Finding:
-    """Return the finding about a network on a port that belongs to a bond."""
+    """Return the finding about a network on a port that belongs to a bond or bridge."""
     return error("wiring-network-on-member", f"{key}.networks.{network}")(
         what=f"{network} is on {port}, which is a member of {owner}",
         why="a member passes all packets to its master: the address would answer nobody",
@@ -59,7 +59,7 @@ def network_on_member(key: str, network: str, port: str, owner: str) -> Finding:
 
 
 def untagged_twice(key: str, link: str, one: str, other: str) -> Finding:
-    """Return the finding about two networks without a tag on one link."""
+    """Return the finding about two untagged networks on one link."""
     return error("untagged-twice", f"{key}.networks", f"networks.{one}.vlan", f"networks.{other}.vlan")(
         what=f"{one} and {other} are both without a VLAN on {link}",
         why="they would be one segment, and the second takes the first one's address",
@@ -68,7 +68,7 @@ def untagged_twice(key: str, link: str, one: str, other: str) -> Finding:
 
 
 def smaller_below(link: str, network: str, mtu: int, carried: int) -> Finding:
-    """Return the finding about a VLAN with larger packets than the network below it."""
+    """Return the finding about a VLAN with a larger MTU than the network below it."""
     return error("vlan-mtu-above-parent", f"networks.{network}.mtu")(
         what=f"{link} must carry packets of {carried} bytes for its VLANs, and {network} has {mtu} on it",
         why="a VLAN's packets cannot be larger than its link's: the kernel refuses, or the switch drops them",
@@ -77,7 +77,7 @@ def smaller_below(link: str, network: str, mtu: int, carried: int) -> Finding:
 
 
 def unmanaged(name: str, group: MachineGroup, provisioner: str) -> Finding | None:
-    """Return the finding about cabling that is written for machines whose network the site leaves alone."""
+    """Return the finding about cabling, or `manage_network`, for machines whose network the site does not manage."""
     if provisioner == "ironic" or (provisioner == "existing" and group.manage_network):
         return None
     if group.manage_network:
@@ -96,7 +96,7 @@ def unmanaged(name: str, group: MachineGroup, provisioner: str) -> Finding | Non
 
 
 def rack_without_subnet(key: str, network: str, racks: Mapping[str, list[str]]) -> Iterator[Finding]:
-    """Yield a finding for each of ``racks`` (with machines) that a network with subnets by rack has none for."""
+    """Yield a finding for each of ``racks`` (rack -> machines) that has no subnet on a network with subnets by rack."""
     for rack, machines in racks.items():
         yield error("rack-without-subnet", f"networks.{network}.racks", key)(
             what=f"{machines[0]} stands in {rack}, and {network} has no subnet there",

@@ -1,4 +1,4 @@
-"""A machine's links: from cabling and addresses to ports, bonds, bridges, VLANs and routes, in order of making."""
+"""Links of a machine: ports, bonds, bridges, VLANs and routes from cabling and addresses, in order of creation."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .addresses import nth_of
 from .context import Layout, Member
 
 ANYWHERE = "0.0.0.0/0"
-CARRIER = "-wire"  # ends the name of a port that carries a tagged network; it is found by its MAC address
+CARRIER = "-wire"  # suffix of a port that carries a tagged network; the port is found by its MAC address
 
 
 @dataclass(frozen=True, slots=True)
 class Wired:
-    """A machine's interfaces with the names they have on it, and its links."""
+    """A machine's links, and its interfaces under their names on the machine."""
 
     interfaces: tuple[InterfacePlan, ...]
     links: tuple[LinkPlan, ...] = ()
@@ -28,13 +28,13 @@ class Wired:
 
 @dataclass(slots=True, kw_only=True)
 class _Machine:
-    """One machine while its links are put together."""
+    """One machine while its links are assembled."""
 
     layout: Layout
     member: Member
     wiring: Wiring
-    key: str  # of the wiring
-    dark: bool  # installed by the site: its ports are named by the plan
+    key: str  # key path of the wiring
+    dark: bool  # installed by Ironic: the plan names its ports
     links: dict[str, LinkPlan] = field(default_factory=dict)
     carriers: dict[str, str] = field(default_factory=dict)  # network -> link
     findings: list[Finding] = field(default_factory=list)
@@ -44,7 +44,7 @@ class _Machine:
         return dict(self.member.own.nics) if self.member.own else {}
 
     def mac_of(self, name: str) -> str | None:
-        """Return the MAC address of a port, or of a bond's or bridge's first port."""
+        """Return the MAC address of a port, or of the first port of a bond or bridge."""
         return next((mac for port in self.ports_of(name) if (mac := self.nics.get(port))), None)
 
     def ports_of(self, name: str) -> Iterator[str]:
@@ -59,7 +59,7 @@ class _Machine:
         return self.wiring.bridges[name].members if name in self.wiring.bridges else []
 
     def carry(self, interfaces: tuple[InterfacePlan, ...]) -> None:
-        """Find the link each network is on."""
+        """Find the link of each network."""
         own = self.member.own.ports if self.member.own else {}
         tagged = []
         for one in interfaces:
@@ -75,7 +75,7 @@ class _Machine:
         main = self.carriers.get(self.layout.management.name)
         if main:
             self.carriers |= dict.fromkeys(tagged, main)
-        # A machine that needs `provisioning` to boot is asked by its own finding, or discovered.
+        # A machine without a port on `provisioning` has a finding of its own, or is discovered.
         lost = [
             one.network
             for one in interfaces
@@ -84,7 +84,7 @@ class _Machine:
         self.findings += [notes.no_port(self.member.key, self.member.name, network) for network in lost]
 
     def physical(self, name: str, mtu: int, *, mac: str | None, above: tuple[str, ...] = ()) -> None:
-        """Add the link ``name`` and what it stands on; ``above``: the links it is for."""
+        """Add the link ``name`` and the links below it. ``above``: the links it is a member of."""
         known, members = self.links.get(name), self.members_of(name)
         mtu = max(mtu, known.mtu if known else 0)
         for one in members:
@@ -108,7 +108,7 @@ class _Machine:
             self.links[name] = LinkPlan(name=name, kind="port", mtu=mtu, mac=mac, rename=rename)
 
     def attach(self, one: InterfacePlan) -> InterfacePlan:
-        """Put one network on its link; return the interface with the name and MAC address it has there."""
+        """Put one network on its link. Return the interface with its name and MAC address there."""
         carrier = self.carriers[one.network]
         network = self.layout.networks[one.network]
         address = f"{one.address}/{one.prefix}" if one.address else None
@@ -133,7 +133,7 @@ class _Machine:
         return next((link.name for link in self.links.values() if name in link.members), None)
 
     def routes(self, one: InterfacePlan) -> tuple[tuple[str, str], ...]:
-        """Return the routes of a network: the way out, or to other racks' subnets."""
+        """Return the routes of a network: the default route, or the route to other racks' subnets."""
         network = self.layout.networks[one.network]
         gateway = gateway_of(self.layout, one.network, self.member.rack)
         if not gateway or not one.address:
@@ -153,12 +153,12 @@ def wire(
     layout: Layout, member: Member, group: MachineGroup, interfaces: tuple[InterfacePlan, ...], *, hardware: str,
     provisioner: str,
 ) -> Wired:  # fmt: skip
-    """Return the links of ``member`` where the site manages its network; faults become findings of ``layout``."""
+    """Return the links of ``member`` if the site manages its network. Faults become findings of ``layout``."""
     own, dark = member.own, provisioner == "ironic"
     if not dark and not (group.manage_network and provisioner == "existing"):
         return Wired(interfaces)
     if dark and not (own and (own.nics or own.mac or any(port.mac for port in own.ports.values()))):
-        return Wired(interfaces)  # to be discovered: nothing says which port is which (`plain`)
+        return Wired(interfaces)  # to be discovered: its ports are unknown until then (see `plain`)
     profile = layout.hardware.get(hardware)
     ways = {
         f"{member.key}.wiring": own.wiring if own else None,
@@ -187,7 +187,7 @@ def wire(
 
 
 def plain(interfaces: tuple[InterfacePlan, ...], networks: Mapping[str, NetworkPlan]) -> tuple[LinkPlan, ...]:
-    """Return the links of a machine with a port of its own for each network: its ramdisk told their MAC addresses."""
+    """Return the links of a discovered machine: one port per network, by the MAC addresses its ramdisk reported."""
     links = []
     for one in interfaces:
         if not one.mac:

@@ -1,4 +1,4 @@
-"""The site file as types: what may be written, its defaults and one line of why for each field."""
+"""The site file as types: allowed values, defaults, and a description of each field."""
 
 from __future__ import annotations
 

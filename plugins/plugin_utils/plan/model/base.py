@@ -1,4 +1,4 @@
-"""The base of every part of the site model, and the scalar types its fields share."""
+"""Base class of the site model, and its shared scalar types."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..layout.names import LABEL, host_name
 
 
 class Model(BaseModel):
-    """A part of the site file: no unknown keys, no silent conversion, no change after reading."""
+    """A part of the site file: unknown keys are refused, values are not converted, instances are frozen."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -36,7 +36,7 @@ def _cidr(value: str) -> str:
 
 
 def checked_address(value: str) -> str:
-    """Return ``value``, an IPv4 address, in its usual spelling; ValueError for anything else."""
+    """Return the IPv4 address ``value`` in canonical form. Raises ValueError for anything else."""
     try:
         return str(IPv4Address(value))
     except AddressValueError as error:
@@ -45,8 +45,8 @@ def checked_address(value: str) -> str:
 
 
 def _mac(value: str) -> str:
-    """Return ``value``, in any notation machines and switches print, as six pairs: one spelling finds duplicates."""
-    from netaddr import EUI, AddrFormatError, mac_unix_expanded  # few sites write MAC addresses: others do not pay
+    """Return ``value``, a MAC address in any common notation, as six pairs, so that duplicates compare equal."""
+    from netaddr import EUI, AddrFormatError, mac_unix_expanded  # only few sites write MAC addresses: import on use
 
     try:
         address = EUI(value, version=48, dialect=mac_unix_expanded)
@@ -74,7 +74,7 @@ def _printable(value: str) -> str:
 
 
 def _json_only(value: Any) -> Any:
-    """Return ``value`` when JSON can say it, as charts and the kubelet hear it: YAML's dates and bytes do not fit."""
+    """Return ``value`` when it fits into JSON, which charts and kubelet take: YAML dates and bytes do not."""
     if isinstance(value, dict):
         for key, inner in value.items():
             if not isinstance(key, str):

@@ -1,4 +1,4 @@
-"""Networks (the planes of a site) and racks, as the site file writes them."""
+"""Networks and racks in the site file."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ AddressRange = Annotated[
 
 
 class RackSubnet(Model):
-    """What machines of one rack have of a plane."""
+    """One rack's subnet of a network."""
 
-    cidr: Cidr = Field(description="IPv4 network, inside that of the plane.")
+    cidr: Cidr = Field(description="IPv4 network, inside `cidr` of the network.")
     gateway: Address | None = Field(None, description="Router of the rack, its leaf. Default: its first address.")
 
 
 class Network(Model):
-    """One plane: an IPv4 network with one purpose."""
+    """One network: an IPv4 network with one purpose."""
 
-    cidr: Cidr = Field(description="IPv4 network of this plane.")
+    cidr: Cidr = Field(description="IPv4 network, address/length.")
     purpose: Purpose | None = Field(
-        None, description="What the plane carries. Default: the network's own name, when that is a purpose."
+        None, description="What the network carries. Default: its own name, when that is a purpose."
     )
     gateway: Address | None = Field(
         None,
@@ -55,21 +55,20 @@ class Network(Model):
     )
     racks: dict[Name, RackSubnet] = Field(
         default_factory=dict,
-        description="Subnets by rack, where leaves route between racks: its machines have a route to `cidr` by the "
-        "rack's router. Default: one segment for all.",
+        description="Subnets by rack, for a site that routes between racks: hosts have a route to `cidr` through their "
+        "rack's router. Default: one segment for all racks.",
     )
     interface: InterfaceName | None = Field(
         None,
-        description="Name of the interface on hosts that are made for the site. Default: by purpose (mgmt0, stor0, "
-        "tnl0, ...). On an existing host it is the interface that has the planned address.",
+        description="Name of the interface on hosts made for the site. Default: by purpose (mgmt0, stor0, tnl0, ...). "
+        "On an existing host, the interface that has the planned address.",
     )
     pool: AddressRange | None = Field(
         None,
-        description="provisioning only: addresses lent to machines that nobody knows yet. Default: the last eighth of "
-        "the network.",
+        description="provisioning only: addresses lent to unknown machines. Default: the last eighth of the network.",
     )
     vlan_range: IdRange | None = Field(
-        None, description="provider only: VLAN ids tenants' provider networks may take from this wire."
+        None, description="provider only: VLAN ids that tenants' provider networks may use on it."
     )
 
 
@@ -78,8 +77,8 @@ class Rack(Model):
 
     number: Annotated[int, Field(ge=1, le=9999)] | None = Field(
         None,
-        description="Place in the address plan, for per_rack. Default: the digits the rack's name ends in.",
+        description="Place in the address plan, for per_rack. Default: the number at the end of the rack's name.",
     )
     room: Name | None = Field(
-        None, description="Room or row the rack stands in; the availability zone of its hypervisors. Default: none."
+        None, description="Room or row of the rack; the availability zone of its hypervisors. Default: none."
     )

@@ -1,4 +1,4 @@
-"""OpenStack, as the site file writes it."""
+"""OpenStack in the site file."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ Workers = create_model(  # type: ignore[call-overload]  # fields of the records,
 
 
 class Override(Model):
-    """Chart values of the site's own."""
+    """Chart values of this site."""
 
-    why: Text | None = Field(None, description="Why the chart's own value does not do. Without it the plan warns.")
+    why: Text | None = Field(None, description="Why the chart's own value does not suffice. Without it the plan warns.")
     values: Plain = Field(description="Chart values, merged over the plan's.")
 
 
 class OpenStack(Model):
-    """The cloud on top."""
+    """The OpenStack cloud."""
 
     release: Version = Field(
         "2026.1", description="OpenStack release; chart versions and images follow from the version matrix."
@@ -74,10 +74,10 @@ class OpenStack(Model):
         "builtin", description="builtin, a directory, a Helm repository URL or an oci:// reference."
     )
     chart_versions: dict[Name, Version] = Field(
-        default_factory=dict, description="Chart versions in place of the matrix'."
+        default_factory=dict, description="Chart versions that replace those of the version matrix."
     )
     replicas: Replicas = Field(default_factory=Replicas, description="Sizes of services.")
     workers: Workers = Field(default_factory=Workers, description="Processes of services.")
     overrides: dict[Name, Override] = Field(
-        default_factory=dict, description="Chart values of the site's own, by release, each with its reason."
+        default_factory=dict, description="Chart values of this site, by release, each with its reason."
     )

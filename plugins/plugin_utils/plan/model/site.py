@@ -17,28 +17,22 @@ ProfileName = Literal["lab", "edge", "region"]
 
 
 class Site(Model):
-    """One site file: everything an operator says about one cloud."""
+    """One site file: everything an operator writes about one cloud."""
 
     plugin: Literal["groundup.cloud.site"] = Field(description="Tells Ansible which inventory plugin reads this file.")
-    site: Name = Field(description="Name of the site; its state on the controller is kept under it.")
+    site: Name = Field(description="Name of the site; also of its state directory on the controller.")
     domain: Domain = Field(description="DNS domain of the hosts and of the public names (identity.<domain>, ...).")
-    profile: ProfileName = Field(
-        description="What hardware and quorums are expected, and what follows where nothing is written."
-    )
-    networks: dict[Name, Network] = Field(
-        default_factory=dict, description="Planes by name. Default: those of the profile."
-    )
+    profile: ProfileName = Field(description="Expected hardware and quorums; decides the defaults.")
+    networks: dict[Name, Network] = Field(default_factory=dict, description="Networks by name. Default: the profile's.")
     racks: dict[Name, Rack] = Field(
-        default_factory=dict, description="Racks by name. Default: those the machines name."
+        default_factory=dict, description="Racks by name. Default: those that machines name."
     )
-    hardware: dict[Name, Hardware] = Field(
-        default_factory=dict, description="Hardware profiles of this site's own, by name."
-    )
+    hardware: dict[Name, Hardware] = Field(default_factory=dict, description="Further hardware profiles, by name.")
     machines: Annotated[dict[Name, MachineGroup], Field(min_length=1)] = Field(
         description="Groups of machines by name."
     )
     access: Access = Field(default_factory=Access, description="Who may log in, and how.")
-    hosts: Hosts = Field(default_factory=Hosts, description="What every host gets.")
+    hosts: Hosts = Field(default_factory=Hosts, description="Settings of every host.")
     seed: Seed = Field(default_factory=Seed, description="The seed.")
     edge: Edge = Field(default_factory=Edge, description="The virtual IP.")
     supply: Supply = Field(default_factory=Supply, description="Where artifacts come from.")
@@ -57,5 +51,5 @@ class Site(Model):
 
     @property
     def content(self) -> bytes:
-        """Return the text this site was read from, nothing when it was made in memory: errors find their line in it."""
+        """Return the text this site was read from, empty when it was made in memory. Errors look up lines in it."""
         return self._content

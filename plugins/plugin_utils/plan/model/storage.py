@@ -1,4 +1,4 @@
-"""Who runs the site's Ceph, and its pools, as the site file writes it."""
+"""Storage in the site file: who runs Ceph, and its pools."""
 
 from __future__ import annotations
 
@@ -8,10 +8,15 @@ from pydantic import Field
 
 from ...layers.storage import BACKENDS, Backend, Backups, DeviceClass, Volumes
 from ..types import FailureDomain
-from .base import Address, Model, Text
+from .base import Address, Model
 
 CephOption = Annotated[
     str, Field(pattern=r"^[a-z][a-z0-9_]{1,80}$", json_schema_extra={"examples": ["osd_max_backfills"]})
+]
+# It goes into the rights of keys, where a space or comma ends it, and into names of images, where / and @ do. With a
+# dot begin those that Ceph makes for itself.
+PoolName = Annotated[
+    str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$", json_schema_extra={"examples": ["cloud-images"]})
 ]
 CephUser = Annotated[
     str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$", json_schema_extra={"examples": ["cloud-glance"]})
@@ -28,13 +33,13 @@ class Pool(Model):
     )
     failure_domain: FailureDomain | None = Field(None, description="Default: storage.failure_domain.")
     device_class: DeviceClass | None = Field(
-        None, description="Kind of device it is on. Default: the fastest that the storage hosts have."
+        None, description="Kind of device that holds it. Default: the fastest on the storage hosts."
     )
-    name: Text | None = Field(None, description="Name of the pool. Default: its purpose.")
+    name: PoolName | None = Field(None, description="Name of the pool. Default: its purpose.")
 
 
 class ExternalCeph(Model):
-    """A Ceph that somebody else runs. Its keys are in the secrets store."""
+    """A Ceph cluster run by others. Its keys are in the secrets store."""
 
     fsid: Annotated[
         str,
@@ -42,16 +47,16 @@ class ExternalCeph(Model):
             pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$",
             json_schema_extra={"examples": ["5f1c0a3e-93f4-4b0e-8f0e-0a4d2f1f7c11"]},
         ),
-    ] = Field(description="Its id (`ceph fsid`). A cluster of another id is refused.")
-    monitors: list[Address] = Field(min_length=1, description="Addresses of its monitors, all of them.")
+    ] = Field(description="Id of the cluster (`ceph fsid`). A cluster with another id is refused.")
+    monitors: list[Address] = Field(min_length=1, description="Addresses of all its monitors.")
     clients: dict[str, CephUser] = Field(
         default_factory=dict,
-        description="Its name for the user of a client: glance, cinder, cinder-backup or nova. Default: the same.",
+        description="Ceph user of each client: glance, cinder, cinder-backup or nova. Default: the client's own name.",
     )
     make: bool = Field(
         False,
-        description="Whether the layer makes missing pools and users, with the administrator's key of the secrets "
-        "store (ceph/client.admin). Otherwise who runs it makes them, and the layer verifies.",
+        description="Whether the layer creates missing pools and users, with the administrator's key of the secrets "
+        "store (ceph/client.admin). If false, the cluster's operator creates them, and the layer verifies.",
     )
 
 
@@ -64,24 +69,24 @@ class Storage(Model):
     )
     volumes: Volumes | None = Field(
         None,
-        description="What the storage class `general` hands out. Default: ceph-rbd with cephadm or rook, else local.",
+        description="Backend of the storage class `general`. Default: ceph-rbd with cephadm or rook, else local.",
     )
     replicas: Annotated[int, Field(ge=1, le=10)] = Field(3, description="Copies of each object.")
-    failure_domain: FailureDomain | None = Field(None, description="What no two copies share. Default: the profile's.")
+    failure_domain: FailureDomain | None = Field(None, description="No two copies share one. Default: the profile's.")
     monitors: Monitors | None = Field(
         None,
-        description="MON daemons: how many, racks in turn; or the names of their hosts, which a new rack does not "
-        "change. Default: 3, or fewer on fewer storage hosts.",
+        description="MON daemons: their number, spread over racks; or the names of their hosts, which do not change "
+        "when a rack is added. Default: 3, or fewer with fewer storage hosts.",
     )
-    pools: dict[str, Pool] = Field(
-        default_factory=dict, description="Pools by purpose. Default: one a purpose (volumes, images, vms, ...)."
+    pools: dict[PoolName, Pool] = Field(
+        default_factory=dict, description="Pools by purpose. Default: one per purpose (volumes, images, vms, ...)."
     )
     external: ExternalCeph | None = Field(
-        None, description="external: where the cluster is. Default: only its storage class `general` is used."
+        None, description="external: the cluster. Default: only its storage class `general` is used."
     )
     backups: Backups = Field(
         "pool", description="Where Cinder's backups are: in a pool of their own, or in the object store (ceph-rgw)."
     )
     settings: dict[CephOption, CephValue] = Field(
-        default_factory=dict, description="native: further options of ceph.conf, section global, over the profile's."
+        default_factory=dict, description="native: further options for ceph.conf, section global, over the profile's."
     )

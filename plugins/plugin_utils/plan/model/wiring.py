@@ -1,4 +1,4 @@
-"""How a machine is cabled, as the site file writes it: bonds, bridges, and which network is on which link."""
+"""Cabling of a machine in the site file: bonds, bridges, and the link of each network."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from .base import InterfaceName, Model, Name
 
 
 class Bond(Model):
-    """Ports that are one link."""
+    """Ports bonded into one link."""
 
     members: list[InterfaceName] = Field(min_length=1, description="Its ports, by name.")
     mode: Literal["802.3ad", "active-backup"] = Field(
-        "802.3ad", description="802.3ad: LACP, which the switch must speak; active-backup: one port at a time."
+        "802.3ad", description="802.3ad: LACP, which the switch must support; active-backup: one port at a time."
     )
     lacp_rate: Literal["slow", "fast"] | None = Field(
-        None, description="802.3ad: how often partners speak, each 30 s or each second. Default: slow."
+        None, description="802.3ad: interval of LACP packets, 30 s (slow) or 1 s (fast). Default: slow."
     )
     primary: InterfaceName | None = Field(
-        None, description="active-backup: the port that is used while it has a link. Default: whichever is up."
+        None, description="active-backup: port used while it has a link. Default: any port that is up."
     )
 
     @model_validator(mode="after")
@@ -35,18 +35,18 @@ class Bond(Model):
 
 
 class Bridge(Model):
-    """A bridge of the kernel, for guests and containers that are not the site's."""
+    """A Linux bridge, for guests and containers outside the site's management."""
 
     members: list[InterfaceName] = Field(min_length=1, description="Its ports and bonds, by name.")
 
 
 class Wiring(Model):
-    """How machines are cabled."""
+    """Cabling of machines."""
 
     bonds: dict[InterfaceName, Bond] = Field(default_factory=dict, description="Bonds by name.")
     bridges: dict[InterfaceName, Bridge] = Field(default_factory=dict, description="Bridges by name.")
     networks: dict[Name, InterfaceName] = Field(
         default_factory=dict,
-        description="Port, bond or bridge each network is on; one with a `vlan` is tagged there. Default: a port of "
-        "its own (`ports`), else with a `vlan` the link of the management network.",
+        description="Port, bond or bridge of each network; a network with a `vlan` is tagged there. Default: a port of "
+        "its own (`ports`), else, with a `vlan`, the link of the management network.",
     )

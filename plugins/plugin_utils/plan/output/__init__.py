@@ -1,1 +1,1 @@
-"""The plan as text, JSON, picture and reference."""
+"""Output of the plan: text, JSON, pictures, defaults."""

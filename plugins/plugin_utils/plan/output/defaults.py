@@ -1,4 +1,4 @@
-"""Defaults in effect: values the site file leaves out, by the key where each can be written."""
+"""Defaults in effect: values that the site file omits, by key path."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..types import Plan
 
 
 def defaults(site: Site, plan: Plan) -> dict[str, str]:
-    """Return key path -> value for what ``site`` does not say and ``plan``, made of it, decided."""
+    """Return key path -> value for settings that ``plan`` decided because ``site`` omits them."""
     layout, size = lay_out(site), sizes(plan)
     cluster = site.kubernetes
     found: dict[str, tuple[bool, object]] = {

@@ -1,4 +1,4 @@
-"""What the plan's pictures (SVG) are drawn with. No font is measured: widths are chosen so that ordinary words fit."""
+"""Drawing of the plan's pictures (SVG). Text is not measured: widths are chosen so that common words fit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MARGIN = 28
 
 
 class Drawing:
-    """Words, boxes and lines; the same calls give the same text."""
+    """Text, boxes and lines. The same calls give the same SVG."""
 
     def __init__(self, width: int) -> None:
         self.width = width
@@ -18,12 +18,12 @@ class Drawing:
     def text(
         self, x: float, y: float, words: str, *, size: int = 12, fill: str = INK, bold: bool = False, end: bool = False
     ) -> None:
-        """Write words that begin, or ``end``, at ``x``."""
+        """Write text that begins at ``x``, or with ``end`` ends there."""
         more = (' font-weight="bold"' if bold else "") + (' text-anchor="end"' if end else "")
         self.elements.append(f'<text x="{x:g}" y="{y:g}" font-size="{size}" fill="{fill}"{more}>{escape(words)}</text>')
 
     def box(self, x: float, y: float, w: float, h: float, *, fill: str, stroke: str = "none", radius: int = 3) -> None:
-        """Draw a box with round corners."""
+        """Draw a box with rounded corners."""
         place = f'x="{x:g}" y="{y:g}" width="{w:g}" height="{h:g}"'
         self.elements.append(f'<rect {place} rx="{radius}" fill="{fill}" stroke="{stroke}"/>')
 
@@ -34,13 +34,13 @@ class Drawing:
         self.elements.append(f'<line {ends} stroke="{colour}" stroke-width="{width}"{dashed}/>')
 
     def dot(self, x: float, y: float, colour: str, *, fill: str = PAPER) -> None:
-        """Draw where a line ends."""
+        """Draw the dot at the end of a line."""
         self.elements.append(
             f'<circle cx="{x:g}" cy="{y:g}" r="4.5" fill="{fill}" stroke="{colour}" stroke-width="2"/>'
         )
 
     def document(self, title: str, height: int) -> str:
-        """Return the picture."""
+        """Return the picture as SVG."""
         size = f'width="{self.width}" height="{height}" viewBox="0 0 {self.width} {height}"'
         return "\n".join(
             [
@@ -56,5 +56,5 @@ class Drawing:
 
 
 def cut(words: str, length: int) -> str:
-    """Return the words, or their beginning where they are longer."""
+    """Return the words, cut to ``length`` characters."""
     return words if len(words) <= length else f"{words[: length - 3]}..."

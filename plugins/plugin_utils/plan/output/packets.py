@@ -1,6 +1,6 @@
-"""The ways of a tenant's packets as a picture (SVG): bridges, networks and hosts they pass, and how large they may be.
+"""Picture (SVG) of a tenant's packets: the bridges, networks and hosts they pass, and their maximum size.
 
-Two hypervisors stand for all: the instance's own, and another, which is the gateway chassis of its router.
+Two hypervisors represent all: the instance's own, and the gateway chassis of its router.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Points = list[tuple[float, float]]
 
 
 def packets_svg(plan: Plan) -> str | None:
-    """Return the picture of ``plan``, None without hypervisors, tunnels between them or a provider network."""
+    """Return the picture of ``plan``; None without hypervisors, Geneve tunnels or a provider network."""
     hosts = [host for host in plan.hosts.values() if "hypervisor" in host.roles]
     provider = next((plan.networks[name] for name in plan.ovn.bridge_mappings.values() if name in plan.networks), None)
     if not hosts or provider is None or plan.ovn.tenant_network != "geneve":
@@ -90,8 +90,8 @@ class _Picture(Drawing):
         self.text(MARGIN, y + 28, f"{cut(network.name, 30)} · {network.cidr} · {tagged} · MTU {network.mtu}", size=10)
 
     def ways(self, left: float, right: float) -> None:
-        """Draw the three ways, beside each other wherever they share one."""
-        port, out = 140.0, 336.0  # of instance and tunnel, and of the provider's bridge, from a host's left edge
+        """Draw the three paths, side by side where they share a way."""
+        port, out = 140.0, 336.0  # x from a host's left edge: of instance and tunnel; of the provider bridge
 
         def across(offset: float) -> Points:
             lane, x = TUNNEL + 3 + offset / 3, port + offset

@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from ....module_utils._base.text import printable
 from ..types import Finding, Severity
 
-_NAME, _WHERE = 34, 36  # characters; the longest name of a finding has 32
+_NAME, _WHERE = 34, 36  # characters; the longest finding name has 32
 
 
 def table(findings: Sequence[Finding], *, width: int = 132) -> str:
-    """Return ``findings`` as lines of at most ``width`` characters: severity and name, where, and what, why, remedy."""
+    """Return ``findings`` as lines of at most ``width`` characters: severity and name; where; what, why, remedy."""
     if not findings:
         return "no findings"
     rows = [
@@ -30,7 +30,7 @@ def columns(
     end: str,
     width: int = 132,
 ) -> str:
-    """Return ``rows`` in three columns below ``titles``: each cell holds paragraphs, which are wrapped."""
+    """Return ``rows`` in three columns below ``titles``. Each cell holds paragraphs, which are wrapped."""
     text = max(40, width - _NAME - _WHERE - 4)
     lines = [f"{titles[0]:<{_NAME}}  {titles[1]:<{_WHERE}}  {titles[2]}", "-" * width]
     for name, where, what in rows:
@@ -43,7 +43,7 @@ def columns(
 
 
 def defaults_text(values: Mapping[str, str]) -> str:
-    """Return the defaults in effect, a line each."""
+    """Return the defaults in effect, one per line."""
     width = max(map(len, values), default=0)
     lines = [f"  {key:<{width}}  {value}" for key, value in values.items()]
     return (
@@ -54,7 +54,7 @@ def defaults_text(values: Mapping[str, str]) -> str:
 
 
 def summary(findings: Sequence[Finding]) -> str:
-    """Return how many findings there are of each severity."""
+    """Return the number of findings of each severity, as text."""
     counted = count(findings)
     return ", ".join(f"{number} {severity}{'s' if number != 1 else ''}" for severity, number in counted.items())
 

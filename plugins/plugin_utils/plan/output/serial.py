@@ -1,4 +1,4 @@
-"""The plan as plain data: what Ansible templates, what `plan.json` holds."""
+"""The plan as plain data: for Ansible's templates and `plan.json`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _INTERFACE_FIELDS = tuple(field.name for field in fields(InterfacePlan))
 
 
 def host_vars(host: HostPlan) -> dict[str, Any]:
-    """Return one host as plain data. By hand: `dataclasses.asdict` copies every leaf of maybe ten thousand hosts."""
+    """Return one host as plain data. Not by `dataclasses.asdict`, which copies every leaf of maybe 10,000 hosts."""
     values = ((name, getattr(host, name)) for name in _HOST_FIELDS)
     found: dict[str, Any] = {name: list(value) if isinstance(value, tuple) else value for name, value in values}
     found["neighbours"] = {network: list(addresses) for network, addresses in host.neighbours.items()}
@@ -45,7 +45,7 @@ def to_plain(plan: Plan) -> dict[str, Any]:
 
 
 def to_json(plan: Plan) -> str:
-    """Return the whole plan as JSON text that changes only where the plan does."""
+    """Return the whole plan as JSON text, stable for the same plan."""
     return json.dumps(to_plain(plan), indent=1, sort_keys=True) + "\n"
 
 

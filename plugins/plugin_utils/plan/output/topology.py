@@ -1,6 +1,6 @@
-"""The site as a picture (SVG) for a design review: the VIP, racks and machines, planes as coloured lanes below them.
+"""Picture (SVG) of the site for a design review: the VIP, racks and machines, with networks as coloured lanes below.
 
-Pure text from the plan: longer names than ordinary ones are cut.
+Pure text from the plan. Long names are cut.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from .drawing import FAINT, FRAME, GROUND, MARGIN, PAPER, Drawing, cut
 
 SEVERITIES: dict[Severity, str] = {"error": "#b8323a", "warning": "#c98a00", "info": FAINT}
 LEFT, RACK, GAP, LANE = 250, 132, 16, 40
-PER_ROW = 12  # racks side by side before a new row begins
-DRAWN = 48  # machines drawn in one rack; the rest is a number
-MANY_RACKS = 36  # beyond that, racks that look alike are drawn once
+PER_ROW = 12  # racks per row
+DRAWN = 48  # machines drawn in one rack; the rest is shown as a number
+MANY_RACKS = 36  # with more racks, equal racks are drawn once
 
 
 @dataclass(frozen=True, slots=True)
 class _Rack:
     title: str
     hosts: list[HostPlan]
-    alike: int  # racks this one stands for
+    alike: int  # number of racks it represents
 
 
 def topology_svg(plan: Plan) -> str:
@@ -40,7 +40,7 @@ def topology_svg(plan: Plan) -> str:
 
 
 def _racks(plan: Plan) -> list[_Rack]:
-    """Return the racks in the order machines name them; of many, those that look alike only once."""
+    """Return the racks in the order of the machines; with many racks, equal ones only once."""
     by_rack: dict[str, list[HostPlan]] = {}
     for host in plan.hosts.values():
         by_rack.setdefault(host.rack, []).append(host)
@@ -56,7 +56,7 @@ def _racks(plan: Plan) -> list[_Rack]:
 
 
 def _slot(rack: _Rack) -> int:
-    """Return the height of one machine: with its address where there is room, its name alone in a full rack."""
+    """Return the height of one machine: with address if there is room; in a full rack only its name."""
     return 34 if len(rack.hosts) <= 8 else 20 if len(rack.hosts) <= 16 else 11
 
 
@@ -94,7 +94,7 @@ class _Picture(Drawing):
         self.text(MARGIN, 126, "virtual IP", bold=True)
 
     def row(self, row: list[_Rack], top: float) -> float:
-        """Draw one row of racks from ``top`` with the planes below it; return where it ends."""
+        """Draw one row of racks from ``top``, with the networks below. Return the y of its end."""
         rack_bottom = top + 38 + max((_inner(rack) for rack in row), default=34)
         networks = list(self.plan.networks.values())
         lane_top = rack_bottom + 26
@@ -148,7 +148,7 @@ class _Picture(Drawing):
         self.text(MARGIN, y + 24, f"{network.cidr} · {tagged} · MTU {network.mtu}", size=10, fill=FAINT)
 
     def footer(self, top: float) -> int:
-        """Write what has no place in the picture below ``top``; return the height of the whole."""
+        """Write cluster facts and findings below ``top``. Return the height of the picture."""
         plan, cluster = self.plan, self.plan.kubernetes
         self.line(MARGIN, top - 12, self.width - MARGIN, top - 12, FRAME, width=1)
         counted = Counter(finding.severity for finding in plan.findings)

@@ -1,1 +1,1 @@
-"""What runs on the machines: supply, cluster, edge, cloud."""
+"""Platform of the site: supply, cluster, virtual IP, storage, cloud."""

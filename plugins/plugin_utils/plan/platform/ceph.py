@@ -1,4 +1,4 @@
-"""The site's Ceph: who watches, where copies are, pools, and what each key may do."""
+"""The site's Ceph: monitors, OSDs, CRUSH rules, pools, and capabilities of keys."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from ..part_types import CephClient, CephMonitor, CephOsd, CephPlan, CephPool, C
 from ..types import HostPlan
 from .gateway import gateway
 
-RELEASE = 18  # Debian 13's
+RELEASE = 18  # Ceph of Debian 13
 DEBIAN = "13"
-CONTAINER_ROOT = f"rootfs-storage-{DEBIAN}"  # what storage hosts that are containers are made from
-NAMESPACE = uuid.UUID("4e5a1c52-0d8c-5f0b-9a43-6ad5a9d3b1c7")  # of ours: sites' fsids are made in it
-MANAGERS = 2  # one works, one waits
-PGS_PER_OSD = 100  # copies of placement groups: what Ceph's own advice comes to
+CONTAINER_ROOT = f"rootfs-storage-{DEBIAN}"  # image of storage hosts that are system containers
+NAMESPACE = uuid.UUID("4e5a1c52-0d8c-5f0b-9a43-6ad5a9d3b1c7")  # our UUID namespace for fsids of sites
+MANAGERS = 2  # one active, one standby
+PGS_PER_OSD = 100  # placement group copies per OSD: Ceph's recommendation
 FEWEST_PGS = 8
 FASTEST: tuple[DeviceClass, ...] = ("nvme", "ssd", "hdd")
 GIB = 1024**3
-# Ceph takes no less; more than this an OSD seldom makes use of.
+# osd_memory_target: Ceph accepts no less than the minimum; an OSD seldom uses more than the maximum.
 LEAST_MEMORY, MOST_MEMORY = 896 * 1024**2, 16 * GIB
-# What of a machine's memory OSDs may have together: where it does other work, too, and where it does not.
+# OSDs' share of a machine's memory: with other work on it, without; and GiB for the system.
 SHARED, OWN, SYSTEM_GIB = 0.2, 0.8, 1
 
 
 def ceph(layout: Layout) -> CephPlan | None:
-    """Return the site's Ceph; None where it has none, or nobody says where it is."""
+    """Return the site's Ceph; None without one, without storage hosts, or when an external one is not described."""
     hosts = layout.with_role("storage")
     backend = BACKENDS[layout.site.storage.backend]
     if layout.site.storage.backend == "external":
@@ -69,7 +69,7 @@ def ceph(layout: Layout) -> CephPlan | None:
 
 
 def _external(layout: Layout) -> CephPlan | None:
-    """Return the Ceph that somebody else runs: its place, and pools and keys of the clients that the site has."""
+    """Return the external Ceph: its address, and the pools and keys of the site's clients."""
     written, storage = layout.site.storage.external, layout.site.storage
     if not written:
         return None
@@ -115,13 +115,13 @@ def _external(layout: Layout) -> CephPlan | None:
 
 
 def _secrets(backend: Backend, managers: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the keys that are ours to make, beside the clients'."""
+    """Return the secrets that we generate for daemons and administrator."""
     each = {MANAGER: [f"{MANAGER}.{one}" for one in managers]}
     return tuple(secret for key in BACKENDS[backend].keys for secret in each.get(key, [key]))
 
 
 def clients_of(layout: Layout) -> tuple[str, ...]:
-    """Return the clients of Ceph that the site's services and hypervisors are."""
+    """Return the Ceph clients among the site's services and hypervisors."""
     services = layout.site.openstack.services
     disks = any(
         layout.hardware[host.hardware].compute.disks == "ceph"
@@ -134,18 +134,18 @@ def clients_of(layout: Layout) -> tuple[str, ...]:
 
 
 def repository(layout: Layout, release: str) -> str:
-    """Return the lock's artifact with the packages of a Debian release: with Ceph's where the site runs it by them."""
+    """Return the artifact of supply.lock with a Debian release's packages; includes Ceph's if the site has a Ceph."""
     return f"packages-ceph-{release}" if release == DEBIAN and ceph(layout) else f"packages-{release}"
 
 
 def artifacts(layout: Layout) -> tuple[str, ...]:
-    """Return the lock's artifacts that only sites with a Ceph of their own need."""
+    """Return the artifacts of supply.lock that only sites with their own Ceph need."""
     containers = any(host.provisioner == "container" for host in layout.with_role("storage"))
     return (CONTAINER_ROOT,) if containers and layout.site.storage.backend == "native" else ()
 
 
 def monitors(layout: Layout) -> int:
-    """Return how many monitors the site is to have: as written, else an odd number of at most three."""
+    """Return the number of monitors: as written, else 3 with at least three storage hosts, otherwise 1."""
     written = layout.site.storage.monitors
     if isinstance(written, list):
         return len(written)
@@ -153,7 +153,7 @@ def monitors(layout: Layout) -> int:
 
 
 def monitor_hosts(layout: Layout) -> list[HostPlan]:
-    """Return the storage hosts with a monitor: as written, else racks in turn, so that few fall with one."""
+    """Return the storage hosts with a monitor: as written, else spread over racks, so that few fail together."""
     hosts, written = layout.with_role("storage"), layout.site.storage.monitors
     if isinstance(written, list):
         return sorted((host for host in hosts if host.name in written), key=lambda host: written.index(host.name))
@@ -165,19 +165,19 @@ def monitor_hosts(layout: Layout) -> list[HostPlan]:
 
 
 def address_on(host: HostPlan, network: str) -> str:
-    """Return a host's address on ``network``, else the one it is managed by."""
+    """Return a host's address on ``network``, else its management address."""
     return next((port.address for port in host.interfaces if port.network == network and port.address), host.address)
 
 
 def location(layout: Layout, host: HostPlan) -> dict[str, str]:
-    """Return a host's place in the CRUSH map, the narrowest first."""
+    """Return a host's place in the CRUSH map, narrowest level first."""
     room = layout.site.racks[host.rack].room if host.rack in layout.site.racks else None
     found = {"host": host.name, "rack": None if host.rack == NO_RACK else host.rack, "room": room}
     return {kind: name for kind, name in found.items() if name}
 
 
 def osds_of(layout: Layout, hardware: str) -> tuple[CephOsd, ...]:
-    """Return the OSDs of each storage host of a hardware profile."""
+    """Return the OSDs that each storage host of a hardware profile has."""
     known = layout.hardware.get(hardware)
     written = known.osds if known else []
     busy = any(
@@ -200,7 +200,7 @@ def osds_of(layout: Layout, hardware: str) -> tuple[CephOsd, ...]:
 
 
 def counted(layout: Layout) -> dict[DeviceClass, int]:
-    """Return how many OSDs the site has, by device class, the fastest first."""
+    """Return the number of OSDs by device class, fastest class first."""
     found = [one.device_class for host in layout.with_role("storage") for one in osds_of(layout, host.hardware)]
     return {kind: found.count(kind) for kind in FASTEST if kind in found}
 
@@ -220,7 +220,7 @@ def _pools(layout: Layout) -> tuple[tuple[CephRule, ...], dict[str, CephPool]]:
         rule = CephRule(name=f"{domain}-{on[purpose]}", failure_domain=domain, device_class=on[purpose])
         rules[rule.name] = rule
         replicas = pool.replicas or written.replicas
-        beside = sum(share for other, share in shares.items() if on[other] == on[purpose])
+        beside = sum(share for other, share in shares.items() if on[other] == on[purpose]) or 1  # all may expect none
         pools[purpose] = CephPool(
             name=POOLS.get(purpose, OTHER_POOL).name or pool.name or purpose,
             application=POOLS.get(purpose, OTHER_POOL).application,
@@ -233,7 +233,7 @@ def _pools(layout: Layout) -> tuple[tuple[CephRule, ...], dict[str, CephPool]]:
 
 
 def placement_groups(osds: int, *, share: float, replicas: int) -> int:
-    """Return the power of two nearest to what a pool with ``share`` of the data of ``osds`` should have."""
+    """Return pg_num of a pool with ``share`` of the data on ``osds`` OSDs: the nearest power of two, at least 8."""
     wanted = osds * PGS_PER_OSD * share / replicas
     return int(max(FEWEST_PGS, 2 ** round(math.log2(max(1.0, wanted)))))
 
@@ -243,7 +243,7 @@ def _client(service: str, record: ClientRecord, fsid: str, pools: dict[str, Ceph
     writing = ", ".join(f"{'profile rbd' if record.images else 'allow rwx'} pool={name}" for name in writes)
     reading = (f"profile rbd-read-only pool={name}" for name in reads)
     name = f"client.{user or service}"
-    # Pools are made by the layer, so a gateway asks monitors for nothing but the map.
+    # The layer creates pools, so a gateway needs only read access to the monitors.
     others = {"mon": "profile rbd", "mgr": writing} if record.images else {"mon": "allow r"}
     return CephClient(
         name=name,

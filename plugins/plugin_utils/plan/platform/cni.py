@@ -1,6 +1,6 @@
-"""The pod network: what it takes from each packet, and the chart it is installed by.
+"""The pod network: its overhead per packet, and the chart that installs it.
 
-Overheads and ports are those its project's own code uses: Cilium 1.20 `pkg/mtu/mtu.go` (TunnelOverheadIPv4) and
+Overheads and ports come from each project's code: Cilium 1.20 `pkg/mtu/mtu.go` (TunnelOverheadIPv4) and
 `pkg/defaults`; Calico 3.32 `felix/dataplane/linux/int_dataplane.go` (vxlanMTUOverhead) and VXLANPort in
 `felix/config`; flannel's VXLAN backend on Linux. A Geneve header without options is as long as a VXLAN header.
 """
@@ -25,13 +25,13 @@ def cni(
     """Return the pod network.
 
     Args:
-        name: which one.
-        backend: how pods' packets cross hosts: a tunnel, or ``host-gw`` for plain routes.
+        name: of the pod network.
+        backend: how pods' packets cross hosts: the tunnel's protocol, or ``host-gw`` for plain routes.
         underlay_mtu: of the network between hosts.
         pod_cidr: addresses of pods.
-        api: address and port of the API servers; the pod network cannot be reached through itself.
+        api: address and port of the API servers, because the pod network cannot reach them through itself.
         images: references by logical name.
-        nodes: how many nodes the cluster has.
+        nodes: number of the cluster's nodes.
     """
     overhead = 0 if backend == "host-gw" else TUNNEL_OVERHEAD
     mtu = underlay_mtu - overhead
@@ -67,14 +67,14 @@ def _cilium(
         "k8sServiceHost": api[0],
         "k8sServicePort": str(api[1]),
         **(routes if plan.backend == "host-gw" else tunnel),
-        "MTU": plan.mtu + plan.overhead,  # the wire's: the agent takes the tunnel off by itself
-        "ipam": {"mode": "kubernetes"},  # each node's share of the pod network, as the controller manager gave it
+        "MTU": plan.mtu + plan.overhead,  # the wire's MTU: the agent subtracts the tunnel overhead
+        "ipam": {"mode": "kubernetes"},  # each node's pod CIDR, as the controller manager allots it
         "k8s": {"requireIPv4PodCIDR": True},
         "kubeProxyReplacement": "false",
         "image": {"override": images["cilium"]},
         "operator": {"image": {"override": images["cilium-operator"]}, "replicas": replicas, "rollOutPods": True},
         "rollOutCiliumPods": True,
-        # Each would need further images, and none of them makes pods reach each other.
+        # Each needs further images, and pods reach each other without them.
         "envoy": {"enabled": False},
         "l7Proxy": False,
         "hubble": {"enabled": False},
@@ -92,13 +92,13 @@ def _calico(
         "tigeraOperator": {"registry": registry, "image": image, "version": tag},
         "kubernetesServiceEndpoint": {"host": api[0], "port": str(api[1])},
         "installation": {
-            # The operator knows the names and versions of its images; they are below the site's registry.
+            # The operator has the names and versions of its images built in; they are below the site's registry.
             "registry": f"{registry}/",
             "imagePath": versions.CALICO_PATH,
             "cni": {"type": "Calico", "ipam": {"type": "Calico"}},
             "calicoNetwork": {
                 "bgp": "Enabled" if routed else "Disabled",
-                "linuxDataplane": "Nftables",  # as kube-proxy: the two must use one
+                "linuxDataplane": "Nftables",  # as kube-proxy: both must use the same
                 "mtu": plan.mtu,
                 "nodeAddressAutodetectionV4": {"kubernetes": "NodeInternalIP"},
                 "ipPools": [
@@ -119,7 +119,7 @@ def _calico(
         "goldmane": {"enabled": False},
         "whisker": {"enabled": False},
     }
-    # The kinds come first, by a chart of their own: Helm never upgrades what is in a chart's crds/.
+    # CRDs come first, in their own chart: Helm never upgrades a chart's crds/.
     return (
         _release("calico-crds", "crd.projectcalico.org.v1", version, CALICO_NAMESPACE, {}),
         _release("calico", "tigera-operator", version, CALICO_NAMESPACE, values, "calico-crds"),

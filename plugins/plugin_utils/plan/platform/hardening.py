@@ -1,14 +1,13 @@
-"""Hardening beyond Debian's defaults: the rules of docs/host.md, as data.
+"""Hardening beyond Debian's defaults: the rules of docs/host.md as data.
 
-Written out rather than left to the OS's defaults where an audit asks for them. A site takes single ones back by writing
-`hosts.sysctl` (another value, or null), `hosts.disabled_units` or `hosts.blocked_modules`, or all of them by
-`hosts.hardening: false`.
+Some repeat OS defaults, because audits ask for them explicitly. A site undoes single rules by `hosts.sysctl` (another
+value, or null), `hosts.disabled_units` or `hosts.blocked_modules`, and all of them by `hosts.hardening: false`.
 """
 
 from __future__ import annotations
 
-# Belong to a network namespace, so that hosts that share a kernel have their own. `*` is each interface there is, with
-# `all` and `default` (those to come): the kernel does some of these when either `all` or the interface says yes.
+# Parameters of a network namespace: hosts that share a kernel have their own. `*` stands for each existing interface,
+# `all` and `default` (future ones): the kernel applies some of these when either `all` or the interface says yes.
 NETWORK = {
     "net.ipv4.conf.*.accept_redirects": "0",
     "net.ipv4.conf.*.secure_redirects": "0",
@@ -20,7 +19,7 @@ NETWORK = {
     "net.ipv4.icmp_ignore_bogus_error_responses": "1",
     "net.ipv4.tcp_syncookies": "1",
 }
-# The machine's: only on a site all of whose hosts have a kernel of their own.
+# Parameters of the whole kernel: only on a site where every host has its own kernel.
 KERNEL = {
     "fs.protected_hardlinks": "1",
     "fs.protected_symlinks": "1",
@@ -30,8 +29,8 @@ KERNEL = {
     "kernel.randomize_va_space": "2",
     "kernel.yama.ptrace_scope": "1",
 }
-# Packages change by a run of the operator, host by host: an upgrade that restarts containerd or Open vSwitch on every
-# host in the same night is an outage. The others answer the network and no role asks for them.
+# Package timers: an upgrade that restarts containerd or Open vSwitch on every host in the same night is an outage, so
+# the operator upgrades host by host. The other units listen on the network, and no role needs them.
 DISABLED_UNITS = (
     "apt-daily.timer",
     "apt-daily-upgrade.timer",
@@ -43,10 +42,10 @@ DISABLED_UNITS = (
     "rpcbind.socket",
     "rpcbind.service",
 )
-# File systems of old media and protocols without a user here, each with a history of holes.
+# File systems of old media, and protocols not used here; each has a history of vulnerabilities.
 BLOCKED_MODULES = ("cramfs", "dccp", "freevxfs", "hfs", "hfsplus", "jffs2", "rds", "tipc")
 
 
 def parameters(*, own_kernel: bool) -> dict[str, str]:
-    """Return the kernel parameters; ``own_kernel`` is false for a site with system containers."""
+    """Return the hardening's kernel parameters. ``own_kernel`` is false for a site with system containers."""
     return {**NETWORK, **(KERNEL if own_kernel else {})}

@@ -12,7 +12,7 @@ from .parts import package_source
 
 
 def host_settings(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) -> HostSettings:
-    """Return what every host gets. Names are those a host must resolve without a DNS server: no more than needed."""
+    """Return the settings of every host. Names: only those that a host must resolve without a DNS server."""
     written = layout.site.hosts
     names = {f"kubernetes.{layout.site.domain}": edge_plan.address}
     names |= {endpoint.name: edge_plan.address for endpoint in edge_plan.endpoints}

@@ -1,4 +1,4 @@
-"""What hypervisors are told: OVN's southbound database, and what their machines are."""
+"""Settings of hypervisors: OVN's southbound database, compute settings, Ceph keys."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from ..layout.context import Layout
 from ..part_types import CephPlan
 from ..types import HypervisorPlan
 
-ENVIRONMENT = "environment.tar.gz"  # what the builder of that name makes
+ENVIRONMENT = "environment.tar.gz"  # file name that the builder `environment` creates
 
 
 def hypervisor(layout: Layout, ceph: CephPlan | None) -> HypervisorPlan:
-    """Return what every hypervisor is told."""
+    """Return the settings of every hypervisor."""
     port = PORTS["ovn-sb-chassis"].port
     kinds = dict.fromkeys(host.hardware for host in layout.with_role("hypervisor"))
     compute = {kind: layout.hardware[kind].compute.model_dump() for kind in kinds if kind in layout.hardware}
     return HypervisorPlan(
-        # On the management network: ovn-controller must not reach it through a bridge that it programs itself.
+        # On the management network: ovn-controller must not depend on a bridge that it programs itself.
         southbound=tuple(f"ssl:{host.address}:{port}" for host in layout.with_role("control")),
         compute=compute,
         environments={
@@ -25,12 +25,12 @@ def hypervisor(layout: Layout, ceph: CephPlan | None) -> HypervisorPlan:
             for release in layout.site.hosts.debian_releases
         },
         volumes=ceph.clients["cinder"] if ceph and "cinder" in layout.site.openstack.services else None,
-        disks=ceph.clients["nova"] if ceph and any(one["disks"] == "ceph" for one in compute.values()) else None,
+        disks=ceph.clients.get("nova") if ceph and any(one["disks"] == "ceph" for one in compute.values()) else None,
     )
 
 
 def artifacts(layout: Layout) -> tuple[str, ...]:
-    """Return the lock's artifacts that only sites with hypervisors need."""
+    """Return the artifacts of supply.lock that only sites with hypervisors need."""
     if LAYERS["hypervisor"].service not in layout.site.openstack.services or not layout.with_role("hypervisor"):
         return ()
     return (*(f"hypervisor-{release}" for release in layout.site.hosts.debian_releases), "guest")

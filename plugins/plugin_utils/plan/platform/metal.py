@@ -1,4 +1,4 @@
-"""How machines are installed from power-off: where the seed's Ironic is, and what it writes."""
+"""Installation of machines from power-off: the seed's Ironic, network boot, and what is installed."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from ..part_types import LeafPlan, MetalPlan, NetbootPlan, RunnerPlan
 from ..types import HostPlan, NetworkPlan, SupplyPlan
 from .hypervisor import ENVIRONMENT
 
-IRONIC, AGENT, SYSTEM = "39.0.0", "13.0.0", "13"  # versions of the lock's artifacts; a test holds them to it
-# How the site file says a controller is spoken to -> Ironic's boot interface. Others are not in this version.
+IRONIC, AGENT, SYSTEM = "39.0.0", "13.0.0", "13"  # versions of artifacts in supply.lock; a test compares them
+# Protocol of a management controller -> boot interface of Ironic. This version has no others.
 PROTOCOLS = {"redfish-virtual-media": "redfish-virtual-media", "redfish": "ipxe"}
 ARTIFACTS = {"ironic-13": IRONIC, "deploy-ramdisk-13": AGENT, "machine-13": SYSTEM}
-NETBOOT = {"netboot-13": SYSTEM}  # only where machines boot from the network
-RUNNER = {"runner-13": "2.19.14"}  # of ansible-core; only where the seed configures machines
-POOL = 8  # the last of so many parts of the network is for machines that nobody knows
+NETBOOT = {"netboot-13": SYSTEM}  # only for sites that boot machines from the network
+RUNNER = {"runner-13": "2.19.14"}  # ansible-core, only for sites whose seed configures machines
+POOL = 8  # the last 1/8 of the network is for unknown machines
 
 
 def metal(layout: Layout, supply: SupplyPlan) -> MetalPlan | None:
-    """Return what the layer `ironic` is told; None where it has nothing to do."""
+    """Return the settings of the layer `ironic`; None when it has nothing to do."""
     address = layout.hosts[supply.seed].address if supply.seed else None
     if not artifacts(layout) or not address:
         return None
@@ -47,7 +47,7 @@ def metal(layout: Layout, supply: SupplyPlan) -> MetalPlan | None:
 
 
 def artifacts(layout: Layout) -> tuple[str, ...]:
-    """Return the lock's artifacts that only sites with machines from power-off need."""
+    """Return the artifacts of supply.lock that only sites with machines from power-off need."""
     dark = [host for host in layout.hosts.values() if host.provisioner == "ironic"]
     runs = bool(dark and layout.site.seed.runner)
     return (
@@ -58,7 +58,7 @@ def artifacts(layout: Layout) -> tuple[str, ...]:
 
 
 def _booted(layout: Layout) -> dict[str, str]:
-    """Return ``ARTIFACTS``; what machines boot is a variant of it where the site file chooses firmware."""
+    """Return ``ARTIFACTS``, with the variants for the firmware that the site file chooses."""
     more = "".join(f"+{name}" for name in sorted(set(layout.site.supply.firmware)))
     return {name if name.startswith("ironic") else name + more: version for name, version in ARTIFACTS.items()}
 
@@ -77,13 +77,13 @@ def from_network(host: HostPlan) -> bool:
 
 
 def to_discover(host: HostPlan, networks: Mapping[str, NetworkPlan]) -> bool:
-    """Say whether the site file does not tell which port ``host`` boots from: its ramdisk tells."""
+    """Say whether the boot port of ``host`` is unknown, so that its ramdisk must report it."""
     boots = [port for port in host.interfaces if networks[port.network].purpose == "provisioning"]
     return from_network(host) and not any(port.mac for port in boots)
 
 
 def pool_of(network: NetworkPlan, written: str | None, hosts: Iterable[HostPlan]) -> tuple[str, str]:
-    """Return first and last address that unknown machines are lent: above planned ones, beside the router."""
+    """Return the first and last address for unknown machines: above planned addresses, and without the router's."""
     if written:
         start, _, end = written.partition("-")
         return start, end
@@ -93,13 +93,13 @@ def pool_of(network: NetworkPlan, written: str | None, hosts: Iterable[HostPlan]
     highest = max((number(one) for one in planned if one and IPv4Address(one) in segment), default=0)
     first = max(number(nth_of(network.cidr, size - size // POOL)), highest + 1)
     last, router = number(nth_of(network.cidr, size - 2)), number(network.gateway or network.cidr.partition("/")[0])
-    if first <= router <= last:  # the larger part beside it
+    if first <= router <= last:  # keep the larger part
         first, last = (first, router - 1) if router - first > last - router else (router + 1, last)
     return text(first), text(last)
 
 
 def segments(layout: Layout, network: NetworkPlan) -> dict[str, NetworkPlan]:
-    """Return the parts of ``network`` that one router each leads out of, by rack; "": it has one part."""
+    """Return the segments of ``network``, each with its own router, by rack; "" when it has only one."""
     racks = layout.written[network.name].racks
     return {
         rack: replace(network, cidr=subnet.cidr, gateway=gateway_of(layout, network.name, rack))
@@ -108,7 +108,7 @@ def segments(layout: Layout, network: NetworkPlan) -> dict[str, NetworkPlan]:
 
 
 def on_plane(host: HostPlan, networks: Mapping[str, NetworkPlan]) -> bool:
-    """Say whether ``host`` is on the network provisioning while it serves."""
+    """Say whether ``host`` is on the provisioning network while it is in service."""
     linked = any(
         link.network and networks[link.network].purpose == "provisioning" and link.address for link in host.links
     )
@@ -116,7 +116,7 @@ def on_plane(host: HostPlan, networks: Mapping[str, NetworkPlan]) -> bool:
 
 
 def set_plane(layout: Layout, found: MetalPlan | None) -> None:
-    """Have machines on the network provisioning ask the seed for names and time, where the site file names nobody."""
+    """Make machines on the provisioning network use the seed for DNS and time where the site file names no servers."""
     if not found or not found.netboot:
         return
     seed, written = (found.netboot.address,), layout.site.hosts

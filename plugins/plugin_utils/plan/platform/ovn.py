@@ -1,4 +1,4 @@
-"""The tenants' network: MTU, ranges, bridge mappings."""
+"""The tenants' network (OVN): MTU, id ranges, bridge mappings, database settings."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from ..layout.context import Layout
 from ..types import NetworkPlan, OvnPlan
 
 IPV4_HEADER = 20
-# Geneve with OVN's options, the UDP header and the inner Ethernet header: what Neutron's OVN driver needs.
+# Geneve with OVN's options, UDP header and inner Ethernet header: the size that Neutron's OVN driver requires.
 OVN_HEADER = 38
 
-# On each control host. Chassis connect to another listener of SB, where their role says what they may change.
+# Ports on each control host. Chassis use another listener of the southbound database, where RBAC limits their changes.
 NORTHBOUND, SOUTHBOUND = PORTS["ovn-nb"].port, PORTS["ovn-sb"].port
-# Up to so many chassis -> milliseconds. A database that serves many is busy for longer than a second now and then: its
-# members would take its leader for dead and choose again (the default is one second).
+# Largest number of chassis -> milliseconds. With many chassis a database can be busy for over a second: with the
+# default timer of one second, its members would consider the leader dead and elect a new one.
 ELECTION_TIMERS = {100: 4000, 500: 8000}
 LONGEST_ELECTION_TIMER = 16000
 INACTIVITY_PROBE = 60000
 
 
 def ovn(layout: Layout) -> OvnPlan:
-    """Return the tenants' network."""
+    """Return the settings of the tenants' network."""
     written = layout.site.ovn
     providers = [network.name for network in layout.by_purpose("provider")]
     in_tunnels = written.tenant_network == "geneve"
@@ -46,15 +46,15 @@ def ovn(layout: Layout) -> OvnPlan:
 
 
 def election_timer(chassis: int) -> int:
-    """Return the milliseconds that fit for so many chassis."""
+    """Return the election timer, in milliseconds, for a number of chassis."""
     return next((timer for most, timer in ELECTION_TIMERS.items() if chassis <= most), LONGEST_ELECTION_TIMER)
 
 
 def carriers(layout: Layout) -> list[NetworkPlan]:
-    """Return the networks tenants' tunnels cross hosts on."""
+    """Return the networks that carry tenants' tunnels between hosts."""
     return layout.by_purpose("tunnel") or [layout.management]
 
 
 def room(network: NetworkPlan, header: int) -> int:
-    """Return how many bytes of a tenant's packet fit into a tunnel with Geneve headers of ``header`` bytes."""
+    """Return the largest tenant packet, in bytes, that fits into a tunnel with Geneve headers of ``header`` bytes."""
     return network.mtu - IPV4_HEADER - max(header, OVN_HEADER)

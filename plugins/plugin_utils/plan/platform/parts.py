@@ -1,4 +1,4 @@
-"""What runs on the machines: supply, cluster, edge and cloud, from the site model and the layout."""
+"""Parts of the plan from site model and layout: access, supply, cluster, virtual IP and cloud."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ from .hypervisor import artifacts as hypervisor_artifacts
 from .metal import artifacts as metal_artifacts
 
 REGISTRY_PORT, FILES_PORT, API_PORT = (PORTS[name].port for name in ("registry", "files", "api"))
-# Where the seed's registry takes images; the site reads it through the web server.
+# The registry's own address on the seed, where images are pushed; the site reads it through the web server.
 REGISTRY_INSIDE = f"127.0.0.1:{PORTS['registry-inside'].port}"
 FILES_ROOT = "/srv/groundup"
 
 
 def access(layout: Layout) -> AccessPlan:
-    """Return who may log in."""
+    """Return the logins of hosts."""
     written = layout.site.access
     return AccessPlan(user=written.user, authorized_keys=tuple(written.authorized_keys), port=written.port)
 
 
 def supply(layout: Layout) -> SupplyPlan:
-    """Return where artifacts come from: the seed serves them unless the site names a registry of its own."""
+    """Return where artifacts come from: the seed, or the registry that the site file names."""
     site = layout.site
     seeds = layout.with_role("seed")
     registry = site.supply.registry or f"registry.{site.domain}:{REGISTRY_PORT}"
@@ -86,7 +86,7 @@ def supply(layout: Layout) -> SupplyPlan:
 
 
 def package_source(written: Hosts, seed: str | None) -> PackageSource:
-    """Return where hosts take packages from: unless written, the site's mirror, else its seed, else their own."""
+    """Return the source of OS packages: as written, else the site's mirror, its seed, or the host's own sources."""
     if written.packages:
         return written.packages
     if written.packages_url:
@@ -95,7 +95,7 @@ def package_source(written: Hosts, seed: str | None) -> PackageSource:
 
 
 def kubernetes(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) -> KubernetesPlan:
-    """Return the infrastructure's cluster."""
+    """Return the infrastructure's Kubernetes cluster."""
     site, written, profile = layout.site, layout.site.kubernetes, layout.profile
     return KubernetesPlan(
         version=written.version,
@@ -106,7 +106,7 @@ def kubernetes(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) -> 
         pod_cidr=written.pod_cidr,
         service_cidr=written.service_cidr,
         dns_domain=written.dns_domain,
-        # kubeadm's own rule: the tenth address of the Service network.
+        # kubeadm's rule: the tenth address of the Service network.
         dns_address=nth_of(written.service_cidr, min(10, IPv4Network(written.service_cidr).num_addresses - 2)),
         cni=cni(
             name=written.cni or profile.cni,
@@ -132,7 +132,7 @@ def kubernetes(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) -> 
 
 
 def edge(layout: Layout) -> EdgePlan:
-    """Return the virtual IP, and the public APIs of the services the site lists."""
+    """Return the virtual IP and the public APIs of the site's services."""
     site, network = layout.site, layout.management
     numbers = {member.name: member.number or 0 for member in layout.members}
     control = sorted(layout.with_role("control"), key=lambda host: (numbers[host.name], host.name))
@@ -169,7 +169,7 @@ def edge(layout: Layout) -> EdgePlan:
 
 
 def openstack(layout: Layout) -> OpenStackPlan:
-    """Return the cloud. Its releases have no values yet: those are made from the rest of the plan (`compose`)."""
+    """Return the cloud. Its releases have no values yet: `compose` makes them from the whole plan."""
     written = layout.site.openstack
     charts = {**versions.nearest_openstack(written.release).charts, **written.chart_versions}
     wanted = dict.fromkeys((*(record.name for record in of_kind("infrastructure")), *written.services))
@@ -203,7 +203,7 @@ def openstack(layout: Layout) -> OpenStackPlan:
 
 
 def _cpu_share(layout: Layout) -> float:
-    """Return how small the machines are that run the cloud, beside those the profile's CPU requests are made for."""
+    """Return cores of the smallest machine of the cloud / cores of the profile's control host; at most 1."""
     expected = layout.hardware[ROLES["control"].hardware[layout.site.profile]].cores
     known = {host.hardware for host in layout.hosts.values() if host.node_labels.get(CONTROL_LABEL) == "enabled"}
     return min([1.0, *(layout.hardware[name].cores / expected for name in known if name in layout.hardware)])

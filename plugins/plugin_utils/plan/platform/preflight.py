@@ -1,4 +1,4 @@
-"""What preflight looks for on hosts that are there before the site is: systems, hardware, ports, room, neighbours."""
+"""Preflight checks of existing hosts: systems, hardware, ports, free space, neighbours."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from ..types import (
     SupplyPlan,
 )
 
-_SYSTEM = ("name", "id", "version", "architecture", "kernel", "python")  # what a host is held to before anything else
-NEXT, CONTROL = 2, 3  # hosts a host sends packets to: the next ones on each network, and as many control hosts
+_SYSTEM = ("name", "id", "version", "architecture", "kernel", "python")  # what a host's OS must match
+NEXT, CONTROL = 2, 3  # peers a host sends packets to: the next two on each network, and three control hosts
 
 
 def set_neighbours(layout: Layout) -> None:
-    """Give each host the next ones on its networks: a ring, so that a site of any size is walked once.
+    """Set each host's neighbours: the next hosts on each of its networks, in a ring, so that traffic grows linearly.
 
-    Fills the hosts' own mappings: new hosts would cost a large site as much as all else here.
+    Changes the hosts' mappings in place: new `HostPlan`s would cost a large site as much as all else here.
     """
     rings: dict[str, list[tuple[HostPlan, str]]] = {name: [] for name in layout.networks}
     for host in layout.hosts.values():
-        if host.provisioner == "existing":  # others do not run yet
+        if host.provisioner == "existing":  # other hosts may not run yet
             for port in host.interfaces:
                 if port.address:
                     rings[port.network].append((host, port.address))
@@ -50,7 +50,7 @@ def preflight(
     layout: Layout, *, access: AccessPlan, host: HostSettings, supply: SupplyPlan, kubernetes: KubernetesPlan,
     edge: EdgePlan,
 ) -> PreflightPlan:  # fmt: skip
-    """Return what preflight holds hosts to."""
+    """Return the checks of preflight."""
     numbers = {
         "ssh": access.port,
         "registry": urlsplit(f"//{supply.registry}").port,
@@ -63,7 +63,7 @@ def preflight(
         name: replace(record, port=numbers.get(name) or record.port)
         for name, record in _opened(layout, kubernetes, edge, supply)
     }
-    there = [one for one in layout.hosts.values() if one.provisioner == "existing"]  # others may not run yet
+    there = [one for one in layout.hosts.values() if one.provisioner == "existing"]  # other hosts may not run yet
     control = [one for one in there if one.name in edge.hosts][:CONTROL]
     needs = _Needs(
         ports=ports,
@@ -99,7 +99,7 @@ def preflight(
 def _opened(
     layout: Layout, kubernetes: KubernetesPlan, edge: EdgePlan, supply: SupplyPlan
 ) -> Iterator[tuple[str, PortRecord]]:
-    """Yield the ports this site has: those of its pod network, and of what it runs."""
+    """Yield the ports that this site opens: those of its pod network and of what it runs."""
     provisioners = {host.provisioner for host in layout.hosts.values()}
     network = {kubernetes.cni.name, f"{kubernetes.cni.name}:{kubernetes.cni.backend}"}
     for name, record in PORTS.items():
@@ -120,21 +120,22 @@ def _opened(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Needs:
-    """Tells hosts of some roles what they need."""
+    """Needs of hosts, by their roles."""
 
-    ports: dict[str, PortRecord]  # of this site, with its numbers
-    nodes: frozenset[tuple[Role, ...]]  # roles of the machines that are nodes of the cluster
-    asked: list[HostPlan]  # hosts whose ports every host tries
+    ports: dict[str, PortRecord]  # of this site, with its port numbers
+    nodes: frozenset[tuple[Role, ...]]  # role sets of the cluster's nodes
+    asked: list[HostPlan]  # hosts whose ports every host probes
     kernel_modules: tuple[str, ...]
     services: list[str]
     backend: Backend
 
     def of(self, roles: tuple[Role, ...]) -> PreflightRoles:
-        """Return what hosts with ``roles`` need."""
+        """Return the checks for hosts with ``roles``."""
         node = roles in self.nodes
         sets = [one for _, one in sets_of(roles, node=node, services=self.services, backend=self.backend)]
         modules = [*self.kernel_modules, *(name for one in sets for name in (*one.kernel_modules, *one.needed_modules))]
-        tunnels: list[str] = [name for name in ("vxlan", "geneve") if node and name in self.ports]
+        kinds = ("vxlan", "vxlan-calico", "geneve")
+        tunnels = [name.partition("-")[0] for name in kinds if node and name in self.ports]
         return PreflightRoles(
             node=node,
             listens=self._listens(roles),
@@ -151,11 +152,11 @@ class _Needs:
         for one in self._open(roles).values():
             if one.programs:
                 port = f"{one.port}/{one.protocol}"
-                found[port] = (*found.get(port, ()), *one.programs)  # two of ours on one port are a finding
+                found[port] = (*found.get(port, ()), *one.programs)  # a clash between two of our programs is a finding
         return found
 
     def _reached(self, roles: tuple[Role, ...], host: HostPlan) -> tuple[int, ...]:
-        """Return the TCP ports of ``host`` that hosts with ``roles`` must get to, sshd's first."""
+        """Return the TCP ports of ``host`` that hosts with ``roles`` must reach, sshd's first."""
         clients = {"anyone", "hosts"} | ({"nodes"} if roles in self.nodes else set())
         clients |= {"control"} if "control" in roles else set()
         found = (

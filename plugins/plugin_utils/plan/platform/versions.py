@@ -1,7 +1,7 @@
 """The version matrix: versions that were built and tested together.
 
-Sources: kubeadm's own constants of each Kubernetes release (etcd, CoreDNS, pause); the ``Chart.yaml`` files and image
-defaults of each OpenStack-Helm release; the package versions of Debian trixie for what comes from the OS.
+Sources: kubeadm's constants of each Kubernetes release (etcd, CoreDNS, pause); ``Chart.yaml`` and image defaults of
+each OpenStack-Helm release; Debian trixie's package versions for software from the OS.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..types import CniName
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KubernetesRelease:
-    """A Kubernetes version and what kubeadm of that version expects beside it."""
+    """A Kubernetes version, and the component versions that its kubeadm expects."""
 
     etcd: str
     coredns: str
@@ -25,20 +25,20 @@ class KubernetesRelease:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenStackRelease:
-    """An OpenStack release: chart versions, and the versions of the images those charts are run with here."""
+    """An OpenStack release: versions of charts, and of the images they run with here."""
 
     charts: dict[str, str]
     images: dict[str, str]
-    more: dict[str, str]  # images of services that few sites name: built and served for those alone
+    more: dict[str, str]  # images of rarely used services: built and served only for sites that use them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodNetwork:
-    """A pod network: what its project publishes, and how its packets cross hosts."""
+    """A pod network: published images and chart, and its tunnels."""
 
-    images: dict[str, str]  # image name -> path and tag below the registry, as its project names it
-    node_images: tuple[str, ...]  # those that run on a node before it is Ready
-    chart: str | None = None  # artifact of supply.lock; None: it is installed without one
+    images: dict[str, str]  # image name -> path and tag below the registry, as published
+    node_images: tuple[str, ...]  # images that run on a node before it is Ready
+    chart: str | None = None  # artifact of supply.lock; None: installed without a chart
     chart_version: str = ""
     tunnels: dict[str, int]  # backend -> UDP port
 
@@ -48,7 +48,7 @@ KUBERNETES: dict[str, KubernetesRelease] = {
 }
 
 _VXLAN, _GENEVE, _VXLAN_CALICO = (PORTS[name].port for name in ("vxlan", "geneve", "vxlan-calico"))
-_OTHER_CHARTS = ("ovn", "skyline")  # of OpenStack-Helm, and of no service here
+_OTHER_CHARTS = ("ovn", "skyline")  # charts of OpenStack-Helm without a service here
 
 OPENSTACK: dict[str, OpenStackRelease] = {
     "2026.1": OpenStackRelease(
@@ -65,7 +65,7 @@ OPENSTACK: dict[str, OpenStackRelease] = {
     ),
 }
 
-# Of the cluster, whatever the OpenStack release: image name -> version.
+# Images of the cluster, independent of the OpenStack release: image name -> version.
 CLUSTER_IMAGES: dict[str, str] = {
     "flannel": "0.28.4",
     "flannel-cni-plugin": "0.9.1",
@@ -74,7 +74,7 @@ CLUSTER_IMAGES: dict[str, str] = {
 
 CALICO_PATH = "calico"
 POD_NETWORKS: dict[CniName, PodNetwork] = {
-    # Its images are among the cluster's: they are built here like them.
+    # Its images are built here, as part of CLUSTER_IMAGES.
     "flannel": PodNetwork(images={}, node_images=("flannel",), tunnels={"vxlan": _VXLAN}),
     "cilium": PodNetwork(
         images={"cilium": "cilium/cilium:v1.20.2", "cilium-operator": "cilium/operator-generic:v1.20.2"},
@@ -85,7 +85,7 @@ POD_NETWORKS: dict[CniName, PodNetwork] = {
     ),
     "calico": PodNetwork(
         images={
-            # The operator holds the versions of all others: 1.42.3 is the one of Calico 3.32.1.
+            # The operator has the versions of all others built in: 1.42.3 belongs to Calico 3.32.1.
             "calico-operator": "tigera/operator:v1.42.3",
             "calico-node": f"{CALICO_PATH}/node:v3.32.1",
             "calico-cni": f"{CALICO_PATH}/cni:v3.32.1",
@@ -103,17 +103,17 @@ KUBEADM_IMAGES = ("kube-apiserver", "kube-controller-manager", "kube-scheduler",
 
 
 def nearest_kubernetes(version: str) -> KubernetesRelease:
-    """Return the matrix entry of ``version``; for one it does not hold (a finding), that of the newest it does."""
+    """Return the matrix entry of ``version``; for an unknown version (a finding), the newest entry."""
     return KUBERNETES.get(version) or KUBERNETES[max(KUBERNETES, key=_order)]
 
 
 def nearest_openstack(release: str) -> OpenStackRelease:
-    """Return the matrix entry of ``release``; for one it does not hold (a finding), that of the newest it does."""
+    """Return the matrix entry of ``release``; for an unknown release (a finding), the newest entry."""
     return OPENSTACK.get(release) or OPENSTACK[max(OPENSTACK, key=_order)]
 
 
 def more_images(openstack: str, services: Iterable[str]) -> dict[str, str]:
-    """Return the images, each also an artifact, that a site has because of one of its ``services``, with versions."""
+    """Return the additional images (also artifacts) that the site's ``services`` need, with versions."""
     used = {image for name in services if name in RECORDS for image in RECORDS[name].images.values()}
     return {name: version for name, version in nearest_openstack(openstack).more.items() if name in used}
 

@@ -1,1 +1,1 @@
-"""Deploys one release: heal, upgrade, watch, wait until it is ready."""
+"""Deploy one release: heal, upgrade, watch, wait until it is ready."""

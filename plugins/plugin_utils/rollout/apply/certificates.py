@@ -1,7 +1,7 @@
-"""Give pods their certificates: what the site's authority issued, as Secrets that the releases' pods mount.
+"""Create the Secrets with certificates of the site's authority that the releases' pods mount.
 
-A renewed certificate changes the Secret alone: the kubelet gives the files to running pods within two minutes, and no
-release changes.
+A renewed certificate changes only the Secret: the kubelet updates the files in running pods within two minutes, and
+no release changes.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from ...services.record import PodCertificate
 
 
 def place(api: Api | None, plan: Plan, changes: Changes, *, directory: Path, secret: Callable[[str], str]) -> None:
-    """Have the Secret of each certificate; ``secret`` gives the text of a secret of the store.
+    """Create or update the Secret of each certificate; ``secret`` returns a secret of the store by name.
 
-    ``api``: None in a prediction for a cluster that is not there yet. Raises PkiError for a certificate that was not
-    issued, SecretsError, ApiError.
+    ``api``: None in a prediction before there is a cluster. Raises PkiError for a certificate that was not issued,
+    SecretsError, ApiError.
     """
     for one in certificates(plan):
         path = resource_path("v1", "secrets", namespace=plan.openstack.namespace, name=one.secret)
         item = _secret(one, namespace=plan.openstack.namespace)
         if files.read(certificate_path(directory, one.user)) is None and changes.check:
-            changes.add(title(item), name=title(item))  # it will be issued, too
+            changes.add(title(item), name=title(item))  # this run will issue it
             continue
         item["data"] = _data(one, directory=directory, secret=secret)
         found = api.find(path) if api else None

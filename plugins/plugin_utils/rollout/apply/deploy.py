@@ -1,4 +1,4 @@
-"""Deploy one release: heal, upgrade, watch until it is ready, ask the service. Runs in a thread of its own."""
+"""Deploy one release: heal, upgrade, watch until it is ready, verify the service. Runs in its own thread."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from .readiness import readiness, workloads
 from .snapshot import Snapshot
 from .watch import ClusterView
 
-_GLANCE = 1.0  # seconds between two looks at a picture that keeps changing
-_PAUSE = 3.0  # seconds between two questions to a service that does not answer as it should
+_GLANCE = 1.0  # seconds between two looks at a changing snapshot
+_PAUSE = 3.0  # seconds between two tries of a verification, or of helm
 _PASSING = re.compile(r"connection refused|etcdserver|TLS handshake timeout|unexpected EOF|leader changed|i/o timeout")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeployResult:
-    """How it ended: well without symptom, badly with."""
+    """Result of a deployment: it failed when there is a symptom."""
 
     changed: bool
     verification: Verification = field(default_factory=lambda: Verification(checks=()))
@@ -53,7 +53,7 @@ class _GivenUpError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tools:
-    """What every deployment uses."""
+    """Tools shared by all deployments."""
 
     api: Api
     helm: Helm
@@ -66,7 +66,7 @@ class Tools:
 
 
 def deploy(release: ReleasePlan, preview: ChangePreview, tools: Tools) -> DeployResult:
-    """Deploy ``release`` and return how it ended. Raises InterruptedRunError when the run is told to stop."""
+    """Deploy ``release``; return the result. Raises InterruptedRunError when the run is told to stop."""
     return _Deployment(release, preview, tools).run()
 
 
@@ -77,7 +77,7 @@ class _Deployment:
         self.logs = LogCollector(tools.api)
         self.deadline = time.monotonic() + tools.options.start_timeout * release.slowness
         self.first_seen: dict[tuple[str, str], float] = {}
-        self.before: set[str] = set()  # hook jobs that were there before helm ran, by uid
+        self.before: set[str] = set()  # uids of hook jobs older than this run of helm
 
     def run(self) -> DeployResult:
         self.tools.processes.raise_if_stopped()  # it may have waited long for its turn
@@ -94,7 +94,7 @@ class _Deployment:
             return DeployResult(changed=changed, healed=healed, symptom=given_up.symptom)
         except InterruptedRunError:
             raise
-        except GroundupError as error:  # of this release; to let it out would end the helm of every other
+        except GroundupError as error:  # of this release alone; raised, it would stop every other helm
             return DeployResult(changed=changed, healed=healed, symptom=self._plain("apply", str(error)))
 
     def _heal(self, live: LiveRelease | None) -> str:
@@ -105,18 +105,18 @@ class _Deployment:
         return healed
 
     def _upgrade(self) -> None:
-        """Run helm and watch its hooks meanwhile. An API server that is just restarting gets a second chance."""
+        """Run helm and watch its hooks. Retry once when the API server was just restarting."""
         done = self._helm_once()
         if done.code and _PASSING.search(done.stderr):
             self.tools.progress.say(f"{self.release.name}: {why(done)}; once more")
             time.sleep(_PAUSE)
             self.tools.processes.raise_if_stopped()
-            # What the first left behind: helm refuses to go on from it, or upgrades without the hooks of an install.
+            # Heal what the first try left: helm refuses to upgrade it, or upgrades without the install's hooks.
             found = read(self.tools.api, [self.release.namespace])
             self._heal(found.get((self.release.namespace, self.release.name)))
             done = self._helm_once()
         if done.code:
-            # A pod that is just on its way explains nothing: then helm knows better.
+            # A pod that is only starting explains nothing: then report helm's error.
             seen = map(self.logs.complete, self._found(self.tools.view.snapshot()))
             explained = next((symptom for symptom in seen if explains(symptom)), None)
             raise _GivenUpError(explained or self.logs.complete(self._plain("apply", why(done))))
@@ -129,10 +129,10 @@ class _Deployment:
         return {str(pod["metadata"]["uid"]): ref_of(pod) for pod in pods}
 
     def _pull_again(self, before: Mapping[str, Ref]) -> None:
-        """Have pods of which nothing runs, because an earlier run left them without an image, made anew.
+        """Delete pods that an earlier run left without an image and with no running container: they are recreated.
 
-        The kubelet itself tries again only every five minutes, and a StatefulSet replaces them one by one, each when
-        the one before is ready: members of a cluster never are, as long as they wait for each other.
+        The kubelet retries only every five minutes, and a StatefulSet replaces pods one by one, each when the one
+        before is ready: members of a cluster that wait for each other never are.
         """
         still = self._without_image()
         for uid, ref in before.items():
@@ -142,7 +142,7 @@ class _Deployment:
             try:
                 self.tools.api.delete(path, body={"preconditions": {"uid": uid}})
             except ApiError as error:
-                if error.status != 409:  # another of its name by now
+                if error.status != 409:  # another pod has its name by now
                     raise
             self.tools.progress.say(f"{self.release.name}: {ref.name} had no image: made anew")
 
@@ -173,7 +173,7 @@ class _Deployment:
             self._look(hooks=hooks)
             if time.monotonic() > self.deadline:
                 raise _GivenUpError(self._worst("it did not become ready in time"))
-            # Many changes come at once; one look at all of them is enough.
+            # Many changes come at once: one look at all of them is enough.
             time.sleep(_GLANCE if not done() else 0)
 
     def _look(self, *, hooks: bool) -> None:
@@ -186,7 +186,7 @@ class _Deployment:
         self._lose_patience(found)
 
     def _found(self, snapshot: Snapshot) -> list[Symptom]:
-        """Return what is wrong, without jobs an earlier run left: helm makes each anew when its turn comes."""
+        """Return current symptoms, without those of earlier runs' hook jobs: helm recreates each in its turn."""
         jobs = self._hooks(snapshot)
         return [
             symptom
@@ -195,13 +195,13 @@ class _Deployment:
         ]
 
     def _hooks(self, snapshot: Snapshot) -> dict[tuple[str, str], str]:
-        """Return the jobs that are hooks of this release, with their uid."""
+        """Return the hook jobs of this release, with their uids."""
         refs = [ref_of(hook, namespace=self.release.namespace) for hook in self.rendered.hooks]
         jobs = {ref: snapshot.objects[ref] for ref in refs if ref.kind == "Job" and ref in snapshot.objects}
         return {(ref.namespace, str(ref)): str(item["metadata"]["uid"]) for ref, item in jobs.items()}
 
     def _lose_patience(self, found: list[Symptom]) -> None:
-        """Give up on what will not come right by itself, once it was seen for as long as its rule allows."""
+        """Give up on a symptom that does not resolve by itself, once it lasted as long as its rule's patience."""
         current: dict[tuple[str, str], float] = {}
         for symptom in found:
             full = self.logs.complete(symptom) if symptom.exit_code else symptom
@@ -223,7 +223,7 @@ class _Deployment:
                 return verification
             failed = next((check for check in verification.checks if not check.ok), None)
             self._show("verifying", waiting=f"{failed.name}: {failed.detail}" if failed else "")
-            # A refused password does not come right by itself, and a service locks an account that goes on trying.
+            # A refused password stays refused, and a service locks an account after too many tries.
             refused = failed is not None and failed.layer == "credentials"
             if refused or time.monotonic() > end:
                 raise _GivenUpError(self._plain("verify", "", checks=verification.checks))

@@ -1,8 +1,8 @@
 """Hold a Lease in the cluster while a rollout may change something: one rollout at a time, from any controller.
 
-The holder renews it; a run that cannot renew it stops before anybody else may take it over. A lease is abandoned when
-whoever wants it saw it unchanged for its whole duration (no two clocks are compared), or when its holder is a dead
-process of this same machine.
+The holder renews it; a run that cannot renew it stops before another may take it over. A lease is abandoned when a
+waiting run saw it unchanged for its whole duration (no two clocks are compared), or when its holder is a dead process
+of this same machine.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from ...process import InterruptedRunError
 from ..types import RolloutError
 
 NAME = "groundup-rollout"
-# Parts of the time a lease lasts: between two renewals, for one request, and until a run that cannot renew it gives up.
-# The rest is for its children to end.
+# Fractions of a lease's duration: between two renewals, per request, and until a run that cannot renew it gives up.
+# The rest is for its child processes to end.
 _RENEWED, _REQUEST, _GIVEN_UP = 1 / 6, 1 / 12, 0.6
 
 
 class LeaseLostError(RolloutError):
-    """Somebody else holds the rollout's lease, or may: nothing more is changed."""
+    """Another run holds the rollout's lease, or may: nothing more is changed."""
 
 
 @contextmanager
@@ -37,9 +37,9 @@ def held(
 ) -> Iterator[None]:
     """Hold the rollout's lease in ``namespace`` while the block runs; without renewal it lasts ``seconds``.
 
-    ``say`` gets a line when it is not known yet whether its holder still runs. ``lost`` is called when it is lost, and
-    makes the block end with InterruptedRunError. Raises RolloutError when another run holds it, LeaseLostError when it
-    was lost, ApiError.
+    ``say`` prints a line while it is unknown whether the present holder still runs. ``lost`` is called when the lease
+    is lost; it ends the block with InterruptedRunError. Raises RolloutError when another run holds the lease,
+    LeaseLostError when it was lost, ApiError.
     """
     lease = _Lease(api, namespace, seconds, lost)
     lease.acquire(say)
@@ -69,10 +69,10 @@ class _Lease(Lease):
         self._namespace, self._lost = namespace, lost
         self.where = f"Lease/{NAME} in {namespace}"
         self.ended = threading.Event()
-        self.trouble = ""  # how it was lost
+        self.trouble = ""  # why it was lost
 
     def acquire(self, say: Callable[[str], None]) -> None:
-        """Take the lease when nobody holds it. Raises RolloutError when somebody does, and is alive."""
+        """Take the lease when it is free or abandoned. Raises RolloutError when its holder is alive."""
         seen: Object = {}
         since = 0.0
         while True:
@@ -117,7 +117,7 @@ class _Lease(Lease):
             self._lost()
 
     def _take(self, found: Object | None) -> bool:
-        """Write ourselves into the lease as it was found; return False when somebody else was faster."""
+        """Become the holder of the lease as ``found``; return False when another run was faster."""
         try:
             self.write(found)
         except ApiError as error:

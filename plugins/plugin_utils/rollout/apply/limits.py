@@ -1,4 +1,4 @@
-"""Named limits for what releases share: the controller's cores, the database during migrations."""
+"""Named limits of shared resources: the controller's cores, the database during migrations."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ..types import RolloutError
 
 DEFAULTS: dict[str, int] = {
     "render": 4,  # `helm template` processes at once: each keeps a core busy
-    "apply": 12,  # releases on their way at once
-    "database": 4,  # releases at once that stand on the database: they create and migrate schemas
+    "apply": 12,  # releases being deployed at once
+    "database": 4,  # releases at once that need the database: they create and migrate schemas
 }
 
 
@@ -35,7 +35,7 @@ class Limits:
 
     @contextmanager
     def hold(self, *names: str) -> Iterator[None]:
-        """Hold one place of each named limit, taken in one order so that two holders cannot block each other."""
+        """Hold one place of each named limit, taken in sorted order so that holders cannot deadlock."""
         with ExitStack() as stack:
             for name in sorted(set(names)):
                 stack.enter_context(self._semaphores[name])
@@ -43,6 +43,6 @@ class Limits:
 
 
 def claims(needs: Iterable[str]) -> tuple[str, ...]:
-    """Return the limits a release falls under while it is applied. ``needs``: all it stands on, directly or not."""
+    """Return the limits that apply to a release's deployment. ``needs``: all releases it needs, directly or not."""
     provided = {RECORDS[name].provides for name in needs if name in RECORDS}
     return ("apply", *sorted(name for name in provided if name in DEFAULTS))

@@ -1,4 +1,4 @@
-"""One live line a release: printed when something changed, and again after a silence.
+"""One progress line per release: printed when something changed, and again after a silence.
 
 The same on a terminal and in a log: lines are only ever added.
 """
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ..types import State
 
-SILENCE = 12.0  # seconds after which what is under way is printed again
+SILENCE = 12.0  # seconds without output until releases under way are printed again
 _CALM = 4.0  # seconds between two lines of one release that differ only in what it waits for
 _OVER = ("ready", "unchanged", "failed", "not started")
 
@@ -28,7 +28,7 @@ class _Line:
 
 
 class ReleaseProgress:
-    """Where releases report. ``say`` gets finished lines, one at a time, from any thread."""
+    """Progress of all releases. ``say`` prints finished lines, one at a time, from any thread."""
 
     def __init__(
         self, names: Iterable[str], say: Callable[[str], None], *, clock: Callable[[], float] = time.monotonic
@@ -41,7 +41,7 @@ class ReleaseProgress:
         self._spoke = clock()
 
     def update(self, name: str, state: State, *, ready: int = 0, total: int = 0, waiting_for: str = "") -> None:
-        """Note where a release is; print it when that is news."""
+        """Record a release's state; print it when it changed."""
         with self._lock:
             line, now = self._lines[name], self._clock()
             if line.state == "waiting" and state != "waiting":
@@ -59,7 +59,7 @@ class ReleaseProgress:
             self._say(text)
 
     def tick(self) -> None:
-        """Print what is under way again when nothing was printed for a while. To be called now and then."""
+        """Print releases under way again after a silence. To be called regularly."""
         with self._lock:
             if self._clock() - self._spoke < SILENCE:
                 return

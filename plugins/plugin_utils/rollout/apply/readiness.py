@@ -1,6 +1,6 @@
-"""How far a release is: which of its workloads run as they are now specified. Pure.
+"""Readiness of a release: which of its workloads run as now specified. Pure.
 
-Running is not healthy (H6): this says when it is worth asking the service itself, no more.
+Running is not healthy (H6): this only tells when it is worth verifying the service itself.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ WORKLOADS = ("StatefulSet", "Deployment", "DaemonSet", "Job")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readiness:
-    """Workloads that are ready, of how many, and what the first unready one waits for."""
+    """Ready workloads, all workloads, and what the first unready one waits for."""
 
     ready: int
     total: int
@@ -30,7 +30,7 @@ class Readiness:
 
 
 def readiness(rendered: Rendered, snapshot: Snapshot, *, hooks_done: bool) -> Readiness:
-    """Return how far a release is. ``hooks_done``: Helm has returned, so its hook jobs no longer count."""
+    """Return a release's readiness. ``hooks_done``: Helm has returned, so its hook jobs no longer count."""
     wanted = workloads(rendered, hooks=not hooks_done)
     waiting: list[tuple[int, str]] = []
     ready = 0

@@ -1,4 +1,4 @@
-"""Remove releases that are no longer in the site file, where an operator named them."""
+"""Remove releases that are no longer in the site file and that the operator named."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def remove(
     reporter: Reporter,
     say: Callable[[str], None],
 ) -> RolloutResult:
-    """Remove the ``retired`` releases that are ``wanted``, those that need others first; nothing after a failure.
+    """Remove the ``retired`` releases that are ``wanted``, dependants first; nothing after a failure.
 
     Returns ``result`` with a report for each retired release. Raises InterruptedRunError when the run is told to stop.
     """
@@ -43,7 +43,7 @@ def remove(
             try:
                 processes.raise_if_stopped()
                 with reminder(say, f"{name}: removing"):
-                    leave_catalog(name)  # first: clients must not find what is going away
+                    leave_catalog(name)  # first: clients must not find a service that goes away
                     uninstall(helm, live)
                 state = "removed"
                 say(f"{name}: removed")

@@ -43,7 +43,7 @@ class Snapshot:
 
     @cached_property
     def facts(self) -> ClusterFacts:
-        """Return what is wrong with nodes and name service."""
+        """Return the problems of nodes and cluster DNS."""
         nodes = [(ref.name, item) for ref, item in sorted(self.objects.items()) if ref.kind == "Node"]
         return ClusterFacts(
             not_ready_nodes=tuple(name for name, node in nodes if not is_ready(node)),
@@ -52,7 +52,7 @@ class Snapshot:
         )
 
     def facts_for(self, pod: Object) -> ClusterFacts:
-        """Return the same, of the nodes that the pod may go to by its selector."""
+        """Return the same facts, with only those nodes that the pod's node selector allows."""
         selector = ((pod.get("spec") or {}).get("nodeSelector") or {}).items()
 
         def may_go(node: str) -> bool:

@@ -1,4 +1,4 @@
-"""Watch the cluster: one stream a kind keeps a snapshot current, nothing is polled."""
+"""Watch the cluster: one stream per kind keeps a snapshot current, nothing is polled."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ class ClusterView:
 
     @contextmanager
     def running(self) -> Iterator[ClusterView]:
-        """Watch while the block runs. Everything is listed once before the block begins. Raises ApiError."""
+        """Watch while the block runs. List everything once before it. Raises ApiError."""
         threads = []
         for group_version, kind, plural in KINDS:
             path = resource_path(group_version, plural)
             version = self._list(path, group_version, kind)
-            # Daemons: a stream may sit in a read for a while, and nothing is lost when it is cut off.
+            # Daemons: a stream may block in a read for a while, and nothing is lost when it is cut off.
             threads.append(
                 threading.Thread(
                     target=self._follow, args=(path, group_version, kind, version), name=f"watch-{plural}", daemon=True
@@ -72,19 +72,19 @@ class ClusterView:
             return Snapshot(dict(self._objects), events)
 
     def wait(self, seen: int, *, timeout: float) -> int:
-        """Return as soon as there is a newer version than ``seen``, at the latest after ``timeout`` seconds."""
+        """Wait for a newer version than ``seen``, at most ``timeout`` seconds; return the current version."""
         with self._changed:
             self._changed.wait_for(lambda: self._version != seen, timeout=timeout)
             return self._version
 
     def wake(self) -> None:
-        """Wake everybody who waits."""
+        """Wake all waiting threads."""
         with self._changed:
             self._version += 1
             self._changed.notify_all()
 
     def refresh(self, namespace: str) -> None:
-        """List the workloads of a namespace anew, so that what was just applied is not judged by an older state."""
+        """List the workloads of a namespace again, so that a new release is not judged by an older state."""
         for group_version, kind, plural in KINDS:
             if kind in ("Job", "StatefulSet", "Deployment", "DaemonSet"):
                 items = self._api.get(resource_path(group_version, plural, namespace=namespace)).get("items") or ()
@@ -123,7 +123,7 @@ class ClusterView:
                 version = ""
                 if error.status != _GONE:
                     self._pause(kind, error.message)
-            except Exception as error:  # noqa: BLE001  # a thread that ended unseen would leave an old picture to judge by
+            except Exception as error:  # noqa: BLE001  # a thread that ended unseen would leave a stale snapshot
                 version = ""
                 self._pause(kind, f"{type(error).__name__}: {error}")
 

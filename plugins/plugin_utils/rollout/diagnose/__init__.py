@@ -1,1 +1,1 @@
-"""From what was seen to a failure card."""
+"""Diagnose symptoms and make failure cards."""

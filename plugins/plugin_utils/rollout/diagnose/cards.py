@@ -1,4 +1,4 @@
-"""The failure card: one release, one object, one layer, and the next command. Secrets are taken out here."""
+"""The failure card: one release, one object, one layer, and the next command. Secrets are redacted here."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WIDTH = 100
 
 
 def make(symptom: Symptom, redactor: Redactor, *, affected: Iterable[str] = (), site_file: str = SITE) -> Card:
-    """Return the card of what was seen; the next command names ``site_file``."""
+    """Return the card of a symptom; the next command names ``site_file``."""
     diagnosis, clean = diagnose(symptom), redactor.text
     what = diagnosis.what
     if symptom.serving and migrates(symptom):
@@ -36,7 +36,7 @@ def make(symptom: Symptom, redactor: Redactor, *, affected: Iterable[str] = (), 
 
 
 def text(card: Card) -> str:
-    """Return the card as it is printed."""
+    """Return the card as text to print."""
     head = f"FAILED {card.release}: {card.layer}: {card.object}"
     lines = [f"┌─ {head} " + "─" * max(3, _WIDTH - len(head) - 4), f"│ {card.what}"]
     if card.seen_at != card.object:

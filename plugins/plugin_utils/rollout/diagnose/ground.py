@@ -1,4 +1,4 @@
-"""Rules about what pods stand on: nodes, volumes, images, the cluster's name service."""
+"""Rules about what pods depend on: nodes, volumes, images, cluster DNS."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def node_full(symptom: Symptom) -> Diagnosis | None:
     pulled = symptom.reason in (*PULL_REASONS, "CreateContainerError", "RunContainerError")
     line = said(symptom, _FULL)
     logged = any(re.search(_FULL, entry, re.IGNORECASE) for entry in symptom.log)
-    # A full node takes no pods; the scheduler only speaks of taints then.
+    # A full node takes no pods; the scheduler then mentions only taints.
     unplaced = bool(symptom.facts.full_nodes) and bool(re.search(_UNPLACED, symptom.text))
     full = evicted or unplaced or symptom.node in symptom.facts.full_nodes
     if not (full or (line and (pulled or not logged))):
@@ -55,7 +55,7 @@ def volume_full(symptom: Symptom) -> Diagnosis | None:
     if not line:
         return None
     what = f"no space left: {line}"
-    if not symptom.claims:  # its scratch directories and its memory are the node's
+    if not symptom.claims:  # without a claim, scratch directories and memory are the node's
         return Diagnosis(
             rule="volume-full", layer="node", object=f"Node/{symptom.node}", what=what,
             next=f"kubectl describe node {symptom.node}", patience=60.0,
@@ -91,7 +91,7 @@ def volume(symptom: Symptom) -> Diagnosis | None:
     """Blame a volume that is not bound or not mounted."""
     mount = said(symptom, r"FailedMount|FailedAttachVolume|MountVolume\.\S+ failed|unable to attach or mount volumes")
     unbound = said(symptom, r"unbound immediate PersistentVolumeClaims|persistentvolumeclaim \S+ not found")
-    # A missing ConfigMap or Secret also fails to mount; that is the chart's doing.
+    # A missing ConfigMap or Secret also fails to mount; that is the chart's fault.
     if symptom.reason != "ClaimUnbound" and not unbound and (not mount or re.search(r"configmap|secret", mount)):
         return None
     claim = f"PersistentVolumeClaim/{symptom.claims[0]}" if symptom.claims else symptom.object
@@ -106,7 +106,7 @@ def volume(symptom: Symptom) -> Diagnosis | None:
 
 
 def dns(symptom: Symptom) -> Diagnosis | None:
-    """Blame the cluster's name service."""
+    """Blame cluster DNS."""
     if not symptom.facts.dns_down or (not said(symptom, NAMES) and symptom.reason not in ("NotReady", "")):
         return None
     namespace, _, name = symptom.facts.dns_down.partition("/")

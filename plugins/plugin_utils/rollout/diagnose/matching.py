@@ -1,4 +1,4 @@
-"""What rules are made of: a match on the symptom, a search in its texts, the next command."""
+"""Parts of rules: a match on the symptom, a search in its texts, the next command."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ...services.verification import Layer
 from ..types import Diagnosis, Symptom
 
-SITE = "SITE"  # stands for the path of the site file in a next command, as NAMESPACE does for the release's
+SITE = "SITE"  # placeholder of the site file's path in a next command, as NAMESPACE of the release's
 NAMES = r"name or service not known|temporary failure in name resolution|could not resolve|no such host|getaddrinfo"
 
 Match = Callable[[Symptom], Diagnosis | None]
@@ -17,14 +17,14 @@ Match = Callable[[Symptom], Diagnosis | None]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A name (stable, shown on the card) and the test."""
+    """A rule's name (stable, shown on the card) and its test."""
 
     name: str
     match: Match
 
 
 def describe(symptom: Symptom) -> str:
-    """Return the command that describes the object."""
+    """Return the command that describes the symptom's object."""
     kind, _, name = symptom.object.partition("/")
     if not name:  # not an object but the release itself
         return f"helm --namespace {symptom.namespace} history {symptom.release}"
@@ -42,7 +42,7 @@ def logs(symptom: Symptom) -> str:
 
 
 def said(symptom: Symptom, pattern: str) -> str:
-    """Return the last line in which ``pattern`` occurs, shortened."""
+    """Return the symptom's last line that matches ``pattern``, shortened, or ""."""
     for line in reversed(symptom.text.splitlines()):
         if re.search(pattern, line, re.IGNORECASE):
             return shortened(line.strip())
@@ -50,7 +50,7 @@ def said(symptom: Symptom, pattern: str) -> str:
 
 
 def shortened(line: str) -> str:
-    """Return ``line`` in a card's width. What is wrapped around a cause stands before it, so the end is kept."""
+    """Shorten ``line`` for a card. Errors wrap their cause from the front, so the end is kept."""
     return line if len(line) <= 240 else f"{line[:77]} ... {line[-158:]}"
 
 
@@ -58,7 +58,7 @@ def text_rule(
     name: str, layer: Layer, pattern: str, meaning: str, *, next_: Match | Callable[[Symptom], str] | str,
     object_: str | None = None, patience: float | None = None, only: Callable[[Symptom], bool] | None = None,
 ) -> Rule:  # fmt: skip
-    """Return the rule that fits where ``pattern`` occurs in what was said about a symptom."""
+    """Return a rule that matches when ``pattern`` occurs in a symptom's texts."""
 
     def match(symptom: Symptom) -> Diagnosis | None:
         if only is not None and not only(symptom):

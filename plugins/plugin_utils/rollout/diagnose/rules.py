@@ -1,7 +1,7 @@
-"""Name the layer at fault: a table of rules, tried in order, the first that fits decides.
+"""Name the layer at fault: a table of rules, tried in order; the first match decides.
 
-A rule looks at the symptom alone. What lies deeper comes first: a node that is gone explains a pod that is not ready,
-and a database that refuses a password explains a job that fails. `docs/failure-cards.md` shows them all.
+A rule looks at the symptom alone. Deeper causes come first: a lost node explains a pod that is not ready, and a
+database that refuses a password explains a job that fails. `docs/failure-cards.md` shows all rules.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ _MISMATCH = (
     r"no such file or directory: unknown|can't locate revision identified|unrecognized arguments:|"
     r"error: (argument \S+: )?invalid choice|no such option:|failed to open python file"
 )
-# Seconds. What a volume lacked may be there by now: the kubelet tries again after 122 s at the latest, and events of
-# its former tries stay.
+# Seconds. A ConfigMap or Secret that a volume lacked may exist by now: the kubelet retries after 122 s at the latest,
+# and events of its former tries stay.
 _MOUNTED_AGAIN = 150.0
 _ENDED = ("BackoffLimitExceeded", "DeadlineExceeded", "PodFailurePolicy")
 
 
 def diagnose(symptom: Symptom) -> Diagnosis:
-    """Return the diagnosis of the first rule that fits; the last one always does."""
+    """Return the diagnosis of the first rule that matches; the last one always does."""
     return next(filter(None, (rule.match(symptom) for rule in RULES)))
 
 
 def explains(symptom: Symptom) -> bool:
-    """Return whether a rule knows why; the last one only knows that something is not ready."""
+    """Return whether the cause is known; the last rule only knows that something is not ready."""
     return bool(symptom.exit_code) or diagnose(symptom).rule != RULES[-1].name
 
 
@@ -44,7 +44,7 @@ def _render(symptom: Symptom) -> Diagnosis | None:
 
 
 def _verification(symptom: Symptom) -> Diagnosis | None:
-    """Blame the first check that failed; those of needed releases come first."""
+    """Blame the first failed check; checks of needed releases come first."""
     failed = [check for check in symptom.checks if not check.ok]
     if symptom.stage != "verify" or not failed:
         return None
@@ -64,7 +64,7 @@ def _verification(symptom: Symptom) -> Diagnosis | None:
 
 
 def _mismatch(symptom: Symptom) -> Diagnosis | None:
-    """Blame an image that lacks what the chart calls, or a database of a later release than the image."""
+    """Blame an image that lacks a program the chart calls, or that is older than the database's schema."""
     line = said(symptom, _MISMATCH)
     if not line:
         return None
@@ -75,7 +75,7 @@ def _mismatch(symptom: Symptom) -> Diagnosis | None:
 
 
 def _migration(symptom: Symptom) -> Diagnosis | None:
-    """Blame the migration itself: what it stands on answers, as the rules before this one say."""
+    """Blame the migration itself: the rules before this one found no fault in what it depends on."""
     if not migrates(symptom) or not (symptom.exit_code or symptom.reason in _ENDED):
         return None
     line = _last_exception(symptom) or said(symptom, r"error|fail|abort")
@@ -86,7 +86,7 @@ def _migration(symptom: Symptom) -> Diagnosis | None:
 
 
 def migrates(symptom: Symptom) -> bool:
-    """Return whether it is of a job that migrates the release's database."""
+    """Return whether the symptom is of a job that migrates the release's database."""
     return bool(re.match(r"Job/.*\bdb-sync\b", symptom.owner))
 
 
@@ -151,7 +151,7 @@ RULES: tuple[Rule, ...] = (
         "mq-password", "credentials", r"ACCESS_REFUSED|PRECONDITION.*auth|user .* - invalid credentials",
         "the message queue refuses the password", next_=_QUEUE, patience=120.0,
     ),
-    # Before passwords: who lives in another time has a token that counts for nothing, too.
+    # Before passwords: with a wrong clock, tokens are refused, too.
     text_rule(
         "clock-skew", "node",
         r"(?<!has expired or is )not yet valid|current time \S+ is before|not valid yet|"

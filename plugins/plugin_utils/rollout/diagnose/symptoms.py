@@ -1,4 +1,4 @@
-"""Find what does not come up, the most telling first: failed containers and jobs, then volumes, then the rest (D5)."""
+"""Collect a release's symptoms, most telling first: failed containers and jobs, then volumes, then the rest (D5)."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _BEFORE_CONTAINERS = ("FailedMount", "FailedAttachVolume", "FailedCreatePodSandB
 _PULLING = ("Failed", "BackOff")  # reasons of events about images, among others
 _LOG_LINES = 30
 Ranked = tuple[int, Symptom]
-# A class that binds when its pod has a node says no more of a claim.
+# The only events of a claim whose storage class binds once its pod has a node.
 _WAITS_FOR_ITS_POD = {"WaitForFirstConsumer", "WaitForPodScheduled"}
 
 
 def collect(rendered: Rendered, snapshot: Snapshot) -> list[Symptom]:
-    """Return what is wrong with a release, without logs, the most telling first."""
+    """Return the symptoms of a release, without logs, the most telling first."""
     found: list[Ranked] = []
     serving = tuple(str(owner) for owner in workloads(rendered) if _serves(owner, snapshot))
     for owner in workloads(rendered):
@@ -73,9 +73,9 @@ def _of_workload(base: Symptom, owner: Ref, item: Object, snapshot: Snapshot) ->
 
 
 def _present(item: Object, pods: list[Object]) -> list[Object]:
-    """Return the pods of a Deployment's present template, all of them while there are none.
+    """Return the pods of a Deployment's present template, or all its pods while there are none.
 
-    Those of the one before, broken as they may be, stay until a new one is ready: an update is not judged by them.
+    Pods of the former template, even broken ones, stay until a new one is ready: an update is not judged by them.
     """
     if item["kind"] != "Deployment":
         return pods
@@ -114,9 +114,9 @@ def _of_pod(base: Symptom, pod: Object, snapshot: Snapshot) -> Iterator[Ranked]:
 
 
 def _unsettled(pod: Object, snapshot: Snapshot) -> tuple[EventLine, ...]:
-    """Return the events about a pod but for what it has overcome since: they stay for an hour."""
+    """Return the events about a pod, without problems it has overcome since: events stay for an hour."""
     over: tuple[str, ...] = ("FailedScheduling",) if (pod.get("spec") or {}).get("nodeName") else ()
-    # What ran once proves nothing: after its node's restart a pod is mounted and started anew.
+    # A former run proves nothing: after its node restarts, a pod is mounted and started again.
     present = runs(pod) or any(waiting_reason(entry) == "CrashLoopBackOff" for entry in container_statuses(pod))
     if present:
         over += _BEFORE_CONTAINERS
@@ -135,7 +135,7 @@ def _of_claims(base: Symptom, pod: Ref, snapshot: Snapshot) -> Iterator[Ranked]:
         if item is None or (item.get("status") or {}).get("phase") in ("Pending", "Lost"):
             events = snapshot.about(ref)
             if events and {event.reason for event in events} <= _WAITS_FOR_ITS_POD:
-                continue  # the pod says why no node takes it
+                continue  # the pod's own symptom says why no node takes it
             state = "missing" if item is None else str(item["status"]["phase"])
             storage_class = ((item or {}).get("spec") or {}).get("storageClassName")
             message = f"claim {claim} is {state}, storage class {storage_class or '(none)'}"
@@ -165,7 +165,7 @@ def _of_container(base: Symptom, entry: Object) -> Ranked | None:
 
 
 def log_of(api: Api, symptom: Symptom) -> tuple[str, ...]:
-    """Return the last log lines of the container at fault: of its present run, or of the one before when that ended."""
+    """Return the last log lines of the container at fault: of its present run, or else of the run before."""
     if not symptom.container or not symptom.object.startswith("Pod/"):
         return ()
     pod = symptom.object.removeprefix("Pod/")
@@ -174,7 +174,7 @@ def log_of(api: Api, symptom: Symptom) -> tuple[str, ...]:
             text = api.logs(symptom.namespace, pod, symptom.container, lines=_LOG_LINES, previous=previous)
         except ApiError as error:
             text = ""
-            if error.status not in (400, 404):  # not started, or gone: there is no log to have
+            if error.status not in (400, 404):  # not started, or gone: there is no log
                 return (f"(the log cannot be read: {error.message})",)
         lines = tuple(line.rstrip() for line in text.splitlines() if line.strip())
         if lines:
@@ -191,7 +191,7 @@ class LogCollector:
         self._by_owner: dict[tuple[str, str], Symptom] = {}
 
     def record(self, found: list[Symptom]) -> None:
-        """Read the log of every failure that was not read yet."""
+        """Read the log of every failure not read yet."""
         for symptom in found:
             if not symptom.container or symptom.exit_code in (None, 0):
                 continue
@@ -203,7 +203,7 @@ class LogCollector:
                     self._by_owner[(symptom.namespace, symptom.owner)] = replace(symptom, log=log)
 
     def complete(self, symptom: Symptom) -> Symptom:
-        """Return ``symptom`` with a log: its own, or the last words of the same workload."""
+        """Return ``symptom`` with a log: its own, or the last one of the same workload."""
         own = log_of(self._api, symptom)
         if own:
             return replace(symptom, log=own)

@@ -1,1 +1,1 @@
-"""What would change, and every reason against it."""
+"""Every reason against a change, and the decision on it."""

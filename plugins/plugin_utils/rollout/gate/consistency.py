@@ -1,4 +1,4 @@
-"""Consistency of releases: an endpoint, an account or a count that two of them set must be the same."""
+"""Consistency of releases: an endpoint, an account or a count that two of them set must be equal."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ...plan.types import ReleasePlan
 from ...services import RECORDS, provider
 from ..types import GateReason, against
 
-# Endpoints of which each service has one of its own: databases, a virtual host.
+# Endpoints whose path is each service's own: databases, a virtual host.
 _OF_ONE = {"oslo_messaging", *(endpoint for record in RECORDS.values() for endpoint in record.schemas)}
 
 
 def disagreements(releases: Iterable[ReleasePlan]) -> Iterator[GateReason]:
-    """Yield a reason for every value two releases set differently. Secrets are compared, and shown, by name."""
+    """Yield a reason for every value that two releases set differently. Secrets are compared and shown by name."""
     named = {release.name: release for release in releases}
     first: dict[str, tuple[str, Any]] = {}
     for release in named.values():
@@ -63,7 +63,7 @@ def _is_own(release: str, path: str) -> bool:
 
 
 def _members(named: Mapping[str, ReleasePlan]) -> Iterator[GateReason]:
-    """The transport URL lists the queue's pods by name, so every client must know how many there are."""
+    """Yield clients with a wrong count of the queue's members: the transport URL lists its pods by name."""
     name = provider("queue").name
     queue = named.get(name)
     members = at(queue.values, "pod.replicas.server") if queue else None

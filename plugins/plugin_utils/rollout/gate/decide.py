@@ -1,4 +1,4 @@
-"""One decision for the whole change: every reason against it is accepted, or nothing is changed.
+"""Decide on the whole change: every reason against it is accepted, or nothing is changed.
 
 A reason is accepted by naming its code, or ``code:release``, in ``rollout_force``.
 """

@@ -1,7 +1,7 @@
-"""Refuse another secrets store: a ConfigMap holds fingerprints of the secrets the cluster was deployed with.
+"""Refuse another secrets store: a ConfigMap holds fingerprints of the secrets that the cluster was deployed with.
 
-Another laptop's store, one made anew, or one from an old backup has other passwords than the databases know. It is
-refused before anything changes. The ConfigMap holds nothing secret.
+Another laptop's store, a newly generated one, or one from an old backup has passwords that the databases do not
+accept. It is refused before anything changes. The ConfigMap holds nothing secret.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SHOWN = 5  # names in an error
 def claim(
     api: Api, *, namespace: str, identity: str, prints: Mapping[str, str], store: str, write: bool
 ) -> tuple[str, ...]:
-    """Return the names of secrets the cluster did not know of yet; with ``write`` it knows them now.
+    """Return the names of secrets that the cluster has no fingerprint of; with ``write`` record them there.
 
     ``identity`` and ``prints`` are those of the store in the file ``store``. Raises RolloutError when the cluster was
     deployed with other secrets.
@@ -32,7 +32,7 @@ def claim(
     known = _known(data)
     differing = sorted(name for name, value in known.items() if prints.get(name, value) != value)
     if data.get("identity", identity) != identity or differing:
-        raise _refusal(namespace, store, differing, other=data.get("identity") != identity)
+        raise _refusal(namespace, store, differing, other=data.get("identity", identity) != identity)
     new = tuple(sorted(set(prints) - set(known)))
     if write and new:
         merged = json.dumps({**known, **prints}, sort_keys=True)

@@ -19,7 +19,7 @@ _SPREAD = "podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def reasons_against(plan: Plan, preview: ChangePreview, held: Mapping[int, Ref]) -> tuple[GateReason, ...]:
-    """Return everything that speaks against the change; ``held``: which Service of the cluster has a node port."""
+    """Return every reason against the change; ``held``: the Service that holds each node port of the cluster."""
     found: list[GateReason] = list(disagreements(plan.openstack.releases))
     for release in plan.openstack.releases:
         found.extend(_versions(plan, release, preview.live.get(release.name)))
@@ -56,7 +56,7 @@ def _versions(plan: Plan, release: ReleasePlan, live: LiveRelease | None) -> Ite
 
 
 def _images(plan: Plan, release: ReleasePlan, items: Iterable[Object]) -> Iterator[GateReason]:
-    # With the digest of what is published, and by the plain name as a site file may repeat it.
+    # With the published digest, and by plain name, as a site file may write it.
     known = {name for image in plan.supply.images.values() for name in (image, image.partition("@")[0])}
     for image in sorted({image for item in items for image in images(item)}):
         tag = image.rpartition("/")[2].partition("@")[0].partition(":")[2]
@@ -94,7 +94,7 @@ def _has_quorum(release: ReleasePlan) -> bool:
 
 
 def _node_ports(rendered: Rendered, held: Mapping[int, Ref]) -> Iterator[GateReason]:
-    """Yield the Services that the API server will refuse; what does not exist yet is in no comparison with it."""
+    """Yield Services whose node port is taken: the diff predicts no refusal of objects that do not exist yet."""
     for item in rendered.objects:
         ref = ref_of(item, namespace=rendered.namespace)
         for port in node_ports(item) if item.get("kind") == "Service" else ():
@@ -160,7 +160,7 @@ def _less(after: Any, before: Any) -> bool:
     try:
         return bool(parse_quantity(after) < parse_quantity(before))
     except ValueError:
-        return False  # no quantity: the API server refuses it, and its words are a reason of their own
+        return False  # not a quantity: the API server refuses it, which is a reason of its own
 
 
 def _number(version: str) -> tuple[int, ...]:

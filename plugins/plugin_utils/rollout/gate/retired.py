@@ -1,6 +1,6 @@
-"""Releases that are no longer in the site file: named, kept, and removed by consent.
+"""Releases that are no longer in the site file: listed, kept, and removed by consent.
 
-What a removal does not touch, volume claims and databases, is named before it.
+What a removal leaves, volume claims and databases, is listed before it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..types import GateReason, against
 def reasons_against_removal(
     remove: Collection[str], *, retired: Mapping[str, LiveRelease], releases: Collection[ReleasePlan]
 ) -> Iterator[GateReason]:
-    """Yield what speaks against removing the releases ``remove``."""
+    """Yield reasons against removing the releases ``remove``."""
     kept = {release.name: tuple(release.needs) for release in releases}
     for name in remove:
         if name in kept:
@@ -50,18 +50,18 @@ def reasons_against_removal(
 
 
 def needs_of(name: str) -> tuple[str, ...]:
-    """Return what a release needs that no plan speaks of any more."""
+    """Return the needs of a release that is no longer in the plan."""
     return needs(RECORDS[name]) if name in RECORDS else ()
 
 
 def in_order(names: Collection[str]) -> list[str]:
-    """Return ``names`` so that each comes before what it needs."""
+    """Sort ``names`` so that each comes before those it needs."""
     graph = {name: sorted(set(needs_of(name)) & set(names)) for name in sorted(names)}
     return list(TopologicalSorter(graph).static_order())[::-1]
 
 
 def announced(remove: Collection[str], *, retired: Mapping[str, LiveRelease], api: Api) -> Iterator[str]:
-    """Yield what an operator is told of releases that are no longer in the site file, and what becomes of each."""
+    """Yield lines for the operator: each release no longer in the site file, and whether it is kept or removed."""
     for name, live in retired.items():
         if name in remove:
             yield f"no longer in the site file, to be removed: {_described(live, api)}"
@@ -73,7 +73,7 @@ def announced(remove: Collection[str], *, retired: Mapping[str, LiveRelease], ap
 
 
 def _described(live: LiveRelease, api: Api) -> str:
-    """Return what there is of a release: what a removal takes away, and what it leaves."""
+    """Describe a release: what its removal deletes, and what it leaves."""
     values = f"helm --namespace {live.namespace} get values {live.name}"
     lines = [
         f"{live.name}: chart {live.chart} {live.chart_version}, revision {live.revision}, {live.status}",
@@ -88,7 +88,7 @@ def _described(live: LiveRelease, api: Api) -> str:
 
 
 def _claims(live: LiveRelease, api: Api) -> list[str]:
-    """Return the volume claims of a release: those made from templates, and those its chart keeps."""
+    """Return the volume claims of a release: those made from templates, and the chart's own."""
     patterns = [re.escape(ref_of(item).name) for item in live.objects if item["kind"] == "PersistentVolumeClaim"]
     for item in live.objects:
         for template in (item.get("spec") or {}).get("volumeClaimTemplates") or ():

@@ -1,1 +1,1 @@
-"""How services are asked whether they work: `context` for each by its own record, `catalog` for the site as a whole."""
+"""Verify services: `context` for each by its own record, `catalog` for the site as a whole."""

@@ -1,4 +1,4 @@
-"""Ask the releases of a plan, and the site as a whole, whether they work."""
+"""Verify the releases of a plan, and the site as a whole."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ...services.verification import Check, UnansweredError, Verification, Verif
 from .catalog import leave_catalog, verify_catalog
 from .context import VerifierContext
 
-_PAUSE = 3.0  # seconds between two questions about the catalog
+_PAUSE = 3.0  # seconds between two checks of the catalog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verifiers:
-    """Questions to a cloud. ``resolve`` puts secrets into values; ``authority``: certificate of the site's CA."""
+    """Verifiers of a cloud. ``resolve`` puts secrets into values; ``authority``: certificate of the site's CA."""
 
     plan: Plan
     cluster: Callable[[], Api]
@@ -28,22 +28,22 @@ class Verifiers:
     authority: Path
 
     def ask(self, release: ReleasePlan) -> Verification:
-        """Return what the verifier in the release's record says."""
+        """Verify a release by the verifier in its record."""
         verifier = None if release.verify == "workloads" else RECORDS[release.verify].verify
         if verifier is None:  # asked only after every workload of the release is ready
             return Verification(checks=(Check(name="workloads", ok=True, detail=f"{release.name}: all ready"),))
         return self._asked(verifier, release)
 
     def timed(self, release: ReleasePlan) -> tuple[Verification, float]:
-        """Return what the verifier says, and the seconds it took."""
+        """Verify a release; return the verification and the seconds it took."""
         started = time.monotonic()
         verification = self.ask(release)
         return verification, round(time.monotonic() - started, 1)
 
     def ask_site(self, *, patience: float, go_on: Callable[[], object]) -> Verification | None:
-        """Return whether catalog, edge and cluster agree (D6), asked for ``patience`` seconds until they do.
+        """Return whether catalog, edge and cluster agree (D6); retry for ``patience`` seconds until they do.
 
-        None for a site without a Keystone of its own. ``go_on`` is called between two questions, and raises to end it.
+        None for a site without its own Keystone. ``go_on`` is called between two tries, and raises to end them.
         """
         if (release := self._keystone()) is None:
             return None

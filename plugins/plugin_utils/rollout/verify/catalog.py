@@ -1,6 +1,6 @@
-"""D6, for the site as a whole: endpoints of the catalog, routes of the edge and Services of the cluster are the same.
+"""Verify the site as a whole (D6): the catalog's endpoints, the edge's routes and the cluster's Services agree.
 
-Asked once, after all releases: each writes its own endpoints, so none can judge them for the others.
+Checked once, after all releases: each writes its own endpoints, so none can judge them for the others.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ def verify_catalog(context: VerifierContext) -> Verification:
         for api in record.apis
         if record.name not in rolled_out and (api.node_port in served or (api.role and _listed(urls, api, context)))
     ]
-    for _, host, port in kept:  # out of the site file and not removed: it has no route by intent
+    for _, host, port in kept:  # no longer in the site file, not removed: it has no route on purpose
         urls = [url for url in urls if urlsplit(url).hostname != host]
-        served.pop(port, None)  # hosts serve some themselves
+        served.pop(port, None)  # absent for APIs that hosts serve
     return Verification(
         checks=(
             judge_endpoints(urls, routes),
@@ -135,7 +135,7 @@ def _judge_answers(context: VerifierContext, urls: list[str]) -> Check:
     """Return whether every public URL resolves, verifies and answers."""
     wrong: list[str] = []
     for url in urls:
-        # Some services put the project into the path; discovery is at what comes before it.
+        # Some services put the project into the path; discovery is at the part before it.
         asked = url.partition("%(")[0].partition("$(")[0].rstrip("/") + "/"
         try:
             status = context.request("GET", asked).status

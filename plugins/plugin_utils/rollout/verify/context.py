@@ -1,4 +1,4 @@
-"""What a verifier works with: one release, and the ways to ask it from outside the cluster and inside its pods."""
+"""Context of a verifier: one release, and access to it from outside the cluster and inside its pods."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .https import Answer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifierContext:
-    """One release, and the ways to ask it."""
+    """One release, and access to it."""
 
     api: Api
     plan: Plan
@@ -44,7 +44,7 @@ class VerifierContext:
         return {str(pod["metadata"]["name"]): pod for pod in self._labelled("v1", "pods", component)}
 
     def running(self, component: str = "server") -> list[str]:
-        """Return the names of the pods that take requests."""
+        """Return the names of the Ready pods."""
         return sorted(name for name, pod in self.pods(component).items() if is_ready(pod))
 
     def workload(self, component: str = "server") -> tuple[str, int]:
@@ -60,7 +60,7 @@ class VerifierContext:
         return node is not None and is_ready(node)
 
     def execute(self, pod: str, argv: Sequence[str], *, container: str, timeout: float = 30.0) -> str:
-        """Return what a command prints in a container. A password is in no argument.
+        """Run a command in a container; return its output. Never pass a password as an argument.
 
         Raises ApiError when it cannot be started, UnansweredError when it fails.
         """

@@ -1,6 +1,6 @@
-"""HTTPS to the site's public names, from outside the cluster, without touching how this machine resolves names.
+"""HTTPS to the site's public names, from outside the cluster, without changing this machine's name resolution.
 
-A name is looked up in the plan only; the certificate must be for that name and signed by the site's CA.
+Names are looked up in the plan only; the certificate must be for that name and signed by the site's CA.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ class Answer:
     status: int
     headers: Mapping[str, str]  # names in lower case
     body: Any  # JSON, or None when it is not JSON
-    data: bytes = b""  # as it came
-    cookies: tuple[str, ...] = ()  # every one it sets, as it came
+    data: bytes = b""  # the raw body
+    cookies: tuple[str, ...] = ()  # every Set-Cookie header, unparsed
 
 
 def request(
     method: str, url: str, *, plan: Plan, authority: Path, body: Any = None, headers: Mapping[str, str] | None = None
 ) -> Answer:
-    """Send one request. ``authority``: path of the CA certificate; ``body``: bytes as they are, or what becomes JSON.
+    """Send one request. ``authority``: path of the CA certificate; ``body``: bytes, or a value sent as JSON.
 
-    Raises UnansweredError for a name the plan has not, no connection, or a bad certificate.
+    Raises UnansweredError for a name that is not in the plan, no connection, or a bad certificate.
     """
     parts = urlsplit(url)
     name = parts.hostname or ""

@@ -47,14 +47,18 @@ class Overview:
             self._said, self._number = said, self._number + 1
             self._changed.notify_all()
 
-    def may(self, machine: str, verb: str) -> tuple[str, str]:
-        """Return why ``verb`` is not possible for a machine, as the controller said, empty when it is; and whom."""
+    def may(self, machine: str, verb: str, *, shown: str) -> tuple[str, str]:
+        """Return why ``verb`` is not possible for a machine, as the controller said, empty when it is; and whom.
+
+        ``shown``: whom the browser showed. A page that was open for long may show what is another by now.
+        """
         with self._changed:
             found = next((one for one in self._said["machines"] if one["machine"] == machine), None)
         if found is None:
             return "the controller has said nothing of such a machine", ""
-        possible = found.get("may") or {}
-        return str(possible.get(verb, "the controller does not say that it is")), str(found.get("asks") or "")
+        why = str((found.get("may") or {}).get(verb, "the controller does not say that it is"))
+        asks = str(found.get("asks") or "")
+        return why or ("" if shown == asks else "it is another than this page showed: look at it again"), asks
 
     def touch(self) -> None:
         """Have watchers look again."""

@@ -26,14 +26,14 @@ function paragraph(cell, text) {
   cell.append(made);
 }
 
-function button(machine, verb) {
+function button(machine, verb, about) { // about: who is shown beside it, and with what on its disks
   const made = document.createElement("button");
   made.type = "button";
   made.textContent = verb;
   made.addEventListener("click", async () => {
     if (!confirm(`${verb} ${machine}? ${ASKS[verb]}`)) return;
     const answer = await fetch("v1/decisions", {
-      method: "POST", headers: { "X-CSRF-Token": token }, body: JSON.stringify({ machine, verb }),
+      method: "POST", headers: { "X-CSRF-Token": token }, body: JSON.stringify({ machine, verb, about }),
     });
     at("said").textContent = answer.ok ? "" : (await answer.json()).error;
   });
@@ -61,7 +61,7 @@ function draw(machine) {
   const decision = (shown.decisions || {})[machine.machine];
   if (!decision || decision.outcome !== null) {
     for (const verb of Object.keys(ASKS)) {
-      if (machine.may && machine.may[verb] === "") decide.append(button(machine.machine, verb));
+      if (machine.may && machine.may[verb] === "") decide.append(button(machine.machine, verb, machine.asks));
     }
   }
   if (decision) {

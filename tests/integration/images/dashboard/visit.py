@@ -30,7 +30,7 @@ def ask(method: str, url: str, *, body: bytes | None = None, headers: Mapping[st
         url.replace(URL, _SERVER), body, {**edge, **(headers or {})}, method=method
     )
     try:
-        answer = urllib.request.build_opener(Stay).open(request, timeout=60)
+        answer = urllib.request.build_opener(Stay).open(request, timeout=300)
     except urllib.error.HTTPError as error:
         answer = error
     return SimpleNamespace(
@@ -42,7 +42,7 @@ def ask(method: str, url: str, *, body: bytes | None = None, headers: Mapping[st
 
 def first_page() -> Any:
     """Return the login page once Keystone and the dashboard answer."""
-    end = time.monotonic() + 120
+    end = time.monotonic() + 600
     while True:
         try:
             ask("GET", f"{_SERVER}:5000/v3")
