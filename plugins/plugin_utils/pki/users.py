@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from urllib.parse import urlsplit
 
+from ..errors import GroundupError
 from ..layers.layers import LAYERS
 from ..plan.types import HostPlan, Plan
 from ..services.certificates import certificates
@@ -11,7 +13,7 @@ from .leaf import LeafSpec
 
 
 def users(plan: Plan) -> tuple[LeafSpec, ...]:
-    """Return the certificate spec of every user in the site."""
+    """Return the certificate spec of every user in the site. Raises GroundupError where two have one name."""
     edge = plan.edge
     found = [LeafSpec(user="edge", names=(*(endpoint.name for endpoint in edge.endpoints), edge.address))]
     if plan.supply.seed:
@@ -38,6 +40,13 @@ def users(plan: Plan) -> tuple[LeafSpec, ...]:
         hosts = [plan.hosts[name] for name in plan.ceph.locations]
         found += [LeafSpec(user=f"rgw-{host.name}", names=(host.fqdn, host.address)) for host in hosts]
     found += [LeafSpec(user=one.user, names=one.names, usage=one.usage) for one in certificates(plan)]
+    if twice := [user for user, count in Counter(one.user for one in found).items() if count > 1]:
+        raise GroundupError(
+            f"a hypervisor is called {twice[0]}, and so is a certificate of the site",
+            where="machines",
+            why="a chassis is known by its name in its certificate: one would be written over the other",
+            remedy=f"call it {twice[0]}-1",
+        )
     return tuple(found)
 
 

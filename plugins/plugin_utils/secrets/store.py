@@ -113,6 +113,13 @@ class Store:
 
     def take(self, given: Mapping[str, str]) -> tuple[str, ...]:
         """Add given values, never replacing existing ones; return the new names. Raises SecretsError."""
+        if wrong := sorted(name for name, value in given.items() if not isinstance(value, str) or not value.strip()):
+            raise SecretsError(
+                f"{', '.join(wrong)} is no text",
+                where="the variable secrets_given",
+                why="a key or password is kept as it is used: a number would lose zeros at its start",
+                remedy="write it in quotes",
+            )
         wanted = {check_name(name): value.strip() for name, value in given.items()}
         if not self._write or all(self._values.get(name) == value for name, value in wanted.items()):
             return self._add(wanted)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import (
     Authority,
     Leaf,
@@ -260,3 +261,10 @@ def test_a_site_with_neutron_has_a_certificate_a_member_of_ovns_databases_and_on
         "ovn-control-1", "both", {"control-1.lab.test", plan.hosts["control-1"].address},
     )  # fmt: skip
     assert (client.user, client.usage, client.names) == ("neutron-ovn", "client", ())
+
+
+def test_a_hypervisor_that_has_the_name_of_a_certificate_is_refused() -> None:
+    plan = make_plan(load_site(LAB.parents[1] / "cloud/site.yml"))
+    hosts = {**plan.hosts, "edge": replace(plan.hosts["hypervisor-1"], name="edge")}
+    with pytest.raises(GroundupError, match="a hypervisor is called edge"):
+        users(replace(plan, hosts=hosts))

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ansible.parsing.vault import VaultLib, VaultSecret
@@ -238,3 +239,9 @@ def test_values_that_somebody_else_made_are_kept_and_replace_none(directory: Pat
     assert store.path.read_bytes() == before
     assert Store.open(directory, source, write=False).take({"ceph/client.nova": "AQthird=="}) == ("ceph/client.nova",)
     assert store.path.read_bytes() == before
+
+
+@pytest.mark.parametrize("value", [12345, "", None, ["a"]])
+def test_a_value_that_is_no_text_is_refused_by_its_name(directory: Path, source: PasswordSource, value: Any) -> None:
+    with pytest.raises(SecretsError, match="ceph/x is no text"):
+        Store.open(directory, source).take({"ceph/x": value})
