@@ -146,7 +146,7 @@ def judge(plan: Plan, host: HostPlan, one: Sighting) -> Card | None:
 
 
 def ports_of(plan: Plan, host: HostPlan, one: Sighting) -> dict[str, str] | str:
-    """Return the MAC address of each port of ``host``, by network; or what cannot be told."""
+    """Return the MAC addresses of the ports of ``host``, by network; or why they are unknown."""
     found = {port.network: port.mac for port in host.interfaces if port.mac}
     rest = [port.network for port in host.interfaces if not port.mac]
     boot = next((name for name in rest if plan.networks[name].purpose == "provisioning"), None)
@@ -162,7 +162,7 @@ def ports_of(plan: Plan, host: HostPlan, one: Sighting) -> dict[str, str] | str:
 
 
 def _twice(seen: Sequence[Sighting], taken: Mapping[str, Identity]) -> dict[str, Verdict]:
-    """Return the verdict on machines that say of themselves what another says."""
+    """Quarantine machines with a serial number or MAC address that another machine has, too."""
     serials = Counter(one.serial for one in seen if one.serial)
     macs = Counter(mac for one in seen for mac in one.macs)
     owners = {identity.serial: name for name, identity in taken.items() if identity.serial}

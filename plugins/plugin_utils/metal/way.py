@@ -132,7 +132,7 @@ def next_step(node: Mapping[str, Any] | None, *, asked: bool = False, installed:
         return step
     if installed:
         return Step(state="failed", verb="fail", card=_LOST)
-    if known.get("power_state") == "power on" and not (attempts(known) or told(known)):  # else we switched it on
+    if known.get("power_state") == "power on" and not (attempts(known) or told(known)):  # else a run switched it on
         return Step(state="failed", verb="fail", card=_SINCE if inspected(known) else _IN_USE)
     return step
 
