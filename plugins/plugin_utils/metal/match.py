@@ -273,7 +273,7 @@ def _matched(plan: Plan, host: HostPlan, one: Sighting, *, why: str, named: bool
 
 
 def _unasked(name: str, one: Sighting) -> Card | None:
-    """Return the card of a machine with used disks, None when it was approved with exactly their contents."""
+    """Return the card of a machine with used disks, None when all their contents were approved."""
     approved = one.approved_disks if one.approved == name else ()
     new = [line for line in one.contents if line not in approved]
     if not new:
