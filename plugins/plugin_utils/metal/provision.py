@@ -49,7 +49,7 @@ def provision(
     ironic: Ironic, wanted: Wanted, journal: Journal, say: Callable[[str], None], *, timeout: float, pause: float = 5.0,
     left: threading.Event | None = None,
 ) -> tuple[dict[str, Any], bool]:  # fmt: skip
-    """Install a machine; return its call home, with its host keys, and whether this run installed it.
+    """Install a machine; return its call home, with its host keys, and whether the call is new.
 
     ``timeout``: seconds without progress, so that a slow machine goes on and a hanging one fails. Once ``left`` is set,
     request nothing more of Ironic and stop. Raises GroundupError, LeftError.
