@@ -1,1 +1,1 @@
-"""What the storage layer does on its hosts: monitors, managers, OSDs, pools, keys."""
+"""The storage layer's work on its hosts: monitors, managers, OSDs, pools, keys."""

@@ -1,6 +1,6 @@
-"""The cluster as its monitors and pools answer, by Ceph's own library: one connection in place of a program a question.
+"""Client of a Ceph cluster by librados: one connection for all commands, without a `ceph` process for each.
 
-Keys are handed over in memory; none is in a file, an argument or an error of ours.
+Keys are passed in memory; none is in a file, an argument or an error of ours.
 """
 
 from __future__ import annotations
@@ -15,38 +15,38 @@ from typing import Any
 from .._base.errors import GroundupError
 
 QUORUM = 60  # seconds for an answer of the monitors
-PORT, ANSWERS = 3300, 2.0  # of a monitor, and seconds for it to accept
+PORT, ANSWERS = 3300, 2.0  # a monitor's port, and seconds for it to accept a connection
 
 
 class Cluster:
-    """A connection as one client."""
+    """A connection as one Ceph user."""
 
     def __init__(self, handle: Any, name: str, monitors: Mapping[str, str]) -> None:
-        """Use `connected`."""
+        """Use `connected` instead."""
         self.handle = handle
         self._name = name
         self._monitors = monitors
 
     def ask(self, prefix: str, **arguments: Any) -> Any:
-        """Return what the monitors answer to a command, read as JSON. Raises GroundupError."""
+        """Send a command to the monitors; return its JSON answer, parsed. Raises GroundupError."""
         answer = self.send(prefix, **arguments, format="json")
         return json.loads(answer) if answer.strip() else None
 
     def attempt(self, prefix: str, **arguments: Any) -> tuple[int, Any, str]:
-        """Return code, answer and reason of a question whose answer may be no."""
+        """Send a command that may fail; return code, parsed answer and error text."""
         code, answer, said = self.handle.mon_command(json.dumps({"prefix": prefix, **arguments, "format": "json"}), b"")
         return code, json.loads(answer) if answer.strip() else None, said
 
     def send(self, prefix: str, *, content: str = "", **arguments: Any) -> bytes:
-        """Return the monitors' answer as it is; ``content`` goes with the command. Raises GroundupError."""
+        """Send a command with ``content`` as its input; return the raw answer. Raises GroundupError."""
         command = json.dumps({"prefix": prefix, **arguments})
         answered = self.handle.mon_command(command, content.encode())
-        if answered[0] == -errno.ETIMEDOUT:  # the quorum went after the connection was made
+        if answered[0] == -errno.ETIMEDOUT:  # the quorum was lost after connecting
             raise _silent(self._name, self._monitors, _answering(self._monitors), f"`{prefix}` timed out")
         return self._answer(answered, prefix, arguments)
 
     def manage(self, prefix: str, **arguments: Any) -> None:
-        """Tell the manager a command that the monitors do not take. Raises GroundupError."""
+        """Send a command to the manager, for commands that monitors do not handle. Raises GroundupError."""
         self._answer(self.handle.mgr_command(json.dumps({"prefix": prefix, **arguments}), b""), prefix, arguments)
 
     def _answer(self, answered: tuple[int, bytes, str], prefix: str, arguments: Mapping[str, Any]) -> bytes:
@@ -62,7 +62,7 @@ class Cluster:
 
 
 def installed() -> bool:
-    """Say whether this host has Ceph's library."""
+    """Return whether this host has librados for Python."""
     try:
         import rados  # type: ignore[import-not-found]  # noqa: F401 - of the host: a package of this layer brings it
     except ImportError:
@@ -72,7 +72,7 @@ def installed() -> bool:
 
 @contextmanager
 def connected(name: str, key: str, monitors: Mapping[str, str], *, timeout: int = QUORUM) -> Iterator[Cluster]:
-    """Yield a connection as ``name``. Raises GroundupError when no quorum answers in time, or refuses the key."""
+    """Connect as the user ``name``. Raises GroundupError when no quorum answers in time, or it refuses the key."""
     if not installed():
         raise GroundupError(
             "this host has no client of Ceph",
@@ -95,7 +95,7 @@ def connected(name: str, key: str, monitors: Mapping[str, str], *, timeout: int 
     except rados.Error as error:
         handle.shutdown()
         answers = _answering(monitors)
-        # A monitor without a quorum refuses every key, too.
+        # Without a quorum a monitor refuses every key: blame the key only when a majority answers.
         if getattr(error, "errno", None) in (errno.EACCES, errno.EPERM) and len(answers) > len(monitors) // 2:
             raise _refused(name) from None
         raise _silent(name, monitors, answers, str(error)) from None

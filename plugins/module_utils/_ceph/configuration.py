@@ -1,4 +1,4 @@
-"""Texts that Ceph reads: its configuration, and keyrings."""
+"""Render ceph.conf and keyrings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from .model import ADMIN, BOOTSTRAP, Node
 
 _ALL = dict.fromkeys(("mds", "mgr", "mon", "osd"), "allow *")
-# What Ceph itself gives its daemons.
+# As Ceph's own tools set it.
 _MANAGER = {"mon": "profile mgr", "osd": "allow *", "mds": "allow *"}
 
 
@@ -18,9 +18,9 @@ def conf(node: Node) -> str:
             "fsid": node.fsid,
             "mon_host": ",".join(node.monitors.values()),
             "public_network": node.public_network,
-            # Ceph makes a pool for itself.
+            # For the pool that Ceph creates for itself.
             "osd_pool_default_size": str(node.replicas),
-            # The plan knows what pools are for; the autoscaler splits them as they fill, under load.
+            # The plan sizes pools by their purpose; the autoscaler would split them under load, as they fill.
             "osd_pool_default_pg_autoscale_mode": "off",
             **node.settings,
         },
@@ -44,7 +44,7 @@ def conf(node: Node) -> str:
 
 
 def caps(*, managers: Sequence[str], clients: Mapping[str, Mapping[str, str]]) -> dict[str, Mapping[str, str]]:
-    """Return what every entity of the cluster may do."""
+    """Return the capabilities of every entity of the cluster."""
     return {
         "mon.": {"mon": "allow *"},
         ADMIN: _ALL,
@@ -55,7 +55,7 @@ def caps(*, managers: Sequence[str], clients: Mapping[str, Mapping[str, str]]) -
 
 
 def keyring(keys: Mapping[str, str], allowed: Mapping[str, Mapping[str, str]] | None = None) -> str:
-    """Return a keyring with ``keys``, and what they are ``allowed``."""
+    """Return a keyring with ``keys``, and their ``allowed`` capabilities."""
     lines = []
     for entity, key in keys.items():
         lines += [f"[{entity}]", f"\tkey = {key}"]

@@ -1,4 +1,4 @@
-"""Bring a storage host to the plan: what is on its disk decides, and no data are made a second time."""
+"""Converge a storage host. The state on its disks decides: existing data are never created again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from . import configuration, disk, flags, gateway, health, members, monitors, os
 from .cluster import connected
 from .model import ADMIN, BOOTSTRAP, CONF, ETC, LIB, Node, Step
 
-DEBIAN = {18: "13"}  # Ceph's release -> Debian's that has it
+DEBIAN = {18: "13"}  # Ceph release -> Debian release that ships it
 
 
 def converge(node: Node, changes: Changes, *, step: Step, known: bool, silent: Sequence[str]) -> dict[str, Any]:
@@ -40,20 +40,20 @@ def converge(node: Node, changes: Changes, *, step: Step, known: bool, silent: S
     due = []
     for name, unit in units.items():
         if name.startswith("ceph-mgr@") and not (disk.has_store(node) and step != "monitor"):
-            continue  # it would give up before there is a quorum
+            continue  # without a quorum it would exit
         if name.startswith("ceph-mgr@") and step in ("maintain", "daemons") and not unit.active:
             if step == "maintain" and moved:
-                continue  # the cluster does not know its key yet
+                continue  # the cluster does not have its key yet
             if step == "daemons":
                 _admit(node, changes)
         if step == "restart" and unit.stale:
             _restart(node, changes, name, unit)
         elif unit.stale and unit.active:
-            due.append(name)  # one host at a time, later
+            due.append(name)  # in the rolling restart, later
         else:
             unit.running()
     return changes.result() | {
-        # Without an OSD nothing can be lost: a first run that ended between two monitors founds the same cluster again.
+        # Without an OSD there are no data: after a first run that was killed, the same cluster may be created again.
         "known": bool(disk.osds(node)),
         "waits": [
             *(["monitor"] if node.address and not disk.has_store(node) else ()),
@@ -76,7 +76,7 @@ def _refuse_release(node: Node) -> None:
 
 
 def _units(node: Node, changes: Changes) -> dict[str, Unit]:
-    """Return the units of the daemons that this host has data of, and of its manager, in the order they start."""
+    """Return the units of this host's manager, and of daemons with data on it, in the order of their start."""
     names = [f"ceph-mon@{node.name}"] if disk.has_store(node) else []
     names += [f"ceph-mgr@{node.name}"] if node.name in node.managers else []
     names += [f"ceph-osd@{number}" for number in sorted(disk.osds(node).values())]
@@ -84,18 +84,21 @@ def _units(node: Node, changes: Changes) -> dict[str, Unit]:
 
 
 def _refuse_leftover(node: Node) -> None:
-    """Before a monitor is forgotten: refuse to go on while the cluster has it there."""
+    """Refuse to drop a monitor address from ceph.conf while the cluster still has a leftover host or monitor.
+
+    Raises GroundupError.
+    """
     written = next((line for line in (files.read(CONF) or "").splitlines() if line.startswith("mon_host = ")), "")
     before = [address for address in written.removeprefix("mon_host = ").split(",") if address]
     names = {address: name for name, address in node.monitors.items()}
     if {*before} - {*names} and (disk.has_store(node) or disk.osds(node)):
-        # Asked where it is: at none of its new addresses may be a monitor.
+        # Connect to the old addresses: there may be no monitor at the new ones.
         with connected(ADMIN, node.keys[ADMIN], {names.get(at, at): at for at in before}) as cluster:
             members.refuse_leftover(cluster, node.hosts, node.monitors)
 
 
 def _admit(node: Node, changes: Changes) -> None:
-    """Have the cluster know the key of this host's manager: of one that is not the first."""
+    """Import the key of this host's manager where the cluster lacks it: of every manager but the first."""
     entity = f"mgr.{node.name}"
     if changes.check:
         return
@@ -107,7 +110,7 @@ def _admit(node: Node, changes: Changes) -> None:
 
 
 def _configure(node: Node, changes: Changes, units: dict[str, Unit], *, absent: bool) -> bool:
-    """Write what daemons run by; those that did by something else are marked. Return whether its manager is new."""
+    """Write configuration and keyrings; mark units to restart. Return whether the manager's keyring was written."""
 
     def mark() -> None:
         for unit in units.values():
@@ -117,20 +120,20 @@ def _configure(node: Node, changes: Changes, units: dict[str, Unit], *, absent: 
         for unit in units.values():
             unit.replaced()
     group = 0 if absent else disk.owner()[1]
-    if node.address:  # whoever is root on a monitor's host may look after the cluster
+    if node.address:  # root on a monitor's host may administrate the cluster
         _keyring(changes, node, ADMIN, ETC / f"ceph.{ADMIN}.keyring", group=None)
     new = False
     if node.name in node.managers:
         new = _keyring(changes, node, f"mgr.{node.name}", LIB / f"mgr/ceph-{node.name}/keyring", group=group)
         files.place(changes, stand_in.PATH, stand_in.SOURCE)
     if not absent:
-        # The first wants a key of its own; systemd's journal has what it would tell.
+        # ceph-crash needs a key of its own; the systemd journal has the same information.
         off(changes, ["ceph-crash.service", *(name for name in ("nvmf-autoconnect.service",) if _failed(name))])
     return new
 
 
 def _own_devices(node: Node, units: Mapping[str, Unit]) -> None:
-    """Give whole disks to the daemons at every start: they are root's again after a restart of the host."""
+    """Set the owner of OSD devices at every start of their unit: after a reboot they belong to root again."""
     for one in node.osds:
         number = disk.osds(node).get(one.uuid)
         if one.device and number is not None:
@@ -139,7 +142,7 @@ def _own_devices(node: Node, units: Mapping[str, Unit]) -> None:
 
 
 def _failed(unit: str) -> bool:
-    """Say whether a unit that Ceph's packages bring has failed: without NVMe over fabrics it does, at every boot."""
+    """Return whether a unit has failed. nvmf-autoconnect, of Ceph's packages, fails at boot without NVMe-oF."""
     return properties(unit, "ActiveState").get("ActiveState") == "failed"
 
 
@@ -169,7 +172,7 @@ def _make_osds(node: Node, changes: Changes) -> None:
 
 
 def _restart(node: Node, changes: Changes, name: str, unit: Unit) -> None:
-    """Restart one daemon when nobody misses it, and wait until everything is whole again."""
+    """Restart one daemon: wait until all placement groups and other monitors are well, before and after."""
     if changes.check:
         unit.running()
         return

@@ -1,4 +1,4 @@
-"""Block devices for OSDs: one that holds data of anybody is refused by name."""
+"""Block devices for OSDs: refuse any device that is in use or holds data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAGIC = b"bluestore block device\n"
 GIB = 1024**3
 REPLICAS = tuple(
     size * GIB for size in (0, 1, 10, 100, 1000)
-)  # where BlueStore keeps its label; wipefs knows the first
+)  # offsets of BlueStore's labels; wipefs knows only the first
 
 
 def refuse_used(device: str, *, ours: Collection[str] = ()) -> None:
@@ -28,7 +28,7 @@ def refuse_used(device: str, *, ours: Collection[str] = ()) -> None:
         raise _refusal(device, "there is no such device", remedy="correct its path under hardware.<name>.osds")
     if not stat.S_ISBLK(path.stat().st_mode):
         raise _refusal(device, "it is no block device", remedy="correct its path under hardware.<name>.osds")
-    # In use first: a mounted disk is named so, whatever it holds.
+    # Check use before content, so that the error names a mounted disk as mounted.
     found = json.loads(run(["lsblk", "--json", "--paths", "--output", "NAME,TYPE,MOUNTPOINTS", device]))
     (tree,) = found["blockdevices"]
     mounted = [name for name in tree.get("mountpoints") or () if name]
@@ -43,7 +43,7 @@ def refuse_used(device: str, *, ours: Collection[str] = ()) -> None:
 
 
 def refuse_signed(device: str, *, ours: Collection[str] = ()) -> None:
-    """Refuse a ``device`` with a signature: partition table, file system, LVM, RAID, another OSD."""
+    """Refuse a ``device`` with a signature: partition table, file system, LVM, RAID, an OSD. Raises GroundupError."""
     found = labels(device)
     if mine := [one for one in found if one in ours]:
         raise _refusal(
@@ -55,7 +55,7 @@ def refuse_signed(device: str, *, ours: Collection[str] = ()) -> None:
         )
     if found:
         raise _refusal(device, f"it holds an OSD: {', '.join(found)}")
-    # --probe reads the device itself: neither a cache nor udev says what is on it.
+    # --probe reads the device itself, not a cache or udev's data.
     probed = attempt(["blkid", "--probe", "--output", "export", device])
     tags = dict(line.split("=", 1) for line in probed.stdout.splitlines() if "=" in line)
     if probed.returncode == 8:  # several signatures: ambivalent
@@ -67,7 +67,7 @@ def refuse_signed(device: str, *, ours: Collection[str] = ()) -> None:
 
 
 def labels(device: str) -> list[str]:
-    """Return the ids of OSDs in BlueStore's labels on ``device``; none where there is none. Raises OSError."""
+    """Return the OSD ids in BlueStore's labels on ``device``; [] without a label or device. Raises OSError."""
     found = []
     if not Path(device).exists():
         return []
@@ -82,7 +82,7 @@ def labels(device: str) -> list[str]:
                 if start.startswith(MAGIC):
                     found.append(start[len(MAGIC) :].decode("ascii", "replace"))
     except OSError as error:
-        error.filename = device  # a failed read names none
+        error.filename = device  # the error of a read has no file name
         raise
     return list(dict.fromkeys(found))
 
@@ -99,5 +99,5 @@ def _refusal(device: str, what: str, *, remedy: str = "") -> GroundupError:
 
 
 def zap(device: str) -> str:
-    """Return the command that clears all labels of an OSD."""
+    """Return the command that clears all BlueStore labels of ``device``."""
     return f"ceph-bluestore-tool zap-device --dev {device} --yes-i-really-really-mean-it"

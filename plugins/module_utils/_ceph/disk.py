@@ -1,4 +1,4 @@
-"""What lies on a storage host's disk, and how it gets there: made beside its place and moved, whole or not at all."""
+"""Ceph's files on a storage host: data directories, cluster id, ownership."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .._base import files
 from .._base.errors import GroundupError
 from .model import CONF, LIB, USER, Node
 
-FSID = "groundup-fsid"  # beside the data of a monitor: of which cluster it is
+FSID = "groundup-fsid"  # file with the cluster's id in a monitor's data directory
 OSDS = LIB / "osd"
 SYSTEMD = Path("/etc/systemd/system")
 _FSID = re.compile(r"^\s*fsid\s*=\s*([0-9a-fA-F-]{36})\s*$", re.MULTILINE)
@@ -35,18 +35,18 @@ def refuse_foreign(node: Node) -> None:
 
 
 def written() -> str:
-    """Return the id of the cluster that ceph.conf is of, "" where there is none."""
+    """Return the cluster's id in ceph.conf, "" without one."""
     found = _FSID.search(files.read(CONF) or "")
     return found[1].lower() if found else ""
 
 
 def has_store(node: Node) -> bool:
-    """Say whether this host's monitor has data."""
+    """Return whether this host's monitor has data."""
     return (node.store / FSID).exists()
 
 
 def osds(node: Node) -> dict[str, int]:
-    """Return the number of each OSD of the cluster on this host, by its id."""
+    """Return the numbers of the cluster's OSDs on this host, by OSD id."""
     found = {}
     for directory in OSDS.glob("ceph-*"):
         if (files.read(directory / "ceph_fsid") or "").strip() == node.fsid:
@@ -55,18 +55,18 @@ def osds(node: Node) -> dict[str, int]:
 
 
 def drop_in(number: int) -> Path:
-    """Return what an OSD's unit does before it starts, where its data are on a whole device."""
+    """Return the path of the systemd drop-in for an OSD on a whole device."""
     return SYSTEMD / f"ceph-osd@{number}.service.d/groundup.conf"
 
 
 def owner() -> tuple[int, int]:
-    """Return user and group of the daemons."""
+    """Return uid and gid of the daemons."""
     entry = pwd.getpwnam(USER)
     return entry.pw_uid, entry.pw_gid
 
 
 def own(path: Path) -> None:
-    """Give ``path`` and what is in it to the daemons."""
+    """Change the owner of ``path`` and everything below it to the daemons' user."""
     user, group = owner()
     for one in (path, *path.rglob("*")):
         os.chown(one, user, group, follow_symlinks=False)
@@ -74,7 +74,7 @@ def own(path: Path) -> None:
 
 @contextmanager
 def scratch(directory: Path) -> Iterator[Path]:
-    """Yield an empty ``directory`` of the daemons' that is gone afterwards, for files with keys."""
+    """Create an empty private ``directory`` for files with keys, and remove it afterwards."""
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(mode=0o700, parents=True)
     try:
@@ -84,7 +84,7 @@ def scratch(directory: Path) -> Iterator[Path]:
 
 
 def sync(directory: Path) -> None:
-    """Have the names in ``directory`` on the disk."""
+    """Sync a ``directory`` to disk, after a rename in it."""
     handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)

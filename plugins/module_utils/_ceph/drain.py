@@ -1,4 +1,4 @@
-"""Have a storage host's data copied to others, and back. Old copies serve until new ones are whole: none is missing."""
+"""Drain a storage host's data to other hosts, and undrain it. Old copies serve until the new ones are complete."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from . import health, members
 from .cluster import Cluster
 from .members import DRAINED, Daemon, Member, listed
 
-SETTLES = 30.0  # seconds for placement groups to know of a new map
-RETRIES = 45.0  # seconds: a disk that had no room for a copy is asked again after 30
+SETTLES = 30.0  # seconds for placement groups to follow a new map
+RETRIES = 45.0  # seconds until "toofull" counts: Ceph retries a full disk after 30
 
 
 def drain(
     cluster: Cluster, changes: Changes, name: str, *, ceph: Mapping[str, Any], timeout: float, retries: float = RETRIES
 ) -> None:
-    """Have the OSDs of ``name`` give up what they hold, and wait for it. Raises GroundupError."""
+    """Set the CRUSH weights of the OSDs of ``name`` to 0, and wait until they are empty. Raises GroundupError."""
     found = members.member(cluster, name)
     members.refuse("drain", name, _against(cluster, found, ceph), ())
     weighing = [one for one in found.osds if one.weight]
@@ -44,7 +44,7 @@ def drain(
 
 
 def undrain(cluster: Cluster, changes: Changes, name: str, *, timeout: float) -> None:
-    """Have a host that was drained by a verb of ours take data again. Raises GroundupError."""
+    """Restore the CRUSH weights of a host that a verb of ours drained. Raises GroundupError."""
     before, found = _recorded(cluster, name), members.member(cluster, name).osds
     if not found or (not before and not all(one.weight for one in found)):
         raise GroundupError(
@@ -60,14 +60,14 @@ def undrain(cluster: Cluster, changes: Changes, name: str, *, timeout: float) ->
         if weight and weight != one.weight and changes.add(f"{one}: take data again"):
             _reweight(cluster, one.number, weight)
     if before and not changes.check:
-        # Placement groups move a moment later.
+        # Placement groups start to move a moment later.
         wait_until(lambda: not any(one.groups for one in members.member(cluster, name).osds), timeout=SETTLES)
         health.wait(lambda: health.unclean(cluster), "data are not where they are to be", timeout=timeout)
         cluster.send("config-key rm", key=f"{DRAINED}{name}")
 
 
 def undrained(cluster: Cluster, numbers: Collection[int]) -> str:
-    """Return why OSDs are not empty, or not all data whole; "" when they may be taken away."""
+    """Return why the OSDs cannot be removed yet: data on them, or unclean placement groups; "" when they can."""
     return members.unsafe(cluster, numbers) or health.unclean(cluster)
 
 
@@ -81,7 +81,7 @@ def _against(cluster: Cluster, found: Member, ceph: Mapping[str, Any]) -> Iterat
         yield Reason(text="the cluster knows no OSD of it")
         return
     if not any(one.weight for one in found.osds):
-        return  # it goes on where it was
+        return  # drained already, or a killed drain continues
     if unclean := health.unclean(cluster):
         yield Reason(text=f"not all data have all their copies now: {unclean}")
     yield from _without_domains(cluster, found, ceph)
@@ -89,7 +89,7 @@ def _against(cluster: Cluster, found: Member, ceph: Mapping[str, Any]) -> Iterat
 
 
 def _without_domains(cluster: Cluster, found: Member, ceph: Mapping[str, Any]) -> Iterator[Reason]:
-    """Yield pools whose copies would have no place of their own on the hosts that stay."""
+    """Yield pools with more copies than the remaining hosts have failure domains."""
     rules = {one["name"]: one for one in ceph["rules"]}
     at = places(cluster)
     for name, pools in _by_rule(ceph).items():
@@ -104,7 +104,7 @@ def _without_domains(cluster: Cluster, found: Member, ceph: Mapping[str, Any]) -
 
 
 def _without_room(cluster: Cluster, found: Member, ceph: Mapping[str, Any]) -> Iterator[Reason]:
-    """Yield OSDs that would be near full, by their share of what moves."""
+    """Yield device classes with OSDs that would be near full after the move, by their share of the weight."""
     ratio = float(cluster.ask("osd dump")["nearfull_ratio"])
     for kind in sorted({one.device_class for one in found.osds}):
         staying = _takers(cluster, found, ceph, kind)
@@ -117,14 +117,14 @@ def _without_room(cluster: Cluster, found: Member, ceph: Mapping[str, Any]) -> I
 
 
 def _staying(found: Member, kind: str) -> list[Daemon]:
-    """Return the OSDs of other hosts that take data, of one device class."""
+    """Return other hosts' OSDs of one device class that are up and have a weight."""
     return [one for one in found.others if one.device_class == kind and one.weight and one.state == "up"]
 
 
 def _takers(cluster: Cluster, found: Member, ceph: Mapping[str, Any], kind: str) -> list[Daemon]:
-    """Return the OSDs that the data of a leaving host go to.
+    """Return the OSDs that the data of a leaving host move to.
 
-    Where every rack (or room) has a copy of everything, they can but go to other hosts of its own.
+    Where every rack (or room) has a copy of everything, they can only move within the same one.
     """
     staying, at, by_rule = _staying(found, kind), places(cluster), _by_rule(ceph)
     for rule in ceph["rules"]:
@@ -138,7 +138,7 @@ def _takers(cluster: Cluster, found: Member, ceph: Mapping[str, Any], kind: str)
 
 
 def _stuck(states: str) -> bool:
-    """Say whether copies find no room, and none is being made that would leave some."""
+    """Return whether copies find no room, and no copy is under way that would free some."""
     return "toofull" in states and "backfilling" not in states and "recovering" not in states
 
 
@@ -160,7 +160,7 @@ def _by_rule(ceph: Mapping[str, Any]) -> dict[str, list[Any]]:
 
 
 def places(cluster: Cluster) -> dict[str, dict[int, str]]:
-    """Return the name of each OSD's host, rack, room; by kind and number."""
+    """Return the names of all OSDs' hosts, racks and rooms, by kind and OSD number."""
     nodes = {one["id"]: one for one in cluster.ask("osd tree")["nodes"]}
     found: dict[str, dict[int, str]] = {kind: {} for kind in ("osd", "host", "rack", "room")}
 

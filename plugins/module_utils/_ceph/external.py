@@ -1,6 +1,6 @@
-"""A Ceph whose daemons others look after (somebody else, cephadm, Rook): made in it by consent, proven with every key.
+"""A Ceph that others operate (an external owner, cephadm, Rook): create pools and users if allowed, test every key.
 
-Nothing that is there is altered: its pools, their copies and its health are of whoever runs it.
+Existing pools are not altered; they, their copies and the cluster's health are the owner's responsibility.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from . import faults, pools, proof
 from .cluster import Cluster, connected, installed
 from .model import ADMIN, watching
 
-AES = 1  # the kind of key that clients of the plan's release know
-# Of nobody (RFC 5737): a key that may forbid this address to write may fence a dead hypervisor.
+AES = 1  # the only key type that clients of the plan's release support
+# A documentation address (RFC 5737): a key that may blocklist it may fence a dead hypervisor.
 NOBODY, SHORTLY = "192.0.2.1:0/1", 1.0
 _OWNER = "who runs it"
 
@@ -25,11 +25,11 @@ _OWNER = "who runs it"
 def converge(
     changes: Changes, *, ceph: Mapping[str, Any], keys: Mapping[str, str], timeout: int, **_: object
 ) -> dict[str, Any]:
-    """Make pools and users that are missing, where the site file says so. Raises GroundupError."""
+    """Create missing pools and users, with `make: true` in the site file. Raises GroundupError."""
     _check_keys(ceph, keys)
     if not ceph["make"]:
         return changes.result()
-    if changes.check and not installed():  # the layer `host` will have brought it
+    if changes.check and not installed():  # a dry run before the layer `host` installs it
         for one in (
             *(f"pool {pool['name']}" for pool in ceph["pools"].values()),
             *(one["name"] for one in ceph["clients"].values()),
@@ -40,7 +40,7 @@ def converge(
         _same(cluster, ceph)
         there = pools.found(cluster)
         names = {one["name"]: one for one in ceph["pools"].values() if one["name"] not in there}
-        used = {one["rule"] for one in names.values()}  # Rook has made its pools by rules of its own
+        used = {one["rule"] for one in names.values()}  # not of Rook's pools, which have Rook's rules
         wanted = pools.Wanted(
             rules={one["name"]: one for one in ceph["rules"] if one["name"] in used},
             pools=names,
@@ -54,13 +54,13 @@ def converge(
 def verify(
     changes: Changes, *, ceph: Mapping[str, Any], keys: Mapping[str, str], timeout: int, **_: object
 ) -> dict[str, Any]:
-    """Use every key where it is to reach, and where it is not: in each pool of the cluster. Raises GroundupError."""
+    """Test every key in each pool: allowed access must work, other access be refused. Raises GroundupError."""
     _check_keys(ceph, keys)
     monitors, planned = watching(ceph), [one["name"] for one in ceph["pools"].values()]
     if ceph["make"]:
         with connected(ADMIN, keys[f"ceph/{ADMIN}"], monitors, timeout=timeout) as cluster:
             _same(cluster, ceph)
-            # Of its owner to mend; that it is unwell is worth to know before services are blamed.
+            # Only warnings: the owner must repair it, but operators must know before they blame services.
             changes.warnings += [str(card) for card in faults.cards(cluster)]
     mark = uuid.uuid4().hex[:12]
     for client in ceph["clients"].values():
@@ -77,7 +77,7 @@ def verify(
 
 
 def _check_keys(ceph: Mapping[str, Any], keys: Mapping[str, str]) -> None:
-    """Refuse what is no key, or one of a kind that clients here do not know: both are told badly by Ceph's library."""
+    """Refuse invalid keys and unsupported key types: librados reports both unclearly. Raises GroundupError."""
     admin = (f"ceph/{ADMIN}",) if ceph["make"] else ()
     for secret in (*admin, *(one["secret"] for one in ceph["clients"].values())):
         try:
@@ -117,7 +117,10 @@ def _no_pool(absent: Collection[str], client: str, *, make: bool) -> GroundupErr
 
 
 def _may_fence(cluster: Cluster, client: str) -> None:
-    """Refuse a user that may not forbid a dead client to write: an image's lock would outlive its hypervisor."""
+    """Refuse a user without the right to blocklist a dead client: image locks would outlive their hypervisor.
+
+    Raises GroundupError.
+    """
     code, _, said = cluster.attempt("osd blocklist", blocklistop="add", addr=NOBODY, expire=SHORTLY)
     if code:
         raise GroundupError(

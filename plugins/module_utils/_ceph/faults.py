@@ -1,6 +1,6 @@
-"""Failure cards of the cluster: Ceph's own health checks, with the object at fault, what clients see, and the remedy.
+"""Failure cards of the cluster: Ceph's health checks with the object at fault, the effect on clients, the remedy.
 
-Consequences are left out where their cause has a card: groups with too few copies while an OSD is down.
+Consequences of a check with a card are left out, such as degraded placement groups while an OSD is down.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from . import members
 from .cluster import Cluster
 
 LAYER = "storage"
-_SHOWN = 5  # objects of a card; the number says how many there are
+_SHOWN = 5  # health details on a card at most; objects: twice as many, and a count of the rest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """What a health check means to whoever uses the cluster."""
+    """Effect and remedy of a health check."""
 
-    clients: str  # what they see meanwhile
+    clients: str  # effect on clients
     remedy: str
-    hides: tuple[str, ...] = ()  # checks that only follow from it
+    hides: tuple[str, ...] = ()  # checks that are only consequences
 
 
 _ROOM = (
@@ -32,7 +32,7 @@ _ROOM = (
     "Uneven OSDs: ceph osd df tree, then ceph osd reweight-by-utilization"
 )
 _COPIES = ("PG_DEGRADED", "OBJECT_MISPLACED", "PG_NOT_SCRUBBED", "PG_NOT_DEEP_SCRUBBED")
-# In this order: what stops writes first.
+# In the order of the cards: faults that stop writes come first.
 FAULTS: dict[str, Fault] = {
     "OSD_FULL": Fault(
         clients="reads go on; every write to these pools waits, with no error, until there is room",
@@ -107,7 +107,7 @@ _OTHER = Fault(
 
 
 def cards(cluster: Cluster) -> list[GroundupError]:
-    """Return a card for each fault that the cluster knows of, those that stop writes first."""
+    """Return a card for each unmuted fault of the cluster, those that stop writes first."""
     health = cluster.ask("health", detail="detail")
     checks = {name: one for name, one in health["checks"].items() if not one.get("muted")}
     hidden = {other for name in checks for other in FAULTS.get(name, _OTHER).hides}
@@ -120,7 +120,7 @@ def cards(cluster: Cluster) -> list[GroundupError]:
 
 
 def text(found: Sequence[GroundupError]) -> GroundupError:
-    """Return all cards as one error."""
+    """Combine the cards into one error."""
     first, *others = found
     if not others:
         return first
@@ -130,7 +130,7 @@ def text(found: Sequence[GroundupError]) -> GroundupError:
 
 
 def pools_missing(names: Sequence[str], ceph: Mapping[str, Any]) -> GroundupError:
-    """Return the card of pools of the plan that the cluster has not."""
+    """Return the card of planned pools that the cluster lacks."""
     users = [one["name"] for one in ceph["clients"].values() if {*names} & {*one["writes"], *one["reads"]}]
     return GroundupError(
         f"the cluster has no pool {', '.join(names)}",
@@ -146,7 +146,7 @@ def _card(name: str, checks: Mapping[str, Any], where: Mapping[str, str]) -> Gro
     fault, one = FAULTS.get(name, _OTHER), checks[name]
     details = [detail["message"] for detail in one.get("detail", ())]
     objects = [f"{osd} on {where[osd]}" if osd in where else osd for osd in _objects(details)]
-    # Pools that follow from it are what clients know.
+    # Clients use pools, so list those of its consequences, too.
     pools = [pool for other in (name, *fault.hides) for pool in _pools(checks.get(other, {}).get("detail", ()))]
     named = [*objects, *(f"pool {pool}" for pool in dict.fromkeys(pools))]
     return GroundupError(

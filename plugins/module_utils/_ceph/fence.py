@@ -1,4 +1,4 @@
-"""Keep a dead client from writing, by its addresses, until it is let in again: it may not be dead after all."""
+"""Fence a dead client by its addresses until it is released: it may still run, and write."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Collection
 from .._base.changes import Changes
 from .cluster import Cluster
 
-EXPIRES = 365 * 86400  # seconds. Ceph's own default is an hour: too short for a host that waits for a spare part
+EXPIRES = 365 * 86400  # seconds. Ceph's default of an hour is too short for a host that waits for a spare part
 
 
 def fence(cluster: Cluster, changes: Changes, addresses: Collection[str], *, fenced: bool) -> None:
-    """Have OSDs refuse every client at ``addresses``, or take them again. Raises GroundupError."""
+    """Blocklist all clients at ``addresses``, or release them. Raises GroundupError."""
     known = _fenced(cluster)
     for address in addresses:
         what = f"forbid clients at {address} to use Ceph" if fenced else f"let clients at {address} use Ceph again"
@@ -21,5 +21,5 @@ def fence(cluster: Cluster, changes: Changes, addresses: Collection[str], *, fen
 
 
 def _fenced(cluster: Cluster) -> set[str]:
-    """Return the addresses that are forbidden as a whole; single clients are Ceph's own business."""
+    """Return the blocklisted ranges' addresses; entries of single clients are Ceph's own."""
     return {str(one).split(":")[0].split("/")[0] for one in cluster.ask("osd dump").get("range_blocklist", {})}

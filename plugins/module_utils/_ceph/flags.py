@@ -1,6 +1,6 @@
-"""Flags that a run sets for as long as it restarts a host's OSDs; one that was killed left a record of its own.
+"""OSD flags that a run sets while it restarts a host's OSDs, with a record for the case that it is killed.
 
-Only what the record names is put back: a flag that somebody else set stays.
+Only recorded flags are cleared: flags that others set stay.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from . import members
 from .cluster import Cluster
 
 RECORD = "groundup/flags/"  # config-key, by host
-NOOUT = "noout"  # OSDs that are down stay in: their data are not copied elsewhere meanwhile
+NOOUT = "noout"  # OSDs that are down stay in, so that their data are not copied elsewhere
 
 
 @contextmanager
 def held(cluster: Cluster, host: str) -> Iterator[None]:
-    """Have no OSD of ``host`` marked out while the block runs."""
+    """Set noout on ``host`` during the block, unless it is set already. Raises GroundupError."""
     if NOOUT in cluster.ask("osd dump").get("crush_node_flags", {}).get(host, ()):
-        yield  # another's
+        yield  # set by others: leave it
         return
     cluster.send("config-key set", key=f"{RECORD}{host}", val=NOOUT)
     cluster.send("osd set-group", flags=NOOUT, who=[host])
@@ -31,7 +31,7 @@ def held(cluster: Cluster, host: str) -> Iterator[None]:
 
 
 def put_back(cluster: Cluster, changes: Changes) -> None:
-    """Take back the flags of runs that were killed."""
+    """Clear the flags that killed runs left. Raises GroundupError."""
     for host, flag in sorted(members.records(cluster, RECORD).items()):
         if changes.add(f"put back {flag} of {host}: a run that was killed had set it"):
             _release(cluster, host, flag)

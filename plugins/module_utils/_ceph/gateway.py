@@ -1,4 +1,4 @@
-"""The object gateway (radosgw) of a storage host: what it runs by, and whether it answers."""
+"""The object gateway (radosgw) of a storage host: configuration, start, removal, health check."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .._host import units
 from . import configuration
 from .model import ETC, LIB, USER
 
-CONF = ETC / "rgw.conf"  # its own: another of its options restarts no other daemon
+CONF = ETC / "rgw.conf"  # separate: a change of its options restarts no other daemon
 HOME = LIB / "radosgw/ceph-rgw"
 UNIT = "ceph-radosgw@rgw.service"
 DROP_IN = Path(f"/etc/systemd/system/{UNIT}.d/groundup.conf")
@@ -43,13 +43,13 @@ class Gateway:
 
     @property
     def plan(self) -> Mapping[str, Any]:
-        """Return what the plan says of every gateway."""
+        """Return the plan's settings for all gateways."""
         found: Mapping[str, Any] = self.ceph["gateway"]
         return found
 
 
 def conf(gateway: Gateway) -> str:
-    """Return what the daemon runs by. It holds no secret."""
+    """Return the daemon's configuration. It holds no secret."""
     options = {
         "fsid": gateway.ceph["fsid"],
         "mon_host": ",".join(one["address"] for one in gateway.ceph["monitors"]),
@@ -69,7 +69,7 @@ def start(client: str) -> str:
 
 
 def converge(gateway: Gateway, changes: Changes, *, restart: bool) -> dict[str, Any]:
-    """Write what the gateway runs by and start it; ``restart`` it, too, when that changed. Raises GroundupError."""
+    """Configure and start the gateway; with ``restart``, restart it after a change. Raises GroundupError."""
     client = str(gateway.plan["client"])
     unit = units.Unit(changes, UNIT, healthy=lambda: answers(gateway))
     group = _group()
@@ -81,7 +81,7 @@ def converge(gateway: Gateway, changes: Changes, *, restart: bool) -> dict[str, 
     if not changes.check:
         check_pair(_CERTIFICATE, user=f"rgw-{gateway.name}", key=_KEY)
     unit.place(CONF, conf(gateway))
-    # Debian's unit reads ceph.conf, by which all daemons of the host run.
+    # Debian's unit would read ceph.conf, which all other daemons use.
     unit.generate(DROP_IN, f"[Service]\nExecStart=\nExecStart={start(client)}\n")
     due = unit.stale and unit.active and not restart
     if not due:
@@ -90,18 +90,18 @@ def converge(gateway: Gateway, changes: Changes, *, restart: bool) -> dict[str, 
 
 
 def leave(changes: Changes) -> None:
-    """Stop a gateway of ours, and remove what it ran by; its pools stay."""
+    """Stop our gateway, and remove its files; its pools stay."""
     if not (files.read(CONF) or "").startswith(files.HEADER):
         return
     units.off(changes, [UNIT])
     files.remove(changes, DROP_IN)
     if HOME.exists() and changes.add(f"remove {HOME}"):
         shutil.rmtree(HOME)
-    files.remove(changes, CONF)  # last: by it a run that was killed goes on
+    files.remove(changes, CONF)  # last: while it exists, a rerun continues the removal
 
 
 def answers(gateway: Gateway) -> None:
-    """Return when the gateway of this host answers, with a certificate of the site's CA. Raises GroundupError."""
+    """Wait until the gateway answers, with a certificate of the site's CA. Raises GroundupError."""
     if reason := wait_until(lambda: _silent(gateway), timeout=_PATIENCE):
         raise GroundupError(
             f"the object gateway does not answer: {reason}",
@@ -112,7 +112,7 @@ def answers(gateway: Gateway) -> None:
 
 
 def _silent(gateway: Gateway) -> str:
-    """Return why it does not answer, "" when it does."""
+    """Return the error of a health request, "" when the gateway answers."""
     context = client_context(ca=gateway.ca_certificate)
     connection = http.client.HTTPSConnection(gateway.address, gateway.plan["port"], timeout=_ANSWER, context=context)
     try:
@@ -126,7 +126,7 @@ def _silent(gateway: Gateway) -> str:
 
 
 def _group() -> int:
-    """Return the daemons' group; before a dry run has installed them there is none."""
+    """Return the daemons' gid, 0 in a dry run before the packages are installed."""
     try:
         return grp.getgrnam(USER).gr_gid
     except KeyError:

@@ -1,4 +1,4 @@
-"""How the cluster is, in Ceph's own words."""
+"""Health of the cluster: placement groups, OSDs, monitors, Ceph's health checks."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from .._base.errors import GroundupError
 from .._base.wait import wait_until
 from .cluster import Cluster
 
-PATIENCE = 300.0  # seconds for a cluster to become whole
+PATIENCE = 300.0  # seconds for a cluster to become clean
 
 
 def wait(pending: Callable[[], str], what: str, *, timeout: float | None = None) -> None:
-    """Wait until nothing is ``pending``. Raises GroundupError that says ``what`` and the reason."""
+    """Wait until nothing is ``pending``. Raises GroundupError with ``what`` and the pending reason."""
     timeout = PATIENCE if timeout is None else timeout
     if reason := wait_until(pending, timeout=timeout):
         raise GroundupError(
@@ -24,23 +24,23 @@ def wait(pending: Callable[[], str], what: str, *, timeout: float | None = None)
 
 
 def unclean(cluster: Cluster) -> str:
-    """Return which placement groups are not active+clean, or have damaged copies; "" when all are whole."""
-    # Groups that are read through, now and then, are active+clean+scrubbing.
+    """Count placement groups that are not active+clean, or are inconsistent; "" when there are none."""
+    # During a scrub a healthy group is active+clean+scrubbing.
     return _groups(cluster, lambda name: not name.startswith("active+clean") or "inconsistent" in name)
 
 
 def recovering(cluster: Cluster) -> str:
-    """Return which placement groups make copies, or wait for it; "" when none does."""
+    """Count placement groups that recover or backfill, or wait for it; "" when there are none."""
     return _groups(cluster, lambda name: "recover" in name or "backfill" in name)
 
 
 def inactive(cluster: Cluster) -> str:
-    """Return which placement groups serve nobody, "" when all do."""
+    """Count placement groups that are inactive or stale, and serve no client; "" when there are none."""
     return _groups(cluster, lambda name: "active" not in name.split("+") or "stale" in name)
 
 
 def down(cluster: Cluster, *, expected: int) -> str:
-    """Return which OSDs are down or out, or how many of the ``expected`` ones there are; "" when all work."""
+    """Return which OSDs are down or out, and how many of ``expected`` ones exist when some lack; "" when all work."""
     found = cluster.ask("osd dump")["osds"]
     away = [
         f"osd.{one['osd']} {'is down' if not one['up'] else 'is out'}" for one in found if not one["up"] * one["in"]
@@ -51,13 +51,13 @@ def down(cluster: Cluster, *, expected: int) -> str:
 
 
 def outside(cluster: Cluster, monitors: Iterable[str]) -> str:
-    """Return which monitors of the plan are outside the quorum."""
+    """Return which of ``monitors`` are outside the quorum, "" when none is."""
     inside = cluster.ask("quorum_status")["quorum_names"]
     return ", ".join(f"monitor {name} is outside the quorum" for name in monitors if name not in inside)
 
 
 def unwell(cluster: Cluster) -> str:
-    """Return Ceph's own reasons for not being HEALTH_OK, "" when it is."""
+    """Return Ceph's reasons for not being HEALTH_OK, "" when it is."""
     found = cluster.ask("health", detail="detail")
     if found["status"] == "HEALTH_OK":
         return ""
@@ -66,6 +66,6 @@ def unwell(cluster: Cluster) -> str:
 
 
 def _groups(cluster: Cluster, picked: Callable[[str], bool]) -> str:
-    """Return how many placement groups are in each state that is ``picked`` by its name."""
+    """Count the placement groups in each state that ``picked`` accepts by name."""
     states = cluster.ask("pg stat")["pg_summary"]["num_pg_by_state"]
     return ", ".join(f"{one['num']} PGs {one['name']}" for one in states if picked(one["name"]))

@@ -1,4 +1,4 @@
-"""What the cluster has of a storage host, in its own words, and which consent a verb on it needs."""
+"""A storage host's OSDs and monitor as the cluster has them, and checks before a verb changes them."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from .._base.consent import Reason
 from .._base.errors import GroundupError
 from .cluster import Cluster
 
-DRAINED = "groundup/drained/"  # config-key: weights of the OSDs of a drained host, by number
+DRAINED = "groundup/drained/"  # config-key by host: weights of its OSDs before the drain, by number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Daemon:
-    """An OSD, as the monitors know it."""
+    """An OSD, as the monitors have it."""
 
     number: int
     host: str
     device_class: str
-    weight: float  # in the CRUSH map: TiB
+    weight: float  # CRUSH weight, in TiB
     state: str  # up, down, destroyed
-    groups: int  # placement groups
+    groups: int  # number of placement groups
     used: int  # bytes
-    size: int
+    size: int  # bytes
 
     def __str__(self) -> str:
-        """Return what Ceph calls it."""
+        """Return its name in Ceph."""
         return f"osd.{self.number}"
 
 
@@ -44,7 +44,7 @@ class Member:
 
 
 def osds(cluster: Cluster) -> list[Daemon]:
-    """Return every OSD that has a place in the CRUSH map."""
+    """Return every OSD of `ceph osd df`, with its host in the CRUSH map, "" without one."""
     hosts = {
         child: str(one["name"])
         for one in cluster.ask("osd tree")["nodes"]
@@ -67,7 +67,7 @@ def osds(cluster: Cluster) -> list[Daemon]:
 
 
 def member(cluster: Cluster, name: str) -> Member:
-    """Return what the cluster has of ``name``."""
+    """Return the OSDs, monitor and CRUSH bucket of the host ``name``."""
     found = osds(cluster)
     return Member(
         name=name,
@@ -84,7 +84,7 @@ def hosts(cluster: Cluster) -> set[str]:
 
 
 def unsafe(cluster: Cluster, numbers: Iterable[int]) -> str:
-    """Return Ceph's own reason why OSDs are not safe to destroy, "" when all copies are elsewhere."""
+    """Return Ceph's reason why OSDs are not safe to destroy, "" when all copies are elsewhere."""
     ids = [str(number) for number in numbers]
     if not ids:
         return ""
@@ -97,22 +97,22 @@ def unsafe(cluster: Cluster, numbers: Iterable[int]) -> str:
 
 
 def records(cluster: Cluster, prefix: str) -> dict[str, Any]:
-    """Return what runs of ours keep in the monitors below ``prefix``, by what follows it."""
+    """Return our config-keys below ``prefix`` with their values, by the rest of the key."""
     return {name.removeprefix(prefix): value for name, value in (cluster.ask("config-key dump", key=prefix)).items()}
 
 
 def needed(cluster: Cluster, name: str) -> bool:
-    """Say whether monitor ``name`` is removed before it is stopped.
+    """Return whether monitor ``name`` must be removed before it is stopped.
 
-    Ceph's "Removing a Monitor" stops it first; but the others may have no quorum while it still counts (of two, one).
+    Ceph's "Removing a Monitor" stops it first. But when one of two stops while it still counts, the quorum is lost.
     """
     return bool(cluster.attempt("mon ok-to-stop", ids=[name])[0])
 
 
 def refuse_leftover(cluster: Cluster, planned: Collection[str], monitors: Mapping[str, str]) -> None:
-    """Refuse to go on while hosts that are not ``planned`` hold data, or watch where no ``monitors`` are planned.
+    """Refuse to go on while unplanned hosts have OSDs or a monitor, or a monitor differs from the planned ones.
 
-    ``monitors``: addresses by host. Raises GroundupError.
+    ``monitors``: planned addresses by host. Raises GroundupError.
     """
     watching = {str(one["name"]): _address(one) for one in cluster.ask("mon dump")["mons"]}
     left = sorted(({one.host for one in osds(cluster)} | {*watching}) - {"", *planned})
@@ -143,7 +143,7 @@ def refuse_leftover(cluster: Cluster, planned: Collection[str], monitors: Mappin
 
 
 def refuse_erasure(cluster: Cluster, name: str) -> None:
-    """Refuse the erasure of a machine that the cluster has OSDs or a monitor on. Raises GroundupError."""
+    """Refuse to erase a machine that has OSDs or a monitor in the cluster. Raises GroundupError."""
     found = member(cluster, name)
     if there := [*map(str, found.osds), *(["a monitor"] if found.monitor else [])]:
         raise GroundupError(
@@ -157,12 +157,12 @@ def refuse_erasure(cluster: Cluster, name: str) -> None:
 
 
 def _address(monitor: Mapping[str, Any]) -> str:
-    """Return a monitor's address, of "10.0.0.1:6789/0"."""
+    """Return a monitor's IP address, from "10.0.0.1:6789/0"."""
     return str(monitor["public_addr"]).rpartition(":")[0].strip("[]")
 
 
 def refuse(verb: str, what: str, against: Iterable[Reason], force: Collection[str]) -> None:
-    """Raise GroundupError while a reason stands against ``verb`` that ``force`` does not accept."""
+    """Raise GroundupError unless ``force`` accepts every reason against ``verb``."""
     consent.refuse(
         verb, what, against, force, where=f"layer storage, {what}",
         why="data would have fewer copies than the plan says, or be lost; nothing was changed",
@@ -171,5 +171,5 @@ def refuse(verb: str, what: str, against: Iterable[Reason], force: Collection[st
 
 
 def listed(found: Sequence[object]) -> str:
-    """Return names in a line."""
+    """Join names with commas."""
     return ", ".join(str(one) for one in found)

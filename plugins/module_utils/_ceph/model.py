@@ -1,4 +1,4 @@
-"""What a storage host is to run, read from the plan's own words (``groundup_site.ceph``)."""
+"""Desired state of a storage host, parsed from the plan (``groundup_site.ceph``)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Osd:
     size_gb: int | None
     device_class: str
     memory: int
-    uuid: str  # follows from cluster, host and name: the same at every run
+    uuid: str  # derived from cluster, host and name: the same in every run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ class Node:
 
 
 def node(given: Mapping[str, Any]) -> Node:
-    """Return the host that a module's options describe."""
+    """Parse a module's options into a storage host."""
     ceph, name = given["ceph"], given["name"]
     return Node(
         fsid=ceph["fsid"],
@@ -89,13 +89,13 @@ def watching(ceph: Mapping[str, Any]) -> dict[str, str]:
 
 
 def entities(keys: Mapping[str, str]) -> dict[str, str]:
-    """Return keys by entity; given are names of secrets: "ceph/mon", "ceph/client.glance"."""
+    """Return keys by entity, from keys by secret name ("ceph/mon", "ceph/client.glance")."""
     named = {name.removeprefix("ceph/"): key for name, key in keys.items()}
     return {"mon." if name == "mon" else name: key for name, key in named.items()}
 
 
 def osd(fsid: str, host: str, plan: Mapping[str, Any]) -> Osd:
-    """Return one OSD of ``host``."""
+    """Return one planned OSD of ``host``."""
     own = str(uuid.uuid5(uuid.UUID(fsid), f"{host}/{plan['name']}"))
     fields = ("name", "device", "size_gb", "device_class", "memory")
     return Osd(uuid=own, **{name: plan[name] for name in fields})

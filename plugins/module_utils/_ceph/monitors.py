@@ -1,4 +1,4 @@
-"""A monitor's data: made once, with the first cluster or out of the quorum of the one that is there, never again."""
+"""Create a monitor's data once: for a new cluster, or to join the existing quorum."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from .model import ADMIN, LIB, Node
 
 
 def make(changes: Changes, node: Node, *, known: bool, silent: Sequence[str]) -> None:
-    """Make the data of this host's monitor where it has none.
+    """Create the data of this host's monitor where it has none. Raises GroundupError.
 
-    ``known``: some storage host has an OSD of the cluster, which then says who its monitors are; ``silent``: storage
-    hosts that did not say whether they have. Raises GroundupError.
+    ``known``: some storage host has an OSD, so the cluster exists, and its quorum provides the monitor map. ``silent``:
+    storage hosts that did not report whether they have one.
     """
     if disk.has_store(node):
         return
@@ -54,7 +54,7 @@ def make(changes: Changes, node: Node, *, known: bool, silent: Sequence[str]) ->
 
 
 def _members(node: Node) -> list[str]:
-    """Return who the first monitors are, with both of their ports."""
+    """Return monmaptool's arguments for the first monitors, with both ports."""
     found = []
     for name, address in node.monitors.items():
         found += ["--addv", name, f"[v2:{address}:3300,v1:{address}:6789]"]
@@ -77,6 +77,6 @@ def _from_quorum(node: Node) -> bytes:
 
 def _move(new: Path, store: Path) -> None:
     if store.exists():
-        store.rmdir()  # empty: another would have been refused
+        store.rmdir()  # empty: otherwise it was refused before
     new.rename(store)
     disk.sync(store.parent)

@@ -1,4 +1,4 @@
-"""OSDs: each has an id that follows from cluster, host and device, so that a killed run goes on where it was."""
+"""Create OSDs. Ids are derived from cluster, host and name, so that a killed run can be continued."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .model import Node, Osd
 
 
 def missing(node: Node) -> list[Osd]:
-    """Return the OSDs that this host is to have and has not."""
+    """Return the planned OSDs that this host lacks."""
     there = disk.osds(node)
     return [one for one in node.osds if one.uuid not in there]
 
 
 def check(node: Node) -> None:
-    """Refuse a device for a new OSD that holds data, and one that has lost its OSD. Raises GroundupError, OSError."""
+    """Refuse a used device for a new OSD, and an existing OSD without its data. Raises GroundupError, OSError."""
     there = disk.osds(node)
     for one in node.osds:
         if one.uuid in there and not replace.holds(one, there[one.uuid]):
@@ -32,7 +32,7 @@ def check(node: Node) -> None:
 
 
 def make(changes: Changes, cluster: Cluster, node: Node, osd: Osd) -> None:
-    """Make one OSD, or go on making it. Raises GroundupError, OSError."""
+    """Create one OSD, or continue a killed run's. Raises GroundupError, OSError."""
     known = next((one["osd"] for one in cluster.ask("osd dump")["osds"] if one["uuid"] == osd.uuid), None)
     work = begun(osd)
     if known is not None and not work.exists():
@@ -45,28 +45,28 @@ def make(changes: Changes, cluster: Cluster, node: Node, osd: Osd) -> None:
     disk.own(work)
     place = disk.OSDS / f"ceph-{number}"
     if place.exists():
-        place.rmdir()  # empty: another OSD's would have been found
+        place.rmdir()  # empty: otherwise it was found as another OSD's before
     work.rename(place)
     disk.sync(disk.OSDS)
 
 
 def label(osd: Osd) -> str:
-    """Return how an OSD is called before it has a number."""
+    """Return an OSD's description before it has a number."""
     return f"an OSD on {osd.device or f'a file of {osd.size_gb} GiB ({osd.name})'}"
 
 
 def begun(osd: Osd) -> Path:
-    """Return the directory of an OSD that is being made: none of its data was ever used."""
+    """Return the temporary directory of an OSD under construction, which has never run."""
     return disk.OSDS / f".new-{osd.uuid}"
 
 
 def _left(osd: Osd, device: str) -> bool:
-    """Say whether ``device`` has what a killed run left: its directory, and the label, which mkfs writes first."""
+    """Return whether a killed run left an unfinished OSD: its directory, and its label, which mkfs writes first."""
     return begun(osd).exists() and osd.uuid in devices.labels(device)
 
 
 def _number(cluster: Cluster, node: Node, osd: Osd, work: Path) -> int:
-    """Return the OSD's number: the monitors give the same one to the same id and key, however often they are asked."""
+    """Register the OSD; return its number. Monitors always give the same number to the same id and key."""
     secret = read(work / "secret") or run(["ceph-authtool", "--gen-print-key"]).strip()
     write_file(work / "secret", secret.encode(), mode=0o600)
     taken_over = replace.number_of(cluster, node.name, osd.uuid)
@@ -106,7 +106,7 @@ def _lost(node: Node, osd: Osd, number: int) -> GroundupError:
 
 
 def _fill(node: Node, osd: Osd, work: Path, number: int) -> None:
-    """Write an empty object store. What a killed run left of it is begun again: it was never started."""
+    """Create an empty object store. Replace a killed run's unfinished one: its OSD has never run."""
     for path in work.iterdir():
         if path.name not in ("secret", "keyring"):
             shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()

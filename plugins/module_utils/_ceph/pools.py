@@ -1,4 +1,4 @@
-"""Rules, pools and keys, as the monitors have them against the plan."""
+"""Converge CRUSH rules, pools and keys to the plan."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from .._base.errors import GroundupError
 from . import configuration
 from .cluster import Cluster
 
-OWN = {"name": ".mgr", "application": "mgr", "pg_num": 1}  # Ceph's own: it would be made by the default rule
+OWN = {"name": ".mgr", "application": "mgr", "pg_num": 1}  # Ceph's own, which Ceph would create with the default rule
 ROOT = "default"
-_NAMED = re.compile(r"\bpool=([^\s,]+)")  # in what a key may do
+_NAMED = re.compile(r"\bpool=([^\s,]+)")  # in capabilities
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What the plan says of the cluster as a whole."""
+    """The planned rules, pools and keys."""
 
     rules: Mapping[str, Mapping[str, str]]  # by name: failure_domain, device_class
     pools: Mapping[str, Mapping[str, Any]]  # by name
     keys: Mapping[str, str] = field(repr=False)  # by entity
-    caps: Mapping[str, Mapping[str, str]]  # by entity
+    caps: Mapping[str, Mapping[str, str]]  # capabilities by entity
 
 
 def converge(cluster: Cluster, changes: Changes, wanted: Wanted) -> None:
-    """Make what is missing and correct what differs; nothing is removed. Raises GroundupError."""
+    """Create missing rules, pools and keys, and correct pools and rights; remove nothing. Raises GroundupError."""
     there = found(cluster)
     known = {one["entity"]: one for one in cluster.ask("auth ls")["auth_dump"]}
     _refuse_move(cluster, wanted, there)
@@ -39,7 +39,7 @@ def converge(cluster: Cluster, changes: Changes, wanted: Wanted) -> None:
         _pool(cluster, changes, pool, there.get(pool["name"]), numbers)
     own = wanted.pools.get(str(OWN["name"]))
     if own and own["name"] not in there and not changes.check:
-        # A manager that just started may have been faster, by the default rule.
+        # A manager that has just started may have created it meanwhile, with the default rule.
         _pool(cluster, changes, own, found(cluster)[own["name"]], numbers)
     _keys(cluster, changes, wanted, known)
 
@@ -50,7 +50,10 @@ def found(cluster: Cluster) -> dict[str, Any]:
 
 
 def _refuse_move(cluster: Cluster, wanted: Wanted, there: Mapping[str, Any]) -> None:
-    """Refuse another rule for a pool with data: all of them would move at once. Ceph's own pool is small."""
+    """Refuse to change the rule of a pool with data, which would move at once. Ceph's own pool is small enough.
+
+    Raises GroundupError.
+    """
     names = {one["rule_id"]: one["rule_name"] for one in cluster.ask("osd crush rule dump")}
     ruled = {name: str(names.get(one["crush_rule"])) for name, one in there.items() if name != OWN["name"]}
     other = [pool for name, pool in wanted.pools.items() if name in ruled and ruled[name] != pool["rule"]]
@@ -76,7 +79,7 @@ def _refuse_move(cluster: Cluster, wanted: Wanted, there: Mapping[str, Any]) -> 
 
 
 def _refuse_swap(wanted: Wanted, there: Collection[str], known: Mapping[str, Any]) -> None:
-    """Refuse to give a key another pool, new or of somebody else, in the place of one that is there."""
+    """Refuse to replace an existing pool by another in a key's rights. Raises GroundupError."""
     for entity, caps in wanted.caps.items():
         before, after = (set(_NAMED.findall(of.get("osd", ""))) for of in (known.get(entity, {}).get("caps", {}), caps))
         lost, others = sorted((before - after) & {*there}), sorted(after - before)
@@ -121,12 +124,12 @@ def _pool(
             cluster.send("osd pool set", pool=name, var="min_size", val=str(pool["min_size"]))
             cluster.send("osd pool application enable", pool=name, app=pool["application"])
         return
-    # A new size has Ceph choose min_size by itself, one copy for two: it is written after it in any case.
+    # When size changes, Ceph sets min_size itself (1 for 2 copies), so always write min_size after it.
     resized = found["size"] != pool["replicas"]
     for key, option in (("size", "replicas"), ("min_size", "min_size")):
         if resized or found[key] != pool[option]:
             _set(cluster, changes, name, key, str(pool[option]), old=found[key])
-    # Fewer would merge groups under load; the plan's count of OSDs goes down when one is repaired, too.
+    # Never reduce: this merges groups under load, and the planned number also drops while an OSD is repaired.
     if found["pg_num_target"] < pool["pg_num"]:
         _set(cluster, changes, name, "pg_num", str(pool["pg_num"]), old=found["pg_num_target"])
     if found["crush_rule"] != numbers.get(pool["rule"]):
@@ -145,7 +148,7 @@ def _set(cluster: Cluster, changes: Changes, pool: str, key: str, value: str, *,
 
 
 def _keys(cluster: Cluster, changes: Changes, wanted: Wanted, found: Mapping[str, Any]) -> None:
-    """Import keys that the cluster lacks and set what they may do; a key that differs is refused."""
+    """Import missing keys and set their capabilities. Raises GroundupError for a key that differs."""
     for entity, caps in wanted.caps.items():
         known = found.get(entity)
         if known and known["key"] != wanted.keys[entity]:

@@ -1,4 +1,4 @@
-"""Every service's key at work: it writes, reads and deletes where it may, and is refused where it may not."""
+"""Test a service's key: write, read and delete where it is allowed, and be refused elsewhere."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CONTENT = os.urandom(64 * 1024)
 
 
 def prove(client: Mapping[str, Any], key: str, monitors: Mapping[str, str], pools: Sequence[str], mark: str) -> None:
-    """Use the ``key`` of ``client`` in each of ``pools``; ``mark`` names objects of this run. Raises GroundupError."""
+    """Test the ``key`` of ``client`` in each of ``pools``; ``mark`` names this run's objects. Raises GroundupError."""
     with connected(client["name"], key, monitors) as cluster:
         for pool in pools:
             if pool in client["writes"]:
@@ -55,7 +55,7 @@ def _reads(handle: Any, name: str, pool: str, mark: str) -> None:
         with handle.open_ioctx(pool) as data:
             data.read(f"groundup-{mark}-nothing")
     except rados.ObjectNotFound:
-        return  # it was allowed to look
+        return  # reading is allowed: the object does not exist
     except rados.Error as error:
         raise _wrong(f"{name} cannot read from pool {pool}: {error}") from None
 
@@ -79,14 +79,14 @@ def _refused(handle: Any, name: str, pool: str, mark: str, *, readable: bool) ->
             except rados.PermissionError:
                 continue
             except rados.ObjectNotFound:
-                pass  # it was allowed to look
+                pass  # reading is allowed: the object does not exist
             except rados.Error as error:
                 raise _wrong(f"{name} is to be refused by pool {pool}, and gets another answer: {error}") from None
             raise _wrong(f"{name} can {what} pool {pool}, and must not")
 
 
 def _clean(data: Any, thing: str) -> None:
-    """Remove what is not to stay, where that is allowed."""
+    """Remove a test object, if possible."""
     import rados  # of the host: a package of this layer brings it
 
     with suppress(rados.Error):

@@ -1,4 +1,4 @@
-"""Replace an OSD whose disk is lost: the number stays, so that no data move but those that were on it."""
+"""Replace an OSD whose disk is lost. It keeps its number, so that only its own data move."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .cluster import Cluster
 from .members import Daemon
 from .model import Node, Osd
 
-COPY = "copy"  # code of the consent: the copy on the disk is given up
-SETTLES = 30.0  # seconds for placement groups to find out who is left
+COPY = "copy"  # consent: give up the copy on the disk
+SETTLES = 30.0  # seconds for placement groups to notice a lost OSD
 
 
 def find(cluster: Cluster, host: str, number: int) -> Daemon:
@@ -34,16 +34,16 @@ def find(cluster: Cluster, host: str, number: int) -> Daemon:
 
 
 def give_up(cluster: Cluster, changes: Changes, node: Node, number: int, *, force: Collection[str]) -> None:
-    """Have the cluster forget what OSD ``number`` of this host held, so that a run makes it anew.
+    """Destroy OSD ``number`` of this host in the cluster, so that the next run creates it again.
 
-    Raises GroundupError, before anything is changed, while its copy may be needed.
+    Raises GroundupError, before any change, while its copies may be needed and ``force`` does not accept their loss.
     """
     found = find(cluster, node.name, number)
-    there = found.state != "destroyed"  # else a run that was killed went this far
+    there = found.state != "destroyed"  # destroyed: a killed run came this far
     if there:
         planned = _planned(cluster, node, number)
         if not changes.check:
-            wait_until(lambda: health.inactive(cluster), timeout=SETTLES)  # it may have died a moment ago
+            wait_until(lambda: health.inactive(cluster), timeout=SETTLES)  # it may have failed a moment ago
         members.refuse("replace", str(found), _against(cluster, node, found, planned), force)
     units.off(changes, [f"ceph-osd@{number}.service"])
     if there and changes.add(f"destroy {found}: what it held is copied from others"):
@@ -59,10 +59,10 @@ def give_up(cluster: Cluster, changes: Changes, node: Node, number: int, *, forc
 
 
 def number_of(cluster: Cluster, host: str, uuid: str) -> int | None:
-    """Return the number that a new OSD of ``host`` takes over: its own from before, else one that was destroyed."""
+    """Return the number of a destroyed OSD of ``host`` for the new one ``uuid``, None when it needs or finds none."""
     dump = cluster.ask("osd dump")["osds"]
     if any(one["uuid"] == uuid for one in dump):
-        return None  # the monitors find it by its id
+        return None  # registered: the monitors find its number by its id
     tree = cluster.ask("osd tree")["nodes"]
     own = next((one["children"] for one in tree if one["type"] == "host" and one["name"] == host), ())
     return min((one["id"] for one in tree if one["id"] in own and one["status"] == "destroyed"), default=None)
@@ -92,7 +92,7 @@ def _against(cluster: Cluster, node: Node, found: Daemon, planned: Osd | None) -
 
 
 def _misplaced(cluster: Cluster, node: Node, planned: Osd) -> Iterator[Reason]:
-    """Yield what disks of OSDs are in each other's places: their data are whole."""
+    """Yield OSD disks that are in each other's places: their data are intact."""
     names = {one["uuid"]: f"osd.{one['osd']}" for one in cluster.ask("osd dump")["osds"]}
     others = [names[one] for one in _readable(planned.device) if one in names and one != planned.uuid]
     if others:
@@ -104,7 +104,7 @@ def _misplaced(cluster: Cluster, node: Node, planned: Osd) -> Iterator[Reason]:
 
 
 def _readable(device: str | None) -> list[str]:
-    """Return the ids of OSDs on ``device``; a disk that fails has none that could be saved by its place."""
+    """Return the OSD ids on ``device``, [] when it cannot be read."""
     try:
         return devices.labels(device) if device else []
     except OSError:
@@ -112,7 +112,7 @@ def _readable(device: str | None) -> list[str]:
 
 
 def holds(osd: Osd, number: int) -> bool:
-    """Say whether the OSD's data are on its disk."""
+    """Return whether the OSD's directory exists, and its device, if any, has its label."""
     place = disk.OSDS / f"ceph-{number}"
     if not (place / "fsid").exists():
         return False

@@ -1,4 +1,4 @@
-"""Take a storage host out of the cluster: its OSDs, its monitor, its manager's key, its place."""
+"""Retire a storage host: remove its OSDs, monitor, manager's key and CRUSH bucket from the cluster."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .cluster import Cluster
 from .members import DRAINED, Member, listed
 from .model import ADMIN, CONF, ETC, LIB
 
-LOST = "lost"  # code of the consent: what the host held is given up
-DOWN = 60.0  # seconds for stopped OSDs to be known as down
+LOST = "lost"  # consent: give up the host's data
+DOWN = 60.0  # seconds for stopped OSDs to be marked down
 
 
 def retire(cluster: Cluster, changes: Changes, name: str, *, fsid: str, here: bool, force: Collection[str]) -> None:
-    """Remove ``name`` from the cluster; ``here``: this is the host, whose daemons and data go, too.
+    """Remove the host ``name`` from the cluster. Raises GroundupError.
 
-    Raises GroundupError.
+    ``here``: this code runs on that host; stop its daemons and remove their data, too.
     """
     found, done = members.member(cluster, name), len(changes.done)
     members.refuse("retire", name, _against(cluster, found, here=here), force)
@@ -32,7 +32,7 @@ def retire(cluster: Cluster, changes: Changes, name: str, *, fsid: str, here: bo
         _unwatch(cluster, changes, found)
     if here:
         if not changes.check and cluster.ask("mgr stat")["active_name"] == name:
-            cluster.send("mgr fail", who=name)  # the other takes over at once, not when this one is missed
+            cluster.send("mgr fail", who=name)  # the standby takes over at once, not after a timeout
         units.off(changes, _units(fsid))
     if found.osds and not changes.check:
         health.wait(lambda: _up(cluster, name), f"OSDs of {name} do not stop", timeout=DOWN)
@@ -53,7 +53,7 @@ def _against(cluster: Cluster, found: Member, *, here: bool) -> Iterator[Reason]
     if up and not here:
         yield Reason(text=f"the host cannot be reached, and still running: {listed(up)}")
     numbers = [one.number for one in found.osds if one.state != "destroyed"]
-    if up and members.unsafe(cluster, numbers):  # also one whose drain did not end
+    if up and members.unsafe(cluster, numbers):  # also after an unfinished drain
         yield Reason(
             text=f"data on {listed(up)}: first ansible-playbook groundup.cloud.storage_drain "
             f"-e drain_machine={found.name}"
@@ -96,12 +96,12 @@ def _remove(cluster: Cluster, changes: Changes, found: Member, *, unwatched: boo
 
 
 def _units(fsid: str) -> list[str]:
-    """Return the units of this host's daemons of the cluster."""
+    """Return the units of the cluster's daemons on this host."""
     return [f"ceph-{one.parent.name}@{one.name.removeprefix('ceph-')}.service" for one in _data(fsid)]
 
 
 def _data(fsid: str) -> list[Path]:
-    """Return the directories of this host's daemons of the cluster; ceph.conf, removed last, says whose others are."""
+    """Return the data directories of the cluster's daemons on this host. A manager's has no id: ceph.conf decides."""
     osds = [one for one in sorted(disk.OSDS.glob("ceph-*")) if (read(one / "ceph_fsid") or "").strip() == fsid]
     monitors = [one for one in sorted((LIB / "mon").glob("ceph-*")) if (read(one / disk.FSID) or "").strip() == fsid]
     managers = sorted((LIB / "mgr").glob("ceph-*")) if disk.written() == fsid else ()
@@ -109,7 +109,7 @@ def _data(fsid: str) -> list[Path]:
 
 
 def _forget(changes: Changes, fsid: str) -> None:
-    """Remove data, keys and configuration. A device keeps Ceph's label: another OSD is not made on it by itself."""
+    """Remove data, keys and configuration, ceph.conf last. Devices keep their label, which prevents their reuse."""
     for one in _data(fsid):
         block = one / "block"
         if block.is_symlink():
@@ -122,7 +122,7 @@ def _forget(changes: Changes, fsid: str) -> None:
         if changes.add(f"remove {one}"):
             shutil.rmtree(one)
     if disk.written() not in ("", fsid):
-        return  # another cluster's
+        return  # ceph.conf is another cluster's
     gateway.leave(changes)
     for path in (ETC / f"ceph.{ADMIN}.keyring", CONF):
         if path.exists() and changes.add(f"remove {path}"):

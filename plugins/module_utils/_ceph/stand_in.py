@@ -1,7 +1,7 @@
-"""A module `bcrypt` for ceph-mgr, by the system's libcrypt.
+"""Replacement of the module `bcrypt` for ceph-mgr, based on the system's libcrypt.
 
-Debian 13's bcrypt is a PyO3 module, and those do not load in a sub-interpreter; ceph-mgr runs each of its modules in
-one, and all of them import bcrypt. This one lies before it in the mgr's own path.
+ceph-mgr runs each of its modules in a sub-interpreter, and all import bcrypt. Debian 13's bcrypt is a PyO3 module, and
+these do not load there. This one comes first in the manager's module path.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The cluster as a whole, asked and converged from one monitor's host."""
+"""Converge and verify the whole cluster, from one monitor's host."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .pools import Wanted
 def converge(
     changes: Changes, *, ceph: Mapping[str, Any], keys: Mapping[str, str], osds: int, timeout: int
 ) -> dict[str, Any]:
-    """Bring rules, pools and keys to the plan and wait until the cluster is whole. Raises GroundupError."""
+    """Converge rules, pools and keys, and wait until the cluster is clean and healthy. Raises GroundupError."""
     wanted, monitors = _wanted(ceph, keys), watching(ceph)
     if changes.check and not (CONF.exists() and any(disk.OSDS.glob("ceph-*"))):
         for one in (*wanted.rules, *wanted.pools, *wanted.caps):
@@ -28,7 +28,7 @@ def converge(
         flags.put_back(cluster, changes)
         members.refuse_leftover(cluster, ceph["locations"], monitors)
         if not changes.check:
-            # A rule names a class of devices, which is known with the first OSD of it.
+            # A rule needs its device class, which exists once there is an OSD of it.
             _wait(cluster, lambda: health.down(cluster, expected=osds), "OSDs are missing", timeout=timeout)
         _refuse_misplaced(cluster, ceph["locations"])
         pools.converge(cluster, changes, wanted)
@@ -41,7 +41,7 @@ def converge(
 def verify(
     changes: Changes, *, ceph: Mapping[str, Any], keys: Mapping[str, str], osds: int, timeout: int
 ) -> dict[str, Any]:
-    """Ask for everything the plan promises. Raises GroundupError."""
+    """Verify monitors, OSDs, placement groups, health, pools, locations and every key. Raises GroundupError."""
     wanted, monitors = _wanted(ceph, keys), watching(ceph)
     with connected(ADMIN, wanted.keys[ADMIN], monitors, timeout=timeout) as cluster:
         members.refuse_leftover(cluster, ceph["locations"], monitors)
@@ -54,7 +54,7 @@ def verify(
                 or health.unwell(cluster)
             )
 
-        # It may be settling: a daemon that was just started, a slow request that ends.
+        # Wait, as the cluster may be settling: a daemon has just started, or a slow request ends.
         _wait(cluster, pending, "the cluster is not well", timeout=timeout)
         there = {one["pool_name"] for one in cluster.ask("osd pool ls", detail="detail")}
         if absent := [name for name in wanted.pools if name not in there]:
@@ -74,9 +74,12 @@ def verify(
 
 
 def _refuse_misplaced(cluster: Cluster, locations: Mapping[str, Mapping[str, str]]) -> None:
-    """Refuse a rack or room that is not where the plan has it: Ceph itself leaves a host with OSDs where it is."""
+    """Refuse a CRUSH location that differs from the plan: Ceph does not move a host that has OSDs.
+
+    Raises GroundupError.
+    """
     found = drain.places(cluster)
-    moves: dict[str, None] = {}  # a rack once, whatever hosts are in it
+    moves: dict[str, None] = {}  # each command once, also for a rack with several hosts
     for number, host in found["host"].items():
         place = locations.get(host, {})
         for kind, moved in (("rack", host), ("room", place.get("rack"))):
@@ -93,7 +96,7 @@ def _refuse_misplaced(cluster: Cluster, locations: Mapping[str, Mapping[str, str
 
 
 def _wait(cluster: Cluster, pending: Callable[[], str], what: str, *, timeout: float) -> None:
-    """Wait until nothing is pending, else raise the cluster's own faults, each a card."""
+    """Wait until nothing is ``pending``. Raises GroundupError with the cluster's failure cards, else with ``what``."""
     if wait_until(pending, timeout=timeout):
         if found := faults.cards(cluster):
             raise faults.text(found)
@@ -110,6 +113,6 @@ def _wanted(ceph: Mapping[str, Any], keys: Mapping[str, str]) -> Wanted:
             for name, allowed in configuration.caps(
                 managers=ceph["managers"], clients={one["name"]: one["caps"] for one in ceph["clients"].values()}
             ).items()
-            if name != "mon."  # in no database: monitors have it in their own data
+            if name != "mon."  # not in the auth database: monitors have it in their data directory
         },
     )

@@ -1,1 +1,1 @@
-"""What modules of Ironic on the seed share."""
+"""Shared code of the modules for Ironic on the seed."""

@@ -1,6 +1,6 @@
-"""Save what a seed knows of machines while it works, and put that into the place of what a seed has.
+"""Back up a running seed's state (Ironic's database, calls home, DHCP leases), and restore it.
 
-What is not in it is made again: configuration, programs and boot media by the role, images by the layer `seed`.
+The rest is not in a backup: the role makes configuration, programs and boot media again, the layer `seed` images.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from .snapshot import Snapshot
 
 CALLS = own.STATE / "machines"
 LEASES = netboot.STATE / "leases"
-_UNITS = (own.CONTACT_UNIT.name, own.UNIT.name, netboot.UNIT.name)  # all that writes any of it
+_UNITS = (own.CONTACT_UNIT.name, own.UNIT.name, netboot.UNIT.name)  # all that write this state
 
 
 def ask() -> dict[str, Any]:
-    """Return the machines that Ironic knows here, by id, and its database's schema, "" when there is none."""
+    """Return Ironic's nodes, by id, and its database's schema, "" without a database. Raises GroundupError."""
     if not own.DATABASE.exists():
         return {"changed": False, "nodes": {}, "schema": ""}
     try:
@@ -40,7 +40,7 @@ def ask() -> dict[str, Any]:
 
 
 def take(changes: Changes) -> dict[str, Any]:
-    """Return `ask`, and with it the seed's state, as text. Raises GroundupError."""
+    """Return the result of `ask`, with the backup as base64 text. Raises GroundupError."""
     found = ask()
     if not found["schema"]:
         raise GroundupError(
@@ -55,7 +55,7 @@ def take(changes: Changes) -> dict[str, Any]:
         database = snapshot.copy(own.DATABASE)
     except sqlite3.Error as error:
         raise _unreadable(error) from error
-    # Afterwards: a machine that is installed by the database has called, too.
+    # Read after the database, so that it lacks no call of a machine that the database has as installed.
     calls = {path.name: path.read_bytes() for path in CALLS.glob("[!.]*.json")}
     packed = snapshot.pack(database, calls, LEASES.read_bytes() if LEASES.exists() else b"")
     snapshot.parse(packed, where=str(own.DATABASE))
@@ -63,10 +63,9 @@ def take(changes: Changes) -> dict[str, Any]:
 
 
 def restore(changes: Changes, content: str, *, backup: str, port: int) -> dict[str, Any]:
-    """Put the state ``content`` into the place of what is here, and see that Ironic knows its machines.
+    """Replace the seed's state by ``content``, and check that Ironic then has all its nodes. Raises GroundupError.
 
-    Machines are neither switched nor written to by that: those that something went on with are on hold. Raises
-    GroundupError.
+    No machine is switched or written to: nodes with an operation under way are set to maintenance.
     """
     found = ask()
     if not changes.add("replace what the seed knows of machines by the backup"):
@@ -88,10 +87,10 @@ def restore(changes: Changes, content: str, *, backup: str, port: int) -> dict[s
 
 
 def _place(wanted: Snapshot, database: bytes) -> None:
-    """Write each file whole, then rename it; a restore that is killed is run again."""
+    """Write each file beside its place and rename it. Run a killed restore again."""
     owner = own.STATE.stat()  # Ironic's account, which the role made
     write_file(_new(own.DATABASE), database, mode=0o600)
-    for beside in ("-wal", "-shm"):  # of the one that goes
+    for beside in ("-wal", "-shm"):  # of the old database
         own.DATABASE.with_name(own.DATABASE.name + beside).unlink(missing_ok=True)
     os.chown(_new(own.DATABASE), owner.st_uid, owner.st_gid)
     _new(own.DATABASE).replace(own.DATABASE)
@@ -115,7 +114,7 @@ def _new(path: Path) -> Path:
 
 @contextmanager
 def _stopped() -> Iterator[None]:
-    """Stop all that writes the state; what ran runs again, and Ironic in any case."""
+    """Stop the services that write the state; afterwards start those that ran, and Ironic in any case."""
     ran = [unit for unit in _UNITS if properties(unit, "ActiveState").get("ActiveState") in ACTIVE]
     try:
         for unit in ran:

@@ -1,4 +1,4 @@
-"""What serves the network provisioning on the seed: its account, its programs, what they are told, its units."""
+"""Network boot services of the seed (DHCP, DNS, TFTP, NTP): account, programs, configuration, units."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from . import configuration as own
 from . import netboot, rogue
 
 START = 30.0  # seconds until both answer
-NTP_PORT, SERVES, UNSYNCHRONISED = 123, 4, 16  # mode of an answer; the stratum of a server that has no time
+NTP_PORT, SERVES, UNSYNCHRONISED = 123, 4, 16  # mode of an answer; stratum of an unsynchronised server
 
 
 def converge(changes: Changes, wanted: Mapping[str, Any]) -> None:
-    """Have machines boot from the network as ``wanted`` says, or not at all. Raises GroundupError, OSError."""
+    """Configure network boot as in ``wanted``; turn it off without a network. Raises GroundupError, OSError."""
     web = Unit(changes, "nginx.service", on_change="reload")
     network = wanted["network"]
     if not network:
@@ -47,7 +47,7 @@ def converge(changes: Changes, wanted: Mapping[str, Any]) -> None:
     except GroundupError:
         if not changes.check:
             raise
-        interface = "?"  # of a seed that is still to be made
+        interface = "?"  # the seed does not exist yet
     site = {name: wanted[name] for name in ("domain", "names", "dns_servers", "ntp_servers")}
     found = netboot.values(
         {**network, **site}, interface=interface, api_url=wanted["api_url"], addresses=wanted["addresses"]
@@ -67,7 +67,7 @@ def converge(changes: Changes, wanted: Mapping[str, Any]) -> None:
 
 
 def answers(network: Mapping[str, Any], *, domain: str) -> None:
-    """Raise GroundupError when machines on the network get no address, name or time, or somebody else's."""
+    """Check DNS, NTP and relay routes, and that no other DHCP server answers. Raises GroundupError."""
     address = network["address"]
     names, time = partial(unanswering, [address], domain=domain), partial(_timeless, address)
     _answers(netboot.UNIT, netboot.CONF, names, lacks="no machine boots from the network")
@@ -77,7 +77,7 @@ def answers(network: Mapping[str, Any], *, domain: str) -> None:
 
 
 def _routes(network: Mapping[str, Any], interface: str) -> None:
-    """Raise GroundupError when answers to a relay would leave by another interface than questions come by."""
+    """Raise GroundupError when answers to a DHCP relay would leave by another interface than ``interface``."""
     for leaf in network.get("leaves") or ():
         said = attempt(["ip", "-json", "route", "get", leaf["gateway"]])
         way = json.loads(said.stdout)[0].get("dev") if said.returncode == 0 else "no interface"
@@ -98,7 +98,7 @@ def _answers(unit: Path, conf: Path, silent: Callable[[], list[str]], *, lacks: 
 
 
 def _timeless(address: str) -> list[str]:
-    """Ask for the time, as a client of NTP does (RFC 5905); return what is wrong."""
+    """Query NTP (RFC 5905); return the errors."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
         asking.settimeout(2)
         try:
@@ -121,7 +121,7 @@ def _takes(path: Path) -> None:
 
 
 def _programs(changes: Changes, units: Sequence[Unit], archive: Path) -> None:
-    """Unpack the programs; a directory with another digest is replaced whole."""
+    """Unpack the programs; replace the whole directory when the archive's digest differs."""
     try:
         data = archive.read_bytes()
     except FileNotFoundError:
@@ -142,7 +142,7 @@ def _programs(changes: Changes, units: Sequence[Unit], archive: Path) -> None:
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
     with tarfile.open(fileobj=io.BytesIO(data)) as content:
-        content.extractall(new, filter="data")  # of the site's own supply, by digest
+        content.extractall(new, filter="data")  # trusted: the site's own supply, by digest
     (new / "digest").write_text(digest, encoding="utf-8")
     shutil.rmtree(netboot.PROGRAMS, ignore_errors=True)
     new.rename(netboot.PROGRAMS)

@@ -1,4 +1,4 @@
-"""Configuration of Ironic on the seed: one process, SQLite, passwords by HTTP, TLS by the web server before it."""
+"""Configuration of Ironic on the seed: one process, SQLite, HTTP basic authentication, TLS by nginx before it."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ MEDIA = STATE / "http"
 DIRECTORY = Path("/etc/ironic")
 CONF = DIRECTORY / "ironic.conf"
 PASSWORDS = DIRECTORY / "htpasswd"
-RUNNER_PASSWORDS = DIRECTORY / "runner-htpasswd"  # there only where the seed configures machines
+RUNNER_PASSWORDS = DIRECTORY / "runner-htpasswd"  # exists only with the seed's runner
 CA = DIRECTORY / "site-ca.crt"
 UNIT = Path("/etc/systemd/system/ironic.service")
 CONTACT_UNIT = Path("/etc/systemd/system/groundup-contact.service")
 WEB = Path("/etc/nginx/conf.d/groundup-ironic.conf")
 PROGRAMS = Path("/opt/groundup/ironic")
 BOUNDS = PROGRAMS / "python/sitecustomize.py"  # Python loads it by its name
-# Ironic gives its threads stacks of 128 KiB, where deep JSON ends the process. 8 MiB are Linux's own measure.
+# Ironic's threads have stacks of 128 KiB, in which deeply nested JSON crashes the process. 8 MiB is Linux's default.
 BOUNDED = (f"PYTHONPATH={BOUNDS.parent}", "IRONIC_THREAD_STACK_SIZE=8388608")
-USER = "groundup"  # the one that Ironic knows
-RAMDISK = STATE / "ramdisk"  # the site's own: with its CA
+USER = "groundup"  # Ironic's only user
+RAMDISK = STATE / "ramdisk"  # the site's own, with its CA
 INITRAMFS = RAMDISK / "initramfs"
 KERNEL_OPTIONS = "console=tty0 console=ttyS0,115200n8 systemd.show_status=false nofb"
 INVENTORY_KIB = 4096
 
-# Values Metal3 has proven are said with their reason; what is not here is Ironic's default.
+# Values proven by Metal3 have their reason beside them; the rest is Ironic's default.
 CONF_TEXT = """\
 [DEFAULT]
 auth_strategy = http_basic
@@ -180,8 +180,8 @@ ReadWritePaths=%(state)s
 WantedBy=multi-user.target
 """  # noqa: E501  # one command
 
-# A machine tells what it is once, and again when it is answered with 503. Ironic measures the depth of what is called
-# JSON alone.
+# A machine posts its inventory once, and again after a 503. Ironic checks the nesting depth only of a body that is
+# declared as JSON.
 WEB_TEXT = """\
 limit_req_zone $binary_remote_addr zone=inventories:1m rate=6r/m;
 server {
@@ -242,7 +242,7 @@ TLS_TEXT = f"""\
 
 
 def values(wanted: Mapping[str, Any], *, environment: Path) -> dict[str, Any]:
-    """Return what the texts above name, from the module's options and the environment's directory."""
+    """Return the variables of the templates above, from the module's options and the environment's directory."""
     own = {
         "state": STATE, "database": DATABASE, "media": MEDIA, "conf": CONF, "passwords": PASSWORDS, "ca": CA,
         "runner_passwords": RUNNER_PASSWORDS,
@@ -260,10 +260,10 @@ def conf(found: Mapping[str, Any]) -> str:
 
 
 def units(found: Mapping[str, Any]) -> dict[Path, str]:
-    """Return both units by file."""
+    """Return both units, by path."""
     return {UNIT: files.HEADER + UNIT_TEXT % found, CONTACT_UNIT: files.HEADER + CONTACT_UNIT_TEXT % found}
 
 
 def web(found: Mapping[str, Any]) -> str:
-    """Return the web server's part: TLS before the API, boot media, the call home."""
+    """Return nginx's configuration: TLS for the API, boot media, the call home."""
     return files.HEADER + WEB_TEXT % found

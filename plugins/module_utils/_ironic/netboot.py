@@ -1,4 +1,4 @@
-"""The network provisioning: addresses, names, iPXE by dnsmasq, time by chronyd, what is booted by the web server."""
+"""Configuration of network boot: dnsmasq for addresses, names and iPXE, chronyd for time, nginx for boot files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from .._base import files
 from . import configuration as own
 
-ACCOUNT = "groundup-netboot"  # it speaks with strangers, and is not Ironic's account, which has passwords
+ACCOUNT = "groundup-netboot"  # not Ironic's, which has passwords: this one serves untrusted machines
 PROGRAMS = Path("/opt/groundup/netboot")
 DIRECTORY = Path("/etc/groundup-netboot")
 CONF, HOSTS = DIRECTORY / "dnsmasq.conf", DIRECTORY / "hosts"
@@ -56,7 +56,7 @@ dhcp-boot=tag:ipxe,tag:known,%(url)s/groundup/known.ipxe
 dhcp-boot=tag:ipxe,tag:!known,%(url)s/groundup/unknown.ipxe
 """
 
-# The host's own clock is kept by another service: this one tells the time, corrected where servers are named.
+# Another service sets the host's clock. This chronyd serves the time, corrected where the site file names servers.
 CLOCK_TEXT = """\
 %(time_servers)slocal stratum 10
 bindaddress %(address)s
@@ -78,7 +78,7 @@ ProtectControlGroups=true
 RestrictSUIDSGID=true
 """
 
-# A router relays what machines of another rack ask. All their ways are by that router.
+# A rack behind a router, which relays its DHCP requests. All routes of its machines lead through that router.
 _LEAF_TEXT = """\
 dhcp-range=set:leaf-%(rack)s,%(network)s,static,%(netmask)s,1h
 %(lent)sdhcp-option=tag:leaf-%(rack)s,option:router,%(gateway)s
@@ -130,13 +130,13 @@ InaccessiblePaths=-%(ironic)s -/etc/ironic
 WantedBy=multi-user.target
 """
 
-# A machine of the site: what Ironic has prepared for it, else its own disk.
+# iPXE of a machine of the site: boot what Ironic has prepared for it, else its disk.
 KNOWN_TEXT = """\
 #!ipxe
 chain %(url)s/pxelinux.cfg/${net0/mac:hexhyp} || chain %(url)s/pxelinux.cfg/${mac:hexhyp} || exit 0
 """
 
-# Any other: what Ironic has prepared, since it was matched; else the ramdisk, which tells the seed what it is.
+# iPXE of any other machine: boot what Ironic has prepared once it was matched, else the ramdisk that reports it.
 UNKNOWN_TEXT = """\
 #!ipxe
 chain %(url)s/pxelinux.cfg/${mac:hexhyp} || goto discover
@@ -151,7 +151,7 @@ sleep 10
 goto discover
 """
 
-# In the clear, because no firmware knows the site's CA: nothing is here that a stranger on this network may not read.
+# Plain HTTP, because no firmware has the site's CA: serve nothing secret here.
 WEB_TEXT = """\
 server {
     listen %(port)s;
@@ -175,7 +175,7 @@ server {
 def values(
     wanted: Mapping[str, Any], *, interface: str, api_url: str, addresses: Sequence[Mapping[str, str]]
 ) -> dict[str, Any]:
-    """Return what the texts below are made from: the plan of the network and of the site, its interface, addresses."""
+    """Return the templates' variables, from the plan of network and site, the interface and the addresses."""
     network = IPv4Network(wanted["cidr"])
     pool = wanted.get("pool")
     lent = f"dhcp-range=tag:!known,{pool[0]},{pool[1]},{network.netmask},10m" if pool else "dhcp-ignore=tag:!known"
@@ -206,7 +206,7 @@ def _leaf(leaf: Mapping[str, Any]) -> str:
 
 
 def texts(found: Mapping[str, Any]) -> dict[Path, str]:
-    """Return the files of the service, by place."""
+    """Return dnsmasq's files and unit, by path."""
     entries = [f"{one['mac']},{one['address']},{one['name']},1h\n" for one in found["addresses"]]
     return {
         CONF: files.HEADER + CONF_TEXT % found,
@@ -217,16 +217,16 @@ def texts(found: Mapping[str, Any]) -> dict[Path, str]:
 
 
 def clock_texts(found: Mapping[str, Any]) -> dict[Path, str]:
-    """Return the files of the service that tells the time, by place."""
+    """Return chronyd's files and unit, by path."""
     return {CLOCK: files.HEADER + CLOCK_TEXT % found, CLOCK_UNIT: files.HEADER + CLOCK_UNIT_TEXT % found}
 
 
 def scripts(found: Mapping[str, Any]) -> dict[Path, str]:
-    """Return what iPXE runs, by place."""
+    """Return the iPXE scripts, by path."""
     unknown = UNKNOWN_TEXT if found.get("pool") else "#!ipxe\nexit 0\n"
     return {SCRIPTS / "known.ipxe": KNOWN_TEXT % found, SCRIPTS / "unknown.ipxe": unknown % found}
 
 
 def web(found: Mapping[str, Any]) -> str:
-    """Return the web server's part."""
+    """Return nginx's configuration."""
     return files.HEADER + WEB_TEXT % found

@@ -17,11 +17,11 @@ ACCOUNT = "groundup-machines"
 USER = "operator"  # who logs in to the page
 PROGRAMS = own.PROGRAMS / "machines"
 PASSWORDS = own.DIRECTORY / "machines-htpasswd"
-CONTROLLER = own.DIRECTORY / "machines-controller-htpasswd"  # Ironic's own is not for this account
+CONTROLLER = own.DIRECTORY / "machines-controller-htpasswd"  # a copy: this account must not read Ironic's
 STATE = Path("/var/lib") / ACCOUNT
 UNIT = Path(f"/etc/systemd/system/{ACCOUNT}.service")
 
-# It reads hashes of two passwords and writes its own directory alone; Ironic's database is another account's.
+# It reads two password hashes and writes only its own directory. It has no access to Ironic's database.
 UNIT_TEXT = """\
 [Unit]
 Description=Page of machines
@@ -56,9 +56,9 @@ def unit_text(wanted: Mapping[str, Any], *, environment: Path) -> str:
 def converge(
     changes: Changes, wanted: Mapping[str, Any], *, home: Path, is_current: bool, controller: str, operator: str
 ) -> None:
-    """Bring the page to what ``wanted`` says. Raises GroundupError, OSError.
+    """Install and start the page as in ``wanted``. Raises GroundupError, OSError.
 
-    ``controller`` and ``operator`` are lines of htpasswd files, of Ironic's user and of the page's.
+    ``controller`` and ``operator``: htpasswd lines of Ironic's user and of the page's.
     """
     group = accounts.ensure(changes, ACCOUNT, home=str(STATE), login="/usr/sbin/nologin")
     unit = Unit(changes, UNIT.name)

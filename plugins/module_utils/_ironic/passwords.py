@@ -1,4 +1,4 @@
-"""Passwords on the seed: a hash of each alone is kept."""
+"""Passwords on the seed: only hashes are stored."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from .._base.errors import GroundupError
 from .._base.run import attempt
 
-# Prints the line of an htpasswd file; keeps the one it has while the password is the same.
+# Prints an htpasswd line: the file's present one while the password is unchanged.
 HASH = """
 import bcrypt, sys
 user, path, given = sys.argv[1], sys.argv[2], sys.stdin.buffer.read()
@@ -21,7 +21,7 @@ print(kept if same else user + ":" + bcrypt.hashpw(given, bcrypt.gensalt(10, b"2
 
 
 def line_of(home: Path, user: str, path: Path, password: str) -> str:
-    """Return the line of the htpasswd file ``path``, made by Ironic's environment ``home``. Raises GroundupError."""
+    """Return the line for the htpasswd file ``path``, by bcrypt of the environment ``home``. Raises GroundupError."""
     argv = [str(home / "bin/python"), "-c", HASH, user, str(path)]
     done = attempt(argv, stdin=password)
     if done.returncode:

@@ -1,4 +1,4 @@
-"""The site's own deploy ramdisk: what is laid under the one that was published, before it is booted."""
+"""The site's deploy ramdisk: the published one, with the site's CA and our collector prepended as an archive."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STAMP = own.RAMDISK / "made-of"
 
 
 def place(changes: Changes, wanted: Mapping[str, Any]) -> None:
-    """Put the site's CA and its collector before the published ramdisk; one that is made already stays."""
+    """Build the site's ramdisk, unless it is current. Raises OSError when the published one is missing."""
     source = Path(wanted["ramdisk"]) / "initramfs"
     laid_under = archive(entries(wanted))
     try:
@@ -46,7 +46,7 @@ def place(changes: Changes, wanted: Mapping[str, Any]) -> None:
 
 
 def entries(wanted: Mapping[str, Any]) -> dict[str, str]:
-    """Return the files that are laid under the ramdisk, by path."""
+    """Return the files to prepend to the ramdisk, by path."""
     return {
         "etc/groundup/site-ca.crt": wanted["ca_certificate"],
         "etc/ironic-python-agent.d/site.conf": _CONF,
@@ -57,7 +57,7 @@ def entries(wanted: Mapping[str, Any]) -> dict[str, str]:
 
 
 def archive(entries: Mapping[str, str]) -> bytes:
-    """Return an archive of the format `newc`, which a kernel unpacks before the next: directories, then files."""
+    """Return a cpio archive (`newc`), directories before their files. The kernel unpacks it before the next one."""
     made: dict[str, str | None] = {}
     for path, content in entries.items():
         made.update({str(parent): None for parent in reversed(Path(path).parents) if str(parent) != "."})

@@ -1,4 +1,4 @@
-"""Other DHCP servers on the network provisioning: who answers, when the seed asks there as a machine does. By scapy."""
+"""Detect rogue DHCP servers on the provisioning network: broadcast a DISCOVER and collect the answers, by scapy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .._base.run import run
 from . import netboot
 
 WAIT = 5.0  # seconds: many servers ping an address for three before they offer it
-# In a process of its own, because scapy is not a module's to import: it comes with the seed's programs.
+# In a process of its own: scapy is not in the module's Python, but among the seed's programs.
 _ASK = """
 import json, secrets, sys
 from scapy.config import conf
@@ -31,7 +31,7 @@ print(json.dumps([[answer[IP].src, answer[Ether].src] for _, answer in answers i
 
 
 def refuse(interface: str, address: str) -> None:
-    """Raise GroundupError when anybody but the seed, which has ``address`` on ``interface``, answers DHCP there."""
+    """Raise GroundupError when a DHCP server other than the seed's (``address``) answers on ``interface``."""
     if found := others(interface, address):
         raise GroundupError(
             f"another DHCP server answers: {', '.join(found)}",
@@ -43,9 +43,9 @@ def refuse(interface: str, address: str) -> None:
 
 
 def others(interface: str, address: str) -> list[str]:
-    """Return address and MAC address of each other server. Raises GroundupError when nobody could be asked."""
+    """Return IP and MAC address of each other DHCP server. Raises GroundupError when the query fails."""
     own = Path(f"/sys/class/net/{interface}/address").read_text(encoding="ascii").strip()
-    with tempfile.TemporaryDirectory() as room:  # scapy keeps what it likes in its home
+    with tempfile.TemporaryDirectory() as room:  # scapy writes files to its home
         environment = {
             "PYTHONPATH": str(netboot.PROGRAMS / "python"),
             "HOME": room,

@@ -1,4 +1,4 @@
-"""The runner on the seed: its account, programs, the site's public files, a key and a password of its own, and unit."""
+"""The runner on the seed: account, programs, the site's public files, its own key and password, unit."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from .passwords import line_of
 from .sandbox import unprivileged
 
 ACCOUNT = "groundup-runner"
-USER = "runner"  # whom the service that hears machines knows
+USER = "runner"  # of `groundup-contact`
 PROGRAMS = Path("/opt/groundup/runner")
 COLLECTIONS = PROGRAMS / "collections"
-COLLECTION = PROGRAMS / "collection"  # links to the one in use
+COLLECTION = PROGRAMS / "collection"  # symlink to the one in use
 CONFIGURATION = Path("/etc") / ACCOUNT
 SITE_FILE, PUBLIC = CONFIGURATION / "site.yml", CONFIGURATION / "public"
-# Root's alone; systemd gives them to the service.
+# Only root reads them; systemd passes them to the service.
 PASSWORD, KEY = CONFIGURATION / "password", CONFIGURATION / "id_ed25519"
 STATE = Path("/var/lib") / ACCOUNT
 UNIT = Path(f"/etc/systemd/system/{ACCOUNT}.service")
@@ -77,12 +77,12 @@ def unit_text(contact_url: str) -> str:
 
 
 def lacks(digest: str) -> bool:
-    """Say whether the collection of ``digest`` is to be sent."""
+    """Return whether the seed lacks the collection of ``digest``."""
     return not _place_of(digest).is_dir()
 
 
 def converge(changes: Changes, wanted: Mapping[str, Any]) -> str:
-    """Bring the runner to what ``wanted`` says; return the public half of its key, empty when foreseen.
+    """Install and start the runner as in ``wanted``; return its public key, "" in a dry run before it is installed.
 
     Raises GroundupError, OSError.
     """
@@ -103,7 +103,7 @@ def converge(changes: Changes, wanted: Mapping[str, Any]) -> str:
     files.link(changes, COLLECTION, str(place))
     for path, text in wanted["public"].items():
         unit.place(PUBLIC / path, text)
-    files.place(changes, SITE_FILE, wanted["site_text"], mode=0o640, group=group)  # it is read when it has changed
+    files.place(changes, SITE_FILE, wanted["site_text"], mode=0o640, group=group)  # read on change, without a restart
     unit.place(UNIT, unit_text(wanted["contact_url"]))
     _own(changes)
     if changes.check and not (home.exists() and KEY.exists()):
@@ -121,7 +121,7 @@ def converge(changes: Changes, wanted: Mapping[str, Any]) -> str:
 
 
 def serves() -> None:
-    """Raise GroundupError when the runner does not run."""
+    """Raise GroundupError when the runner is not running."""
     if not units.Unit(Changes(check=True), UNIT.name).active:
         raise GroundupError(
             f"{UNIT.name} does not run",
@@ -132,7 +132,7 @@ def serves() -> None:
 
 
 def absent(changes: Changes) -> None:
-    """End the runner, and remove its key and password. Raises OSError."""
+    """Stop the runner, and remove its key and password. Raises OSError."""
     if UNIT.exists():
         units.off(changes, [UNIT.name])
     for path in (own.RUNNER_PASSWORDS, CONFIGURATION, UNIT):
@@ -159,7 +159,7 @@ def _unpack(archive: bytes, place: Path, *, python: Path) -> None:
 
 
 def _own(changes: Changes) -> None:
-    """Make password and key: nobody else ever knows them, nor does the controller."""
+    """Generate password and key. They never leave the seed: the controller does not have them either."""
     if not PASSWORD.exists() and changes.add(f"make {PASSWORD}"):
         files.write_new(PASSWORD, secrets.token_urlsafe(32).encode(), mode=0o600)
     if not KEY.exists() and changes.add(f"make {KEY}"):

@@ -1,4 +1,4 @@
-"""What units of the seed may not do whose programs need no privilege at all."""
+"""systemd sandbox of the seed's unprivileged services."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ SystemCallFilter=@system-service
 
 
 def unprivileged(*families: str) -> str:
-    """Return the lines of a unit's section [Service]; ``families`` of sockets, such as AF_INET, are all it may open."""
+    """Return sandbox lines for a unit's section [Service]; ``families``: allowed socket families, such as AF_INET."""
     return _TEXT % " ".join(families)

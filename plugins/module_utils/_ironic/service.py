@@ -1,4 +1,4 @@
-"""Ironic as a service of the seed: account, environment, database, password, units."""
+"""The Ironic service on the seed: account, environment, database, passwords, units."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from . import page, ramdisk, runner
 from .passwords import line_of
 
 ACCOUNT = "ironic"
-START = 180.0  # seconds until Ironic answers: it loads for ten, more on a busy machine
+START = 180.0  # seconds until Ironic answers: it takes ten to load, more on a busy machine
 _IMPORTS = "import ironic.version, cheroot, bcrypt, pycdlib, webob"
-# Below the state directory; `tftp` is Ironic's name for where boots from the network are prepared.
+# Below the state directory; in `tftp` Ironic prepares network boots.
 _OWN = ("tmp", "logs", "machines", "images", "master-images", "master-ramdisks", "ramdisk", "tftp")
 
 
 def converge(changes: Changes, wanted: Mapping[str, Any]) -> str:
-    """Bring the seed's Ironic to what ``wanted`` says; return its environment's name. Raises GroundupError, OSError."""
+    """Install and start Ironic as in ``wanted``; return its environment's name. Raises GroundupError, OSError."""
     group = accounts.ensure(changes, ACCOUNT, home=str(own.STATE), login="/usr/sbin/nologin")
     name, is_current = environment.place(
         changes,
@@ -119,22 +119,22 @@ def _directories(changes: Changes) -> None:
         for path in lacks:
             path.mkdir(parents=True)
             os.chown(path, account.pw_uid, account.pw_gid)
-            # The web server reads boot media; their names are guessed by nobody, because nothing lists them.
+            # nginx must read boot media. Their names are random, and 0711 lets no other account list them.
             path.chmod(0o711 if path in (own.STATE, own.MEDIA, own.RAMDISK) else 0o700)
 
 
 def _database(changes: Changes, home: Path) -> None:
-    """Make the database, with write-ahead logging: without it readers lock writers out."""
+    """Create the database with write-ahead logging: without it readers block writers. Raises GroundupError."""
     if own.DATABASE.exists() and _journal() == "wal":
         return
     if changes.add(f"make {own.DATABASE}, with write-ahead logging"):
-        # As its own account: files beside it appear with it. The way of upgrades fails on SQLite.
+        # As Ironic's account, which then owns SQLite's other files, too. `ironic-dbsync upgrade` fails on SQLite.
         if not own.DATABASE.exists():
             new = own.DATABASE.with_name("new.sqlite")
             new.unlink(missing_ok=True)
             place = f"OS_DATABASE__CONNECTION=sqlite:///{new}"
             _as_ironic("env", place, str(home / "bin/ironic-dbsync"), "--config-file", str(own.CONF), "create_schema")
-            new.chmod(0o600)  # passwords of management controllers; files that SQLite puts beside it have its mode
+            new.chmod(0o600)  # it has passwords of management controllers; SQLite's other files get its mode
             new.rename(own.DATABASE)
         logged = f"import sqlite3; sqlite3.connect({str(own.DATABASE)!r}).execute('PRAGMA journal_mode=WAL')"
         _as_ironic("/usr/bin/python3", "-c", logged)

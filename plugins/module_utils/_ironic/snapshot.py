@@ -1,4 +1,4 @@
-"""What a backup of a seed has: Ironic's database, calls of machines, leases. In memory alone: it has passwords."""
+"""Content of a seed backup: Ironic's database, calls home, DHCP leases. Kept in memory only: it has passwords."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from .._base.errors import GroundupError
 
 _DATABASE, _LEASES = "ironic.sqlite", "leases"
 _CALL = re.compile(r"machines/([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.json)")
-# What went on, and what it becomes, as Ironic itself ends it: nobody answers a seed that was made anew.
+# State of an operation under way -> its failed state, as Ironic itself ends it: a restored seed cannot continue it.
 _ENDS = {
     "deploying": "deploy failed", "wait call-back": "deploy failed", "cleaning": "clean failed",
     "clean wait": "clean failed", "inspecting": "inspect failed", "inspect wait": "inspect failed",
     "deleting": "error",
 }  # fmt: skip
 _STEADY = ("enroll", "manageable", "available", "active", "error")
-_TIMEOUT = 60.0  # seconds that a writer is waited for
+_TIMEOUT = 60.0  # seconds to wait for a writer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A machine as Ironic knows it."""
+    """An Ironic node."""
 
-    name: str  # "" while it is nobody's
+    name: str  # "" of a discovered machine without an identity
     state: str
 
     @property
     def steady(self) -> bool:
-        """Whether nothing goes on with it."""
+        """Whether no operation is under way."""
         return self.state in _STEADY or self.state.endswith("failed")
 
     def became(self, now: Node | None) -> bool:
-        """Whether ``now`` is what comes of it in a restore: the same, or a failure of what went on with it."""
+        """Whether a restore leads to ``now``: the same node, or the failure of its operation under way."""
         ended = not self.steady and now is not None and (now.state in ("enroll", "error") or "failed" in now.state)
         return now == self or (ended and now is not None and now.name == self.name)
 
@@ -55,34 +55,34 @@ class Snapshot:
     calls: Mapping[str, bytes]  # by file
     leases: bytes
     nodes: Mapping[str, Node]  # by id
-    schema: str  # revision of the database's
+    schema: str  # schema revision of the database
 
     @property
     def counts(self) -> dict[str, int]:
-        """How much is in it."""
+        """Numbers of machines, active ones, calls and leases."""
         active = sum(node.state == "active" for node in self.nodes.values())
         leases = len(self.leases.splitlines())
         return {"machines": len(self.nodes), "active": active, "calls": len(self.calls), "leases": leases}
 
 
 def copy(database: Path) -> bytes:
-    """Return a consistent copy of a database that others write to. Raises sqlite3.Error."""
+    """Return a consistent copy of a database in use. Raises sqlite3.Error."""
     with (
         closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=_TIMEOUT)) as source,
         closing(sqlite3.connect(":memory:")) as target,
     ):
-        source.backup(target)  # in one step: writers go on beside it, by the write-ahead log
+        source.backup(target)  # in one step; the write-ahead log lets writers go on
         return _logged(target.serialize(), ahead=False)
 
 
 def ask(database: Path) -> tuple[dict[str, Node], str]:
-    """Return nodes and schema of a database that others write to. Raises sqlite3.Error."""
+    """Return nodes and schema of a database in use. Raises sqlite3.Error."""
     with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=_TIMEOUT)) as source:
         return _read(source)
 
 
 def pack(database: bytes, calls: Mapping[str, bytes], leases: bytes) -> bytes:
-    """Return an archive, the same bytes for the same state."""
+    """Return a reproducible archive of the state."""
     stream = io.BytesIO()
     content = {_DATABASE: database, _LEASES: leases, **{f"machines/{name}": calls[name] for name in sorted(calls)}}
     with tarfile.open(fileobj=stream, mode="w") as archive:
@@ -94,7 +94,7 @@ def pack(database: bytes, calls: Mapping[str, bytes], leases: bytes) -> bytes:
 
 
 def parse(data: bytes, *, where: str) -> Snapshot:
-    """Return what `pack` was given, and what is in the database. Raises GroundupError for anything else."""
+    """Parse an archive of `pack`, and its database. Raises GroundupError when it is damaged."""
     try:
         found = dict(_members(gzip.decompress(data)))
         database, leases = found.pop(_DATABASE), found.pop(_LEASES)
@@ -118,16 +118,16 @@ def _torn(what: str, where: str) -> GroundupError:
 
 
 def held(snapshot: Snapshot, *, backup: str) -> tuple[bytes, list[str]]:
-    """Return the database as Ironic opens it, machines on hold that something went on with, and who they are.
+    """Return the database for a restore, and the names of nodes that are set to maintenance in it.
 
-    Ironic leaves such a machine alone; what it is by now, nobody at the seed knows.
+    These had an operation under way at the backup. Their present state is unknown, so Ironic must leave them alone.
     """
     names = []
     with _opened(snapshot.database) as opened:
         for identity, node in snapshot.nodes.items():
             if node.steady:
                 continue
-            if node.state == "verifying":  # its controller was asked, the machine was not touched
+            if node.state == "verifying":  # harmless: only its management controller was contacted
                 opened.execute("UPDATE nodes SET provision_state = 'enroll' WHERE uuid = ?", (identity,))
                 continue
             names.append(node.name or identity)
@@ -157,7 +157,7 @@ def _opened(data: bytes) -> Iterator[sqlite3.Connection]:
 
 
 def _logged(data: bytes, *, ahead: bool) -> bytes:
-    """Return a database whose header says whether it has a write-ahead log, which one in memory cannot have."""
+    """Set the write-ahead log in a database's header, or clear it: a database in memory cannot have one."""
     return data[:18] + (b"\2\2" if ahead else b"\1\1") + data[20:]
 
 

@@ -101,7 +101,7 @@ def ours(reason: str | None) -> bool:
 
 
 def disabling(host: ComputeHost, reason: str) -> list[str]:
-    """Return what `disable` would do: nothing to a service that somebody else disabled."""
+    """Return what `disable` would do: nothing to a service that an operator disabled."""
     if host.service is None or host.disabled == reason or not (host.disabled is None or ours(host.disabled)):
         return []
     return [f"disable {COMPUTE} of {host.name}: {reason}"]
@@ -116,7 +116,7 @@ def disable(compute: Any, host: ComputeHost, reason: str) -> list[str]:
 
 
 def enable(compute: Any, host: ComputeHost, *, check: bool) -> tuple[list[str], str]:
-    """Enable a host that one of our verbs disabled, and lift forced down; return what was done, and what was not."""
+    """Enable a host that one of our verbs disabled, and clear forced down; return the changes, and what stays."""
     if not ours(host.disabled):
         by = f"by another's reason: {host.disabled}" if host.disabled else "without a reason"
         note = f"{COMPUTE} of {host.name} was disabled {by}; it stays disabled" if host.disabled is not None else ""

@@ -96,7 +96,7 @@ def refused(name: str, stuck: Collection[str]) -> GroundupError:
 
 
 def remains(compute: Any, host: ComputeHost) -> list[str]:
-    """Return what is missing for a host to be evacuated."""
+    """Return the instances and evacuations that still have to leave or end, one line for each kind."""
     left = [f"instances {few(called(one) for one in host.servers)}"] if host.servers else []
     under_way = [one for one in migrations(compute, host.name) if one["migration_type"] == "evacuation"]
     return left + ([f"evacuations not ended of {few(one['server_id'] for one in under_way)}"] if under_way else [])

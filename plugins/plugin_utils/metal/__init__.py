@@ -1,1 +1,1 @@
-"""Machines from power-off: what Ironic is told of them, their way from dark to installed, and the journal of it."""
+"""Machines from power-off: their Ironic nodes, provisioning, deprovisioning and journals."""

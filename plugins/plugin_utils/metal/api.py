@@ -1,6 +1,6 @@
-"""Ironic's API and the seed's ear for installed machines: the requests of a machine's way, and nothing more.
+"""Client of Ironic's API and of `groundup-contact`, the seed's service that installed machines call.
 
-By `requests`: openstacksdk takes 0.3 CPU-s to load, and lags behind Ironic's newer versions.
+Uses `requests`: openstacksdk takes 0.3 CPU-s to load, and lags behind Ironic's newer versions.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ VERSION = "1.95"  # of Ironic's API: network_data (1.66), configdrive as JSON (1
 _TIMEOUT = (10, 120)  # seconds to connect, and without a byte of an answer
 
 
-# Answers that are others later: a lock of the node, Ironic's limits, no free worker, Ironic that starts.
+# Temporary errors: the node is locked, Ironic's limits are reached, no worker is free, or Ironic starts.
 _LATER = (HTTPStatus.CONFLICT, HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT)
 _SEEN = "uuid,name,driver,provision_state,power_state,maintenance,maintenance_reason,last_error,extra,properties"
 _SEEN += ",driver_internal_info,inspection_finished_at"
 
 
 class BusyError(GroundupError):
-    """Something else is done with the node, or Ironic starts; the same question has another answer later."""
+    """Ironic is temporarily unable: the node is locked, or the service starts. Try again later."""
 
 
 class ExistsError(GroundupError):
-    """What was to be made has a name or address that something else has."""
+    """The name or address of a new object is already in use."""
 
 
 class Ironic:
     """One seed's Ironic."""
 
     def __init__(self, *, api: str, media: str, password: str, ca: Path, user: str = USER) -> None:
-        """Take both addresses, user and password, and the file of the site's CA."""
+        """Take the URLs of Ironic's API and of the contact service, user, password, and the file of the site's CA."""
         self._api, self._media = api, media
         self._session = requests.Session()
         self._session.trust_env = False  # the seed is not behind a proxy
@@ -49,7 +49,7 @@ class Ironic:
         self._session.headers["X-OpenStack-Ironic-API-Version"] = VERSION
 
     def now(self, identity: str) -> dict[str, Any] | None:
-        """Return a node as it is now, by its id or name; None when there is none. Raises GroundupError."""
+        """Return a node's current state, by id or name; None when there is none. Raises GroundupError."""
         return self._request("GET", f"{self._api}/v1/nodes/{identity}", missing=True)
 
     def node(self, identity: str) -> dict[str, Any] | None:
@@ -57,11 +57,11 @@ class Ironic:
         return self.now(identity)
 
     def nodes(self) -> dict[str, dict[str, Any]]:
-        """Return what a way looks at of every node, by id. Raises GroundupError."""
+        """Return every node by id, with the fields that provisioning needs. Raises GroundupError."""
         return {str(node["uuid"]): node for node in self._all(f"{self._api}/v1/nodes?fields={_SEEN}", "nodes")}
 
     def create(self, node: Mapping[str, Any], *, mac: str) -> None:
-        """Make a node and its port; what a killed run made of the two stays. Raises GroundupError."""
+        """Create a node and its port where missing: a killed run may have made one. Raises GroundupError."""
         known = self.now(node["name"])
         if known is None:
             self._request("POST", f"{self._api}/v1/nodes", body=dict(node))
@@ -84,21 +84,21 @@ class Ironic:
         return {str(port["address"]) for port in found.get("ports", ())}
 
     def discovered(self) -> list[dict[str, Any]]:
-        """Return the nodes of machines that told the seed of themselves and are nobody's yet. Raises GroundupError."""
+        """Return the nodes of discovered machines without a name. Raises GroundupError."""
         url = f"{self._api}/v1/nodes?provision_state=enroll&fields=uuid,name,extra,last_error"
         return [node for node in self._all(url, "nodes") if not node["name"]]
 
     def inventory(self, identity: str) -> dict[str, Any] | None:
-        """Return what a machine's ramdisk told of it, None when it has not, or not all. Raises GroundupError."""
+        """Return a machine's inventory from its ramdisk, None while it is incomplete. Raises GroundupError."""
         return self._request("GET", f"{self._api}/v1/nodes/{identity}/inventory", missing=True)
 
     def controller(self, *, address: str, user: str, password: str) -> dict[str, Any]:
-        """Return what a controller says of its machine: serial number, MAC addresses. Raises GroundupError."""
+        """Return a machine's serial number and MAC addresses from its management controller. Raises GroundupError."""
         body = {"address": address, "user": user, "password": password}
         return self._request("POST", f"{self._media}/v1/controllers", body=body) or {}
 
     def _all(self, url: str, kind: str) -> list[dict[str, Any]]:
-        """Return every page of a list."""
+        """Return a whole list, over all its pages."""
         found: list[dict[str, Any]] = []
         following: str | None = url
         while following:
@@ -108,49 +108,49 @@ class Ironic:
         return found
 
     def change(self, identity: str, fields: Mapping[str, Any]) -> None:
-        """Set fields of a node, by their paths. Raises GroundupError."""
+        """Set fields of a node, by JSON path. Raises GroundupError."""
         patch = [{"op": "add", "path": path, "value": value} for path, value in fields.items()]
         self._request("PATCH", f"{self._api}/v1/nodes/{identity}", body=patch)
 
     def provision(self, identity: str, verb: str, **more: Any) -> None:
-        """Ask for a change of the provision state. Raises GroundupError."""
+        """Request a change of the provision state. Raises GroundupError."""
         self._request("PUT", f"{self._api}/v1/nodes/{identity}/states/provision", body={"target": verb, **more})
 
     def hold(self, identity: str, *, on: bool, why: str = "") -> None:
-        """Take a node into maintenance, in which Ironic leaves it alone, or out of it. Raises GroundupError."""
+        """Set or clear a node's maintenance, in which Ironic leaves it alone. Raises GroundupError."""
         body = {"reason": why} if on else None
         self._request("PUT" if on else "DELETE", f"{self._api}/v1/nodes/{identity}/maintenance", body=body)
 
     def power(self, identity: str, target: str) -> None:
-        """Ask for a power state. Raises GroundupError."""
+        """Request a power state. Raises GroundupError."""
         self._request("PUT", f"{self._api}/v1/nodes/{identity}/states/power", body={"target": target})
 
     def delete(self, identity: str) -> None:
-        """Forget a node; one that is not there is forgotten. Raises GroundupError."""
+        """Delete a node; do nothing when it is missing. Raises GroundupError."""
         self._request("DELETE", f"{self._api}/v1/nodes/{identity}", missing=True)
 
     def expect(self, name: str, *, sha256: str, layers: Sequence[str] = ()) -> None:
-        """Have the seed expect a machine's call, by the digest of its token. Raises GroundupError.
+        """Register a machine's call home with the seed, by the digest of its token. Raises GroundupError.
 
-        ``layers`` are what the seed's runner then runs on it.
+        After the call the seed's runner runs ``layers`` on the machine.
         """
         body = {"sha256": sha256} | ({"layers": list(layers)} if layers else {})
         self._request("PUT", f"{self._media}/v1/machines/{name}", body=body)
 
     def tell(self, name: str, *, called: float, way: Sequence[Mapping[str, Any]]) -> None:
-        """Have the seed keep what was done with a machine since it ``called``. Raises GroundupError."""
+        """Store a machine's journal lines since it ``called`` on the seed. Raises GroundupError."""
         self._request("PUT", f"{self._media}/v1/machines/{name}/way", body={"called": called, "way": list(way)})
 
     def again(self, name: str) -> None:
-        """Have the seed's runner begin again with a machine that failed. Raises GroundupError."""
+        """Have the seed's runner retry a failed machine. Raises GroundupError."""
         self._request("PUT", f"{self._media}/v1/machines/{name}/again", body={})
 
     def call_of(self, name: str) -> dict[str, Any] | None:
-        """Return what the seed knows of a machine's call, None when it expects none. Raises GroundupError."""
+        """Return the seed's record of a machine's call home, None when it expects none. Raises GroundupError."""
         return self._request("GET", f"{self._media}/v1/machines/{name}", missing=True)
 
     def calls(self) -> dict[str, dict[str, Any]]:
-        """Return what the seed knows of the calls of all machines, by name. Raises GroundupError."""
+        """Return the seed's records of all calls home, by machine. Raises GroundupError."""
         return self._request("GET", f"{self._media}/v1/machines") or {}
 
     def _request(self, method: str, url: str, *, body: Any = None, missing: bool = False) -> dict[str, Any] | None:
@@ -178,13 +178,14 @@ class Ironic:
 
 
 class Watched(Ironic):
-    """Ironic as many ways at once look at it: one listing for all, which a pause between two looks outlives.
+    """Ironic with a cached listing that many machines' threads share.
 
-    A seed that starts again is waited for; one that never answered, or not for ``patience``, is an error.
+    While the seed restarts, it raises BusyError. It raises another GroundupError when the seed never answered, or not
+    for ``patience`` seconds.
     """
 
     def __init__(self, *, age: float, patience: float = 600.0, **more: Any) -> None:
-        """Take how old a listing may be, and how long silence may last, in seconds."""
+        """Take the listing's maximum ``age``, and how long the seed may be silent, in seconds."""
         super().__init__(**more)
         self._age, self._patience = age, patience
         self._lock = threading.Lock()
@@ -193,19 +194,19 @@ class Watched(Ironic):
         self._looked = self._heard = float("-inf")
 
     def nodes(self) -> dict[str, dict[str, Any]]:
-        """Return every node of a listing that is new enough. Raises GroundupError, BusyError while the seed starts."""
+        """Return every node, listed anew when the listing is too old. Raises GroundupError, BusyError."""
         with self._lock:
             if time.monotonic() - self._looked > self._age:
                 self._look()
             return self._seen
 
     def node(self, identity: str) -> dict[str, Any] | None:
-        """Return a node of the listing, by its id or name."""
+        """Return a node from the listing, by id or name."""
         known = self.nodes()
         return known.get(identity) or self._named.get(identity)
 
     def now(self, identity: str) -> dict[str, Any] | None:
-        """Return a node as it is now; the listing has it from then on."""
+        """Return a node's current state, and update the listing with it."""
         if node := super().now(identity):
             with self._lock:
                 self._seen = {**self._seen, str(node["uuid"]): node}
@@ -213,7 +214,7 @@ class Watched(Ironic):
         return node
 
     def call_of(self, name: str) -> dict[str, Any] | None:
-        """Return what was known of a machine's call when the nodes were listed."""
+        """Return the record of a machine's call home as of the listing."""
         self.nodes()
         return self._called.get(name)
 

@@ -1,6 +1,7 @@
-"""Backups of what a seed knows of machines, in the site's state directory: encrypted as the secrets store is.
+"""Seed backups (Ironic's database, calls home, DHCP leases) in the site's state directory.
 
-Journals of machines are not in them: they are the controller's, beside the backups, and say what came after one.
+They are encrypted like the secrets store. They do not contain the machines' journals: these are on the controller,
+beside the backups, and tell what happened after a backup.
 """
 
 from __future__ import annotations
@@ -21,21 +22,21 @@ from ..supply.publish import digests
 from .journal import Journal, file_of, home_of
 
 OVERWRITE, OUTDATED = "overwrite", "outdated"
-CODES = (OVERWRITE, OUTDATED)  # what an operator may accept
+CODES = (OVERWRITE, OUTDATED)  # of consents
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backup(backups.Backup):
-    """What is known of one backup."""
+    """The metadata of one backup."""
 
-    store: str  # identity of the secrets store, whose password opens it
+    store: str  # identity of the secrets store whose password decrypts it
     release: str  # of Ironic
-    schema: str  # revision of its database's
-    published: dict[str, str]  # digests of what machines were installed from, by file
+    schema: str  # schema revision of Ironic's database
+    published: dict[str, str]  # digests of the files that machines were installed from
 
 
 def shelf(site: str, *, replaced: bool = False) -> backups.Shelf[Backup]:
-    """Return where the backups of ``site`` are; ``replaced``: those of what a restore took the place of."""
+    """Return the directory of ``site``'s backups; ``replaced``: of the states that restores replaced."""
     home = state_dir(site) / "backups" / "seed"
     return backups.Shelf(
         kind=Backup,
@@ -52,7 +53,7 @@ def shelf(site: str, *, replaced: bool = False) -> backups.Shelf[Backup]:
 
 
 def save(plan: Plan, data: bytes, *, now: datetime, replaced: bool = False) -> Backup:
-    """Keep what a seed sent; return what is known of it. Raises GroundupError for a damaged one, OSError."""
+    """Encrypt and store a backup; return its metadata. Raises GroundupError when ``data`` is damaged, OSError."""
     found = snapshot.parse(data, where="what the seed sent")
     store = open_store(plan.site, write=False)
     return shelf(plan.site, replaced=replaced).keep(
@@ -68,7 +69,10 @@ def save(plan: Plan, data: bytes, *, now: datetime, replaced: bool = False) -> B
 
 
 def load(site: str, name: str) -> tuple[Backup, Snapshot, bytes]:
-    """Return a backup, by what `backups.Shelf.load` takes, what is in it, and that packed. Raises GroundupError."""
+    """Return a backup's metadata, its content, and its archive. Raises GroundupError.
+
+    ``name`` is what `backups.Shelf.load` takes.
+    """
     backup, sealed = shelf(site).load(name)
     store = open_store(site, write=False)
     where = f"the backup {backup.name}"
@@ -80,14 +84,14 @@ def load(site: str, name: str) -> tuple[Backup, Snapshot, bytes]:
 
 
 def verify(site: str, *, days: float, now: datetime | None = None) -> Backup:
-    """Return the newest backup. Raises GroundupError when it is damaged, does not open, or is older than ``days``."""
+    """Return the newest backup. Raises GroundupError when it is damaged, cannot be decrypted, or exceeds ``days``."""
     backup, _, _ = load(site, "newest")
     shelf(site).refuse_old(backup, days=days, now=now)
     return backup
 
 
 def refuse_lost(plan: Plan, nodes: Mapping[str, Node]) -> None:
-    """Raise GroundupError when the seed does not know machines that were installed: its state is not to be kept."""
+    """Raise GroundupError when Ironic lacks installed machines: such a state must not become a backup."""
     if lost := sorted(_installed(plan) - {node.name for node in nodes.values()}):
         raise GroundupError(
             f"the seed does not know {few(lost)}, installed by their journals",
@@ -101,14 +105,14 @@ def refuse_lost(plan: Plan, nodes: Mapping[str, Node]) -> None:
 def refuse(
     backup: Backup, found: Snapshot, plan: Plan, *, schema: str, there: Mapping[str, Node], force: Collection[str]
 ) -> None:
-    """Raise GroundupError for a backup that is not this site's, or that ``force`` does not accept.
+    """Raise GroundupError when a backup is another site's, or has a reason against it that ``force`` does not accept.
 
     Args:
-        backup: what is to be restored.
-        found: what is in it.
-        plan: of the site.
-        schema: of the database that the seed has now, "" when it has none yet.
-        there: machines that the seed has now, by id.
+        backup: the backup to restore.
+        found: its content.
+        plan: the site's plan.
+        schema: schema of the seed's present database, "" when it has none yet.
+        there: the seed's present nodes, by id.
         force: which of `CODES` the operator accepts.
     """
     release = _release(plan)
@@ -129,7 +133,7 @@ def refuse(
 
 
 def warnings(backup: Backup, found: Snapshot, plan: Plan) -> list[str]:
-    """Return what an operator has to know of a site whose seed has this backup."""
+    """Return warnings for the operator after a restore of this backup."""
     active = {node.name for node in found.nodes.values() if node.state == "active"}
     lines = []
     if newer := sorted(_installed(plan) - active):
@@ -166,7 +170,7 @@ def _installed(plan: Plan) -> set[str]:
 
 
 def _since(backup: Backup, found: Snapshot, plan: Plan, states: Collection[str]) -> list[str]:
-    """Return machines of the backup whose journals have one of ``states`` after it."""
+    """Return the backup's machines that reached one of ``states`` after it, by their journals."""
     names, taken = {node.name for node in found.nodes.values()}, backup.taken.timestamp()
     return [
         name

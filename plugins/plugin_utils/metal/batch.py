@@ -1,4 +1,7 @@
-"""Many machines' ways at once, as the queue admits them; one that fails stops no other, and enough are enough."""
+"""Provision many machines in parallel, as the queue admits them, until all have ended or enough serve.
+
+A failed machine stops no other.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +18,17 @@ from ..layers.enough import Enough, lacking
 from .api import BusyError, Watched
 from .queue import BUSY, Limits, Waiting, admitted
 
-_TELL = 60.0  # seconds between two lines about the whole
-_HERE = frozenset(("active",))  # nothing of these is left to Ironic, so they wait for nobody
+_TELL = 60.0  # seconds between two lines of progress
+_HERE = frozenset(("active",))  # installed: Ironic has no work left, so they need not queue
 Failed = dict[str, GroundupError]
 
 
 class LeftError(GroundupError):
-    """Nothing is wrong with a machine: enough others serve, so that the run goes on without it."""
+    """A machine is pending, without a fault: enough others serve, and the run goes on without it."""
 
 
 def left_behind(name: str, where: str) -> LeftError:
-    """Return that ``name`` is left to the next run at ``where`` of its way."""
+    """Return the error that leaves ``name``, which is at step ``where``, to the next run."""
     return LeftError(
         f"pending: {where}",
         where=name,
@@ -36,7 +39,7 @@ def left_behind(name: str, where: str) -> LeftError:
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """Machines of one run. ``way`` brings one to its call home; ``then`` follows for those it returns true of."""
+    """Machines of one run. ``way`` provisions one until it calls home; where it returns true, ``then`` is called."""
 
     ironic: Watched
     way: Callable[[str], bool]
@@ -46,16 +49,16 @@ class Batch:
     spare: Mapping[str, int]  # of each group: how many may fail
     say: Callable[[str], None]
     pause: float
-    enough: Mapping[str, Enough] = field(default_factory=dict)  # of groups whose machines are not all waited for
+    enough: Mapping[str, Enough] = field(default_factory=dict)  # by group; the run waits for all machines of others
     absent: Mapping[str, Mapping[str, str]] = field(
         default_factory=dict
-    )  # of those, who is not in this run; their racks
-    decided: Callable[[], Sequence[str]] = tuple  # machines that somebody has begin anew since it was asked last
-    left: threading.Event = field(default_factory=threading.Event)  # enough serve: ways end where they are
+    )  # by group, machines that are not in this run, and their racks
+    decided: Callable[[], Sequence[str]] = tuple  # machines to retry by decisions since the last call
+    left: threading.Event = field(default_factory=threading.Event)  # set when enough serve: threads stop
     failed: Failed = field(default_factory=dict)
 
     def run(self, machines: Sequence[Waiting]) -> Failed:
-        """Bring every machine as far as it goes; return who failed. Raises GroundupError when the seed is silent."""
+        """Provision all machines; return the failed ones. Raises GroundupError when the seed does not answer."""
         known = {machine.name: machine for machine in machines}
         pending = dict(known)
         racks, done = {machine.name: machine.rack for machine in machines}, set[str]()
@@ -84,7 +87,7 @@ class Batch:
                             done.discard(name)
                             pending[name] = known[name]
                 self._hold_back(pending)
-                # A playbook that was killed leaves its worker, and the next run waits for these machines.
+                # A killed playbook leaves this worker behind, with locks that the next run waits for.
                 if self._may_leave(racks, done) or os.getppid() != playbook:
                     self.left.set()
                     self.failed.update({name: left_behind(name, "it waits for its turn") for name in pending})
@@ -100,10 +103,10 @@ class Batch:
             return []
         try:
             nodes = {str(node["name"] or node["uuid"]): node for node in self.ironic.nodes().values()}
-        except BusyError:  # the seed starts again: nobody begins meanwhile
+        except BusyError:  # the seed restarts: start no machine meanwhile
             return []
         state = {name: str(node["provision_state"]) for name, node in nodes.items()}
-        # Who is under way is followed, and who is installed asks nothing of Ironic: neither is kept waiting.
+        # Machines under way are only followed, and installed ones need no work of Ironic: neither has to queue.
         at_once = [name for name in pending if state.get(name) in BUSY | _HERE]
         busy = {
             name: str((node.get("extra") or {}).get("rack"))
@@ -121,7 +124,7 @@ class Batch:
             self.then(name)
 
     def _may_leave(self, racks: Mapping[str, str], ended: Set[str]) -> bool:
-        """Say whether enough serve of every group: of one without criteria all must have ended."""
+        """Return whether enough machines of every group serve. In a group without criteria, all must have ended."""
         if not self.enough or self.left.is_set():
             return False
         away = {group: dict(self.absent.get(group, {})) for group in self.enough}
@@ -139,7 +142,7 @@ class Batch:
         except GroundupError as error:
             silent = isinstance(error, BusyError) and self.left.is_set()
             self.failed[name] = left_behind(name, "the seed starts again") if silent else error
-        except Exception as error:  # noqa: BLE001  # of one machine: the others go on
+        except Exception as error:  # noqa: BLE001  # must not stop other machines
             self.failed[name] = GroundupError(
                 f"{type(error).__name__}: {error}",
                 where=name,
@@ -149,7 +152,7 @@ class Batch:
         return False
 
     def _hold_back(self, pending: dict[str, Waiting]) -> None:
-        """Begin no machine of a group of which more have failed than may: what stopped them would stop it, too."""
+        """Start no more machines of a group with too many failures: they would probably fail, too."""
         counts = Counter(self.groups[name] for name in self.failed)
         for group in [group for group, count in counts.items() if count > self.spare.get(group, 0)]:
             for name in [name for name in pending if self.groups[name] == group]:

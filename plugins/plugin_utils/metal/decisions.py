@@ -1,7 +1,7 @@
-"""Act on what persons decided about machines: approve one, or have it tried again.
+"""Act on operators' decisions about machines: approve or retry.
 
-The seed's page owns the records: browsers decide there, and playbooks do. A run reads those that are open, journals
-who decided, and answers. One that no run has read waits for the next.
+The seed's page keeps them, from browsers and from playbooks. A run reads the open ones, acts, journals who decided, and
+answers. Without a run, a decision waits for the next.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from .way import Step, possible
 
 
 def person() -> str:
-    """Return who runs a playbook here."""
+    """Return the user and host that run the playbook."""
     return f"{getpass.getuser()} on {socket.gethostname()}, by a playbook"
 
 
 @dataclass(kw_only=True)
 class Desk:
-    """Acts on the decisions of one run."""
+    """Handler of decisions in one run."""
 
     page: Page | None
     discovered: Discovery
     home: Path  # of journals
     names: frozenset[str]  # machines of the run
     say: Callable[[str], None]
-    again: set[str] = field(default_factory=set)  # who begins anew, its attempts counted anew
+    again: set[str] = field(default_factory=set)  # machines to retry, with a new count of attempts
 
     def turn(self) -> list[str]:
-        """Act on what was decided since the last turn; return the machines that begin anew."""
+        """Act on new decisions; return the machines to start again."""
         begin = []
         for record in self.page.decisions() if self.page else ():
             machine = str(record.get("machine"))
@@ -48,7 +48,7 @@ class Desk:
             try:
                 refused = self.act(record)
             except BusyError:
-                continue  # the seed starts again: it stays open
+                continue  # the seed restarts: the decision stays open
             begin += [] if refused else [machine]
             outcome = f"refused: {refused}" if refused else "done: a run goes on with it"
             if self.page and (why := self.page.answer(str(record.get("number")), outcome)):
@@ -56,7 +56,7 @@ class Desk:
         return begin
 
     def act(self, record: Mapping[str, Any]) -> str:
-        """Act on one decision and journal it; return why it is refused, empty when it is not. Raises BusyError."""
+        """Act on one decision and journal it; return why it is refused, "" when it is not. Raises BusyError."""
         machine, by = str(record["machine"]), printable(str(record.get("by")))
         journal = Journal(file_of(self.home, machine))
         try:

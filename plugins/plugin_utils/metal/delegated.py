@@ -1,4 +1,4 @@
-"""What the seed's runner does with machines, as the controller sees it: waited for, and taken into its journals."""
+"""Follow the seed's runner from the controller: wait for machines, and copy their progress into journals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .journal import Journal, file_of, home_of
 from .provision import as_error, given_up
 from .way import Card
 
-PUBLIC_KEY = Path("ssh/runner.pub")  # below the site's state directory: of the runner's own key
+PUBLIC_KEY = Path("ssh/runner.pub")  # the runner's, below the site's state directory
 _SILENT = Card(
     what="the seed's runner does nothing",
     why="it configures machines that called home",
@@ -29,7 +29,7 @@ _SILENT = Card(
 
 
 def login_of(plan: Plan) -> tuple[str, ...]:
-    """Return the line by which machines let the seed's runner in, from the seed alone; nothing where there is none.
+    """Return the authorized_keys line of the seed's runner, restricted to the seed's address; () without a runner.
 
     Raises OSError when the seed has not made its key yet.
     """
@@ -41,11 +41,11 @@ def login_of(plan: Plan) -> tuple[str, ...]:
 
 
 def adopt(journal: Journal, call: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Take into a journal what the seed's runner did since the machine's call; return where it is by that."""
+    """Copy the runner's new lines since the machine's call into its journal; return the last, {} without any."""
     way = call.get("way") or []
     if not way or journal.leaving:
         return {}
-    with journal.held():  # a table that is followed and a run take the same lines
+    with journal.held():  # a run and a followed overview may copy the same lines
         last = max((float(line["time"]) for line in journal.lines() if line.get("by")), default=0.0)
         for line in way:
             if float(line["time"]) > last:
@@ -54,7 +54,7 @@ def adopt(journal: Journal, call: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def refresher(plan: Plan) -> Callable[[], str]:
-    """Return what takes the doings of the seed's runner into the journals, and returns why it could not."""
+    """Return a function that copies the runner's lines into all journals, and returns its error, "" without one."""
     if plan.metal is None or plan.metal.runner is None:
         return str
     try:
@@ -80,14 +80,14 @@ def follow(
     ironic: Ironic, plan: Plan, name: str, say: Callable[[str], None], *, timeout: float, pause: float,
     left: threading.Event,
 ) -> None:  # fmt: skip
-    """Wait until the seed's runner has configured a machine; one that had failed begins again. Raises GroundupError.
+    """Wait until the seed's runner has configured a machine; retry one that had failed. Raises GroundupError.
 
-    ``timeout`` is in seconds without anything new. Does nothing for a machine that was not ordered with layers.
+    ``timeout``: seconds without progress. Return at once for a machine that the runner is not to configure.
     """
     journal = Journal(file_of(home_of(plan.site), name))
     known, asked, deadline = dict[str, Any](), "", time.monotonic() + timeout
     while True:
-        with suppress(BusyError):  # the seed starts again
+        with suppress(BusyError):  # the seed restarts
             call = ironic.call_of(name) or {}
             if not call.get("layers"):
                 return

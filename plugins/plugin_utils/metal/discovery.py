@@ -1,4 +1,4 @@
-"""Discovered machines of one run: who they are, whether they may go on, and the journal of those who may not."""
+"""Identify discovered machines during a run: match them to the site file, and wait for approval."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ PAUSE = 5.0  # seconds between two looks
 
 @dataclass(kw_only=True)
 class Discovery:
-    """Hands out discovered machines to those who wait for them."""
+    """Matches discovered machines to the hosts that wait for one."""
 
     ironic: Ironic
     plan: Plan
     home: Path  # of journals
     say: Callable[[str], None]
-    seconds: float  # that a machine may take to show itself
+    seconds: float  # to wait for a machine to be discovered
     password: Callable[[str], str]  # of a controller, by its name in the secrets store
     sleep: Callable[[float], None] = field(default=time.sleep)
-    left: threading.Event = field(default_factory=threading.Event)  # nobody is waited for any longer
+    left: threading.Event = field(default_factory=threading.Event)  # set when the run waits no longer
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _verdicts: dict[str, tuple[Sighting, Verdict]] = field(default_factory=dict)  # by name of the host
     _looked: float = 0.0
-    _told: dict[str, dict[str, Any]] = field(default_factory=dict)  # by node
-    _echoes: set[str] = field(default_factory=set)  # nodes of machines that have another
+    _told: dict[str, dict[str, Any]] = field(default_factory=dict)  # inventories, by node
+    _echoes: set[str] = field(default_factory=set)  # duplicate nodes of one machine
     _controllers: dict[str, Controller] = field(default_factory=dict)
 
     def identified(self, host: HostPlan) -> HostPlan:
-        """Return ``host`` with its MAC addresses, once it is known and may go on. Raises GroundupError."""
+        """Wait until ``host`` is discovered and approved; return it with its MAC addresses. Raises GroundupError."""
         if not to_discover(host, self.plan.networks):
             return host
         found = identity(self.home, host.name) or self._wait(host)
@@ -63,7 +63,7 @@ class Discovery:
                 self.sleep(PAUSE)
 
     def look(self) -> dict[str, tuple[Sighting, Verdict]]:
-        """Return the verdict on each discovered machine that is nobody's yet, by its node; journal it."""
+        """Match the discovered machines that have no identity yet; journal and return the verdicts, by node."""
         taken = identities(self.home, self.plan)
         nodes = [node for node in self.ironic.discovered() if node["uuid"] not in {one.node for one in taken.values()}]
         told = {node["uuid"]: self._told_of(node["uuid"]) for node in nodes}
@@ -74,7 +74,7 @@ class Discovery:
             try:
                 if (inventory := told[node["uuid"]]) is not None:
                     seen[node["uuid"]] = read(node, inventory)
-                elif error := node.get("last_error"):  # else it is still being told
+                elif error := node.get("last_error"):  # else the inventory is still arriving
                     self._note_garbage(node["uuid"], f"what its ramdisk told is of no use: {error}")
             except ValueError as error:
                 self._note_garbage(node["uuid"], str(error))
@@ -89,13 +89,13 @@ class Discovery:
 
     def _told_of(self, node: str) -> dict[str, Any] | None:
         if node not in self._told and (found := self.ironic.inventory(node)) is not None:
-            self._told[node] = found  # Ironic hears none a second time
+            self._told[node] = found  # never changes: Ironic takes an inventory once
         return self._told.get(node)
 
     def _find_echoes(self, told: Mapping[str, dict[str, Any] | None]) -> None:
-        """Note the nodes of machines that told of themselves twice at one moment: it is one machine, not two.
+        """Find duplicate nodes of a machine whose inventory was posted twice at once.
 
-        Ironic makes a node each, and gives ports to one: a MAC address is there once.
+        Ironic creates a node for each, but ports for one only: a MAC address is unique.
         """
         same: dict[str, list[str]] = {}
         for node, found in told.items():
@@ -107,7 +107,7 @@ class Discovery:
                 self._echoes.update(bare)
 
     def _asked(self, hosts: Sequence[HostPlan]) -> dict[str, Controller]:
-        """Return what the controllers of ``hosts`` say of their machines; one that fails says nothing."""
+        """Return serial and MAC addresses from the controllers of ``hosts``, by host; empty where one fails."""
 
         def ask(host: HostPlan) -> Controller:
             bmc = host.bmc or {}
@@ -124,13 +124,13 @@ class Discovery:
         return self._controllers
 
     def waiting(self, name: str) -> Sighting:
-        """Return the machine that waits to become ``name``. Raises GroundupError."""
+        """Return the machine that was matched to ``name``. Raises GroundupError when there is none."""
         for sighting, verdict in self.look().values():
             if verdict.host == name and verdict.state != "quarantined":
                 return sighting
         node = self.ironic.node(name)
         if node and node["provision_state"] != "active" and (told := self.ironic.inventory(name)):
-            with suppress(ValueError):  # garbage was shown to nobody
+            with suppress(ValueError):  # an invalid inventory was never shown for approval
                 return read(node, told)
         raise GroundupError(
             f"no machine waits to become {name}",
@@ -140,9 +140,9 @@ class Discovery:
         )
 
     def approve(self, name: str, *, about: str) -> str:
-        """Let the machine go on that waits to become ``name``; return which it is. Raises GroundupError.
+        """Approve the machine that was matched to ``name``; return its description. Raises GroundupError.
 
-        ``about``: what somebody saw (`Sighting.shown`); another machine, or other disks, are not approved.
+        ``about``: the machine and disks that the operator saw (`Sighting.shown`). Refuse when either has changed.
         """
         with self._lock:
             found = self.waiting(name)
@@ -156,8 +156,8 @@ class Discovery:
                     remedy="see it, then approve it again",
                 )
             self.ironic.change(found.node, {f"/extra/{key}": value for key, value in found.approval(name).items()})
-            self.ironic.now(found.node)  # or its way goes on by a listing without the mark
-            self._looked = float("-inf")  # the verdict on it is another now
+            self.ironic.now(found.node)  # update the listing, which lacks the approval
+            self._looked = float("-inf")  # match again
         return str(found)
 
     def _wait(self, host: HostPlan) -> Identity:
@@ -166,14 +166,14 @@ class Discovery:
         while True:
             with self._lock:
                 if time.monotonic() - self._looked > PAUSE / 2:
-                    with suppress(BusyError):  # the seed starts again
+                    with suppress(BusyError):  # the seed restarts
                         self._verdicts = {
                             verdict.host: (sighting, verdict)
                             for sighting, verdict in self.look().values()
                             if verdict.host
                         }
                     for node in self._echoes & set(self._told):
-                        with suppress(GroundupError):  # at the next look
+                        with suppress(GroundupError):  # retried at the next look
                             self.ironic.delete(node)
                             del self._told[node]
                     self._looked = time.monotonic()
@@ -210,19 +210,19 @@ class Discovery:
         return _refused(host.name, card)
 
     def _adopt(self, host: HostPlan, found: Identity) -> None:
-        """Give the discovered node its machine's name; one that has it stays."""
-        # Not by a listing, which may be older than the machine: a second node would be made of it.
+        """Name the discovered node after its host, unless a node has that name already."""
+        # Ask Ironic, not the listing: an old one may lack the machine, and a second node would be created.
         if self.ironic.now(host.name) is None and self.ironic.now(found.node) is not None:
             extra = {"/extra/site": self.plan.site, "/extra/rack": host.rack, f"/extra/{DISCOVERED}": True}
             self.ironic.change(found.node, {"/name": host.name, **extra})
-            self.ironic.now(host.name)  # the way of the machine goes on from here
+            self.ironic.now(host.name)  # update the listing
 
     def _tell(self, journal: Journal, name: str, step: Step) -> None:
         if journal.note(step):
             self.say(f"{name}: {step.state}, {step.card.what if step.card else step.doing}")
 
     def _note(self, one: Sighting, verdict: Verdict, told: Mapping[str, Any]) -> None:
-        """Keep the inventory of a machine that is nobody's yet, and where it is on its way."""
+        """Store the inventory of a machine without an identity, and journal its state."""
         place = self.home / "discovered" / one.boots.replace(":", "-")
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         text = json.dumps(told, indent=1).encode()
@@ -248,7 +248,7 @@ def _refused(name: str, card: Card) -> GroundupError:
 
 
 def known_macs(plan: Plan, home: Path) -> list[dict[str, str]]:
-    """Return who is given which address on the network provisioning: machines whose port there is known."""
+    """Return MAC address, address and name of each machine whose port on the provisioning network is known."""
     found: list[dict[str, str]] = []
     for name, host in plan.hosts.items():
         who = identity(home, name)

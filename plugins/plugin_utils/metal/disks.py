@@ -1,4 +1,4 @@
-"""Disks of a machine, as its ramdisk tells of them: what is on them, and which one its system is written to. Pure."""
+"""Disks of a machine from its inventory: their contents, and the choice of the system disk. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from ...module_utils._base.text import printable
 
-SYSTEM_GIB = 4  # the image's
+SYSTEM_GIB = 4  # size of the image
 _GIB = 2**30
 _LARGEST = 2**53
 _UNTOLD: Mapping[str, Any] = {"label": "nobody told what is on it"}
@@ -20,16 +20,16 @@ _HINTS = {"serial": "serial", "wwn": "wwn", "model": "model", "path": "by_path",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disk:
-    """One disk; `used` says what is on it."""
+    """One disk; `used` describes its partitions and file systems."""
 
     name: str
     gib: int
     used: str = ""
-    content: str = ""  # of a used one: which disk, how large, what is on it, and a digest of all that is told of that
+    content: str = ""  # of a used disk: serial, size, `used`, and a digest of all that lsblk shows of it
     traits: Mapping[str, frozenset[str]] = field(default_factory=dict)  # by Ironic's hint, lower case
 
     def is_what(self, wanted: Mapping[str, Any]) -> bool:
-        """Say whether it is all that ``wanted``, a `system_disk` of the site file, says."""
+        """Return whether the disk meets all of ``wanted``, a `system_disk` of the site file."""
         said = [(hint, str(wanted[name]).lower()) for name, hint in _HINTS.items() if name in wanted]
         return self.gib >= wanted.get("min_gb", 0) and all(word in self.traits.get(hint, ()) for hint, word in said)
 
@@ -39,10 +39,10 @@ class Disk:
 
 
 def read_disk(one: Mapping[str, Any], partitions: Mapping[str, Mapping[str, Any]]) -> Disk:
-    """Return a disk of an inventory. Raises KeyError, OverflowError, TypeError, ValueError where it is none."""
+    """Parse a disk of an inventory. Raises KeyError, OverflowError, TypeError, ValueError when it is invalid."""
     name = str(one["name"]).removeprefix("/dev/")
     there, gib = partitions.get(name) or _UNTOLD, number(one.get("size")) // _GIB
-    used, told = _used(there), json.dumps(there, sort_keys=True).replace(name, "")  # which may be another's next time
+    used, told = _used(there), json.dumps(there, sort_keys=True).replace(name, "")  # kernel names change between boots
     digest = hashlib.sha256(told.encode()).hexdigest()[:8]
     which = printable(str(one.get("serial") or "").strip())[:64] or printable(name)
     return Disk(
@@ -61,7 +61,7 @@ def root_device(wanted: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def lacks_system_disk(disks: Iterable[Disk], wanted: Mapping[str, Any] | None) -> str:
-    """Return that no disk can take the system, empty when one can."""
+    """Return the error when no disk can take the system, "" when one can."""
     large = [disk for disk in disks if disk.gib >= SYSTEM_GIB]
     if not large or not wanted:
         return "" if large else f"no disk of {SYSTEM_GIB} GiB"
@@ -72,7 +72,7 @@ def lacks_system_disk(disks: Iterable[Disk], wanted: Mapping[str, Any] | None) -
 
 
 def number(said: Any) -> int:
-    """Return a number that is safe to compute with, 0 where none is said. Raises ValueError, OverflowError."""
+    """Return a number within safe bounds, 0 for none. Raises ValueError, OverflowError."""
     found = int(said or 0)
     if not 0 <= found <= _LARGEST:
         raise ValueError("a number is negative or too large")
@@ -80,13 +80,13 @@ def number(said: Any) -> int:
 
 
 def _values(said: Any) -> frozenset[str]:
-    """Return what an inventory says of one trait: a word, several, or nothing."""
+    """Return a trait's values, in lower case: an inventory has one, a list, or none."""
     values = said if isinstance(said, list) else [said]
     return frozenset(str(one).strip().lower() for one in values if one is not None)
 
 
 def _used(disk: Mapping[str, Any]) -> str:
-    """Return the partition table and the file systems of a disk, as lsblk shows it."""
+    """Return the partition table and file systems of a disk, from lsblk's fields."""
     parts = [disk, *(disk.get("children") or ())]
     systems = [" ".join(filter(None, (part.get("fstype"), part.get("label")))) for part in parts]
     words = [f"{disk['pttype']} with {len(parts) - 1} partitions"] if disk.get("pttype") else []

@@ -1,4 +1,4 @@
-"""What Ironic and a machine are told, from the plan alone: node, port, network of the ramdisk and of the system."""
+"""Ironic node, network data and configuration drive of a machine, from the plan alone."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _NAMESPACE = uuid.UUID("6f7c2f0a-6d1b-4c57-9d0a-67726f756e64")
 
 
 def node_id(site: str, host: str) -> str:
-    """Return the node's id: the same in any run, so that a killed one made no second node."""
+    """Return the node's id: the same in every run, so that a rerun creates no second node."""
     return str(uuid.uuid5(_NAMESPACE, f"{site}/{host}"))
 
 
 def boot_port(host: HostPlan, networks: Mapping[str, NetworkPlan] | None = None) -> InterfacePlan:
-    """Return the port the machine boots and is known by. Raises GroundupError when its MAC address is not written."""
+    """Return the port that the machine boots from. Raises GroundupError when no port has a MAC address."""
     ports = [port for port in host.interfaces if port.mac and port.address]
     if networks and from_network(host):
         ports.sort(key=lambda port: networks[port.network].purpose != "provisioning")
@@ -36,9 +36,9 @@ def boot_port(host: HostPlan, networks: Mapping[str, NetworkPlan] | None = None)
 
 
 def network_data(plan: Plan, host: HostPlan) -> dict[str, Any]:
-    """Return the network of ``host`` as ramdisk and system take it: the files that the host layer converges, too.
+    """Return the network data of ``host`` for ramdisk and system: the same files that the host layer converges.
 
-    They are under a key of our own in OpenStack's network_data.json, whose own words know no bridge and no LACP rate.
+    They are under our own key in OpenStack's network_data.json, whose format has no bridges and no LACP rate.
     """
     files = networkd.files([asdict(link) for link in host.links], dns=host.dns_servers or plan.host.dns_servers)
     return {"links": [], "networks": [], "services": [], "networkd": files}
@@ -65,7 +65,7 @@ def node(plan: Plan, host: HostPlan, *, password: str) -> dict[str, Any]:
             "redfish_address": f"https://{bmc['address']}",
             "redfish_username": bmc["user"],
             "redfish_password": password,
-            # Controllers show certificates of their own; the site file has no place for their CA yet.
+            # Controllers have self-signed certificates; the site file has no key for their CA yet.
             "redfish_verify_ca": False,
         },
         "properties": {"cpu_arch": "x86_64", "capabilities": "boot_mode:uefi"},
@@ -75,7 +75,7 @@ def node(plan: Plan, host: HostPlan, *, password: str) -> dict[str, Any]:
 
 
 def configdrive(plan: Plan, host: HostPlan, *, ca: str, keys: tuple[str, ...], home: str, token: str) -> dict[str, Any]:
-    """Return the configuration drive: names, network, who logs in, whom to call by which token."""
+    """Return the configuration drive: names, network, ssh keys, and URL and token of the call home."""
     identity = node_id(plan.site, host.name)
     meta = {
         "uuid": identity,

@@ -1,4 +1,4 @@
-"""The verb `erase` and the first half of `reprovision`: what it is asked, what it foresees, what it does."""
+"""The verb `erase`, and the first half of `reprovision`: prediction, consent, erasure and its verification."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LOST, OSDS = "disks", "osds"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What the operator asked for."""
+    """The operator's options."""
 
     name: str
     method: Method
@@ -33,13 +33,13 @@ class Wanted:
     timeout: float
 
     def accepting(self, reason: str) -> str:
-        """Return the option by which ``reason`` is accepted, beside those that were, and disks."""
+        """Return the command-line option that accepts ``reason``, the loss of the disks, and all in `force`."""
         codes = ", ".join(sorted({LOST, reason, *self.force}))
         return f"-e '{{\"{'reprovision' if self.stays else 'erase'}_force\": [{codes}]}}'"
 
 
 def foreseen(plan: Plan, wanted: Wanted) -> dict[str, Any]:
-    """Return what is done, a line each. Raises GroundupError for what was not accepted, or is nobody's."""
+    """Return the actions, one line each. Raises GroundupError without consent, or for an unsuitable machine."""
     name = wanted.name
     if not name:
         raise GroundupError(
@@ -48,7 +48,7 @@ def foreseen(plan: Plan, wanted: Wanted) -> dict[str, Any]:
             why="one machine is erased at a time",
             remedy="ansible-playbook groundup.cloud.erase -e erase_machine=NAME",
         )
-    journal = Journal(file_of(home_of(plan.site), name))  # refuses what is no name
+    journal = Journal(file_of(home_of(plan.site), name))  # refuses an invalid name
     host = plan.hosts.get(name)
     if host and host.provisioner != "ironic":
         raise GroundupError(
@@ -78,7 +78,7 @@ def foreseen(plan: Plan, wanted: Wanted) -> dict[str, Any]:
 
 
 def carry_out(plan: Plan, wanted: Wanted, say: Callable[[str], None]) -> dict[str, Any]:
-    """Erase the machine; return what was done, and the record of it. Raises GroundupError."""
+    """Erase the machine; return the actions and the erasure's record. Raises GroundupError."""
     found = foreseen(plan, wanted)
     home, name = home_of(plan.site), wanted.name
     ironic, journal = _ironic(plan, name), Journal(file_of(home, name))
@@ -88,7 +88,7 @@ def carry_out(plan: Plan, wanted: Wanted, say: Callable[[str], None]) -> dict[st
         stays=wanted.stays,
         timeout=wanted.timeout,
     )
-    with alone(home, name), locked(home / f".{name}.lock"):  # no run of the layers meanwhile
+    with alone(home, name), locked(home / f".{name}.lock"):  # keeps runs of layers away
         dead = "dead" in wanted.force
         record = (
             detach(ironic, leaving, journal, home / "erasures")
@@ -96,14 +96,14 @@ def carry_out(plan: Plan, wanted: Wanted, say: Callable[[str], None]) -> dict[st
             else leave(ironic, leaving, journal, home / "erasures", say)
         )
         if not wanted.stays:
-            identity_file(home, name).unlink(missing_ok=True)  # another machine may be found for it
+            identity_file(home, name).unlink(missing_ok=True)  # another machine may be matched to the name
     if host := plan.hosts.get(name):
         remember(Changes(check=False), state_dir(plan.site) / "ssh/known_hosts", plan, host, ())
     return found | {"record": str(record or "")}
 
 
 def verified(plan: Plan, wanted: Wanted) -> dict[str, Any]:
-    """Return nothing when Ironic forgot the machine. Raises GroundupError."""
+    """Raise GroundupError while Ironic still has a machine that was to leave; else return no changes."""
     if _ironic(plan, wanted.name).node(wanted.name) and not wanted.stays:
         raise GroundupError(
             f"Ironic still knows {wanted.name}",

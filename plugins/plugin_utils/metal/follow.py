@@ -1,4 +1,4 @@
-"""Watch machines on their way: the table drawn again in place on a terminal, a line a change elsewhere."""
+"""Follow the machines' progress: a live table on a terminal, one line for each change elsewhere."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from os import terminal_size
 from .overview import Overview, Row, one_line, summary, table
 
 PAUSE = 1.0  # seconds between two looks
-STILL = 5  # looks in a row that must see nothing move: a run begins the next phase a moment after the last
+STILL = 5  # looks in a row without activity until it ends: between two phases of a run there is a moment without any
 
 
 @dataclass(slots=True, kw_only=True)
 class View:
-    """Shows rows, again and again."""
+    """Output of the rows on a terminal or in a log."""
 
-    say: Callable[[str], None]  # shows lines
-    draw: Callable[[str], None]  # writes to the terminal as it is
+    say: Callable[[str], None]  # prints lines
+    draw: Callable[[str], None]  # writes raw text to the terminal
     terminal: terminal_size | None = None
     _drawn: int = field(default=0, init=False)
     _seen: dict[str, tuple[object, ...]] = field(default_factory=dict, init=False)
 
     def show(self, rows: list[Row], now: float) -> None:
-        """Show what is new."""
+        """Redraw the table, or print the rows that changed."""
         if self.terminal is None:
             for row in rows:
                 seen = (row.state, row.doing, row.since)
@@ -42,7 +42,10 @@ class View:
 def follow(
     overview: Overview, view: View, *, timeout: float, sleep: Callable[[float], None] = time.sleep
 ) -> tuple[list[Row], bool]:
-    """Show the rows until nothing moves, or nothing has changed for ``timeout`` seconds; return them, and which."""
+    """Show the rows until no machine is active, or for ``timeout`` seconds without a change.
+
+    Return the rows, and whether all machines came to rest.
+    """
     still, changed, before = 0, time.monotonic(), None
     while True:
         rows = overview.rows()

@@ -1,4 +1,4 @@
-"""What discovered machines were found to be, kept beside their journals."""
+"""Identities of discovered machines, stored beside their journals."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from .match import Identity
 
 
 def identity_file(home: Path, host: str) -> Path:
-    """Return where a machine's identity is kept."""
+    """Return the file of a machine's identity."""
     return home / f"{host}.identity.json"
 
 
 def identity(home: Path, host: str) -> Identity | None:
-    """Return what a machine was found to be, None when it was not discovered."""
+    """Return a machine's identity, None when it was not discovered."""
     try:
         found = json.loads(identity_file(home, host).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -24,5 +24,5 @@ def identity(home: Path, host: str) -> Identity | None:
 
 
 def identities(home: Path, plan: Plan) -> dict[str, Identity]:
-    """Return what the machines of a site were found to be, by name."""
+    """Return the identities of a site's discovered machines, by name."""
     return {name: found for name in plan.hosts if (found := identity(home, name))}

@@ -1,4 +1,4 @@
-"""Bring machines of a site to installed: many at once, each on its own way."""
+"""Install a site's machines from power-off, in parallel; approve discovered ones."""
 
 from __future__ import annotations
 
@@ -39,30 +39,30 @@ from .way import Card, next_step
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """How a run installs."""
+    """Options of an installation run."""
 
     at_once: int = 20
     per_rack: int | None = None
     timeout: float = 3600.0
-    discovery: float = 600.0  # seconds that machines which nobody knows may take to show themselves
+    discovery: float = 600.0  # seconds to wait for undiscovered machines
     pause: float = 5.0
-    again: Sequence[str] = ()  # machines that failed and begin anew
-    wait_all: bool = False  # also for those without whom enough serve
+    again: Sequence[str] = ()  # failed machines to start again
+    wait_all: bool = False  # for every machine, even when enough serve
 
 
 def install(
     changes: Changes, plan: Plan, names: Sequence[str], say: Callable[[str], None], options: Options, *,
     then: Callable[[str], None] | None = None, page: Page | None = None,
 ) -> Failed:  # fmt: skip
-    """Install ``names``; those that are installed stay as they are. Return who failed, and why. Raises GroundupError.
+    """Install ``names``, except those already installed. Return the failed ones with errors. Raises GroundupError.
 
-    ``then`` is called with each machine that this run installed, as soon as it has called home; where the seed
-    configures machines, it is waited for instead. With a LeftError are
-    those that the run goes on without, because enough serve. What persons decide on ``page`` is acted on meanwhile.
+    ``then`` is called with each machine that this run installed, as soon as it has called home. Where the seed's runner
+    configures machines, wait for it instead. A LeftError marks a machine that the run goes on without, because enough
+    serve. Operators' decisions on ``page`` are acted on meanwhile.
     """
     store = open_store(plan.site, write=False)
     if changes.check:
-        store.ensure([IRONIC])  # kept nowhere
+        store.ensure([IRONIC])  # in memory only
     state, metal = state_dir(plan.site), metal_of(plan, names)
     ca = state / "ca.crt"
     ironic = Watched(
@@ -83,7 +83,7 @@ def install(
 
     home = home_of(plan.site)
     desk = Desk(page=page, discovered=discovered, home=home, names=frozenset(names), say=say, again=set(options.again))
-    desk.turn()  # what was decided while nobody ran
+    desk.turn()  # decisions since the last run
 
     def way(name: str) -> bool:
         with alone(home, name):
@@ -117,7 +117,7 @@ def install(
             follow, ironic, plan, say=say, timeout=options.timeout, pause=options.pause, left=left
         )  # fmt: skip
 
-    # Those that are waited for do not hold up others.
+    # Machines to discover come last: they must not delay others.
     hosts = sorted((plan.hosts[name] for name in names), key=lambda host: to_discover(host, plan.networks))
     groups = {host.name: host.group for host in hosts}
     absent = {
@@ -144,7 +144,7 @@ def install(
 
 
 def _to_reach(plan: Plan, groups: Mapping[str, str], absent: Mapping[str, Mapping[str, str]]) -> dict[str, Enough]:
-    """Return the criteria that this run is to meet. Where they are met already, the others are what it is for."""
+    """Return the criteria of groups that do not meet them yet. In other groups the run waits for all machines."""
     home = home_of(plan.site)
     dark = {name for name in groups if not Journal(file_of(home, name)).installed}
     found = {}
@@ -156,7 +156,7 @@ def _to_reach(plan: Plan, groups: Mapping[str, str], absent: Mapping[str, Mappin
 
 
 def metal_of(plan: Plan, names: Sequence[str]) -> MetalPlan:
-    """Return what the plan says of machines from power-off. Raises GroundupError for a site that has none."""
+    """Return the plan of machines from power-off. Raises GroundupError when the site cannot install any."""
     if plan.metal is None:
         raise GroundupError(
             "the site has no seed that could install machines",
@@ -168,7 +168,7 @@ def metal_of(plan: Plan, names: Sequence[str]) -> MetalPlan:
 
 
 def approve(changes: Changes, plan: Plan, name: str, say: Callable[[str], None]) -> None:
-    """Let the machine go on that waits to become ``name``. Raises GroundupError when there is none."""
+    """Approve the machine that was matched to ``name``. Raises GroundupError when there is none."""
     metal, state = plan.metal, state_dir(plan.site)
     if metal is None or name not in plan.hosts:
         raise GroundupError(
@@ -191,7 +191,7 @@ def approve(changes: Changes, plan: Plan, name: str, say: Callable[[str], None])
         raise GroundupError(
             f"{name} is not approved: {refused}", where=name, why="nothing was changed", remedy="see what waits"
         )
-    # Left open: a run that is under way begins anew with the machine, or the next one does.
+    # The decision stays open: a run under way, or the next one, then starts the machine again.
     if page and (why := page.decide(name, "approve", by, about=found.shown)):
         say(f"the seed's page does not keep who approved {name}: {why}")
 
@@ -204,7 +204,7 @@ def _predict(changes: Changes, ironic: Watched, plan: Plan, names: Sequence[str]
     except (GroundupError, OSError):
         if any(journal.installed for journal in journals.values()):
             raise
-        nodes = {}  # the seed is still to be made
+        nodes = {}  # the seed does not exist yet
     for name, journal in journals.items():
         step = next_step(nodes.get(name), installed=journal.installed)
         if card := LEAVES if journal.leaving else step.card:
@@ -215,7 +215,7 @@ def _predict(changes: Changes, ironic: Watched, plan: Plan, names: Sequence[str]
 
 
 def _judged(ironic: Ironic, plan: Plan, host: HostPlan, told: dict[str, Any] | None) -> Card | None:
-    """Return why a machine must not be written to, by what its ramdisk told of it."""
+    """Return why a machine must not be installed, judged by its inventory; None when it may."""
     try:
         return judge(plan, host, read(ironic.node(host.name) or {}, told or {}))
     except ValueError as error:
@@ -239,7 +239,7 @@ def _digest(plan: Plan, metal: MetalPlan) -> str:
 
 
 def remember(changes: Changes, path: Path, plan: Plan, host: HostPlan, keys: Sequence[str]) -> None:
-    """Have ``path`` know ``host`` by the keys of its call and by no others; without keys by none."""
+    """Replace the ssh host keys of ``host`` in ``path``, a known_hosts file, by ``keys``; remove them without any."""
     names: list[str] = [host.address, host.name, host.fqdn]
     if plan.access.port != 22:
         names = [f"[{name}]:{plan.access.port}" for name in names]
@@ -247,6 +247,6 @@ def remember(changes: Changes, path: Path, plan: Plan, host: HostPlan, keys: Seq
         lines = (files.read(path) or "").splitlines()
         mine = [f"{','.join(names)} {key}" for key in keys]
         old: list[str] = [line for line in lines if set(line.split(" ")[0].split(",")) & set(names)]
-        if old != mine:  # in their places: who comes first differs from run to run
+        if old != mine:  # rewrite only a change: the order of hosts differs from run to run
             others = [line for line in lines if line not in old]
             files.place(changes, path, "".join(f"{line}\n" for line in (*others, *mine)), mode=0o600)

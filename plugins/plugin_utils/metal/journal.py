@@ -1,4 +1,4 @@
-"""The journal of a machine's way: a line for each change of its state, on the controller's disk."""
+"""A machine's journal: one line for each change of its state, on the controller's disk."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from ..errors import GroundupError
 from ..paths import state_dir
 from .way import State, Step
 
-RELEASED = 30.0  # seconds within which what is left of a killed run ends
-_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")  # what the seed's contact hears, too
+RELEASED = 30.0  # seconds within which the processes of a killed run end
+_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")  # the same as `groundup-contact` accepts
 
 
 def home_of(site: str) -> Path:
-    """Return the directory of a site's journals, and of the runs on its machines."""
+    """Return the directory of a site's journals and runs."""
     return state_dir(site) / "metal"
 
 
 def file_of(home: Path, host: str) -> Path:
-    """Return a machine's journal. Raises GroundupError for a name that is none: it becomes a file's."""
+    """Return the file of a machine's journal. Raises GroundupError for an invalid name: it becomes a file name."""
     if not _NAME.fullmatch(host):
         raise GroundupError(
             f"{host[:80]!a} is no name of a machine",
@@ -41,7 +41,7 @@ def file_of(home: Path, host: str) -> Path:
 
 @contextmanager
 def alone(home: Path, host: str) -> Iterator[None]:
-    """Keep other runs off a machine's way, in and out. Raises GroundupError when one is at work on it."""
+    """Lock a machine against other installations and erasures. Raises GroundupError when one is under way."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     with ExitStack() as held:
         try:
@@ -57,15 +57,15 @@ def alone(home: Path, host: str) -> Iterator[None]:
 
 
 class Journal:
-    """One machine's; lines are only added."""
+    """One machine's journal, append-only."""
 
     def __init__(self, path: Path) -> None:
-        """Take the file, which is made with the first line."""
+        """Take the file, which the first line creates."""
         self._path = path
         self._last = self.lines()[-1]
 
     def lines(self) -> list[dict[str, Any]]:
-        """Return every whole line, an empty one where there is none; one that a killed run broke off is not one."""
+        """Return all lines, one empty line without any. Skip incomplete lines of killed runs."""
         empty: dict[str, Any] = {}
         found: list[dict[str, Any]] = []
         for line in (files.read(self._path) or "").splitlines():
@@ -75,19 +75,19 @@ class Journal:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Have nobody else here meanwhile, where what is added follows from what is there."""
+        """Lock the journal, to add lines that depend on those in it."""
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with locked(self._path.with_name(f".{self._path.stem}.journal.lock")):
             yield
 
     @property
     def installed(self) -> bool:
-        """Say whether the machine called home, and was not retired since."""
+        """Return whether the machine called home, and was not retired since."""
         return self._end(("installed", "retired")) == "installed"
 
     @property
     def leaving(self) -> bool:
-        """Say whether its way out has begun and not ended."""
+        """Return whether its retirement has begun and not ended."""
         return self._end(("installed", "retiring", "retired")) == "retiring"
 
     @property
@@ -97,19 +97,19 @@ class Journal:
 
     @property
     def doing(self) -> str:
-        """What goes on by the last line."""
+        """The activity in the last line."""
         return str(self._last.get("doing") or "")
 
     def _end(self, states: tuple[State, ...]) -> str:
         return next((str(line["state"]) for line in reversed(self.lines()) if line.get("state") in states), "")
 
     def reached(self, state: State) -> bool:
-        """Say whether the machine is at ``state`` or further on its way, or has failed there."""
+        """Return whether the machine's last state is ``state`` or a later one; a failure is later than all."""
         order, last = get_args(State), self._last.get("state")
         return last in order and order.index(last) >= order.index(state)
 
     def note(self, step: Step) -> bool:
-        """Add a line when the machine is somewhere else than by the last one; return whether it is."""
+        """Add a line when the step differs from the last one; return whether it does."""
         what = {"state": step.state, "doing": step.doing, "card": asdict(step.card) if step.card else None}
         if what == {key: self._last.get(key) for key in what}:
             return False
@@ -117,7 +117,7 @@ class Journal:
         return True
 
     def add(self, line: Mapping[str, Any]) -> None:
-        """Add a line as it is; it is on the disk then, and its own also after one that was broken off."""
+        """Add a line and sync it to disk, on a new line even after an incomplete one."""
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with self._path.open("a+b") as stream:
             whole = not stream.tell() or os.pread(stream.fileno(), 1, stream.tell() - 1) == b"\n"

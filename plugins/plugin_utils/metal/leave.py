@@ -1,7 +1,7 @@
-"""A machine's way out: its installation ends, its disks are erased, Ironic forgets it.
+"""Deprovision a machine: end its installation, erase its disks, delete its node.
 
-Ironic keeps the state here, too. That disks were erased is believed only when this journal says that the erasure was
-asked for, by the same method, and Ironic ended it well: where that is not known, they are erased again.
+Ironic keeps the state, so a killed run continues. Disks count as erased only when the journal shows that the erasure
+was requested by the same method, and Ironic ended it without an error. In doubt they are erased again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .way import RETRIES, Card, Step
 Method = Literal["metadata", "full"]
 STEPS: dict[str, str] = {"metadata": "erase_devices_metadata", "full": "erase_devices"}  # Ironic's clean steps
 _CLEANED, ERASED = "its disks are cleaned, not by this erasure", "its disks are erased"
-# Ironic's provision state -> what to do, and what is going on. Another one is a card.
+# Ironic's provision state -> action, and description. Any other state fails with a card.
 _WAY: dict[str, tuple[str, str]] = {
     "enroll": ("end", "nothing was installed on it"),
     "verifying": ("wait", "its management controller is asked"),
@@ -49,25 +49,25 @@ _WAY: dict[str, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leaving:
-    """Who leaves, and how."""
+    """The machine to deprovision, and options."""
 
     name: str
     method: Method = "metadata"
-    stays: bool = False  # known to Ironic: it is installed again
+    stays: bool = False  # keep its node: it is installed again
     timeout: float = 3600.0
     pause: float = 5.0
 
     @property
     def erasing(self) -> str:
-        """What the journal says from when the erasure was asked for until it ended."""
+        """The journal's text while the erasure runs."""
         return f"its disks are being erased ({self.method})"
 
 
 def next_step(node: Mapping[str, Any] | None, *, erasing: str = "", tried: frozenset[str] = frozenset()) -> Step:
-    """Return what to do with ``node``.
+    """Return the next step for ``node``.
 
-    ``erasing``: what goes on once the erasure was asked for. ``tried``: what this run asked of Ironic already, and is
-    not asked twice.
+    ``erasing``: the text of the erasure, once it was requested. ``tried``: actions that this run requested already;
+    none is requested twice.
     """
     if node is None:
         return Step(state="retired", verb="done", doing="Ironic does not know it")
@@ -84,7 +84,7 @@ def next_step(node: Mapping[str, Any] | None, *, erasing: str = "", tried: froze
 
 
 def verb_of(node: Mapping[str, Any]) -> str:
-    """Return what Ironic is asked for in this state of a node."""
+    """Return the action to request from Ironic in the node's present state."""
     return _WAY[str(node["provision_state"])][0]
 
 
@@ -98,7 +98,7 @@ def _card(node: Mapping[str, Any], error: str) -> Card:
 
 
 def leave(ironic: Ironic, leaving: Leaving, journal: Journal, records: Path, say: Callable[[str], None]) -> Path | None:
-    """Bring a machine out; return the record of its erasure, None where nothing was installed. Raises GroundupError."""
+    """Deprovision a machine; return its erasure's record, None when nothing was erased. Raises GroundupError."""
     deadline, tried = time.monotonic() + leaving.timeout, frozenset[str]()
     fresh = True
     while True:
@@ -130,7 +130,7 @@ def leave(ironic: Ironic, leaving: Leaving, journal: Journal, records: Path, say
             with suppress(BusyError):
                 _carry_out(ironic, leaving, verb)
                 tried |= {verb}
-                if verb == "erase":  # noted before it can end
+                if verb == "erase":  # journal it before it can end
                     journal.note(Step(state="retiring", verb="wait", doing=leaving.erasing))
         if verb not in tried and time.monotonic() > deadline:
             card = Card(
@@ -143,14 +143,14 @@ def leave(ironic: Ironic, leaving: Leaving, journal: Journal, records: Path, say
 
 
 def _began(journal: Journal, leaving: Leaving) -> float | None:
-    """Return when this erasure was asked for, by its last lines; None when it was not, or something came after it."""
+    """Return when this erasure was requested; None when the journal's last line is not of it."""
     lines = reversed(journal.lines())
     mine = [float(line["time"]) for line in takewhile(lambda line: line.get("doing") == leaving.erasing, lines)]
     return mine[-1] if mine else None
 
 
 def _recover(ironic: Ironic, leaving: Leaving, journal: Journal) -> None:
-    """Take a machine whose erasure failed in an earlier run back to where it is erased again."""
+    """Make a machine whose erasure failed in an earlier run manageable, so that it is erased again."""
     journal.note(Step(state="retiring", verb="wait", doing="its erasure failed before, and is begun again"))
     ironic.hold(leaving.name, on=False)
     ironic.provision(leaving.name, "manage")
@@ -159,7 +159,7 @@ def _recover(ironic: Ironic, leaving: Leaving, journal: Journal) -> None:
 def _carry_out(ironic: Ironic, leaving: Leaving, verb: str) -> None:
     if verb != "erase":
         if verb == "deleted":
-            _unexpect(ironic, leaving)  # the seed's runner leaves it alone from now on
+            _unexpect(ironic, leaving)  # stops the seed's runner on it
         ironic.provision(leaving.name, verb)
         return
     step = {"interface": "deploy", "step": STEPS[leaving.method]}
@@ -167,7 +167,7 @@ def _carry_out(ironic: Ironic, leaving: Leaving, verb: str) -> None:
 
 
 def detach(ironic: Ironic, leaving: Leaving, journal: Journal, records: Path) -> Path | None:
-    """Have Ironic forget a machine whose controller is dead; its disks are as they were. Raises GroundupError."""
+    """Delete the node of a machine whose controller is dead, without erasing its disks. Raises GroundupError."""
     node, record = ironic.node(leaving.name), None
     if node:
         record = _record(records, leaving, node, began=time.time(), erased=False)
@@ -180,14 +180,14 @@ def detach(ironic: Ironic, leaving: Leaving, journal: Journal, records: Path) ->
 
 
 def unfinished(journal: Journal) -> bool:
-    """Say whether its way out has not ended: a run may have been killed when Ironic had just forgotten it."""
+    """Return whether the journal does not end as retired: a run may have been killed after it deleted the node."""
     return journal.last.get("state") not in (None, "retired")
 
 
 def _forget(ironic: Ironic, leaving: Leaving, journal: Journal, node: Mapping[str, Any] | None) -> None:
     if node and leaving.stays:
         extra: dict[str, Any] = {RETRIES: 0}
-        if told := ironic.inventory(leaving.name):  # of before its erasure, which was consented to
+        if told := ironic.inventory(leaving.name):  # from before the erasure, which had consent
             with suppress(ValueError):
                 extra |= read(node, told).approval(leaving.name)
         ironic.change(leaving.name, {f"/extra/{key}": value for key, value in extra.items()})
@@ -198,11 +198,11 @@ def _forget(ironic: Ironic, leaving: Leaving, journal: Journal, node: Mapping[st
 
 
 def _unexpect(ironic: Ironic, leaving: Leaving) -> None:
-    ironic.expect(leaving.name, sha256=secrets.token_hex(32))  # nobody's: the call of before is forgotten
+    ironic.expect(leaving.name, sha256=secrets.token_hex(32))  # a digest of no token; this drops the old call
 
 
 def _record(records: Path, leaving: Leaving, node: Mapping[str, Any], *, began: float, erased: bool = True) -> Path:
-    """Write what was erased and how; a record is never written over."""
+    """Write the record of an erasure; never overwrite one. Raises GroundupError."""
     properties = node.get("properties") or {}
     record = {
         "machine": leaving.name,

@@ -1,4 +1,4 @@
-"""Which machine of the site a discovered one is: by what the site file writes of it, else by whether it fits. Pure."""
+"""Match discovered machines to those of the site file: by their identifiers, else by hardware. Pure."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .disks import lacks_system_disk
 from .sighting import Sighting
 from .way import Card, State
 
-_SPARE = 0.9  # of memory: firmware keeps some
+_SPARE = 0.9  # required share of memory: firmware reserves some
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What a discovered machine is."""
+    """The result of matching a discovered machine."""
 
     state: State  # discovered, matched, approved or quarantined
     host: str = ""
@@ -30,7 +30,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """What a machine of the site was found to be; kept beside its journal."""
+    """The discovered hardware of a machine of the site; stored beside its journal."""
 
     node: str
     serial: str
@@ -39,7 +39,7 @@ class Identity:
     ports: Mapping[str, str]
 
     def of(self, host: HostPlan, networks: Mapping[str, NetworkPlan]) -> HostPlan:
-        """Return ``host`` with what was found of it, and links for ports that the site file does not tell."""
+        """Return ``host`` with the discovered addresses, and links for ports that the site file leaves out."""
         ports = tuple(replace(port, mac=port.mac or self.ports.get(port.network)) for port in host.interfaces)
         bmc = {**(host.bmc or {}), **({"address": self.bmc} if self.bmc else {})}
         told = {link.network for link in host.links}
@@ -49,13 +49,13 @@ class Identity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Controller:
-    """What the management controller of a machine of the site says of it."""
+    """A machine's serial number and MAC addresses, as its management controller reports them."""
 
     serial: str = ""
     macs: frozenset[str] = frozenset()
 
     def has(self, one: Sighting) -> bool | None:
-        """Say whether ``one`` is its machine, None when it cannot be told."""
+        """Return whether ``one`` is the controller's machine, None when unknown."""
         if self.macs & one.macs:
             return True
         if self.serial and one.serial:
@@ -69,8 +69,8 @@ def match(
 ) -> dict[str, Verdict]:  # fmt: skip
     """Return the verdict on each of ``seen``, by its node.
 
-    ``hosts`` are waited for; ``taken`` are machines of the site that were found, ``controllers`` what those of
-    ``hosts`` say, both by name.
+    ``hosts``: machines of the site that wait for a match. ``taken``: identities of matched ones. ``controllers``:
+    reports of the controllers of ``hosts``. Both are by name.
     """
     found = _twice(seen, taken)
     free = {host.name: host for host in hosts}
@@ -105,10 +105,10 @@ def match(
 
 
 def lacks(plan: Plan, host: HostPlan, one: Sighting, *, size: bool = True) -> list[str]:
-    """Return what ``one`` lacks to be ``host``; without ``size``, of what it cannot do without."""
+    """Return what ``one`` lacks to be ``host``; without ``size``, only system disk and ports count."""
     found = []
     needs = plan.preflight.hardware.get(host.hardware)
-    # Of a machine on virtual media the site file says which ports it has.
+    # For a machine that boots from virtual media, only ports with a MAC address in the site file count.
     ports = [port for port in host.interfaces if port.mac or from_network(host)]
     wired = [port for port in ports if plan.networks[port.network].vlan is None or port.mac]
     if needs and size:
@@ -146,7 +146,7 @@ def judge(plan: Plan, host: HostPlan, one: Sighting) -> Card | None:
 
 
 def ports_of(plan: Plan, host: HostPlan, one: Sighting) -> dict[str, str] | str:
-    """Return the MAC address of each port of ``host``, by network; or what cannot be told."""
+    """Return the MAC addresses of the ports of ``host``, by network; or why they are unknown."""
     found = {port.network: port.mac for port in host.interfaces if port.mac}
     rest = [port.network for port in host.interfaces if not port.mac]
     boot = next((name for name in rest if plan.networks[name].purpose == "provisioning"), None)
@@ -162,7 +162,7 @@ def ports_of(plan: Plan, host: HostPlan, one: Sighting) -> dict[str, str] | str:
 
 
 def _twice(seen: Sequence[Sighting], taken: Mapping[str, Identity]) -> dict[str, Verdict]:
-    """Return the verdict on machines that say of themselves what another says."""
+    """Quarantine machines with a serial number or MAC address that another machine has, too."""
     serials = Counter(one.serial for one in seen if one.serial)
     macs = Counter(mac for one in seen for mac in one.macs)
     owners = {identity.serial: name for name, identity in taken.items() if identity.serial}
@@ -185,7 +185,7 @@ def _twice(seen: Sequence[Sighting], taken: Mapping[str, Identity]) -> dict[str,
 
 
 def _named(plan: Plan, one: Sighting) -> dict[str, str]:
-    """Return the machines that the site file says ``one`` is, and by what."""
+    """Return the machines of the site that ``one`` is by an identifier or approval, each with how it was identified."""
     if one.approved in plan.hosts:
         return {one.approved: "approval"}
     found: dict[str, str] = {}
@@ -203,9 +203,9 @@ def _named(plan: Plan, one: Sighting) -> dict[str, str]:
 def _fit(
     plan: Plan, free: Mapping[str, HostPlan], seen: Iterable[Sighting], controllers: Mapping[str, Controller]
 ) -> dict[str, Verdict]:
-    """Give the most demanding machine of the site the smallest that fits, so that none is wasted.
+    """Match the remaining machines by hardware: give the most demanding host the smallest machine that fits.
 
-    Where a controller says whose it is, its machine alone fits: another would be switched off in its place.
+    Where a host's controller reports its machine, only that machine fits: another would be switched off in its place.
     """
 
     def demand(host: HostPlan) -> tuple[int, int]:
@@ -273,7 +273,7 @@ def _matched(plan: Plan, host: HostPlan, one: Sighting, *, why: str, named: bool
 
 
 def _unasked(name: str, one: Sighting) -> Card | None:
-    """Return the card of a machine whose disks somebody used, unless it was approved with what is on them."""
+    """Return the card of a machine with used disks, None when all their contents were approved."""
     approved = one.approved_disks if one.approved == name else ()
     new = [line for line in one.contents if line not in approved]
     if not new:

@@ -1,4 +1,4 @@
-"""Where the machines of a site are: a row each, from the plan and the journals of their ways."""
+"""Overview of a site's machines: one row each, from the plan and their journals."""
 
 from __future__ import annotations
 
@@ -16,46 +16,46 @@ from ..progress import clock
 from .journal import Journal, file_of
 from .way import VERBS, asked_about, possible
 
-AT_REST = frozenset(("installed", "serving", "failed", "quarantined", "retired"))  # nothing happens there by itself
-DISCOVERED = "discovered"  # below the journals: those of machines that are nobody's yet
-_ELSEWHERE = frozenset(("expected", "approved", "retired"))  # not in the plan: it has another name there, or is gone
-Phase = tuple[str, str]  # a state, and what is done in it
+AT_REST = frozenset(("installed", "serving", "failed", "quarantined", "retired"))  # states without activity
+DISCOVERED = "discovered"  # subdirectory with the journals of unidentified machines
+_ELSEWHERE = frozenset(("expected", "approved", "retired"))  # hidden without a host: it has a name by now, or is gone
+Phase = tuple[str, str]  # state and activity
 HEADER = ("machine", "rack", "state", "since", "about", "doing")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One machine. What Ironic, a controller or a machine said is text of somebody else: printable by then."""
+    """One machine. Texts from Ironic, controllers and machines are untrusted: they were made printable."""
 
     machine: str
     rack: str
     group: str
-    provisioner: str  # empty, as rack and group: the site file does not have it
-    state: str | None  # None: the seed does not install it, so that it has no way
+    provisioner: str  # empty, like rack and group, when it is not in the site file
+    state: str | None  # None: the seed does not install it
     doing: str
     since: float | None  # seconds of the epoch
-    expected: float | None  # seconds, from this site's own history
+    expected: float | None  # seconds, from the site's history
     moving: bool
     card: dict[str, str] | None
-    may: dict[str, str]  # what may be decided about it -> why not, empty when it may
-    asks: str  # who waits for approval: its node, and a digest of what is on its disks
+    may: dict[str, str]  # decision -> why it is not possible, empty when it is
+    asks: str  # when it waits for approval: its node, and a digest of its disks' contents
 
     def elapsed(self, now: float) -> float | None:
-        """Return the seconds it is there."""
+        """Return the seconds in the present state."""
         return None if self.since is None else max(now - self.since, 0.0)
 
 
 class Overview:
-    """The rows of one site; a journal is read again only when it has grown."""
+    """The rows of one site. Unchanged journals are not read again."""
 
     def __init__(self, plan: Plan, home: Path, *, refresh: Callable[[], str] = str) -> None:
-        """Take the plan, and the directory of the journals; ``refresh`` brings them up to date, or says why not."""
+        """Take the plan and the journals' directory; ``refresh`` updates the journals and returns its error, or ""."""
         self._plan, self._home, self._refresh = plan, home, refresh
-        self.lacks = ""  # why journals may be old
+        self.lacks = ""  # why journals may be outdated
         self._kept: dict[str, tuple[tuple[int, int], list[dict[str, Any]]]] = {}
 
     def rows(self) -> list[Row]:
-        """Return a row a machine, in the plan's order; then those of which there is but a journal."""
+        """Return one row for each machine, in the plan's order; then machines with only a journal."""
         self.lacks = self._refresh()
         files = {name: file_of(self._home, name) for name in self._plan.hosts}
         for folder in (self._home, self._home / DISCOVERED):
@@ -99,12 +99,12 @@ class Overview:
 
 
 def _phase(line: Mapping[str, Any]) -> Phase:
-    # An attempt says why the one before it failed.
+    # The text of another attempt contains the last error, after a colon.
     return str(line.get("state")), str(line.get("doing") or "").partition(":")[0]
 
 
 def _usual(journals: Iterable[list[dict[str, Any]]]) -> dict[Phase, float]:
-    """Return how long each phase took, in the middle, where it ended well."""
+    """Return the median duration of each phase, without phases that ended in a failure."""
     took: dict[Phase, list[float]] = {}
     for lines in journals:
         for line, after in pairwise(lines):
@@ -114,27 +114,27 @@ def _usual(journals: Iterable[list[dict[str, Any]]]) -> dict[Phase, float]:
 
 
 def as_dict(row: Row, now: float) -> dict[str, Any]:
-    """Return a row as its JSON has it."""
+    """Return a row for JSON."""
     elapsed = row.elapsed(now)
     return asdict(row) | {"elapsed": None if elapsed is None else round(elapsed, 1)}
 
 
 def as_json(site: str, rows: Iterable[Row], now: float) -> str:
-    """Return the document that programs read; its schema is that of module machine_overview."""
+    """Return the overview as JSON; its schema is that of the module machine_overview."""
     return json.dumps({"site": site, "time": round(now, 3), "machines": [as_dict(row, now) for row in rows]}, indent=2)
 
 
 def one_line(row: Row) -> str:
-    """Return where a machine is in one line, for a log."""
+    """Return a machine's state in one line, for a log."""
     about = f" (about {clock(row.expected)})" if row.expected is not None else ""
     said = f"{row.card['what']}; remedy: {row.card['remedy']}" if row.card else row.doing
     return f"{row.machine}: {row.state or row.provisioner}{f', {said}' if said else ''}{about}"
 
 
 def table(rows: Iterable[Row], now: float, *, lines: int | None = None) -> str:
-    """Return a line a machine, the remedy of a failed one below it.
+    """Return one line for each machine, with reason and remedy below a failed one.
 
-    With ``lines``, at most as many: machines that move and those that failed come first then.
+    ``lines`` limits their number: active and failed machines then come first.
     """
     found = list(rows)
     if lines is not None and len(_lines(found, now)) > lines:
@@ -150,7 +150,7 @@ def table(rows: Iterable[Row], now: float, *, lines: int | None = None) -> str:
 
 
 def summary(rows: Iterable[Row]) -> str:
-    """Return how many machines are in which state."""
+    """Return the number of machines in each state."""
     counted: dict[str, int] = {}
     for row in rows:
         counted[row.state or row.provisioner] = counted.get(row.state or row.provisioner, 0) + 1

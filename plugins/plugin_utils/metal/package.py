@@ -1,4 +1,4 @@
-"""This collection as one archive, for the seed's runner: the same bytes from the same files."""
+"""Pack this collection into a reproducible archive for the seed's runner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Have the seed's page of machines show what a run knows: sent when it has changed, and now and then."""
+"""Client of the seed's page of machines: sends the overview on changes and at intervals, reads decisions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..secrets.names import IRONIC
 from .journal import home_of
 from .overview import Overview, as_dict
 
-PAUSE, AGAIN = 2.0, 30.0  # seconds between two looks, and until the same is said again
+PAUSE, AGAIN = 2.0, 30.0  # seconds between two looks, and until an unchanged overview is sent again
 _TIMEOUT = (5, 30)
 
 
@@ -27,7 +27,7 @@ class Page:
     """The page of one seed."""
 
     def __init__(self, *, api: str, password: str, ca: Path) -> None:
-        """Take the address of Ironic's API, the password of our user and the file of the site's CA."""
+        """Take the URL of Ironic's API, the password of our user, and the file of the site's CA."""
         self._url = f"{api}/machines/v1"
         self._session = requests.Session()
         self._session.trust_env = False  # the seed is not behind a proxy
@@ -35,24 +35,24 @@ class Page:
         self._session.verify = str(ca)
 
     def send(self, overview: dict[str, Any]) -> str:
-        """Send an overview; return why it was not taken, empty when it was."""
+        """Send an overview; return the error, "" on success."""
         return self._ask("PUT", "overview", overview)[0]
 
     def decisions(self) -> list[dict[str, Any]]:
-        """Return the decisions that nobody has acted on, oldest first; none while the page does not answer."""
+        """Return the open decisions, oldest first; none when the page does not answer."""
         found = self._ask("GET", "decisions")[1].get("decisions")
         return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
     def decide(self, machine: str, verb: str, by: str, *, about: str = "") -> str:
-        """Have a decision of a playbook, ``about`` a node, kept; return why it is not, empty when it is."""
+        """Store a playbook's decision ``about`` a node and its disks; return the error, "" on success."""
         return self._ask("PUT", "decisions", {"machine": machine, "verb": verb, "by": by, "about": about})[0]
 
     def answer(self, number: str, outcome: str) -> str:
-        """Say what became of a decision; return why that was not taken, empty when it was."""
+        """Send the outcome of a decision; return the error, "" on success."""
         return self._ask("PUT", "answers", {"number": number, "outcome": outcome})[0]
 
     def _ask(self, method: str, place: str, body: Any = None) -> tuple[str, dict[str, Any]]:
-        """Return why the page refused, empty when it did not, and what it said."""
+        """Return the error, "" on success, and the page's answer."""
         try:
             answer = self._session.request(method, f"{self._url}/{place}", json=body, timeout=_TIMEOUT)
             found = answer.json() if answer.ok else {}
@@ -63,7 +63,7 @@ class Page:
 
 
 def page_of(plan: Plan) -> Page | None:
-    """Return the page of a site's seed, None where machines start by other means."""
+    """Return the page of a site's seed, None when the seed installs no machines."""
     if plan.metal is None:
         return None
     password = open_store(plan.site, write=False).get(IRONIC)
@@ -72,9 +72,9 @@ def page_of(plan: Plan) -> Page | None:
 
 @contextmanager
 def shown(plan: Plan, page: Page | None, say: Callable[[str], None]) -> Iterator[None]:
-    """Have the page show the site's machines during the block, and as they are at its end.
+    """Update the page during the block, and once more at its end.
 
-    A page that cannot be reached is said once and keeps no machine waiting.
+    An unreachable page is reported once, and delays no machine.
     """
     if page is None:
         yield
@@ -90,7 +90,7 @@ def shown(plan: Plan, page: Page | None, say: Callable[[str], None]) -> Iterator
 
 
 def tell(page: Page, plan: Plan, say: Callable[[str], None], ended: threading.Event) -> None:
-    """Send what has changed until ``ended`` is set, and once more then."""
+    """Send the overview when it changes, until ``ended`` is set; then look once more."""
     overview, sent, at, silent = Overview(plan, home_of(plan.site)), None, 0.0, False
     while True:
         last = ended.wait(PAUSE if at else 0)

@@ -1,4 +1,4 @@
-"""Bring one machine from power-off to installed: steps of its way, until it has called home."""
+"""Install one machine from power-off, step by step, until it calls home."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .journal import Journal
 from .quirks import boot_of, changes_for, pause_before
 from .way import ATTEMPTS, RETRIES, Card, Step, Verb, attempts, last_heard, next_attempt, next_step, ramdisk_silent
 
-# Seconds that a ramdisk is waited for which was heard once: it calls every 90 to 180 s (0.3 to 0.6 of Ironic's
-# ramdisk_heartbeat_timeout), and an inspecting one is gone on with by its last call alone, which grows old then.
+# Seconds to wait for the next heartbeat of a ramdisk. It sends one every 90 to 180 s (0.3 to 0.6 of Ironic's
+# ramdisk_heartbeat_timeout). An inspected machine is deployed only while its last heartbeat is recent.
 SILENT = 330.0
-LOST = 180.0  # the same for its first call: that follows its question for a token at once
-MISSED = 180.0  # more, where Ironic was away meanwhile: the next call after one that nobody heard
+LOST = 180.0  # the same for the first heartbeat, which directly follows the request for a token
+MISSED = 180.0  # in addition, when Ironic was away meanwhile and may have missed a heartbeat
 LEAVES = Card(
     what="it is being retired",
     why="its disks may be half erased",
@@ -32,27 +32,27 @@ LEAVES = Card(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What a machine is to be."""
+    """The desired state of a machine."""
 
     name: str
-    node: dict[str, Any]  # of Ironic, with the controller's password
+    node: dict[str, Any]  # Ironic's fields, with the controller's password
     mac: str
     image: dict[str, str]  # url, sha256
-    root_device: dict[str, Any] = field(default_factory=dict)  # Ironic's hints; none: the smallest that is large enough
+    root_device: dict[str, Any] = field(default_factory=dict)  # Ironic's hints; empty: the smallest disk that fits
     configdrive: Callable[[str], dict[str, Any]]  # from the token of its call
-    layers: tuple[str, ...] = ()  # that the seed runs on it after its call
-    again: bool = False  # somebody has looked at its failure: its attempts are counted anew
-    judge: Callable[[dict[str, Any] | None], Card | None] = lambda _told: None  # from what its ramdisk told
+    layers: tuple[str, ...] = ()  # to be run by the seed after the call
+    again: bool = False  # retry by an operator: attempts are counted from zero
+    judge: Callable[[dict[str, Any] | None], Card | None] = lambda _told: None  # by its inventory
 
 
 def provision(
     ironic: Ironic, wanted: Wanted, journal: Journal, say: Callable[[str], None], *, timeout: float, pause: float = 5.0,
     left: threading.Event | None = None,
 ) -> tuple[dict[str, Any], bool]:  # fmt: skip
-    """Return the machine's call, with its host keys, once it is installed and has called; and whether that is new.
+    """Install a machine; return its call home, with its host keys, and whether the call is new.
 
-    ``timeout`` is in seconds without any step of its way: a machine that is slow goes on, one that hangs does not.
-    Once ``left`` is set it is left where Ironic works on it. Raises GroundupError, LeftError.
+    ``timeout``: seconds without progress, so that a slow machine goes on and a hanging one fails. Once ``left`` is set,
+    request nothing more of Ironic and stop. Raises GroundupError, LeftError.
     """
     if journal.leaving:
         raise as_error(wanted.name, LEAVES)
@@ -87,7 +87,7 @@ def provision(
             deadline = time.monotonic() + timeout
         if step.card:
             raise as_error(wanted.name, step.card)
-        if left.is_set():  # nothing is begun: without a pause the same node would be seen, and deployed twice
+        if left.is_set():  # request nothing: without a pause, the listing is unchanged and the node is deployed twice
             raise left_behind(wanted.name, f"{step.state}, {step.doing}")
         asked |= _asked(ironic, wanted, journal, step.verb, node or {})
         if time.monotonic() > deadline:
@@ -96,19 +96,19 @@ def provision(
 
 
 class _Ramdisk:
-    """The last sign of a ramdisk that writes the system, and for how long Ironic answered without another one."""
+    """Detects that a ramdisk fell silent during deployment. Only time in which Ironic answers counts."""
 
-    heard = ""
-    silent = 0.0  # seconds, by this machine's clock
+    heard = ""  # its last sign of life
+    silent = 0.0  # seconds since then, by this machine's clock
     looked: float | None = None  # when Ironic answered; None: it did not the last time
-    missed = False  # a call may have been, since the last sign
+    missed = False  # Ironic was away since the last sign, and may have missed a heartbeat
 
     def unheard(self) -> None:
-        """Note that Ironic does not answer, and hears no ramdisk: that is no silence of the machine."""
+        """Note that Ironic does not answer: this is no silence of the ramdisk."""
         self.looked, self.missed = None, True
 
     def judged(self, node: dict[str, Any], step: Step) -> Step:
-        """Return ``step``, or that the installation begins anew: the ramdisk fell silent, and will not go on."""
+        """Return ``step``, or "undeploy" when the ramdisk fell silent and attempts are left."""
         heard, called = last_heard(node)
         now = time.monotonic()
         if heard != self.heard:
@@ -126,7 +126,7 @@ class _Ramdisk:
 
 @contextmanager
 def _journaled(journal: Journal) -> Iterator[None]:
-    """Write what Ironic refuses into the machine's journal, as a card; that it is busy is no fault."""
+    """Journal an error of the block as a card and raise it; a BusyError is no fault."""
     try:
         yield
     except BusyError:
@@ -138,7 +138,7 @@ def _journaled(journal: Journal) -> Iterator[None]:
 
 
 def _judged(ironic: Ironic, wanted: Wanted, node: dict[str, Any], step: Step, *, silent: bool) -> Step:
-    """Return ``step``, a failure when the machine is not what the plan says, or that its ramdisk is waited for."""
+    """Return ``step``; instead a failure when the hardware contradicts the plan, or a wait for the ramdisk."""
     if step.verb == "deploy" and ramdisk_silent(node) and silent:
         return Step(state="inspected", verb="wait", doing="its ramdisk says where it is reached")
     if step.verb != "provide" or attempts(node):
@@ -148,9 +148,9 @@ def _judged(ironic: Ironic, wanted: Wanted, node: dict[str, Any], step: Step, *,
 
 
 def _again(ironic: Ironic, wanted: Wanted, journal: Journal, node: dict[str, Any]) -> bool:
-    """Have a machine that failed begin anew; return whether there is more to do.
+    """Start a failed machine again; return whether to call this again.
 
-    One that was installed since Ironic had it as failed (a restored seed) is left to `next_step`, which refuses it.
+    After a restore of the seed Ironic may show an installed machine as failed. `next_step` refuses that one.
     """
     if node.get("maintenance"):
         ironic.hold(wanted.name, on=False)
@@ -163,7 +163,7 @@ def _again(ironic: Ironic, wanted: Wanted, journal: Journal, node: dict[str, Any
 
 
 def _asked(ironic: Ironic, wanted: Wanted, journal: Journal, verb: Verb, node: dict[str, Any]) -> bool:
-    """Have Ironic begin ``verb``; return whether a management controller is asked. One that is busy begins nothing."""
+    """Request ``verb`` of Ironic unless it is busy; return whether it then contacts the management controller."""
     with suppress(BusyError), _journaled(journal):
         _carry_out(ironic, wanted, verb, node)
         return verb in ("manage", "inspect")
@@ -178,7 +178,7 @@ def _carry_out(ironic: Ironic, wanted: Wanted, verb: Verb, node: dict[str, Any])
         case "manage" if node["provision_state"] == "clean failed":
             ironic.provision(identity, "manage")
         case "manage":
-            ironic.create(wanted.node, mac=wanted.mac)  # a killed run may have left it without its port
+            ironic.create(wanted.node, mac=wanted.mac)  # after a killed run the port may be missing
             now = {f"/{field}": wanted.node[field] for field in ("driver_info", "network_data")}
             now |= {f"/properties/{name}": value for name, value in wanted.node["properties"].items()}
             ironic.change(identity, now | {"/boot_interface": boot_of(node, wanted.node["boot_interface"])})
@@ -213,11 +213,11 @@ def _hangs(step: Step, timeout: float) -> Card:
 
 
 def given_up(name: str, card: Card, journal: Journal) -> GroundupError:
-    """Journal that a machine has failed, at what it was doing; return its card as an error."""
+    """Journal a machine's failure in its present activity; return its card as an error."""
     journal.note(Step(state="failed", verb="fail", doing=journal.doing, card=card))
     return as_error(name, card)
 
 
 def as_error(name: str, card: Card) -> GroundupError:
-    """Return the card of a machine as an error."""
+    """Return a machine's card as an error."""
     return GroundupError(card.what, where=name, why=card.why, remedy=card.remedy)

@@ -1,7 +1,7 @@
-"""Whose way begins next: critical machines first, racks in turn, so many at once. Pure.
+"""Queue of machines to install: critical ones first, racks in turn, with a limit. Pure.
 
-Ironic refuses what is above its limits; here machines wait instead. Who is under way is read from Ironic, so a run that
-was killed leaves nothing behind that the next one must know.
+Ironic refuses requests above its limits; here machines wait instead. The machines under way are read from Ironic, so
+the queue needs no state of its own.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ BUSY = frozenset(("deploying", "wait call-back", "cleaning", "clean wait", "dele
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """A machine that has not begun."""
+    """A machine that waits for its installation."""
 
     name: str
     rack: str
@@ -25,16 +25,16 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How many may be under way."""
+    """How many machines may be under way."""
 
     at_once: int
     per_rack: int | None = None  # one switch and its uplink carry every image of a rack
 
 
 def admitted(waiting: Iterable[Waiting], under_way: Mapping[str, str], limits: Limits) -> list[str]:
-    """Return who begins now, in order; ``under_way``: the rack of each machine that is, also of another run.
+    """Return the machines to start now, in order; ``under_way``: racks of machines under way, also of other runs.
 
-    The rack with the fewest under way is next, so that a large rack does not keep a small one waiting.
+    The rack with the fewest machines under way is next, so that a large rack does not delay a small one.
     """
     racks = Counter(under_way.values())
     lines: dict[tuple[bool, str], list[str]] = {}
@@ -46,7 +46,7 @@ def admitted(waiting: Iterable[Waiting], under_way: Mapping[str, str], limits: L
         free = [key for key, names in lines.items() if names and not _full(racks[key[1]], limits)]
         if not free:
             break
-        critical, rack = min(free, key=lambda key: (not key[0], racks[key[1]]))  # a tie: as the site file has them
+        critical, rack = min(free, key=lambda key: (not key[0], racks[key[1]]))  # ties: in order
         chosen.append(lines[critical, rack].pop(0))
         racks[rack] += 1
     return chosen

@@ -1,4 +1,4 @@
-"""What vendors' management controllers do differently, as data: by what a controller says of itself."""
+"""Quirks of vendors' management controllers, as data."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quirk:
-    """One vendor's way, and what follows from it."""
+    """One vendor's deviation, and its handling."""
 
-    vendor: str  # a pattern of Redfish's Manufacturer, which Ironic keeps when it has asked a controller
+    vendor: str  # pattern of Redfish's Manufacturer, which Ironic stores once it has asked the controller
     why: str
     node: Mapping[str, str] = field(default_factory=dict)  # fields of Ironic's node
-    boot: Mapping[str, str] = field(default_factory=dict)  # the vendor's own boot interface, for a common one
-    pause: float = 0.0  # seconds before another attempt: it refuses power for a while
+    boot: Mapping[str, str] = field(default_factory=dict)  # common boot interface -> the vendor's own
+    pause: float = 0.0  # seconds before another attempt, while it refuses power commands
 
 
 QUIRKS = (
@@ -31,13 +31,13 @@ QUIRKS = (
 
 
 def quirk_of(node: Mapping[str, Any]) -> Quirk | None:
-    """Return the quirk of a node's controller, None when it has none that is known."""
+    """Return the quirk of a node's controller, None without one."""
     vendor = str((node.get("properties") or {}).get("vendor") or "")
     return next((quirk for quirk in QUIRKS if re.search(quirk.vendor, vendor)), None)
 
 
 def changes_for(node: Mapping[str, Any], *, boot: str) -> dict[str, str]:
-    """Return what is to change of ``node`` by the quirk of its controller; ``boot``: its boot interface without one."""
+    """Return the changes to ``node`` for its controller's quirk; ``boot``: its common boot interface."""
     quirk = quirk_of(node)
     if quirk is None or node.get("driver") == quirk.node.get("driver"):
         return {}
@@ -45,13 +45,13 @@ def changes_for(node: Mapping[str, Any], *, boot: str) -> dict[str, str]:
 
 
 def boot_of(node: Mapping[str, Any], boot: str) -> str:
-    """Return the boot interface of ``node`` as it is driven now, for the common one ``boot``."""
+    """Return the boot interface of ``node`` under its present driver, for the common one ``boot``."""
     driven = [quirk for quirk in QUIRKS if node.get("driver") == quirk.node.get("driver")]
     return driven[0].boot.get(boot, boot) if driven else boot
 
 
 def pause_before(node: Mapping[str, Any]) -> float:
-    """Return how long another attempt of ``node`` waits, in seconds: not at all when power was not what failed."""
+    """Return the seconds to wait before another attempt of ``node``: 0 unless a power command failed."""
     quirk, error = quirk_of(node), str(node.get("last_error") or "")
     power = re.search(r"\bpower\b", error, re.IGNORECASE)
     return quirk.pause if quirk and node.get("provision_state") == "deploy failed" and power else 0.0

@@ -1,4 +1,4 @@
-"""Configure one machine that called home: the layers' playbooks by ansible-runner, for exactly that host."""
+"""Configure one machine that called home: run the layers' playbooks by ansible-runner, limited to it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .journal import Journal, file_of
 from .way import Card, Step
 
 PAUSES = (5.0, 30.0)  # seconds before another try: a host that has just booted is busy
-# Stands before the program: it holds the lock for as long as it lives, also when who started it was killed.
+# Wrapper of ansible-playbook: the playbook itself holds the lock, also when its parent was killed.
 _LOCKED = """\
 #!/bin/sh
 exec flock --exclusive --no-fork "$GROUNDUP_RUN_LOCK" "$GROUNDUP_RUN_PROGRAM" "$@"
@@ -32,7 +32,7 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runner:
-    """Runs of one site."""
+    """Runs layers on the machines of one site."""
 
     site_file: Path
     home: Path  # of journals, output and locks: `metal` of the site's state directory
@@ -40,16 +40,16 @@ class Runner:
     say: Callable[[str], None]
     sleep: Callable[[float], None] = field(default=time.sleep)
     pauses: Sequence[float] = PAUSES
-    slots: AbstractContextManager[object] | None = None  # held during a run
-    variables: Mapping[str, Any] = field(default_factory=dict)  # further ones of every run
+    slots: AbstractContextManager[object] | None = None  # limits parallel runs
+    variables: Mapping[str, Any] = field(default_factory=dict)  # extra variables of every run
 
     def configure(self, host: str) -> None:
-        """Run the layers on ``host`` until each ends well. Raises GroundupError when one fails again and again.
+        """Run the layers on ``host``, each with retries. Raises GroundupError when one fails every time.
 
-        Tries that a killed run left in the journal count.
+        Tries of a killed run, from the journal, count.
         """
         with locked(self.home / f".{host}.lock"):  # never two runs on one host
-            journal = Journal(file_of(self.home, host))  # with what the run before wrote
+            journal = Journal(file_of(self.home, host))  # read under the lock, with the last run's lines
             for layer in self.layers:
                 for pause in (*self.pauses[_tried(journal, layer) :], None):
                     if self.slots:
@@ -70,12 +70,12 @@ class Runner:
             self.say(f"{host}: {step.state}, {step.doing}")
 
     def _run(self, layer: str, host: str) -> str:
-        """Run ``layer`` on ``host``; return why it failed, empty when it did not."""
-        import ansible_runner  # late: half a second that a site without dark machines does not pay
+        """Run ``layer`` on ``host``; return the error, "" on success."""
+        import ansible_runner  # late: it takes half a second, which other sites need not pay
 
         directory = self.home / "runs" / host
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        shutil.rmtree(directory / "env", ignore_errors=True)  # what an earlier run was told would count, not this
+        shutil.rmtree(directory / "env", ignore_errors=True)  # else an earlier run's options would apply
         lock = {
             "GROUNDUP_RUN_LOCK": str(self.home / f".{host}.run.lock"),
             "GROUNDUP_RUN_PROGRAM": shutil.which("ansible-playbook") or "ansible-playbook",
@@ -87,10 +87,10 @@ class Runner:
             inventory=str(self.site_file),
             playbook=f"{COLLECTION}.{layer}",
             limit=host,
-            # The runner turns the check of host keys off where nothing is said, before what the inventory says.
+            # By default ansible-runner turns host key checking off, and that overrides the inventory.
             envvars={"ANSIBLE_HOST_KEY_CHECKING": "True", "ANSIBLE_FORCE_COLOR": "0", **lock},
             extravars=dict(self.variables),
-            quiet=True,  # its output is kept below `runs`
+            quiet=True,  # output is stored below `runs`
             ident=f"{layer}-{time.time_ns()}",
             rotate_artifacts=10,
         )
@@ -100,7 +100,7 @@ class Runner:
         return next(filter(None, map(_failure, run.events)), ended)
 
     def _programs(self) -> Path:
-        """Return a directory whose ``ansible-playbook`` holds the lock of its host."""
+        """Return a directory with the wrapper ``ansible-playbook``, which holds the host's lock."""
         program = self.home / "programs/ansible-playbook"
         if files.read(program) != _LOCKED:
             files.write_file(program, _LOCKED.encode(), mode=0o755)
@@ -121,20 +121,20 @@ def _step(doing: str) -> Step:
 
 
 def _tried(journal: Journal, layer: str) -> int:
-    """Return how often ``layer`` has failed since the machine was last at rest."""
+    """Return how often ``layer`` failed since the machine's configuration began."""
     lines = takewhile(lambda line: line.get("state") == "configuring", reversed(journal.lines()))
     return sum(str(line.get("doing")).startswith(_AGAIN.format(layer)) for line in lines)
 
 
 def _words(events: Iterable[Mapping[str, Any]]) -> str:
-    """Return the last that a run said beside its tasks, which is why it did not begin any."""
+    """Return a run's last line outside tasks: the reason when it did not start any."""
     said = [str(event.get("stdout") or "") for event in events if event["event"] == "verbose"]
     lines = [line for text in said for line in _COLOUR.sub("", text).splitlines() if line.strip()]
     return f": {lines[-1].strip()}" if lines else ""
 
 
 def _failure(event: Mapping[str, Any]) -> str:
-    """Return what a task's failure says, empty for other events."""
+    """Return the message of a failed task, "" for other events."""
     data = event.get("event_data", {})
     for aside in data.get("res", {}).get("aside") or ():  # the run went on without the host
         return str(aside["reason"])

@@ -1,8 +1,7 @@
-"""The runner as a service of the seed: configures machines that called home, whether a controller is there or not.
+"""The seed's runner, a service: configures machines that called home, with or without a controller.
 
-It is told by `groundup-contact`, which keeps the calls: a machine that was ordered with layers and has called is
-configured; what becomes of it is kept there, too, where controllers read it. All it knows is on disk: after any kind of
-end it goes on where it was.
+It polls `groundup-contact`, which stores the calls: it configures each machine that was registered with layers and has
+called, and reports progress there, where controllers read it. All its state is on disk: after a restart it continues.
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ from .journal import Journal, file_of, home_of
 from .runner import Runner
 from .way import Card, Step
 
-PAUSES = (5.0, 30.0, 120.0, 300.0)  # seconds before another try: nobody is there who would run it again
+PAUSES = (5.0, 30.0, 120.0, 300.0)  # seconds before another try; more than a controller's: no operator is at hand
 REST = ("serving", "failed")
-MOST, LONGEST = 40, 600  # lines of a way and characters of a text that are told
+MOST, LONGEST = 40, 600  # reported lines of a machine, and characters of a text
 _UNKNOWN = Card(
     what="it called home, and the seed's copy of the site file has no such machine",
     why="what is to be run on it follows from the site file",
@@ -48,23 +47,23 @@ _FAULT = Card(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """A machine that called, and what is to be run on it."""
+    """A machine that called home, and the layers to run on it."""
 
     name: str
     called: float
     layers: tuple[str, ...]
     host_keys: tuple[str, ...]
-    again: float  # when a controller had it begin again; 0: never
-    told: Sequence[Mapping[str, Any]]  # what the seed keeps of its way
+    again: float  # time of a controller's retry; 0: never
+    told: Sequence[Mapping[str, Any]]  # its progress as stored by `groundup-contact`
 
     @property
     def mark(self) -> str:
-        """What tells this order from an earlier one of the machine; times are compared with nothing."""
+        """Identifier of this order among the machine's. Its times are compared for equality only."""
         return f"{self.called} {self.again}"
 
 
 def orders(calls: Mapping[str, Mapping[str, Any]]) -> list[Order]:
-    """Return what is to be configured or was, in the order of the calls. Machines without layers are a controller's."""
+    """Return the orders of machines that called, by time of call. Machines without layers are left to a controller."""
     found = [
         Order(
             name=name,
@@ -81,14 +80,14 @@ def orders(calls: Mapping[str, Mapping[str, Any]]) -> list[Order]:
 
 
 def begins(order: Order, taken: str, state: str) -> str:
-    """Return why ``order`` begins, ``taken`` being the mark of the last that did; empty when it goes on or is done."""
+    """Return why ``order`` starts, "" when it was started already; ``taken``: mark of the last order that started."""
     if taken.split(" ", maxsplit=1)[0] != str(order.called):
         return "it called home"
     return "begun again" if taken != order.mark and state == "failed" else ""
 
 
 def way_of(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the lines since the machine called last, its texts and their number bounded."""
+    """Return the lines since the machine's last call, limited in number and length."""
     starts = [number for number, line in enumerate(lines) if line.get("state") == "installed"]
     if not starts:
         return []
@@ -103,7 +102,7 @@ def _short(line: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(kw_only=True)
 class Service:
-    """One seed's."""
+    """The service of one seed."""
 
     site_file: Path
     ironic: Ironic
@@ -117,9 +116,9 @@ class Service:
     _said: list[str] = field(default_factory=list)
 
     def run(self) -> None:
-        """Work until the process ends."""
+        """Run until the process ends."""
         slots = threading.Semaphore(self.at_once)
-        # A machine that waits for its next try, or for its turn, holds up no other.
+        # Many threads: machines that wait for a retry or a slot must not block others.
         with ThreadPoolExecutor(max_workers=1024) as pool:
             while True:
                 for order, plan in self.turn():
@@ -127,17 +126,17 @@ class Service:
                 time.sleep(self.pause)
 
     def turn(self) -> list[tuple[Order, Plan]]:
-        """Tell what is new of every machine; return those that are to be configured from now on."""
+        """Report every machine's progress; return the machines whose configuration starts or continues."""
         found, begin, faults = list[tuple[Order, Plan]](), list[tuple[Order, Plan]](), list[str]()
         try:
             found = [(order, self._read()) for order in orders(self.ironic.calls())]
-        except (GroundupError, SiteError, OSError) as error:  # the seed starts; or the site file has a fault
+        except (GroundupError, SiteError, OSError) as error:  # the seed starts, or the site file is invalid
             faults.append(str(error))
         for order, plan in found:
             try:
                 if self._look(order, home_of(plan.site)):
                     begin.append((order, plan))
-            except OSError as error:  # of one machine: the others go on
+            except OSError as error:  # must not stop other machines
                 faults.append(f"{order.name}: {error}")
         if faults and faults != self._said:
             self.say("\n".join(faults))
@@ -145,18 +144,18 @@ class Service:
         return begin
 
     def _read(self) -> Plan:
-        """Return the plan of the site file as it is now."""
+        """Return the plan of the present site file."""
         text = self.site_file.read_bytes()
         if self._plan is None or self._plan[0] != text:
             self._plan = text, make_plan(load_site(self.site_file))
         return self._plan[1]
 
     def _look(self, order: Order, home: Path) -> bool:
-        """Tell what is new of a machine; say whether its configuration begins now, or goes on."""
+        """Report a machine's progress; return whether to start or continue its configuration."""
         journal, taken = Journal(file_of(home, order.name)), home / f".{order.name}.order"
         running = order.name in self._busy and not self._busy[order.name].done()
         mark = (files.read(taken) or "") if journal.last else ""
-        if not mark and order.told:  # it was lost, and restored with the seed: what that kept is what there is
+        if not mark and order.told:  # the journal was lost, and the seed restored: take the lines it stored
             for line in order.told:
                 journal.add(line)
             mark = order.mark
@@ -165,7 +164,7 @@ class Service:
             journal.note(Step(state="installed", verb="done", doing=why))
             files.write_file(taken, order.mark.encode(), mode=0o600)
         elif mark.split(" ")[0] != str(order.called):
-            return False  # the run is of an earlier call, and ends first
+            return False  # a run of an earlier call must end first
         lines = journal.lines()
         self._tell(order, way_of(lines))
         return not running and lines[-1].get("state") not in REST
@@ -175,7 +174,7 @@ class Service:
             return
         try:
             self.ironic.tell(order.name, called=order.called, way=way)
-        except GroundupError as error:  # told at the next turn
+        except GroundupError as error:  # retried at the next turn
             self.say(f"{order.name}: the seed was not told where it is: {error.what}")
 
     def _configure(self, order: Order, plan: Plan, slots: threading.Semaphore) -> None:
@@ -188,13 +187,13 @@ class Service:
             ).configure(order.name)  # fmt: skip
         except GroundupError as error:
             self.say(f"{order.name}: failed, {error.what}")
-        except Exception as error:  # noqa: BLE001  # of one machine: the others go on
+        except Exception as error:  # noqa: BLE001  # must not stop other machines
             card = replace(_FAULT, what=f"{type(error).__name__}: {error}")
             self.say(f"{order.name}: failed, {_fails(home, order.name, card).what}")
 
     @staticmethod
     def _know(plan: Plan, order: Order) -> None:
-        """Have ssh know the machine by the keys of its call. Raises GroundupError for one that is not the site's."""
+        """Write the host keys of the call to known_hosts. Raises GroundupError when the plan lacks the machine."""
         host = plan.hosts.get(order.name)
         if host is None:
             raise _fails(home_of(plan.site), order.name, _UNKNOWN)
@@ -220,7 +219,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--pauses", type=float, nargs="+", default=PAUSES)
     given = parser.parse_args(argv)
     home = Path(os.environ["GROUNDUP_STATE"])
-    # Ours then: whoever placed them is root, and writes in no directory of this account.
+    # Copied to files of this account: root placed them, and writes to no directory of this account.
     shutil.copytree(given.public, home / load_site(given.site_file).site, dirs_exist_ok=True)
     ironic = Ironic(
         api=given.contact, media=given.contact, ca=given.ca, user=USER,
@@ -231,7 +230,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         say=lambda line: print(line, flush=True),
         variables={"ansible_ssh_private_key_file": str(given.key)},
     )  # fmt: skip
-    with locked(home / ".service.lock", timeout=60):  # there is one
+    with locked(home / ".service.lock", timeout=60):  # only one instance
         print(f"waits for calls of machines: {given.contact}, {time.strftime('%F %T')}", flush=True)
         service.run()
 

@@ -1,4 +1,4 @@
-"""What a machine's ramdisk told of it, as far as it is matched and judged by: anybody may have sent it."""
+"""Parse a machine's inventory from its ramdisk. The data is untrusted: any machine on the network can send it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .disks import Disk, number, read_disk
 
 APPROVED, APPROVED_DISKS = "groundup_approved", "groundup_approved_disks"  # in a node's `extra`
 _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5,19}")
-# What firmwares say instead of a serial number.
+# Placeholders of firmwares for a serial number.
 _NO_SERIAL = {
     "", "0", "none", "unknown", "n/a", "not specified", "not applicable", "default string", "system serial number",
     "to be filled by o.e.m.", "123456789", "0123456789", "1234567890",
@@ -28,23 +28,23 @@ class Nic:
     name: str
     mac: str
     carrier: bool
-    gbps: float | None  # None: it does not say
+    gbps: float | None  # None: unknown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sighting:
-    """One machine."""
+    """One discovered machine."""
 
-    node: str  # Ironic's id of it
-    serial: str  # empty: none of its own
-    bmc: str  # empty: it does not know
+    node: str  # Ironic's id
+    serial: str  # empty: none, or a placeholder
+    bmc: str  # empty: unknown
     boots: str  # MAC address of the port it booted from
     nics: tuple[Nic, ...]
     disks: tuple[Disk, ...]
     cores: int
     memory_mib: int
-    approved: str = ""  # the machine of the site that somebody approved it for
-    approved_disks: tuple[str, ...] = ()  # contents that were shown then
+    approved: str = ""  # name of the machine that it was approved as
+    approved_disks: tuple[str, ...] = ()  # contents that were approved
 
     @property
     def macs(self) -> frozenset[str]:
@@ -53,25 +53,25 @@ class Sighting:
 
     @property
     def used(self) -> str:
-        """What is on its disks, empty when nothing is."""
+        """The contents of its used disks in one line, "" when none is used."""
         return "; ".join(f"{disk.name}: {disk.used}" for disk in self.disks if disk.used)
 
     @property
     def contents(self) -> tuple[str, ...]:
-        """What would be written over, a line for each used disk."""
+        """The contents that an installation would overwrite, one line for each used disk."""
         return tuple(disk.content for disk in self.disks if disk.used)
 
     @property
     def shown(self) -> str:
-        """What a person approves: this machine, with what is on its disks."""
+        """The object of an approval: the node, and a digest of its disks' contents."""
         return f"{self.node}/{hashlib.sha256(chr(10).join(sorted(self.contents)).encode()).hexdigest()[:16]}"
 
     def approval(self, name: str) -> dict[str, Any]:
-        """Return what Ironic keeps, in a node's `extra`, of its approval as machine ``name``."""
+        """Return the fields of a node's `extra` that record its approval as machine ``name``."""
         return {APPROVED: name, APPROVED_DISKS: list(self.contents)}
 
     def controller_on(self, planes: Iterable[str]) -> bool:
-        """Say whether the controller it says it has is on one of ``planes``, or it says none."""
+        """Return whether the reported controller's address is in one of the networks ``planes``, or unknown."""
         try:
             address = ip_address(self.bmc) if self.bmc else None
         except ValueError:
@@ -87,7 +87,7 @@ class Sighting:
 
 
 def read(node: Mapping[str, Any], told: Mapping[str, Any]) -> Sighting:
-    """Return what ``told``, an inventory of Ironic's API, says of ``node``. Raises ValueError where it is none."""
+    """Parse ``told``, the inventory of ``node`` from Ironic's API. Raises ValueError when it is invalid."""
     try:
         inventory, more = told["inventory"], told.get("plugin_data") or {}
         nics = tuple(_nic(one) for one in inventory["interfaces"] if one["mac_address"])
@@ -99,7 +99,7 @@ def read(node: Mapping[str, Any], told: Mapping[str, Any]) -> Sighting:
         return Sighting(
             node=str(node["uuid"]),
             serial="" if serial.lower() in _NO_SERIAL else serial,
-            bmc="" if bmc == "0.0.0.0" else bmc,  # noqa: S104  # what a controller without an address has
+            bmc="" if bmc == "0.0.0.0" else bmc,  # noqa: S104  # of a controller without an address
             boots=_mac(boots) if boots else nics[0].mac,
             nics=nics,
             disks=tuple(read_disk(one, partitions) for one in inventory.get("disks") or ()),
@@ -113,7 +113,7 @@ def read(node: Mapping[str, Any], told: Mapping[str, Any]) -> Sighting:
 
 
 def _mac(said: object) -> str:
-    """Return a MAC address in one spelling: files are named by it. Raises ValueError where it is none."""
+    """Normalize a MAC address, which becomes a file name. Raises ValueError when it is invalid."""
     found = str(said).lower()
     if not _MAC.fullmatch(found):
         raise ValueError(f"{found[:40]!r} is no MAC address")

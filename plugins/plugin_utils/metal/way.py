@@ -1,6 +1,6 @@
-"""The way of a machine, from a node nobody looked at to one that is installed: what is to be done next. Pure.
+"""Provisioning state machine: the next step of a machine from enrolment to installed. Pure.
 
-Ironic keeps the state, so a run that was killed goes on where it was: the next step follows from the node and the time.
+Ironic keeps the state, so a killed run continues: the next step follows from the node and the time.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ State = Literal[
     "expected", "discovered", "matched", "approved", "inspected", "provisioning", "installed", "configuring", "serving",
     "retiring", "retired", "quarantined", "failed",
 ]  # fmt: skip
-# Seconds after a ramdisk's last call that its inventory is believed; one that waits calls every 90 to 180.
+# Seconds after a ramdisk's last heartbeat in which its inventory is valid; a waiting ramdisk sends one every 90 to 180.
 HOLDS = 600.0
-ATTEMPTS = 3  # deployments of one machine, over all runs, until somebody looks
+ATTEMPTS = 3  # deployments of one machine, over all runs, until an operator retries it
 RETRIES = "groundup_attempts"  # in a node's `extra`
-DISCOVERED = "groundup_discovered"  # there, too: its ramdisk told the seed of it, and is what runs
+DISCOVERED = "groundup_discovered"  # in a node's `extra`: its ramdisk reported it to the seed, and still runs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """Why a machine does not go on."""
+    """A machine's failure card: why it does not go on."""
 
     what: str
     why: str
     remedy: str
-    asks: str = ""  # who waits for approval: its node, and a digest of what is on its disks
+    asks: str = ""  # when it waits for approval: its node, and a digest of its disks' contents
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """Where a machine is, and what is done next."""
+    """A machine's state, and the next action."""
 
     state: State
     verb: Verb
@@ -44,7 +44,7 @@ class Step:
     card: Card | None = None
 
 
-# Ironic's provision state -> ours, what to do, and what is going on.
+# Ironic's provision state -> our state, action, and description.
 _STEPS: dict[str, tuple[State, Verb, str]] = {
     "enroll": ("expected", "manage", "its management controller is asked"),
     "verifying": ("expected", "wait", "its management controller is asked"),
@@ -60,7 +60,7 @@ _STEPS: dict[str, tuple[State, Verb, str]] = {
     "active": ("installed", "done", "its system is written"),
 }
 
-# What Ironic says -> the card. The first that fits; the last fits all.
+# Pattern of Ironic's error -> card. The first match counts; `_failed` has the card without a match.
 _CARDS: tuple[tuple[str, str, str, str], ...] = (
     (r"AccessError|\b401\b|[Aa]uthentication|Unauthorized|credentials",
      "its management controller refuses user or password", "the machine can neither be switched on nor booted",
@@ -80,11 +80,11 @@ _CARDS: tuple[tuple[str, str, str, str], ...] = (
 )  # fmt: skip
 
 
-VERBS = ("approve", "retry")  # what a person may decide about a machine
+VERBS = ("approve", "retry")  # an operator's decisions about a machine
 
 
 def possible(last: Mapping[str, Any]) -> dict[str, str]:
-    """Return why each of ``VERBS`` is not possible after the ``last`` line of a machine's journal, empty when it is."""
+    """Return why each of ``VERBS`` is not possible after the ``last`` line of a journal, "" when it is."""
     state, asks = str(last.get("state") or "expected"), asked_about(last)
     return {
         "approve": "" if asks else f"it is {state} and does not wait for approval",
@@ -93,11 +93,11 @@ def possible(last: Mapping[str, Any]) -> dict[str, str]:
 
 
 def asked_about(last: Mapping[str, Any]) -> str:
-    """Return who waits for approval by the ``last`` line of a journal, empty when none does."""
+    """Return the node and disks that wait for approval by the ``last`` line of a journal, "" when none do."""
     return str((last.get("card") or {}).get("asks") or "")
 
 
-# Ironic was killed meanwhile: nothing is wrong with the machine, and no attempt of it is spent.
+# Ironic was killed meanwhile: the machine has no fault, and this attempt does not count.
 _INTERRUPTED = re.compile(r"can't be resumed by conductor|conductor take over")
 
 _ANEW: dict[str, tuple[State, Verb]] = {
@@ -105,7 +105,7 @@ _ANEW: dict[str, tuple[State, Verb]] = {
     "clean failed": ("inspected", "manage"),
 }
 
-# Nobody is asked before a disk is written: what may be in use is left alone by the steps towards a deployment.
+# Disks are overwritten without a question, so these steps refuse a machine that may be in use.
 _TOWARDS = ("create", "manage", "inspect", "provide", "deploy")
 _IN_USE = Card(
     what="it is switched on, before anything was done with it",
@@ -122,17 +122,17 @@ _LOST = Card(
 
 
 def next_step(node: Mapping[str, Any] | None, *, asked: bool = False, installed: bool = False) -> Step:
-    """Return what to do with ``node``, as Ironic's API shows it; None: Ironic does not know it.
+    """Return the next step for ``node``, in the form of Ironic's API; None: Ironic does not know it.
 
-    ``asked``: this run has had its management controller asked, so that an error there is of now. ``installed``: by its
-    journal it was installed once.
+    ``asked``: in this run Ironic contacted the management controller, so that its error is current. ``installed``: the
+    journal says that the machine was installed.
     """
     step, known = _next_step(node, asked=asked), node or {}
     if step.verb not in _TOWARDS:
         return step
     if installed:
         return Step(state="failed", verb="fail", card=_LOST)
-    if known.get("power_state") == "power on" and not (attempts(known) or told(known)):  # else we switched it on
+    if known.get("power_state") == "power on" and not (attempts(known) or told(known)):  # else a run switched it on
         return Step(state="failed", verb="fail", card=_SINCE if inspected(known) else _IN_USE)
     return step
 
@@ -157,36 +157,36 @@ def _next_step(node: Mapping[str, Any] | None, *, asked: bool) -> Step:
     if provision == "available" and inspected(node) and not (told(node) or attempts(node)):
         state, verb, doing = "approved", "manage", "inspected again: somebody may have used it since"
     if state == "expected" and inspected(node):
-        state = "approved"  # it was discovered
+        state = "approved"  # a discovered machine
     return Step(state=state, verb=verb, doing=doing)
 
 
 def attempts(node: Mapping[str, Any]) -> int:
-    """Return how often a deployment of ``node`` was begun, over all runs."""
+    """Return the number of deployments of ``node``, over all runs."""
     return int((node.get("extra") or {}).get(RETRIES, 0))
 
 
 def next_attempt(node: Mapping[str, Any]) -> int:
-    """Return the number of the deployment that begins now: one more, unless Ironic was killed in the last one."""
+    """Return the number of the next deployment: one more, unless Ironic was killed in the last one."""
     cut = node["provision_state"] == "deploy failed" and _INTERRUPTED.search(str(node.get("last_error") or ""))
     return max(attempts(node) + (not cut), 1)
 
 
 def inspected(node: Mapping[str, Any]) -> bool:
-    """Say whether a ramdisk told what ``node`` is."""
+    """Return whether a ramdisk has reported the inventory of ``node``."""
     return bool(node.get("inspection_finished_at") or (node.get("extra") or {}).get(DISCOVERED))
 
 
 def told(node: Mapping[str, Any]) -> bool:
-    """Say whether what a ramdisk told of ``node`` holds: it runs yet, or has told it just now."""
+    """Return whether the inventory of ``node`` is valid: reported, or confirmed by a heartbeat, within `HOLDS`."""
     called = (node.get("driver_internal_info") or {}).get("agent_last_heartbeat")
-    found = node.get("created_at") if (node.get("extra") or {}).get(DISCOVERED) else None  # by what its ramdisk told
+    found = node.get("created_at") if (node.get("extra") or {}).get(DISCOVERED) else None  # by its inventory
     ages = (_age(str(at)) for at in (node.get("inspection_finished_at"), called, found) if at)
     return inspected(node) and min(ages, default=float("inf")) <= HOLDS
 
 
 def _age(at: str) -> float:
-    """Return the seconds since a time of Ironic's, which is UTC with or without saying so."""
+    """Return the seconds since a timestamp of Ironic: UTC, with or without a time zone."""
     try:
         return time.time() - datetime.fromisoformat(at).replace(tzinfo=UTC).timestamp()
     except ValueError:
@@ -194,28 +194,28 @@ def _age(at: str) -> float:
 
 
 def ramdisk_silent(node: Mapping[str, Any]) -> bool:
-    """Say whether the ramdisk that inspected ``node`` still runs and has not said where it is reached."""
+    """Return whether the ramdisk that inspected ``node`` still runs, and has not sent its URL yet."""
     asked = inspected(node) and not attempts(node) and node.get("power_state") == "power on"
     return bool(asked and not (node.get("driver_internal_info") or {}).get("agent_url"))
 
 
 def last_heard(node: Mapping[str, Any]) -> tuple[str, bool]:
-    """Return the last sign of a ramdisk that installs ``node``, empty when there was none, and whether it was a call.
+    """Return the last sign of life of a deploying ramdisk, "" without one, and whether it was a heartbeat.
 
-    Its first sign is its question for a token. Ironic answers once, so a ramdisk whose answer got lost never calls.
-    One that lost its power and boots again has another certificate: Ironic refuses its calls, and tells nobody.
+    The first sign is its request for a token. Ironic answers it once: a ramdisk that lost the answer never sends a
+    heartbeat. After a power loss it boots with another certificate: Ironic then refuses its heartbeats silently.
     """
     known = node.get("driver_internal_info") or {}
     if node.get("provision_state") != "wait call-back":
         return "", False
     if known.get("agent_url"):
         return str(known.get("agent_last_heartbeat") or "called"), True
-    asked = known.get("agent_secret_token") and not known.get("agent_secret_token_pregenerated")  # on its medium
+    asked = known.get("agent_secret_token") and not known.get("agent_secret_token_pregenerated")  # on its boot medium
     return "asked" if asked else "", False
 
 
 def _lasting(error: str) -> bool:
-    """Say whether another attempt would fail for the same reason."""
+    """Return whether another attempt would fail for the same reason."""
     return any(re.search(pattern, error) for pattern in (_CARDS[0][0], _CARDS[3][0], _CARDS[4][0]))
 
 

@@ -1,1 +1,1 @@
-"""Ceph by other orchestrators than ours: what cephadm and Rook are told of the plan."""
+"""Ceph by other orchestrators: cephadm's and Rook's input from the plan."""

@@ -1,4 +1,4 @@
-"""Hand the plan's Ceph to its orchestrator: objects to Rook's operator, files for cephadm."""
+"""Pass the plan's Ceph to its orchestrator: resources for Rook's operator, files for cephadm."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..secrets import Store
 
 
-# What tells each file to a cluster that is there.
+# Command that applies each file to an existing cluster.
 _TOLD = {
     adm.SPEC: f"cephadm shell -m {adm.SPEC} -- ceph orch apply -i /mnt/{adm.SPEC}",
     adm.CONF: f"cephadm shell -m {adm.CONF} -- ceph config assimilate-conf -i /mnt/{adm.CONF}",
@@ -32,8 +32,8 @@ _TOLD = {
 
 
 def cephadm(changes: Changes, plan: Plan, ceph: CephPlan, store: Store, *, timeout: float) -> None:
-    """Write what cephadm reads. Raises GroundupError until its cluster's administrator is known."""
-    del timeout  # nothing is waited for
+    """Write cephadm's files. Raises GroundupError until the secrets store has the cluster's administrator key."""
+    del timeout  # there is nothing to wait for
     place = state_dir(plan.site) / "ceph"
     if not changes.check:
         place.mkdir(mode=0o755, parents=True, exist_ok=True)
@@ -76,7 +76,7 @@ def rook(changes: Changes, plan: Plan, ceph: CephPlan, store: Store, *, timeout:
     if changes.check:
         store.ensure(ceph.secrets)
     items = operator.objects(plan, ceph, keys={name: store.get(name) for name in ceph.secrets})
-    if changes.check and not kubeconfig.is_file():  # there will be a cluster, and nothing in it
+    if changes.check and not kubeconfig.is_file():  # the Kubernetes cluster does not exist yet: all resources are new
         for item in items:
             changes.add(title(item), name=title(item), after=shown(item))
         return
@@ -119,7 +119,7 @@ def rook(changes: Changes, plan: Plan, ceph: CephPlan, store: Store, *, timeout:
         )
 
 
-# By backend: those with `orchestrated` in their record.
+# Backends with `orchestrated` in their record.
 ORCHESTRATORS: dict[Backend, Callable[..., None]] = {"cephadm": cephadm, "rook": rook}
 
 

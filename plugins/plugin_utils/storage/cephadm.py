@@ -1,6 +1,6 @@
-"""The plan's Ceph as cephadm's service specification, and the configuration that its bootstrap assimilates.
+"""The plan's Ceph as cephadm's service specification, and the configuration for its bootstrap.
 
-Pools, rules and keys are not in it: the layer makes them by the monitors, as in any other Ceph.
+Pools, rules and keys are not included: the layer creates them through the monitors, as in any other Ceph.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from ..plan.types import Plan
 
 SPEC, CONF = "cephadm.yml", "ceph.conf"
-IMAGE = "ceph/ceph:v19"  # in the site's registry; the clients of release 18 speak with it
+IMAGE = "ceph/ceph:v19"  # in the site's registry; compatible with clients of release 18
 
 
 def image(plan: Plan) -> str:
-    """Return the containers' image, which the site's registry must have."""
+    """Return the container image, which the site's registry must have."""
     return f"{plan.supply.registry}/{IMAGE}"
 
 
 def specification(plan: Plan, ceph: CephPlan) -> list[dict[str, Any]]:
-    """Return the documents of `ceph orch apply -i`: hosts, monitors, managers, and OSDs on the devices written."""
+    """Return the documents for `ceph orch apply -i`: hosts, monitors, managers, and OSDs on the planned devices."""
     monitors = {one.name: one.address for one in ceph.monitors}
     hosts = [
         {
@@ -54,7 +54,7 @@ def _osds(plan: Plan, ceph: CephPlan) -> list[dict[str, Any]]:
                     "service_type": "osd",
                     "service_id": f"{hardware}-{kind}",
                     "placement": {"hosts": where},
-                    # Paths and nothing else: a filter takes every disk that fits, one that was just erased, too.
+                    # Only paths: a filter would take every matching disk, even one that was just erased.
                     "spec": {"data_devices": {"paths": [one.device for one in own]}, "crush_device_class": kind},
                     "config": {"osd_memory_target_autotune": "false", "osd_memory_target": str(own[0].memory)},
                 }
@@ -66,17 +66,17 @@ def settings(ceph: CephPlan) -> dict[str, str]:
     """Return the options of all daemons."""
     return {
         "osd_pool_default_size": str(max(pool.replicas for pool in ceph.pools.values())),
-        "osd_pool_default_pg_autoscale_mode": "off",  # the plan knows what pools are for
+        "osd_pool_default_pg_autoscale_mode": "off",  # the plan sizes pools by their purpose
         **ceph.settings,
     }
 
 
 def configuration(ceph: CephPlan) -> str:
-    """Return what `cephadm bootstrap --config` assimilates."""
+    """Return the file for `cephadm bootstrap --config`."""
     options = {"public_network": ceph.public_network, **settings(ceph)}
     return "[global]\n" + "".join(f"{name} = {value}\n" for name, value in options.items())
 
 
 def text(plan: Plan, ceph: CephPlan) -> str:
-    """Return the specification as cephadm reads it."""
+    """Return the specification as YAML."""
     return str(yaml.safe_dump_all(specification(plan, ceph), sort_keys=False))

@@ -1,7 +1,7 @@
-"""The plan's Ceph as Rook's resources. Rook's operator, with its CRDs, is in the cluster already.
+"""The plan's Ceph as Rook's resources. Rook's operator and CRDs must be installed already.
 
-The cluster's id and the keys of monitors and administrator are ours: Rook takes those of a Secret that is there
-(`CreateOrLoadClusterInfo` of its operator). Keys of services are imported by the layer, as in any other Ceph.
+We choose the cluster's id and the keys of monitors and administrator: Rook takes them from an existing Secret
+(`CreateOrLoadClusterInfo` of its operator). The layer imports keys of services, as in any other Ceph.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from ..plan.types import Plan
 
 GROUP = "ceph.rook.io/v1"
-NAMESPACE = NAME = "rook-ceph"  # of its operator's chart
-MON_ADDRESS = "network.rook.io/mon-ip"  # annotation of a node: else a monitor takes its InternalIP, the management's
-TOPOLOGY = "topology.rook.io/"  # labels of a node: its OSDs' place in the CRUSH map
+NAMESPACE = NAME = "rook-ceph"  # as in the operator's chart
+MON_ADDRESS = "network.rook.io/mon-ip"  # node annotation; else a monitor uses the InternalIP (network management)
+TOPOLOGY = "topology.rook.io/"  # node labels: location of its OSDs in the CRUSH map
 
 
 def objects(plan: Plan, ceph: CephPlan, *, keys: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -60,12 +60,12 @@ def objects(plan: Plan, ceph: CephPlan, *, keys: Mapping[str, str]) -> list[dict
 def cluster(plan: Plan, ceph: CephPlan) -> dict[str, Any]:
     """Return the specification of the CephCluster."""
     return {
-        # Rook's releases want newer images; the site's registry has the one.
+        # Rook's releases default to newer images; the site's registry has this one.
         "cephVersion": {"image": image(plan), "allowUnsupported": False},
         "dataDirHostPath": "/var/lib/rook",
         "mon": {"count": len(ceph.monitors), "allowMultiplePerNode": False},
         "mgr": {"count": len(ceph.managers), "allowMultiplePerNode": False},
-        # Hypervisors are outside the cluster, and a monitor's address is for life.
+        # Host network: hypervisors are outside the Kubernetes cluster, and a monitor's address must never change.
         "network": {"provider": "host", "addressRanges": {"public": [ceph.public_network]}},
         "placement": {
             "mon": _on([one.name for one in ceph.monitors]),
@@ -88,7 +88,7 @@ def cluster(plan: Plan, ceph: CephPlan) -> dict[str, Any]:
                 for name in ceph.locations
             ],
         },
-        # An OSD that is down is a fault, not a request to forget it.
+        # An OSD that is down is a fault, not a request to remove it.
         "removeOSDsIfOutAndSafeToRemove": False,
     }
 

@@ -1,4 +1,4 @@
-"""A collector of Ironic's agent: what is on a machine's disks. Used ones are not written over unasked."""
+"""Inventory collector for Ironic's agent: the contents of a machine's disks. Used disks need an approval."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ FIELDS = "NAME,TYPE,SIZE,PTTYPE,FSTYPE,LABEL,PARTLABEL,UUID,PTUUID"
 
 
 def collect(data: dict[str, Any], failures: Any) -> None:
-    """Put partition tables and file systems into what the ramdisk tells of its machine."""
+    """Add the disks' partition tables and file systems to the inventory."""
     try:
         shown, _ = utils.execute("lsblk", "--json", "--bytes", "--output", FIELDS)
         data["groundup_disks"] = [one for one in json.loads(shown)["blockdevices"] if one["type"] == "disk"]
-    except Exception as error:  # noqa: BLE001  # whatever it is, the machine is told of without its disks
+    except Exception as error:  # noqa: BLE001  # else there would be no inventory at all
         failures.add("lsblk: %s", error)

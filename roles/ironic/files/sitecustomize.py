@@ -1,4 +1,4 @@
-"""Bounds what Ironic takes from others in one answer: `requests` reads it whole, and knows no limit.
+"""Limit the size of HTTP responses that Ironic reads: `requests` reads a whole response, without a limit.
 
 Python loads this file by its name when Ironic starts: neither Ironic nor sushy has an option for it.
 """
@@ -9,7 +9,7 @@ from typing import Any
 
 from requests import exceptions, models
 
-LARGEST = 16 * 2**20  # bytes; the largest real ones are the logs of a ramdisk, a tenth of this
+LARGEST = 16 * 2**20  # bytes; the largest real responses, a ramdisk's logs, have a tenth of this
 _content = models.Response.content
 
 
@@ -20,7 +20,7 @@ def _bounded(answer: models.Response) -> Any:
             found += part
             if len(found) > LARGEST:
                 answer.close()
-                # sushy asks again after a ConnectionError, many times.
+                # Not a ConnectionError: sushy would retry many times.
                 raise exceptions.RequestException(f"{answer.url} answers with more than {LARGEST >> 20} MiB")
         answer._content, answer._content_consumed = bytes(found), True
     return _content.fget(answer)

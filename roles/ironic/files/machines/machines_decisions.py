@@ -1,7 +1,7 @@
-"""What persons decided about machines, a file each: until a run of the controller says what became of it, and after.
+"""Store of operators' decisions about machines: one file for each machine.
 
-The one place that writes these files. The page takes decisions from a browser, and from the controller those of its
-playbooks; the controller reads the open ones and answers.
+Only this module writes the files. Decisions come from browsers and from the controller's playbooks. A run of the
+controller reads the open ones and sends their outcome.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from pathlib import Path
 from typing import Any
 
 VERBS = ("approve", "retry")
-MACHINE = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")  # a file's name
+MACHINE = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")  # becomes a file name
 RECORD = ("number", "machine", "verb", "by", "about", "time", "outcome")
-TEXT = 400  # letters of who decided, and of an answer
+TEXT = 400  # maximum length of a text
 
 
 class RefusedError(Exception):
-    """A decision that is not taken, and why."""
+    """A refused decision, with the reason."""
 
 
 class Decisions:
-    """One a machine, the newest."""
+    """The newest decision of each machine."""
 
     def __init__(self, path: Path) -> None:
-        """Take the directory; what a file lacks that was broken off is no decision."""
+        """Take the directory and load its decisions; skip incomplete files."""
         self._path, self._lock = path, threading.Lock()
         self._path.mkdir(mode=0o700, exist_ok=True)
         self._kept: dict[str, dict[str, Any]] = {}
@@ -41,9 +41,9 @@ class Decisions:
                 self._kept[file.stem] = found
 
     def take(self, machine: Any, verb: Any, by: Any, *, about: str = "") -> dict[str, Any]:
-        """Keep a decision; the same one that is still open is returned as it is. Raises RefusedError.
+        """Store a decision; return an identical open one unchanged. Raises RefusedError.
 
-        ``about`` is what it was made about, a node and its disks: others that come later are not meant.
+        ``about``: the node and its disks, as shown. The decision does not apply to others that come later.
         """
         if not isinstance(machine, str) or not MACHINE.fullmatch(machine) or verb not in VERBS:
             raise RefusedError("a name of a machine, and one of " + ", ".join(VERBS))
@@ -59,7 +59,7 @@ class Decisions:
             })  # fmt: skip
 
     def answer(self, number: Any, outcome: Any) -> dict[str, Any]:
-        """Note what became of a decision. Raises RefusedError where there is none of that number."""
+        """Store the outcome of a decision. Raises RefusedError when no decision has that number."""
         with self._lock:
             for found in self._kept.values():
                 if found["number"] == number:
@@ -67,12 +67,12 @@ class Decisions:
         raise RefusedError("no decision has that number")
 
     def open(self) -> list[dict[str, Any]]:
-        """Return the decisions without an answer, oldest first."""
+        """Return the decisions without an outcome, oldest first."""
         with self._lock:
             return sorted((one for one in self._kept.values() if one["outcome"] is None), key=lambda one: one["time"])
 
     def all(self) -> dict[str, dict[str, Any]]:
-        """Return the decision of each machine that has one."""
+        """Return all decisions, by machine."""
         with self._lock:
             return dict(self._kept)
 

@@ -1,4 +1,4 @@
-"""What the page of machines knows: the overview the controller sent last, and who is logged in."""
+"""State of the page of machines: the controller's last overview, and sessions."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-TEXT = 2000  # letters of one value; what is longer is cut
-SESSIONS, LASTS = 100, 12 * 3600.0  # at most, and seconds
-TRIES, WITHIN = 5, 60.0  # wrong passwords of one address in as many seconds
+TEXT = 2000  # maximum length of a value; longer ones are cut
+SESSIONS, LASTS = 100, 12 * 3600.0  # maximum number, and lifetime in seconds
+TRIES, WITHIN = 5, 60.0  # allowed wrong passwords of one address, in as many seconds
 FIELDS = (
     "machine", "rack", "group", "provisioner", "state", "doing", "since", "expected", "moving", "card", "may", "asks",
 )  # fmt: skip
 
 
 class Overview:
-    """What the controller said last; on disk, so that a restart forgets nothing. Watchers wait for another."""
+    """The controller's last overview, stored on disk to survive restarts. Watchers wait for the next one."""
 
     def __init__(self, path: Path) -> None:
-        """Take the file, which is made with the first overview."""
+        """Take the file, which the first overview creates."""
         self._path, self._changed, self._number = path, threading.Condition(), 0
         try:
             self._said = json.loads(path.read_text())
@@ -30,7 +30,7 @@ class Overview:
             self._said = {"site": "", "time": None, "heard": None, "machines": []}
 
     def take(self, given: Any) -> None:
-        """Keep an overview. Raises ValueError for what is none."""
+        """Store an overview. Raises ValueError when it is invalid."""
         if not isinstance(given, dict) or not isinstance(given.get("machines"), list):
             raise ValueError("machines is no list")  # noqa: TRY004  # of a request
         found = [one for one in given["machines"] if isinstance(one, dict)]
@@ -48,9 +48,9 @@ class Overview:
             self._changed.notify_all()
 
     def may(self, machine: str, verb: str, *, shown: str) -> tuple[str, str]:
-        """Return why ``verb`` is not possible for a machine, as the controller said, empty when it is; and whom.
+        """Return why ``verb`` is not possible, "" when it is; and the node and disks that the decision is about.
 
-        ``shown``: whom the browser showed. A page that was open for long may show what is another by now.
+        The overview decides. ``shown``: node and disks that the browser showed, which may have changed since.
         """
         with self._changed:
             found = next((one for one in self._said["machines"] if one["machine"] == machine), None)
@@ -61,13 +61,13 @@ class Overview:
         return why or ("" if shown == asks else "it is another than this page showed: look at it again"), asks
 
     def touch(self) -> None:
-        """Have watchers look again."""
+        """Wake the watchers."""
         with self._changed:
             self._number += 1
             self._changed.notify_all()
 
     def after(self, number: int, *, wait: float) -> tuple[int, dict[str, Any] | None]:
-        """Return what was said after ``number``, None when nothing was within ``wait`` seconds."""
+        """Wait up to ``wait`` seconds for a newer overview than ``number``; return its number and it, or None."""
         with self._changed:
             if self._number == number:
                 self._changed.wait(wait)
@@ -78,7 +78,7 @@ class Overview:
 
 
 def plain(value: Any) -> Any:
-    """Return a value of the overview; a text is cut, and what is nested deeper than a card is left out."""
+    """Sanitize a value of the overview: cut long texts, turn deeper values of a dictionary into text, drop lists."""
     if isinstance(value, str):
         return value[:TEXT]
     if isinstance(value, dict):
@@ -87,22 +87,22 @@ def plain(value: Any) -> Any:
 
 
 class Sessions:
-    """Who is logged in, in memory: a restart ends all."""
+    """Login sessions, in memory: a restart ends all."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
-        """Begin without anybody."""
+        """Start without sessions."""
         self._now, self._lock = now, threading.Lock()
         self._open: dict[str, tuple[str, float]] = {}
         self._wrong: dict[str, list[float]] = {}
 
     def allowed(self, address: str) -> bool:
-        """Say whether somebody may try a password."""
+        """Return whether ``address`` may try a password."""
         with self._lock:
             recent = [at for at in self._wrong.get(address, []) if self._now() - at < WITHIN]
             return len(recent) < TRIES
 
     def wrong(self, address: str) -> None:
-        """Count a wrong password."""
+        """Count a wrong password of ``address``."""
         with self._lock:
             since = self._now() - WITHIN
             recent = {who: [at for at in times if at > since] for who, times in self._wrong.items()}
@@ -110,7 +110,7 @@ class Sessions:
             self._wrong.setdefault(address, []).append(self._now())
 
     def begin(self) -> str:
-        """Return the name of a new session."""
+        """Start a session; return its name."""
         name = secrets.token_urlsafe(32)
         with self._lock:
             self._open = {one: kept for one, kept in self._open.items() if kept[1] > self._now()}
@@ -120,12 +120,12 @@ class Sessions:
         return name
 
     def token(self, name: str) -> str:
-        """Return what requests of a session that change something must carry; empty for one that is none."""
+        """Return a session's CSRF token, "" when there is no such session."""
         with self._lock:
             token, ends = self._open.get(name, ("", 0.0))
             return token if ends > self._now() else ""
 
     def end(self, name: str) -> None:
-        """Forget a session."""
+        """End a session."""
         with self._lock:
             self._open.pop(name, None)
