@@ -73,6 +73,8 @@ class Batch:
             while pending or ways or runs:
                 for name in self._next(pending, ways):
                     ways[pool.submit(self._ends, self.way, name)] = pending.pop(name)
+                if not ways and not runs:
+                    self.left.wait(self.pause)  # every place is another run's, or the seed starts again
                 ended, _ = wait([*ways, *runs], timeout=self.pause, return_when=FIRST_COMPLETED)
                 for future in ended:
                     machine = ways.pop(future, None)

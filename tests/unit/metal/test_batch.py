@@ -7,8 +7,10 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import replace
-from typing import Any
+from itertools import pairwise
+from typing import Any, ClassVar
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
@@ -233,3 +235,20 @@ def test_a_machine_that_somebody_has_begin_anew_does_while_others_are_on_their_w
     )  # fmt: skip
     assert batch_.run(machines("m-1", "m-2")) == {}
     assert (begun.count("m-1"), begun.count("m-2")) == (2, 1), "one that is on its way goes on"
+
+
+def test_while_another_run_has_all_places_ironic_is_asked_once_a_pause() -> None:
+    class Taken(Seed):
+        asked: ClassVar[list[float]] = []
+
+        def nodes(self) -> dict[str, Any]:
+            self.asked.append(time.monotonic())
+            if len(self.asked) == 4:
+                self.states.pop("another")
+            return super().nodes()
+
+    seed, ways = Taken(another="deploying", worker_1="available"), Ways()
+    work = replace(batch(seed, ways, at_once=1), pause=0.2)
+    assert work.run([Waiting(name="worker-1", rack="r1", critical=False)]) == {}
+    assert ways.begun == ["worker-1"]
+    assert min(after - before for before, after in pairwise(seed.asked[:4])) >= 0.2

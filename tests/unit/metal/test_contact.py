@@ -233,12 +233,19 @@ def test_a_place_that_is_none_and_layers_that_are_no_names_are_refused(seed: See
 
 
 def test_each_file_of_passwords_is_good_for_its_own_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "bcrypt", SimpleNamespace(checkpw=lambda given, kept: given == kept))
+
+    def check(given: bytes, kept: bytes) -> bool:
+        if b"\0" in given:
+            raise ValueError("no NUL bytes")  # as the library does
+        return given == kept
+
+    monkeypatch.setitem(sys.modules, "bcrypt", SimpleNamespace(checkpw=check))
     program = ModuleType("contact")
     exec(compile(PROGRAM.read_text(), PROGRAM, "exec"), program.__dict__)  # noqa: S102  # a program of ours
     ironic, runner = tmp_path / "ironic", tmp_path / "runner"
     ironic.write_text("groundup:a\nrunner:a\n")
     right = program.passwords(ironic, runner)
     assert (right("groundup", "a"), right("runner", "a")) == (True, False), "the runner has no file yet"
+    assert not right("groundup", "a\0")
     runner.write_text("runner:b\ngroundup:b\n")
     assert (right("runner", "b"), right("groundup", "b"), right("runner", "a")) == (True, False, False)
