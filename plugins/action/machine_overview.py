@@ -22,7 +22,7 @@ class ActionModule(DocumentedAction):
         plan = make_plan(load_site(given["site_file"]))
         overview, ended = Overview(plan, home_of(plan.site), refresh=refresher(plan)), True
         if given["follow"]:
-            view = View(say=self._display.display, draw=self._draw, terminal=TERMINAL)
+            view = View(say=self._display.display, draw=self.draw, terminal=TERMINAL)
             rows, ended = follow(overview, view, timeout=given["timeout"])
         else:
             rows = overview.rows()
@@ -38,6 +38,3 @@ class ActionModule(DocumentedAction):
             "msg": f"{plan.site}: {summary(rows)}{waits}",
             **({"warnings": [f"what the seed's runner did is not known: {overview.lacks}"]} if overview.lacks else {}),
         }
-
-    def _draw(self, text: str) -> None:
-        self._display.display(text, screen_only=True, newline=False)

@@ -18,7 +18,7 @@ class ActionModule(DocumentedAction):
         if self._task.check_mode and (pending := supply.missing(names, source=source, rebuild=rebuild)):
             return {"changed": True, "built": list(pending), "msg": f"would be made: {', '.join(pending)}"}
         artifacts = supply.ensure(
-            names, progress=self._display.display, draw=self._draw if TERMINAL else None, source=source,
+            names, progress=self._display.display, draw=self.draw if TERMINAL else None, source=source,
             rebuild=rebuild,
         )  # fmt: skip
         built = [artifact.name for artifact in artifacts.values() if artifact.built]
@@ -31,6 +31,3 @@ class ActionModule(DocumentedAction):
             },
             "msg": f"{len(artifacts)} artifacts, {len(built)} made now",
         }
-
-    def _draw(self, text: str) -> None:
-        self._display.display(text, screen_only=True, newline=False)

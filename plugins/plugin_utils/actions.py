@@ -50,6 +50,10 @@ class DocumentedAction(ActionBase):  # type: ignore[misc]  # ansible ships no ty
         done.pop("invocation", None)
         return done
 
+    def draw(self, text: str) -> None:
+        """Print ``text`` on the screen only, as it is."""
+        self._display.display(text, screen_only=True, newline=False)
+
     def stepped(self, work: Callable[[Steps], dict[str, Any]], *, killed: str) -> dict[str, Any]:
         """Return the result of ``work``, or its error, with its steps. ``killed``: what a signal leaves undone."""
         from .cloud.steps import Steps  # late import: only this needs a cloud's client
