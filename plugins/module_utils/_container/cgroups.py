@@ -49,7 +49,7 @@ def populated(path: str, tops: list[Path] | None = None) -> set[int]:
     return pids - {0}
 
 
-def kill_group(path: str, *, timeout: float = 10) -> None:
+def kill_group(path: str) -> None:
     """Kill every process of the control group ``path``. Raises GroundupError when one remains."""
 
     def left() -> set[int]:
@@ -59,7 +59,7 @@ def kill_group(path: str, *, timeout: float = 10) -> None:
                 os.kill(pid, signal.SIGKILL)
         return pids
 
-    if pids := wait_until(left, timeout=timeout, pause=0.05):
+    if pids := wait_until(left, timeout=10, pause=0.05):
         raise GroundupError(
             f"processes of control group {path} do not end: {sorted(pids)}",
             where="this machine",

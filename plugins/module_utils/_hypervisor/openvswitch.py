@@ -50,12 +50,12 @@ def named(changes: Changes, system_id: str) -> None:
     files.place(changes, SYSTEM_ID, f"{system_id}\n")
 
 
-def configure(changes: Changes, wanted: Mapping[str, Any], *, known: Known | None = None) -> None:
+def configure(changes: Changes, wanted: Mapping[str, Any]) -> None:
     """Converge database and bridges to ``wanted`` (a chassis). Raises GroundupError."""
     switch = Unit(changes, SWITCH)
     switch.running()
     units.off(changes, [RECORDER])
-    known = known or read(changes)
+    known = read(changes)
     commands = list(differences(known, wanted))
     if any(line.startswith("other_config") for line, _ in commands):
         switch.replaced()  # read only at the start

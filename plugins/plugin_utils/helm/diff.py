@@ -185,6 +185,6 @@ def lines(diff: ReleaseDiff) -> list[str]:
     return text
 
 
-def _short(value: Any, width: int = 120) -> str:
+def _short(value: Any) -> str:
     text = "(absent)" if value is None else repr(value)
-    return text if len(text) <= width else f"{text[: width - 1]}…"
+    return text if len(text) <= 120 else f"{text[:119]}…"

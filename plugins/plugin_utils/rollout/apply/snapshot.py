@@ -37,9 +37,9 @@ class Snapshot:
         """Return the pods of a workload, by name."""
         return sorted(self._pods.get(owner, ()), key=lambda pod: str(pod["metadata"]["name"]))
 
-    def about(self, ref: Ref, *, last: int = 6) -> tuple[EventLine, ...]:
+    def about(self, ref: Ref) -> tuple[EventLine, ...]:
         """Return the last events about an object, the newest last."""
-        return tuple(self.events.get(ref, ())[-last:])
+        return tuple(self.events.get(ref, ())[-6:])
 
     @cached_property
     def facts(self) -> ClusterFacts:

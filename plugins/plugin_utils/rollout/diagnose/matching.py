@@ -56,7 +56,7 @@ def shortened(line: str) -> str:
 
 def text_rule(
     name: str, layer: Layer, pattern: str, meaning: str, *, next_: Match | Callable[[Symptom], str] | str,
-    object_: str | None = None, patience: float | None = None, only: Callable[[Symptom], bool] | None = None,
+    patience: float | None = None, only: Callable[[Symptom], bool] | None = None,
 ) -> Rule:  # fmt: skip
     """Return a rule that matches when ``pattern`` occurs in a symptom's texts."""
 
@@ -68,7 +68,7 @@ def text_rule(
             return None
         command = next_(symptom) if callable(next_) else next_
         return Diagnosis(
-            rule=name, layer=layer, object=object_ or symptom.object, what=f"{meaning}: {line}",
+            rule=name, layer=layer, object=symptom.object, what=f"{meaning}: {line}",
             next=str(command).replace("NAMESPACE", symptom.namespace), patience=patience,
         )  # fmt: skip
 
