@@ -71,8 +71,8 @@ def addresses(port: str) -> list[str]:
     return [f"{one['local']}/{one['prefixlen']}" for one in link["addr_info"] if one["family"] == "inet"]
 
 
-def wait(done: Callable[[], object], *, seconds: float = 180.0) -> None:
-    end = time.monotonic() + seconds
+def wait(done: Callable[[], object]) -> None:
+    end = time.monotonic() + 180
     while not done():
         assert time.monotonic() < end, "it did not come about"
         time.sleep(0.5)

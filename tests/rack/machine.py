@@ -67,9 +67,9 @@ class RackMachine:
             )  # fmt: skip
         (self.home / "controller.pid").write_text(str(process.pid))
 
-    def switch_on(self, *, device: str = "Pxe", inside: Sequence[str] = ()) -> None:
+    def switch_on(self, *, inside: Sequence[str] = ()) -> None:
         """Switch the machine on, as somebody does who has racked it: it boots from its network."""
-        boot = {"Boot": {"BootSourceOverrideEnabled": "Once", "BootSourceOverrideTarget": device}}
+        boot = {"Boot": {"BootSourceOverrideEnabled": "Once", "BootSourceOverrideTarget": "Pxe"}}
         self._ask("PATCH", "", boot, inside=inside)
         self.power("On", inside=inside)
 

@@ -76,11 +76,11 @@ class Machine:
         enter = ["nsenter", "--target", child, "--mount", "--pid", "--root", "--wd=/", "--", "sh", "-euc", script]
         return subprocess.run(enter, check=True, capture_output=True, text=True).stdout
 
-    def admit(self, public_key: str, user: str = USER) -> None:
+    def admit(self, public_key: str) -> None:
         """Let whoever has this key in."""
-        home = "/root" if user == "root" else f"/home/{user}"
+        home = f"/home/{USER}"
         self.run(f"mkdir -p -m 700 {home}/.ssh; echo '{public_key}' >> {home}/.ssh/authorized_keys")
-        self.run(f"chown -R {user} {home}/.ssh")
+        self.run(f"chown -R {USER} {home}/.ssh")
 
     def end(self) -> None:
         """End it and everything that runs on it."""

@@ -176,8 +176,8 @@ class Stage:
         env = {**rabbitmq.env, "HOME": "/var/lib/rabbitmq", "RABBITMQ_NODENAME": "rabbit@localhost"}
         return Part(name="rabbitmq", root=rabbitmq.root, script=_RABBITMQ, uid=999, env=env, mounts=mounts)
 
-    def shared_parts(self, mariadb: Image, openstack: Image, *, after: str = "") -> list[Part]:
-        """Return database and Keystone; ``after``: what else runs in Keystone's image, from its end on."""
+    def shared_parts(self, mariadb: Image, openstack: Image) -> list[Part]:
+        """Return database and Keystone."""
         database = self._endpoints("keystone")["oslo_db"]["auth"]["keystone"]
         keystone = {
             "DATABASE": "mysql+pymysql://{username}:{password}@127.0.0.1/keystone".format(**database),
@@ -190,7 +190,7 @@ class Stage:
         return [
             Part(name="mariadb", root=mariadb.root, script=_MARIADB, uid=999, mounts=data),
             Part(
-                name="keystone", root=openstack.root, script=_KEYSTONE + after, env={**openstack.env, **keystone},
+                name="keystone", root=openstack.root, script=_KEYSTONE, env={**openstack.env, **keystone},
                 mounts={"/etc/keystone": self.folder("etc-keystone")},
             ),
         ]  # fmt: skip

@@ -106,8 +106,8 @@ def start(api: Api, artifact: Callable[[str], Artifact], tmp_path: Path) -> Iter
         process.communicate()
 
 
-def _ready(node: str = "node-1", *, ready: str = "True") -> dict[str, Any]:
-    return {"spec": {"nodeName": node}, "status": {"conditions": [{"type": "Ready", "status": ready}]}}
+def _ready(node: str = "node-1") -> dict[str, Any]:
+    return {"spec": {"nodeName": node}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}}
 
 
 COMPLETE = {"status": {"conditions": [{"type": "Complete", "status": "True"}]}}

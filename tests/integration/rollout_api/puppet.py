@@ -60,12 +60,12 @@ def waits(reason: str, message: str, **fields: Any) -> Behaviour:
     return behave
 
 
-def fails(exit_code: int = 1) -> Behaviour:
+def fails() -> Behaviour:
     """A pod that has ended badly: of a job for good, of a Deployment again and again."""
 
     def behave(pod: Object) -> Object:
         entry = {"name": container(pod)["name"], "image": container(pod)["image"], "imageID": "", "ready": False}
-        ended = {"terminated": {"exitCode": exit_code, "reason": "Error"}}
+        ended = {"terminated": {"exitCode": 1, "reason": "Error"}}
         if pod["metadata"]["labels"].get("component") == "sync":
             return {"phase": "Failed", "containerStatuses": [{**entry, "restartCount": 0, "state": ended}]}
         again = {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off restarting failed container"}}

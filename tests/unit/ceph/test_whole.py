@@ -31,8 +31,8 @@ KEYS = {f"ceph/{name}": f"key of {name}" for name in ("client.admin", "client.bo
 class Living(Cluster):
     """A cluster that has what the plan has."""
 
-    def __init__(self, hosts: int = 3) -> None:
-        super().__init__(hosts)
+    def __init__(self) -> None:
+        super().__init__(3)
         self.above: list[dict[str, Any]] = []  # racks and rooms
         own = {**FOUND, "pool_name": ".mgr", "application_metadata": {"mgr": {}}}
         wanted = whole._wanted(CEPH, KEYS)

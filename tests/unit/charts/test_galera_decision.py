@@ -22,11 +22,10 @@ def decided(
     *,
     holds: Any,
     members: int = 3,
-    rounds: int = 3,
     others: tuple[str, ...] = (),
 ) -> Any:
     """Return what member 1, or 0 of one, decides beside ``others``; what it says last when it decides nothing."""
-    pauses = iter(range(rounds))
+    pauses = iter(range(3))
 
     def sleep(_seconds: float) -> None:
         if next(pauses, None) is None:

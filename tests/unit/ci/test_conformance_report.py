@@ -13,10 +13,10 @@ from ansible_collections.groundup.cloud.tests.e2e.conformance.report import Left
 RULES = LeftOut(labels={"Serial": "it wants the cluster alone"}, names={"perl": "no image"})
 
 
-def spec(leaf: str, state: str, *labels: str, message: str = "", group: str = "[sig-node] Pods") -> dict[str, Any]:
+def spec(leaf: str, state: str, *labels: str, message: str = "") -> dict[str, Any]:
     """One test, as ginkgo's JSON report has it."""
     return {
-        "ContainerHierarchyTexts": [group],
+        "ContainerHierarchyTexts": ["[sig-node] Pods"],
         "ContainerHierarchyLabels": [["sig-node"]],
         "LeafNodeType": "It",
         "LeafNodeText": leaf,

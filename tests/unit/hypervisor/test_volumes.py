@@ -18,9 +18,9 @@ FIRST, SECOND = "QVFB-first==", "QVFB-second=="
 class Libvirt:
     """Secrets, as virsh tells of them."""
 
-    def __init__(self, *, refuses: bool = False) -> None:
+    def __init__(self) -> None:
         self.secrets: dict[str, str] = {}
-        self.refuses = refuses
+        self.refuses = False
         self.asked: list[list[str]] = []
 
     def attempt(self, argv: list[str], *, stdin: str = "", **_: object) -> subprocess.CompletedProcess[str]:

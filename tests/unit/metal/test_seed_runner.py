@@ -63,12 +63,10 @@ def plan(site: Path) -> Plan:
     return make_plan(load_site(site))
 
 
-def service(site: Path, contact: Contact, *, at_once: int = 2) -> tuple[Service, list[str]]:
+def service(site: Path, contact: Contact) -> tuple[Service, list[str]]:
     said: list[str] = []
     ironic: Any = contact
-    found = Service(
-        site_file=site, ironic=ironic, at_once=at_once, pause=0.01, say=said.append, variables={}, pauses=(0.0,)
-    )
+    found = Service(site_file=site, ironic=ironic, at_once=2, pause=0.01, say=said.append, variables={}, pauses=(0.0,))
     return found, said
 
 

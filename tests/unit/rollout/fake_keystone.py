@@ -88,9 +88,9 @@ class Keystone:
         self.urls = [self.base]
 
 
-def service(name: str, port: int, namespace: str = "openstack") -> dict[str, Any]:
+def service(name: str, port: int) -> dict[str, Any]:
     """Return a Service with a node port."""
-    return {"metadata": {"name": name, "namespace": namespace}, "spec": {"ports": [{"nodePort": port}]}}
+    return {"metadata": {"name": name, "namespace": "openstack"}, "spec": {"ports": [{"nodePort": port}]}}
 
 
 class Services:

@@ -45,12 +45,12 @@ class Cluster:
         self.kept[path] = item
 
 
-def issued(directory: Path, plan: Plan, text: str = "one") -> None:
+def issued(directory: Path, plan: Plan) -> None:
     """Have the certificates of all pods."""
     (directory / "pki").mkdir(exist_ok=True)
     (directory / "ca.crt").write_text("authority")
     for one in certificates(plan):
-        (directory / f"pki/{one.user}.crt").write_text(text)
+        (directory / f"pki/{one.user}.crt").write_text("one")
 
 
 def placed(api: Any, plan: Plan, directory: Path, *, check: bool = False) -> Changes:

@@ -28,8 +28,8 @@ def alive(pid: int) -> bool:
     return stat.rpartition(")")[2].split()[0] != "Z"
 
 
-def gone(pid: int, *, within: float = 120.0) -> bool:
-    end = time.monotonic() + within
+def gone(pid: int) -> bool:
+    end = time.monotonic() + 120
     while alive(pid) and time.monotonic() < end:
         time.sleep(0.05)
     return not alive(pid)
