@@ -40,7 +40,7 @@ class ActionModule(HostAction):
                     "volume_key": volume_key(site),
                     "disks": disks(site, host),
                     "compute_id": configuration.compute_id(site["site"], host["name"]),
-                    "configuration": self._configuration(site, host, found.tunnel, variables),
+                    "configuration": self._configuration(site, host, variables),
                 }
             except GroundupError as error:
                 return {"failed": True, "msg": str(error)}
@@ -61,7 +61,7 @@ class ActionModule(HostAction):
         }
 
     def _configuration(
-        self, site: dict[str, Any], host: dict[str, Any], tunnel: str, variables: dict[str, Any]
+        self, site: dict[str, Any], host: dict[str, Any], variables: dict[str, Any]
     ) -> dict[str, dict[str, str]]:
         kubeconfig = kubeconfig_path(site["site"])
         foreseen = {kind: {"cluster": FORESEEN, "host": FORESEEN} for kind in ("nova", "agent")}
@@ -80,10 +80,8 @@ class ActionModule(HostAction):
                 return foreseen
             raise
         own = configuration.Host(
-            site=site["site"],
             name=host["name"],
             address=host["address"],
-            tunnel=tunnel,
             compute=site["hypervisor"]["compute"][host["hardware"]],
             southbound=tuple(site["hypervisor"]["southbound"]),
         )

@@ -62,10 +62,8 @@ class Cluster:
 class Host:
     """A hypervisor, from its plan."""
 
-    site: str
     name: str
     address: str  # on the management network
-    tunnel: str  # on the tunnel network
     compute: Mapping[str, Any]  # of its hardware
     southbound: tuple[str, ...]
 

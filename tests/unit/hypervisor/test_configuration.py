@@ -38,7 +38,7 @@ LAB = {"datapath": "netdev", "virt_type": "qemu", "cpu_mode": "custom", "cpu_mod
 
 def host(**compute: Any) -> Host:
     return Host(
-        site="lab", name="hypervisor-1", address="10.90.0.129", tunnel="10.90.1.129",
+        name="hypervisor-1", address="10.90.0.129",
         compute=Compute(**{**LAB, **compute}).model_dump(), southbound=("ssl:10.90.0.11:6642",),
     )  # fmt: skip
 
