@@ -21,6 +21,7 @@ from .batch import left_behind
 from .identity import identities, identity, identity_file
 from .journal import Journal, file_of
 from .match import Controller, Identity, Verdict, match
+from .provision import as_error
 from .sighting import Sighting, read
 from .way import DISCOVERED, Card, State, Step
 
@@ -183,7 +184,7 @@ class Discovery:
                 state: State = "quarantined" if verdict.state == "quarantined" else "matched"
                 self._tell(journal, host.name, Step(state=state, verb="wait", doing=verdict.why, card=verdict.card))
                 if verdict.card:
-                    raise _refused(host.name, verdict.card)
+                    raise as_error(host.name, verdict.card)
                 self._tell(journal, host.name, Step(state="approved", verb="wait", doing=f"approve: {host.approve}"))
                 found = Identity(
                     node=sighting.node, serial=sighting.serial, bmc=sighting.bmc, macs=tuple(sorted(sighting.macs)),
@@ -207,7 +208,7 @@ class Discovery:
             remedy="switch it on, and see its boot order and cable; on the seed: journalctl -u groundup-netboot",
         )
         journal.note(Step(state="failed", verb="fail", card=card))
-        return _refused(host.name, card)
+        return as_error(host.name, card)
 
     def _adopt(self, host: HostPlan, found: Identity) -> None:
         """Name the discovered node after its host, unless a node has that name already."""
@@ -241,10 +242,6 @@ class Discovery:
         )  # fmt: skip
         journal = Journal(self.home / "discovered" / f"{node}.jsonl")
         self._tell(journal, node, Step(state="quarantined", verb="fail", card=card))
-
-
-def _refused(name: str, card: Card) -> GroundupError:
-    return GroundupError(card.what, where=name, why=card.why, remedy=card.remedy)
 
 
 def known_macs(plan: Plan, home: Path) -> list[dict[str, str]]:
