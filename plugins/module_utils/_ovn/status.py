@@ -21,7 +21,6 @@ class Status:
     """A member's parsed `cluster/status`."""
 
     cluster: str  # id; "" while it joins
-    server: str  # id
     state: str  # "cluster member"; otherwise while it joins or leaves, and after it left
     role: str  # leader, follower or candidate
     leader: str  # "self", the first letters of another's id, or "unknown"
@@ -40,7 +39,6 @@ def parse(text: str) -> Status:
     fields = dict(_FIELD.findall(text))
     return Status(
         cluster=_id(fields.get("Cluster ID", "")),
-        server=_id(fields.get("Server ID", "")),
         state=fields.get("Status", "unknown"),
         role=fields.get("Role", "unknown"),
         leader=fields.get("Leader", "unknown"),

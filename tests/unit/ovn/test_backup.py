@@ -150,7 +150,7 @@ class Leader:
 
     def ask(self, _: object) -> status.Status:
         return status.Status(
-            cluster="cid-nb", server="s", state="cluster member", role=self.role, leader="self", election_timer=4000,
+            cluster="cid-nb", state="cluster member", role=self.role, leader="self", election_timer=4000,
             behind=0, servers={},
         )  # fmt: skip
 

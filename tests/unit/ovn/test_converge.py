@@ -67,7 +67,7 @@ class Host:
         if database.unit not in self.running:
             return None
         return status.Status(
-            cluster=f"cid-{database.short}", server="sid", state="cluster member",
+            cluster=f"cid-{database.short}", state="cluster member",
             role="leader" if self.leads else "follower", leader="self" if self.leads else "abcd",
             election_timer=4000, behind=0, servers={},
         )  # fmt: skip

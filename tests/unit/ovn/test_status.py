@@ -60,7 +60,6 @@ def test_a_member_says_who_leads_who_else_there_is_and_how_far_behind_it_is() ->
     found = status.parse(FOLLOWER)
     assert found == status.Status(
         cluster=CLUSTER,
-        server="3318945f-58fe-4d85-9c8e-3388caa3a376",
         state="cluster member",
         role="follower",
         leader="fbcd",

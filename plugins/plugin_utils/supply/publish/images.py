@@ -31,7 +31,6 @@ class Way:
 class PushedImage:
     """One image in a registry."""
 
-    name: str  # of the artifact
     reference: str  # "10.90.0.2:5000/kubernetes/etcd:3.6.8-0"
     digest: str
     changed: bool  # pushed now; False: the registry had it
@@ -64,7 +63,7 @@ def push(
     def look(image: Artifact) -> PushedImage:
         reference, wanted = f"{registry}/{image.image}", manifest_digest(image.path)
         there = registry_digest(url, image, ca=ca) == wanted
-        return PushedImage(name=image.name, reference=reference, digest=wanted, changed=not there)
+        return PushedImage(reference=reference, digest=wanted, changed=not there)
 
     def send(number: int, image: Artifact) -> None:
         what = f"[publish {number}/{len(images)}] {registry}/{image.image}"
