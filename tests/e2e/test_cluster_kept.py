@@ -21,6 +21,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.holder import 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
 from ansible_collections.groundup.cloud.tests.e2e.cluster import command, etcds, lose, nodes, play
 from ansible_collections.groundup.cloud.tests.e2e.conftest import ROOT, SITE_FILE
+from ansible_collections.groundup.cloud.tests.e2e.failover import root
 from ansible_collections.groundup.cloud.tests.e2e.waiting import until
 
 pytestmark = pytest.mark.lab
@@ -41,33 +42,26 @@ def api(state: Path) -> Api:
     return Api(state / "kubeconfig")
 
 
-def sudo(host: Any, script: str) -> str:
-    """Run a shell script on a host as root and return what it says. Fails when it fails."""
-    done = host.run("sudo sh -euc %s", script)
-    assert done.rc == 0, done.stdout + done.stderr
-    return str(done.stdout)
-
-
 def test_the_timer_of_a_control_host_renews_a_certificate_that_ends_soon(
     plan: Plan, api: Api, connect: Callable[[str], Any]
 ) -> None:
     host, file = connect(plan.edge.hosts[1]), "/etc/kubernetes/pki/apiserver-etcd-client.crt"
     ends_soon = f"openssl x509 -noout -checkend {30 * 86400} -in {file} >/dev/null && echo no || echo yes"
     short = '"kind": "ClusterConfiguration", "certificateValidityPeriod": "240h0m0s"'
-    sudo(
+    root(
         host,
         f"""sed 's/"kind": "ClusterConfiguration"/{short}/' /etc/kubernetes/site/kubeadm.yaml >/run/short.yaml
         kubeadm certs renew apiserver-etcd-client --config /run/short.yaml
         rm /run/short.yaml""",
     )
-    assert sudo(host, ends_soon) == "yes\n"
+    assert root(host, ends_soon) == "yes\n"
     assert host.service(f"{timer.NAME}.timer").is_running
 
-    sudo(host, f"systemctl start {timer.NAME}.service")
+    root(host, f"systemctl start {timer.NAME}.service")
 
-    assert sudo(host, ends_soon) == "no\n"
+    assert root(host, ends_soon) == "no\n"
     until(lambda: etcds(api) == set(plan.edge.hosts), seconds=180)
-    assert "certificates" in sudo(host, f"journalctl --unit {timer.NAME}.service --output cat --lines 20")
+    assert "certificates" in root(host, f"journalctl --unit {timer.NAME}.service --output cat --lines 20")
 
 
 @contextmanager
@@ -98,11 +92,11 @@ def test_a_second_controller_changes_nothing_and_names_the_first(
     other = tmp_path / "site.yml"
     other.write_text(yaml.safe_dump(content))
     look = "sha256sum /etc/kubernetes/kubelet.conf.d/10-site.conf 2>/dev/null || true"
-    before = {name: sudo(connect(name), look) for name in plan.hosts}
+    before = {name: root(connect(name), look) for name in plan.hosts}
     with at_work(api, tmp_path / "first.log") as first:
         said = play("kubernetes", site=other, code=2)
     assert f"another run of the Kubernetes layer is under way: {first}, since" in said
-    assert {name: sudo(connect(name), look) for name in plan.hosts} == before
+    assert {name: root(connect(name), look) for name in plan.hosts} == before
 
 
 def test_a_control_host_whose_data_disk_is_not_mounted_starts_no_etcd(
@@ -111,7 +105,7 @@ def test_a_control_host_whose_data_disk_is_not_mounted_starts_no_etcd(
     """Neither by itself nor in a run; with the disk back it serves again, by itself."""
     name, kept = plan.edge.hosts[1], "/run/disk-of-etcd"
     host = connect(name)
-    sudo(
+    root(
         host,
         f"""systemctl stop kubelet
         crictl ps --quiet | xargs crictl stop --timeout 10 >/dev/null
@@ -123,12 +117,12 @@ def test_a_control_host_whose_data_disk_is_not_mounted_starts_no_etcd(
     try:
         said = play("kubernetes", code=2)
         assert f"{name} is a node, and /var/lib/etcd is not mounted" in said
-        assert "/var/lib/etcd is not mounted" in sudo(host, "journalctl --unit kubelet --output cat --lines 20")
-        assert not sudo(host, "ls -A /var/lib/etcd; pgrep --exact etcd || true")
+        assert "/var/lib/etcd is not mounted" in root(host, "journalctl --unit kubelet --output cat --lines 20")
+        assert not root(host, "ls -A /var/lib/etcd; pgrep --exact etcd || true")
         # A node that does not report is believed for a while.
         until(lambda: etcds(api) == set(plan.edge.hosts) - {name}, seconds=90)
     finally:
-        sudo(host, f"mount --bind {kept} /var/lib/etcd && umount {kept} && rmdir {kept}")
+        root(host, f"mount --bind {kept} /var/lib/etcd && umount {kept} && rmdir {kept}")
     until(lambda: nodes(api).get(name, False) and etcds(api) == set(plan.edge.hosts), seconds=180)
 
 
@@ -184,6 +178,6 @@ def test_a_control_host_of_another_name_takes_a_dead_ones_place(
     assert nodes(api) == dict.fromkeys((name for name, host in wanted.hosts.items() if host.node_labels), True)
     until(lambda: etcds(api) == set(wanted.edge.hosts), seconds=180)
     for host in map(connect, left):
-        balanced = sudo(host, "cat /etc/haproxy/haproxy.cfg")
+        balanced = root(host, "cat /etc/haproxy/haproxy.cfg")
         assert plan.hosts[dead].address not in balanced
         assert all(wanted.hosts[name].address in balanced for name in wanted.edge.hosts)

@@ -13,9 +13,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import data, documents
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Paths
 
-from .conftest import FakeHost, Seen, begin, certificate, finish, make_node, pem, write
-
-CA = pem(certificate())
+from .conftest import CA, FakeHost, Seen, begin, finish, make_node, write
 
 
 def starts(paths: Paths, *, path: str = os.environ["PATH"]) -> tuple[int, str]:

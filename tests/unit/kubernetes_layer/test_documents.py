@@ -10,11 +10,9 @@ import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import containerd, documents
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.files import wanted
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Join, taint
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import taint
 
-from .conftest import CLUSTER, KEY, make_node
-
-JOIN = Join(token="abcdef.0123456789abcdef", ca_hash="sha256:00", certificate_key="ff" * 32)
+from .conftest import CLUSTER, JOIN, KEY, make_node
 
 
 def by_kind(text: str) -> dict[str, dict[str, Any]]:

@@ -16,13 +16,12 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import api_server, documents, static_pods
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import NodeApiError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.files import wanted
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Download, Join, Node, Paths
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Download, Node, Paths
 
-from .conftest import FakeHost, Seen, certificate, finish, make_node, pem, write
+from .conftest import JOIN, FakeHost, Seen, certificate, finish, make_node, pem, write
 
 REPOSITORY = "registry.test:5000/kubernetes"
 VERSIONS = {"etcd": "3.6.8-0", "coredns": "v1.14.2"}
-JOIN = Join(token="abcdef.0123456789abcdef", ca_hash="sha256:00", certificate_key="ff" * 32)
 
 
 def image(name: str, content: str) -> str:

@@ -18,6 +18,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.contex
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.sbom import Component
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Entry, Lock
 
+from .registry import Registry, running
 from .seed import Seed, serving
 
 PINS = {"suite": "trixie", "go": "go1.26.8", "epoch": 1767225600}
@@ -88,6 +89,13 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache directory."""
     monkeypatch.setenv("GROUNDUP_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
+
+
+@pytest.fixture
+def registry() -> Iterator[Registry]:
+    """An empty registry."""
+    with running() as server:
+        yield server
 
 
 @pytest.fixture

@@ -22,19 +22,12 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.imag
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.report import record_digests
 
 from .conftest import PINS, FakeBuilder
-from .registry import INDEX, MANIFEST, Registry, running
+from .registry import INDEX, MANIFEST, Registry
 from .test_oci import PROGRAM_IMAGE
 
 MakeLock = Callable[..., Lock]
 CONTENT = b"a program\n"
 DIGEST = f"sha256:{hashlib.sha256(CONTENT).hexdigest()}"
-
-
-@pytest.fixture
-def registry() -> Iterator[Registry]:
-    """An empty registry."""
-    with running() as server:
-        yield server
 
 
 @pytest.fixture

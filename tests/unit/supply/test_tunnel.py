@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -45,13 +44,6 @@ for flag, words in zip(sys.argv, sys.argv[1:]):
         threading.Thread(target=forward, args=words.split(":")).start()
 """
 REFUSES = "#!/bin/sh\necho 'seed-1: Permission denied (publickey).' >&2\nexit 255\n"
-
-
-@pytest.fixture
-def registry() -> Iterator[Registry]:
-    """An empty registry."""
-    with running() as server:
-        yield server
 
 
 def program(path: Path, text: str) -> str:
