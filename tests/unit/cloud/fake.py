@@ -15,6 +15,8 @@ from ansible_collections.groundup.cloud.tests.unit.tls import Pair
 from .fake_hosts import FakeHosts
 
 ADMIN = "admin-project"
+TENANTS = ("projects", "users", "keypairs", "security_groups", "networks", "subnets", "routers", "ports", "images",
+           "flavors", "servers", "floatingips", "volumes")  # fmt: skip
 Entry = dict[str, Any]
 _PATHS = {"identity": "/v3", "network": "/v2.0", "compute": "/v2.1", "image": "/v2", "placement": "", "volumev3": "/v3"}
 _VERSIONED = ("identity", "compute", "volumev3")  # whose URL in the catalog says it
@@ -100,6 +102,12 @@ class FakeCloud:
             self.kinds["subnets"] = [one for one in self.of("subnets") if one["network_id"] != found["id"]]
         self.of(kind).remove(found)
         return 204
+
+
+def left(fake: FakeCloud) -> list[str]:
+    """Return what is in the cloud beside its own project and network."""
+    mine = [(kind, one) for kind in TENANTS for one in fake.of(kind)]
+    return [f"{kind} {one['id']}" for kind, one in mine if one.get("name") not in ("admin", "provider")]
 
 
 def server(cloud: FakeCloud, pair: Pair, directory: Path) -> http.server.ThreadingHTTPServer:

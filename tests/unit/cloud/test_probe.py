@@ -17,12 +17,10 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.steps import 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.tenant import Options
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 
-from .fake import ADMIN, FakeCloud
+from .fake import ADMIN, FakeCloud, left
 from .fake_hosts import DISABLED
 
 ROOT = Path(__file__).resolve().parents[3]
-TENANTS = ("projects", "users", "keypairs", "security_groups", "networks", "subnets", "routers", "ports", "images",
-           "flavors", "servers", "floatingips")  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -40,12 +38,6 @@ def options(tmp_path: Path) -> Options:
     image = tmp_path / "guest.qcow2"
     image.write_bytes(b"QFI")
     return Options(image=image, user="guest", timeout=0.2)
-
-
-def left(fake: FakeCloud) -> list[str]:
-    """Return what is in the cloud beside its own project and network."""
-    mine = [(kind, one) for kind in TENANTS for one in fake.of(kind)]
-    return [f"{kind} {one['id']}" for kind, one in mine if one.get("name") not in ("admin", "provider")]
 
 
 def run(admin: Any, options: Options, *hosts: str, limit: int = 8) -> dict[str, str]:

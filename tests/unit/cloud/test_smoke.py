@@ -18,15 +18,13 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.steps import 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.sweep import description, sweep
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.tenant import Options
 
-from .fake import ADMIN, FakeCloud
+from .fake import ADMIN, TENANTS, FakeCloud, left
 
 pytestmark = pytest.mark.usefixtures("talk")
 STEPS = [
     "leftovers", "project", "user", "keypair", "security group", "network", "router", "image", "flavor", "instance",
     "floating IP", "ssh", "metadata", "payload there", "payload back", "deletion",
 ]  # fmt: skip
-TENANTS = ("projects", "users", "keypairs", "security_groups", "networks", "subnets", "routers", "ports", "images",
-           "flavors", "servers", "floatingips", "volumes")  # fmt: skip
 
 
 class Talk:
@@ -66,12 +64,6 @@ def options(tmp_path: Path) -> Options:
     image = tmp_path / "guest.qcow2"
     image.write_bytes(b"QFI")
     return Options(image=image, user="guest", payload_mb=1, timeout=0.2)
-
-
-def left(fake: FakeCloud) -> list[str]:
-    """Return what is in the cloud beside its own project and network."""
-    mine = [(kind, one) for kind in TENANTS for one in fake.of(kind)]
-    return [f"{kind} {one['id']}" for kind, one in mine if one.get("name") not in ("admin", "provider")]
 
 
 def test_every_step_is_done_timed_and_printed_and_nothing_stays(
