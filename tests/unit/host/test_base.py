@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +15,6 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.locks import 
 from ansible_collections.groundup.cloud.plugins.module_utils._base.module import run_module
 from ansible_collections.groundup.cloud.plugins.module_utils._base.run import run
 from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """A clock that only sleeping moves."""
-    now = [0.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(time, "sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
-    return now
 
 
 def test_a_wait_ends_as_soon_as_nothing_is_missing(clock: list[float]) -> None:

@@ -265,9 +265,10 @@ def run(
     *,
     join: Join | None = None,
     expected_ca: str | None = None,
+    rolling_restart: bool = False,
     check: bool = False,
 ) -> Seen:
-    return Seen.of(node, host, join=join, expected_ca=expected_ca, check=check)
+    return Seen.of(node, host, join=join, expected_ca=expected_ca, rolling_restart=rolling_restart, check=check)
 
 
 @pytest.fixture

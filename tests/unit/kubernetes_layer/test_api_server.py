@@ -9,7 +9,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import converge as steps
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Node, Paths
 
-from .conftest import FakeHost, Seen, certificate, finish, make_node, pem
+from .conftest import FakeHost, certificate, finish, make_node, pem, run
 
 PHASE = ["kubeadm", "init", "phase", "control-plane", "apiserver"]
 WRITE = "write the API server's manifest"
@@ -33,10 +33,6 @@ def node(host: FakeHost, paths: Paths, events: list[str]) -> Node:
     events.clear()
     node = make_node(initialise=True)
     return dataclasses.replace(node, cluster=dataclasses.replace(node.cluster, audit=False))
-
-
-def run(node: Node, host: FakeHost, *, rolling_restart: bool = False, check: bool = False) -> Seen:
-    return Seen.of(node, host, join=None, expected_ca=None, rolling_restart=rolling_restart, check=check)
 
 
 def without_audit(paths: Paths) -> None:

@@ -18,7 +18,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.files import wanted
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Download, Node, Paths
 
-from .conftest import JOIN, FakeHost, Seen, certificate, finish, make_node, pem, write
+from .conftest import JOIN, FakeHost, certificate, finish, make_node, pem, run, write
 
 REPOSITORY = "registry.test:5000/kubernetes"
 VERSIONS = {"etcd": "3.6.8-0", "coredns": "v1.14.2"}
@@ -55,10 +55,6 @@ def member(host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> Nod
 
 def manifest(name: str, reference: str) -> str:
     return f"kind: Pod\nspec:\n  containers:\n  - command:\n    - {name}\n    image: {reference}\n    name: {name}\n"
-
-
-def run(node: Node, host: FakeHost, *, rolling_restart: bool = False, check: bool = False) -> Seen:
-    return Seen.of(node, host, join=None, expected_ca=None, rolling_restart=rolling_restart, check=check)
 
 
 def test_what_kubeadm_writes_names_the_content() -> None:

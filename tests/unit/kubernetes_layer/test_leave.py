@@ -14,9 +14,9 @@ from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec impor
 from ansible_collections.groundup.cloud.plugins.modules import kubeadm_leave
 
 from .conftest import FakeHost, certificate, pem
-from .test_stale_members import ADDRESSES, Cluster, clock, member
+from .test_stale_members import ADDRESSES, Cluster, member
 
-__all__ = ["clock"]
+pytestmark = pytest.mark.usefixtures("clock")
 
 
 def leave(cluster: Cluster, name: str, *, check: bool = False) -> list[str]:

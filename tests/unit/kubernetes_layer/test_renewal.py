@@ -15,7 +15,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.etcd import EtcdMember
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Node, Paths
 
-from .conftest import FakeHost, Seen, certificate, finish, make_node, pem, write
+from .conftest import FakeHost, certificate, finish, make_node, pem, run, write
 
 SERVER = "/etc/kubernetes/pki/etcd/server.crt"
 NOW = time.time_ns()
@@ -51,10 +51,6 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> list[str | None]:
     return found
 
 
-def run(node: Node, host: FakeHost, *, renew: bool = False, check: bool = False) -> Seen:
-    return Seen.of(node, host, join=None, expected_ca=None, rolling_restart=renew, check=check)
-
-
 def stopped(host: FakeHost) -> list[str]:
     return [argv[2] for argv in host.commands if argv[:2] == ["crictl", "stopp"]]
 
@@ -66,10 +62,10 @@ def test_certificates_that_end_soon_are_named_first_and_renewed_in_the_rolling_r
     os.utime(paths.at(SERVER), ns=(0, 0))
     seen = run(node, host)
     assert (seen.result.due, seen.actions) == (["etcd/server.crt"], [])
-    assert run(node, host, renew=True, check=True).actions == ["renew the control plane's certificates"]
+    assert run(node, host, rolling_restart=True, check=True).actions == ["renew the control plane's certificates"]
     assert (stopped(host), spared) == ([], [])
     host.leaves["kubeadm certs"] = lambda: write(paths, SERVER, pem(certificate()))
-    renewed = run(node, host, renew=True)
+    renewed = run(node, host, rolling_restart=True)
     assert renewed.actions == ["renew the control plane's certificates"]
     assert renewed.result.certificates["etcd/server.crt"] == 365
     assert (stopped(host), spared) == (["id-etcd"], ["control-1"])
@@ -79,7 +75,7 @@ def test_certificates_that_end_soon_are_named_first_and_renewed_in_the_rolling_r
 def test_certificates_with_time_left_are_reported_and_left_alone(node: Node, host: FakeHost, paths: Paths) -> None:
     write(paths, SERVER, pem(certificate(days=31)))
     os.utime(paths.at(SERVER), ns=(0, 0))
-    outcome = run(node, host, renew=True)
+    outcome = run(node, host, rolling_restart=True)
     assert (outcome.result.certificates["etcd/server.crt"], outcome.actions, outcome.result.due) == (31, [], [])
 
 
@@ -90,7 +86,7 @@ def test_a_renewal_that_was_killed_before_its_readers_started_again_is_finished(
     write(paths, "/etc/kubernetes/scheduler.conf", "renewed")
     os.utime(paths.at("/etc/kubernetes/scheduler.conf"), ns=(NOW + 1, NOW + 1))
     assert run(node, host).result.due == ["kube-scheduler"]
-    outcome = run(node, host, renew=True)
+    outcome = run(node, host, rolling_restart=True)
     assert outcome.actions == ["restart kube-scheduler, with the files that are there now"]
     assert stopped(host) == ["id-kube-scheduler"]
 
@@ -105,11 +101,11 @@ def test_a_changed_audit_policy_is_in_force_after_the_rolling_restart(
     written = "write /etc/kubernetes/site/audit.yaml"
     predicted = run(node, host, check=True)
     assert (predicted.actions, predicted.result.due) == ([written], ["kube-apiserver"])
-    assert run(node, host, renew=True, check=True).actions == [written, restart]
+    assert run(node, host, rolling_restart=True, check=True).actions == [written, restart]
     seen = run(node, host)
     assert (seen.actions, seen.result.due) == ([written], ["kube-apiserver"])
     assert (stopped(host), spared) == ([], [])
-    assert run(node, host, renew=True).actions == [restart]
+    assert run(node, host, rolling_restart=True).actions == [restart]
     assert (stopped(host), spared) == (["id-kube-apiserver"], ["control-1"])
 
 
@@ -128,7 +124,7 @@ def test_a_certificate_that_lacked_a_name_is_served_after_the_rolling_restart(
     seen = run(node, host)
     assert (seen.actions, seen.result.due) == ([made], ["kube-apiserver"])
     assert (stopped(host), spared) == ([], []), "control hosts would all restart their API at the same time"
-    run(node, host, renew=True)
+    run(node, host, rolling_restart=True)
     assert (stopped(host), spared) == (["id-kube-apiserver"], ["control-1"])
 
 
@@ -138,7 +134,7 @@ def test_an_api_that_does_not_come_back_is_named_with_what_it_lacks(
     write(paths, SERVER, pem(certificate(days=29)))
     answers[:] = ["[-]etcd failed: reason withheld"]
     with pytest.raises(GroundupError, match=r"not ready 180 s after .*: \[-\]etcd failed"):
-        run(node, host, renew=True)
+        run(node, host, rolling_restart=True)
 
 
 class Members:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.etcd import EtcdMember
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.stale_members import Empty, remove_stale_members
 
+pytestmark = pytest.mark.usefixtures("clock")
 ADDRESSES = {f"control-{n}": f"10.0.0.1{n}" for n in range(1, 6)}
 
 
@@ -80,15 +80,6 @@ class Cluster:
             remove_stale_members(hosts, contact="control-1", changes=changes, **how)
         self.shown = "".join(diff["before"] for diff in changes.diffs)
         return changes.done
-
-
-@pytest.fixture(autouse=True)
-def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """A clock that only sleeping moves."""
-    now = [0.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(time, "sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
-    return now
 
 
 def three(**how: Any) -> Cluster:
