@@ -17,13 +17,12 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import CephPlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
 from ansible_collections.groundup.cloud.tests.e2e.cluster import play
-from ansible_collections.groundup.cloud.tests.e2e.failover import killed, root
+from ansible_collections.groundup.cloud.tests.e2e.failover import Connect, killed, root
 from ansible_collections.groundup.cloud.tests.e2e.waiting import until
 from ansible_collections.groundup.cloud.tests.e2e.writing import Writer, listed, over_ssh, writing
 
 pytestmark = pytest.mark.lab
 
-Connect = Callable[[str], Any]
 Ask = Callable[..., Any]
 Write = Callable[[str, str], AbstractContextManager[Writer]]
 BLOCKS = 20  # of 64 KiB: enough to see that writes go on

@@ -9,25 +9,19 @@ import json
 import re
 import subprocess
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.tests.e2e.cluster import command, play
 from ansible_collections.groundup.cloud.tests.e2e.conftest import ROOT, SITE_FILE
-from ansible_collections.groundup.cloud.tests.e2e.failover import root
-from ansible_collections.groundup.cloud.tests.e2e.test_storage import ask, ceph, healthy, write
+from ansible_collections.groundup.cloud.tests.e2e.failover import Connect, root
+from ansible_collections.groundup.cloud.tests.e2e.test_storage import Ask, Write, ask, ceph, healthy, write
 from ansible_collections.groundup.cloud.tests.e2e.waiting import until
 from ansible_collections.groundup.cloud.tests.e2e.writing import Writer
 
 pytestmark = pytest.mark.lab
 __all__ = ["ask", "ceph", "write"]  # fixtures
 
-Connect = Callable[[str], Any]
-Ask = Callable[..., Any]
-Write = Callable[[str, str], AbstractContextManager[Writer]]
 BLOCKS = 20
 OLD = ("storage-1", "storage-2", "storage-3")
 NEW, LEAVES = "storage-4", "storage-2"  # the second has a monitor and a manager
