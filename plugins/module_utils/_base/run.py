@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from .errors import GroundupError
 
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _PLAIN = {"LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive", "SYSTEMD_PAGER": ""}
 
 
@@ -33,7 +33,7 @@ def run(
     done = attempt(argv, stdin=stdin, timeout=timeout, environment=environment, inherits=inherits, detached=detached)
     if done.returncode:
         # Most programs print the fault last, on standard error.
-        lines = [line for line in _COLOUR.sub("", done.stdout + done.stderr).splitlines() if line.strip()]
+        lines = [line for line in COLOUR.sub("", done.stdout + done.stderr).splitlines() if line.strip()]
         said = "\n    ".join(lines[-8:]) or "no output"
         raise GroundupError(
             f"{' '.join(argv[:3])} failed with exit code {done.returncode}: {said}",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,6 +14,7 @@ from typing import Any
 
 from ...module_utils._base import files
 from ...module_utils._base.locks import locked
+from ...module_utils._base.run import COLOUR
 from ..errors import GroundupError
 from .journal import Journal, file_of
 from .way import Card, Step
@@ -27,7 +27,6 @@ exec flock --exclusive --no-fork "$GROUNDUP_RUN_LOCK" "$GROUNDUP_RUN_PROGRAM" "$
 """
 COLLECTION = "groundup.cloud"
 _AGAIN = "layer {} again"
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +128,7 @@ def _tried(journal: Journal, layer: str) -> int:
 def _words(events: Iterable[Mapping[str, Any]]) -> str:
     """Return a run's last line outside tasks: the reason when it did not start any."""
     said = [str(event.get("stdout") or "") for event in events if event["event"] == "verbose"]
-    lines = [line for text in said for line in _COLOUR.sub("", text).splitlines() if line.strip()]
+    lines = [line for text in said for line in COLOUR.sub("", text).splitlines() if line.strip()]
     return f": {lines[-1].strip()}" if lines else ""
 
 
