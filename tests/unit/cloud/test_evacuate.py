@@ -74,6 +74,8 @@ def test_all_come_back_elsewhere_and_an_undrain_takes_the_host_back(dead: Hyperv
     done = step("evacuate", parallel=2)
     assert on(dead, HERE) == set()
     assert {one["result"] for one in done["instances"]} == {f"to {THERE}"}
+    status = {one["name"]: one["status"] for one in dead.of("servers")}
+    assert status == {"web": "ACTIVE", "off": "SHUTOFF", "broken": "ACTIVE", "stuck": "ACTIVE"}
     assert dead.most == 3, "two, beside the task that the dead host has"
     service = dead.service()
     assert (service["disabled_reason"], service["forced_down"]) == (verbs.EVACUATE, True)
