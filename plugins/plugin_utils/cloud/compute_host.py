@@ -117,18 +117,25 @@ def disable(compute: Any, host: ComputeHost, reason: str) -> list[str]:
 
 
 def enable(compute: Any, host: ComputeHost, *, check: bool) -> tuple[list[str], str]:
-    """Enable a host that one of our verbs disabled, and clear forced down; return the changes, and what stays."""
-    if not ours(host.disabled):
-        by = f"by another's reason: {host.disabled}" if host.disabled else "without a reason"
-        note = f"{COMPUTE} of {host.name} was disabled {by}; it stays disabled" if host.disabled is not None else ""
-        if host.evacuated:
-            note += f"; Nova takes it for dead until: openstack compute service set --up {host.name} {COMPUTE}"
-        return [], note.removeprefix("; ")
+    """Clear forced down, and enable a host that one of our verbs disabled; return the changes, and what stays."""
     lines = [f"have Nova hear {host.name} again"] if host.evacuated else []
-    lines.append(f"enable {COMPUTE} of {host.name}, disabled by {host.disabled}")
-    if not check and host.service is not None:
-        put(compute, host.service["id"], {"status": "enabled"} | ({"forced_down": False} if host.evacuated else {}))
-    return lines, ""
+    body: dict[str, Any] = {"forced_down": False} if host.evacuated else {}
+    note = ""
+    if ours(host.disabled):
+        lines.append(f"enable {COMPUTE} of {host.name}, disabled by {host.disabled}")
+        body["status"] = "enabled"
+    elif host.disabled is not None:
+        by = f"by another's reason: {host.disabled}" if host.disabled else "without a reason"
+        note = f"{COMPUTE} of {host.name} was disabled {by}; it stays disabled"
+    if body and not check and host.service is not None:
+        put(compute, host.service["id"], body)
+    return lines, note
+
+
+def unended(compute: Any, name: str) -> list[str]:
+    """Return ids of evacuated instances that nova-compute on ``name`` has not ended yet: Nova keeps it forced down."""
+    found = [one for one in compute.migrations(host=name, migration_type="evacuation") if one["status"] == "done"]
+    return sorted({str(one["server_id"]) for one in found if one["source_compute"] == name})
 
 
 def put(compute: Any, service: str, body: Mapping[str, Any]) -> None:

@@ -1,6 +1,6 @@
 """Evacuate a dead hypervisor: Nova rebuilds its instances on other hosts, on disks that outlive it.
 
-Nova marks the host as forced down. It must not come back by itself: its writes to shared disks are fenced first.
+Nova marks the host as forced down, which only an undrain reverts. Then its writes to shared disks are fenced.
 All state is Nova's own: run a killed evacuation again, and it continues.
 """
 
@@ -13,7 +13,7 @@ from ...module_utils._base.consent import Reason
 from ...module_utils._base.text import few
 from ..errors import GroundupError
 from ..verbs import EVACUATE
-from .compute_host import COMPUTE, ComputeHost, called, disable, disabling, instances, migrations, put
+from .compute_host import COMPUTE, ComputeHost, called, disabling, instances, migrations, put
 from .drain import Drain, Way
 
 Kept = Callable[[Any], bool]
@@ -76,11 +76,12 @@ def foreseen(host: ComputeHost) -> list[str]:
 
 
 def close(compute: Any, host: ComputeHost) -> list[str]:
-    """Disable ``host`` and force it down in Nova until an undrain; return what was done."""
-    done = [*disable(compute, host, EVACUATE), *_death(host)]
-    if host.service is not None and not host.evacuated:
-        put(compute, host.service["id"], {"forced_down": True})
-    return done
+    """Disable ``host`` and force it down in Nova until an undrain, both at once; return what was done."""
+    disables, dies = disabling(host, EVACUATE), _death(host)
+    body: dict[str, Any] = {"status": "disabled", "disabled_reason": EVACUATE} if disables else {}
+    if host.service is not None and (disables or dies):
+        put(compute, host.service["id"], body | ({"forced_down": True} if dies else {}))
+    return [*disables, *dies]
 
 
 def refused(name: str, stuck: Collection[str]) -> GroundupError:
