@@ -29,11 +29,12 @@ options:
     description:
       - Risks to accept.
       - V(fenced) confirms that the host is off and stays off. For a site that cannot block it in its own Ceph.
+      - V(migrating) confirms that instances whose live migration the host's death interrupted do not run on its target.
       - V(disks) loses local disks. Instances whose disk is on the host start again from their image.
     type: list
     elements: str
     default: []
-    choices: [disks, fenced]
+    choices: [disks, fenced, migrating]
   parallel:
     description: Instances to evacuate at the same time.
     type: int

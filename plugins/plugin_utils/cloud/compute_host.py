@@ -151,7 +151,7 @@ def evacuate(compute: Any, server: str) -> None:
 
     From 2.95 on, Nova leaves every evacuated instance stopped.
     """
-    path, body = f"/servers/{server}/action", {"evacuate": {}}
+    path, body = f"/servers/{server}/action", {"evacuate": dict[str, str]()}
     raise_from_response(compute.post(path, json=body, headers={"Accept": ""}, microversion=_STAYS_ON))
 
 

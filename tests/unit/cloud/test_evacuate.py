@@ -165,6 +165,22 @@ def test_a_machine_that_left_the_site_file_is_kept_from_nothing(dead: Hypervisor
         step("check", name="gone-1")
 
 
+def test_a_live_migration_that_the_death_cut_may_run_on_its_target(dead: Hypervisors, step: Any) -> None:
+    server = dead.server("web", status="MIGRATING", task="migrating")
+    dead.server("other")
+    dead.migration(server, kind="live-migration", status="preparing")["dest_compute"] = THERE
+    with pytest.raises(GroundupError, match=rf"web .* to {THERE} migrated live when it died"):
+        step("evacuate")
+    assert writes(dead) == []
+    assert step("check", force=["migrating"])["changes"]
+
+
+def test_a_disk_of_the_flavor_is_lost_beside_a_volume(dead: Hypervisors, step: Any) -> None:
+    dead.server("scratch").update(image="", flavor={"vcpus": 1, "ephemeral": 10, "original_name": "big"})
+    with pytest.raises(GroundupError, match=r"1 instance\(s\) have their disk on it.*scratch"):
+        step("check", site_file=str(LOCAL), force=["fenced"])
+
+
 def test_names_and_numbers_that_are_none(step: Any) -> None:
     for options, match in (({"name": ""}, "no machine is named"), ({"name": "x"}, "no compute service of x")):
         with pytest.raises(GroundupError, match=match):
