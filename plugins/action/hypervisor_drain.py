@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..module_utils._base.text import few
+from ..module_utils._base.wait import wait_until
 from ..plugin_utils import verbs
 from ..plugin_utils.actions import DocumentedAction
 from ..plugin_utils.compose import site_plan
@@ -18,7 +20,7 @@ class ActionModule(DocumentedAction):
         # Imported late: no other task needs a cloud client.
         from ..plugin_utils.cloud import connection
 
-        verb = "undrain" if given["step"] == "enable" else "drain"
+        verb = "undrain" if given["step"] in ("ended", "enable") else "drain"
         why = "one hypervisor is drained at a time, and at least one instance of it"
         verbs.named(verb, given["name"], why=why)
         if given["parallel"] < 1:
@@ -38,8 +40,10 @@ class ActionModule(DocumentedAction):
         check = bool(self._task.check_mode)
         if step == "enable":
             done, note = compute_host.enable(compute, host, check=check)
-            found = {"changed": bool(done), "changes": done, "evacuated": bool(done) and host.evacuated}
+            found = {"changed": bool(done), "changes": done, "evacuated": host.evacuated}
             return found | ({"warnings": [note]} if note else {})
+        if step == "ended":
+            return _ended(compute, host, given["timeout"])
         if step == "verify":
             return _verified(host)
         if step == "check" or check:
@@ -63,6 +67,19 @@ class ActionModule(DocumentedAction):
             raise drain.refused(host.name, work.stuck.values(), cold=cold)
         changes += [f"{one['way']} {one['name']} ({one['id']}) {one['result']}" for one in work.done]
         return {"changed": bool(changes), "changes": changes, "instances": work.done}
+
+
+def _ended(compute: Any, host: Any, timeout: float) -> dict[str, Any]:
+    from ..plugin_utils.cloud import compute_host
+
+    if left := wait_until(lambda: compute_host.unended(compute, host.name), timeout=timeout, pause=3.0):
+        raise GroundupError(
+            f"{compute_host.COMPUTE} of {host.name} has not ended {len(left)} evacuated instance(s): {few(left)}",
+            where=f"hypervisor {host.name}",
+            why="they run elsewhere now: two would write to one disk. Nova refuses to hear the host until then",
+            remedy=f"journalctl -u {compute_host.COMPUTE}, on {host.name}; then run this again, which restarts it",
+        )
+    return {"changed": False, "changes": [], "instances": []}
 
 
 def _verified(host: Any) -> dict[str, Any]:

@@ -43,6 +43,9 @@ class ActionModule(DocumentedAction):
         if step == "check" or self.changes.check:
             lines = evacuate.foreseen(host)
             return {"changed": bool(lines), "changes": lines, "instances": [], "fence": fences}
+        if step == "close":
+            done = evacuate.close(compute, host)
+            return {"changed": bool(done), "changes": done, "instances": [], "fence": fences}
         return {**self._evacuate(compute, host, given), "fence": fences}
 
     def _evacuate(self, compute: Any, host: Any, given: dict[str, Any]) -> dict[str, Any]:

@@ -16,14 +16,15 @@ description:
     for, so a killed drain continues when it is run again. Prints one line per instance. An instance that cannot move is
     reported with Nova's reason, and fails the step after all others have moved.
   - V(verify) fails unless the service is disabled and no instance is on the host or migrating from or to it.
+  - V(ended) waits until the host's nova-compute, which was restarted, has ended the instances that were evacuated.
   - V(enable) enables a service that a drain, an evacuation or a retirement disabled, recognised by its reason. A
-    service disabled for another reason stays disabled.
+    service disabled for another reason stays disabled. Nova hears a service again that was forced down.
 options:
   step:
     description: What to do.
     type: str
     required: true
-    choices: [check, drain, verify, enable]
+    choices: [check, drain, verify, ended, enable]
   force:
     description: Risks to accept. V(cold) stops a running instance that cannot move live while it moves.
     type: list
@@ -35,7 +36,7 @@ options:
     type: int
     default: 2
   timeout:
-    description: Seconds for each instance.
+    description: Seconds for each instance, or for the step V(ended).
     type: int
     default: 1800
 extends_documentation_fragment:

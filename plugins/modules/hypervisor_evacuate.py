@@ -10,10 +10,12 @@ version_added: 0.2.0
 description:
   - Runs on the controller, as the administrator of the site's cloud. The playbook C(groundup.cloud.evacuate) calls it.
   - V(check) lists the instances to evacuate, and fails if something prevents it. Changes nothing.
-  - V(evacuate) disables the host's compute service, with a reason of its own, forces it down in Nova, and has Nova
-    rebuild each instance on another hypervisor. An instance keeps a disk that is in Ceph or a volume. A stopped
-    instance stays stopped. A killed evacuation continues when it is run again. Prints one line per instance. An
-    instance that Nova cannot evacuate is reported with Nova's reason, and fails the step after all others.
+  - V(close) disables the host's compute service, with a reason of its own, and forces it down in Nova. Comes before
+    M(groundup.cloud.ceph_fence), so that an undrain recognises a host that is blocked.
+  - V(evacuate) does what V(close) does, and has Nova rebuild each instance on another hypervisor. An instance keeps a
+    disk that is in Ceph or a volume. A stopped instance stays stopped. A killed evacuation continues when it is run
+    again. Prints one line per instance. An instance that Nova cannot evacuate is reported with Nova's reason, and fails
+    the step after all others.
   - V(verify) fails while Nova has an instance on the host or an unfinished evacuation.
   - Before V(evacuate), the host must be off or unable to write its instances' disks. M(groundup.cloud.ceph_fence)
     ensures the latter in the site's own Ceph.
@@ -22,16 +24,17 @@ options:
     description: What to do.
     type: str
     required: true
-    choices: [check, evacuate, verify]
+    choices: [check, close, evacuate, verify]
   force:
     description:
       - Risks to accept.
       - V(fenced) confirms that the host is off and stays off. For a site that cannot block it in its own Ceph.
+      - V(migrating) confirms that instances whose live migration the host's death interrupted do not run on its target.
       - V(disks) loses local disks. Instances whose disk is on the host start again from their image.
     type: list
     elements: str
     default: []
-    choices: [disks, fenced]
+    choices: [disks, fenced, migrating]
   parallel:
     description: Instances to evacuate at the same time.
     type: int

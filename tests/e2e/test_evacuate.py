@@ -54,7 +54,7 @@ def forbidden(plan: Plan, connect: Callable[[str], Any]) -> set[str]:
     """Return the addresses that Ceph refuses."""
     assert plan.ceph
     said = root(connect(plan.ceph.monitors[0].name), "ceph osd dump --format json")
-    return {address.split(":")[0] for address in json.loads(said)["range_blocklist"]}
+    return {one.removeprefix("cidr:").removesuffix(":0/32") for one in json.loads(said)["range_blocklist"]}
 
 
 def test_its_instances_come_back_elsewhere_with_what_they_had_written(

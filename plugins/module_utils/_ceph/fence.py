@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 
 from .._base.changes import Changes
 from .cluster import Cluster
 
 EXPIRES = 365 * 86400  # seconds. Ceph's default of an hour is too short for a host that waits for a spare part
+_RANGE = re.compile(r"(?:cidr:)?([0-9.]+):0/32")  # as `osd dump` shows it: type, address, port, bits
 
 
 def fence(cluster: Cluster, changes: Changes, addresses: Collection[str], *, fenced: bool) -> None:
@@ -21,5 +23,6 @@ def fence(cluster: Cluster, changes: Changes, addresses: Collection[str], *, fen
 
 
 def _fenced(cluster: Cluster) -> set[str]:
-    """Return the blocklisted ranges' addresses; entries of single clients are Ceph's own."""
-    return {str(one).split(":")[0].split("/")[0] for one in cluster.ask("osd dump").get("range_blocklist", {})}
+    """Return the blocklisted ranges of one IPv4 address; entries of single clients are Ceph's own."""
+    found = (_RANGE.fullmatch(str(one)) for one in cluster.ask("osd dump").get("range_blocklist", {}))
+    return {one[1] for one in found if one}

@@ -15,6 +15,7 @@ from ..verbs import DISABLING
 
 COMPUTE = "nova-compute"
 _VERSION = "2.53"  # the first microversion that addresses services by UUID
+_STAYS_ON = "2.94"  # the last microversion that keeps an evacuated instance's state
 _ENDED = frozenset(
     ("completed", "confirmed", "reverted", "error", "failed", "cancelled", "done", "completed-evacuation")
 )
@@ -116,18 +117,25 @@ def disable(compute: Any, host: ComputeHost, reason: str) -> list[str]:
 
 
 def enable(compute: Any, host: ComputeHost, *, check: bool) -> tuple[list[str], str]:
-    """Enable a host that one of our verbs disabled, and clear forced down; return the changes, and what stays."""
-    if not ours(host.disabled):
-        by = f"by another's reason: {host.disabled}" if host.disabled else "without a reason"
-        note = f"{COMPUTE} of {host.name} was disabled {by}; it stays disabled" if host.disabled is not None else ""
-        if host.evacuated:
-            note += f"; Nova takes it for dead until: openstack compute service set --up {host.name} {COMPUTE}"
-        return [], note.removeprefix("; ")
+    """Clear forced down, and enable a host that one of our verbs disabled; return the changes, and what stays."""
     lines = [f"have Nova hear {host.name} again"] if host.evacuated else []
-    lines.append(f"enable {COMPUTE} of {host.name}, disabled by {host.disabled}")
-    if not check and host.service is not None:
-        put(compute, host.service["id"], {"status": "enabled"} | ({"forced_down": False} if host.evacuated else {}))
-    return lines, ""
+    body: dict[str, Any] = {"forced_down": False} if host.evacuated else {}
+    note = ""
+    if ours(host.disabled):
+        lines.append(f"enable {COMPUTE} of {host.name}, disabled by {host.disabled}")
+        body["status"] = "enabled"
+    elif host.disabled is not None:
+        by = f"by another's reason: {host.disabled}" if host.disabled else "without a reason"
+        note = f"{COMPUTE} of {host.name} was disabled {by}; it stays disabled"
+    if body and not check and host.service is not None:
+        put(compute, host.service["id"], body)
+    return lines, note
+
+
+def unended(compute: Any, name: str) -> list[str]:
+    """Return ids of evacuated instances that nova-compute on ``name`` has not ended yet: Nova keeps it forced down."""
+    found = [one for one in compute.migrations(host=name, migration_type="evacuation") if one["status"] == "done"]
+    return sorted({str(one["server_id"]) for one in found if one["source_compute"] == name})
 
 
 def put(compute: Any, service: str, body: Mapping[str, Any]) -> None:
@@ -136,6 +144,15 @@ def put(compute: Any, service: str, body: Mapping[str, Any]) -> None:
     openstacksdk's own call omits unchanged fields, such as the status of a drained host.
     """
     raise_from_response(compute.put(f"/os-services/{service}", json=body, microversion=_VERSION))
+
+
+def evacuate(compute: Any, server: str) -> None:
+    """Have Nova rebuild an instance elsewhere: openstacksdk's own call takes the newest microversion.
+
+    From 2.95 on, Nova leaves every evacuated instance stopped.
+    """
+    path, body = f"/servers/{server}/action", {"evacuate": dict[str, str]()}
+    raise_from_response(compute.post(path, json=body, headers={"Accept": ""}, microversion=_STAYS_ON))
 
 
 def refuse(verb: str, name: str, against: Iterable[Reason], force: Collection[str]) -> None:

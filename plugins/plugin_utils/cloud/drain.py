@@ -18,7 +18,7 @@ from ...module_utils._base.text import few
 from ..errors import GroundupError
 from ..progress import Progress
 from ..verbs import DRAIN
-from .compute_host import COMPUTE, UNCONFIRMED, ComputeHost, called, disabling, instances, migrations
+from .compute_host import COMPUTE, UNCONFIRMED, ComputeHost, called, disabling, evacuate, instances, migrations
 from .connection import ERRORS, GATEWAY, said
 
 Way = Literal["live", "cold", "wait", "evacuate"]
@@ -163,7 +163,7 @@ class Drain:
             elif move.way == "cold" and server["compute_host"] == self.name:
                 self.compute.migrate_server(server["id"])
             elif move.way == "evacuate":
-                self.compute.evacuate_server(server["id"])
+                evacuate(self.compute, server["id"])
         except NotFoundException:
             self._ended(move, "deleted meanwhile")
         except HttpException as error:

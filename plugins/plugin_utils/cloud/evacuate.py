@@ -1,6 +1,6 @@
 """Evacuate a dead hypervisor: Nova rebuilds its instances on other hosts, on disks that outlive it.
 
-Nova marks the host as forced down. It must not come back by itself: its writes to shared disks are fenced first.
+Nova marks the host as forced down, which only an undrain reverts. Then its writes to shared disks are fenced.
 All state is Nova's own: run a killed evacuation again, and it continues.
 """
 
@@ -13,7 +13,7 @@ from ...module_utils._base.consent import Reason
 from ...module_utils._base.text import few
 from ..errors import GroundupError
 from ..verbs import EVACUATE
-from .compute_host import COMPUTE, ComputeHost, called, disable, disabling, instances, migrations, put
+from .compute_host import COMPUTE, ComputeHost, called, disabling, instances, migrations, put
 from .drain import Drain, Way
 
 Kept = Callable[[Any], bool]
@@ -43,8 +43,9 @@ def way_of(server: Any) -> Way:
 
 
 def of_volume(server: Any) -> bool:
-    """Return whether an instance boots from a volume."""
-    return not (server["image"] and server["image"]["id"])
+    """Return whether all disks of an instance are volumes: it boots from one, and its flavor brings none."""
+    flavor = server["flavor"] or {}
+    return not (server["image"] and server["image"]["id"]) and not flavor.get("ephemeral")
 
 
 def reasons(host: ComputeHost, *, kept: Kept, fences: bool) -> Iterator[Reason]:
@@ -59,12 +60,27 @@ def reasons(host: ComputeHost, *, kept: Kept, fences: bool) -> Iterator[Reason]:
         return
     if not host.others:
         yield Reason(text=f"no other hypervisor is up and enabled for its {len(host.servers)} instance(s)")
+    if moving := _moving(host):
+        text = f"{few(moving)} migrated live when it died, and may run there already: Nova would start it a second time"
+        yield Reason(code="migrating", text=f"{text}. See virsh list there, and end it (virsh destroy)")
     if not fences:
         text = "nothing here makes sure that it is off: its instances would run twice, and write to the same volumes"
         yield Reason(code="fenced", text=text)
     if lost := [called(one) for one in host.servers if not kept(one)]:
         text = f"{len(lost)} instance(s) have their disk on it, and start from their image"
         yield Reason(code="disks", text=f"{text}: {few(lost)}")
+
+
+def _moving(host: ComputeHost) -> list[str]:
+    """Return instances on ``host`` whose live migration has not ended, each with the target: no fence reaches that."""
+    here = {str(one["id"]): called(one) for one in host.servers if one["status"] != "REBUILD"}
+    return [
+        f"{here[str(one['server_id'])]} to {one['dest_compute']}"
+        for one in host.migrations
+        if one["migration_type"] == "live-migration"
+        and str(one["server_id"]) in here
+        and one["source_compute"] == host.name
+    ]
 
 
 def foreseen(host: ComputeHost) -> list[str]:
@@ -76,11 +92,12 @@ def foreseen(host: ComputeHost) -> list[str]:
 
 
 def close(compute: Any, host: ComputeHost) -> list[str]:
-    """Disable ``host`` and force it down in Nova until an undrain; return what was done."""
-    done = [*disable(compute, host, EVACUATE), *_death(host)]
-    if host.service is not None and not host.evacuated:
-        put(compute, host.service["id"], {"forced_down": True})
-    return done
+    """Disable ``host`` and force it down in Nova until an undrain, both at once; return what was done."""
+    disables, dies = disabling(host, EVACUATE), _death(host)
+    body: dict[str, Any] = {"status": "disabled", "disabled_reason": EVACUATE} if disables else {}
+    if host.service is not None and (disables or dies):
+        put(compute, host.service["id"], body | ({"forced_down": True} if dies else {}))
+    return [*disables, *dies]
 
 
 def refused(name: str, stuck: Collection[str]) -> GroundupError:

@@ -22,6 +22,7 @@ from .connection import GATEWAY, said
 from .drain import occupants
 
 _PAUSE = 3.0
+_REPORTS = 30.0  # seconds in which a nova-compute that runs reports: it does so every 10 s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,7 +183,18 @@ def _agents(network: Any, name: str, changes: Changes, *, timeout: float) -> Non
 
 def settle(compute: Any, name: str, *, timeout: float) -> bool:
     """Wait until nova-compute is down on a host where it could not be stopped; return whether it is."""
-    return not wait_until(lambda: look(compute, name).up, timeout=timeout, pause=_PAUSE)
+    if wait_until(lambda: look(compute, name).up, timeout=timeout, pause=_PAUSE):
+        return False
+    if not look(compute, name).evacuated:
+        return True
+    # Nova calls a host down that is forced down: only the time of its record shows whether it reports.
+    before = _reported(compute, name)
+    return wait_until(lambda: _reported(compute, name) == before, timeout=_REPORTS, pause=_PAUSE)
+
+
+def _reported(compute: Any, name: str) -> str:
+    service = look(compute, name).service
+    return str(service["updated_at"]) if service else ""
 
 
 def remains(leaving: Leaving) -> list[str]:

@@ -57,17 +57,23 @@ def read_disk(one: Mapping[str, Any], partitions: Mapping[str, Mapping[str, Any]
 def root_device(wanted: Mapping[str, Any]) -> dict[str, Any]:
     """Return Ironic's root device hints for a `system_disk` of the site file."""
     hints = {hint: wanted[name] for name, hint in _HINTS.items() if name in wanted}
-    return hints | ({"size": f">= {wanted['min_gb']}"} if "min_gb" in wanted else {})
+    return hints | ({"size": f">= {wanted.get('min_gb', SYSTEM_GIB)}"} if wanted else {})
 
 
 def lacks_system_disk(disks: Iterable[Disk], wanted: Mapping[str, Any] | None) -> str:
-    """Return the error when no disk can take the system, "" when one can."""
+    """Return the error when no disk can take the system, or several match ``wanted``; "" when it is clear which.
+
+    Of several that match its hints Ironic takes the first by kernel name, which changes between boots.
+    """
     large = [disk for disk in disks if disk.gib >= SYSTEM_GIB]
     if not large or not wanted:
         return "" if large else f"no disk of {SYSTEM_GIB} GiB"
-    if any(disk.is_what(wanted) for disk in large):
+    found = [disk for disk in large if disk.is_what(wanted)]
+    if len(found) == 1:
         return ""
     said = ", ".join(f"{name} {value}" for name, value in wanted.items())
+    if found:
+        return f"{len(found)} disks that may be the system disk ({said}): {'; '.join(map(str, found))}"
     return f"no system disk ({said}) among {'; '.join(map(str, large))}"
 
 

@@ -13,7 +13,8 @@ class Monitors:
 
     def __init__(self) -> None:
         self.sent: list[dict[str, Any]] = []
-        self.ranges = {"10.9.0.7:0/32": "2027-01-01T00:00:00.000000+0000"}
+        until = "2027-01-01T00:00:00.000000+0000"
+        self.ranges = {"cidr:10.9.0.7:0/32": until, "cidr:10.9.0.0:0/24": until, "cidr:[fd00::1]:0/128": until}
 
     def ask(self, _prefix: str) -> dict[str, Any]:
         return {"range_blocklist": self.ranges}

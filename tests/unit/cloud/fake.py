@@ -32,6 +32,7 @@ class FakeCloud:
     kinds: dict[str, list[Entry]] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)  # "POST networks"
     refuses: dict[str, tuple[int, str]] = field(default_factory=dict)  # request -> status, message
+    version: str = ""  # microversion of the last request
     numbers: Any = field(default_factory=itertools.count)
     binding: str = "ovs"
     status: str = "ACTIVE"  # of new servers
@@ -163,6 +164,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             return
         what = f"{self.command} {path.split('/')[0].removeprefix('os-')}"
         self.fake.asked.append(f"{self.command} {path}")
+        self.fake.version = (self.headers.get("OpenStack-API-Version") or "").removeprefix(f"{service} ")
         if what in self.fake.refuses:
             status, message = self.fake.refuses[what]
             self._answer(status, {"error": {"message": message, "code": status}})

@@ -136,6 +136,8 @@ class Hypervisors(FakeCloud):
         if verb in ("os-migrateLive", "evacuate") and identity in self.refused:
             return 409, {"conflictingRequest": {"code": 409, "message": self.refused[identity]}}
         statuses = {"migrating": "MIGRATING", "resize_prep": "RESIZE", "rebuilding": "REBUILD"}
+        if verb == "evacuate" and tuple(map(int, self.version.split("."))) >= (2, 95):
+            server["was"] = "SHUTOFF"
         server |= {TASK: tasks[verb], "left": self.questions}
         server["status"] = statuses.get(tasks[verb], server["status"])
         return 202, None

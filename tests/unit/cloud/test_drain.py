@@ -235,8 +235,11 @@ def test_anothers_reason_stays(nova: Hypervisors, step: Any) -> None:
     assert "broken fan" in done["warnings"][0]
     nova.service()["forced_down"] = True
     done = step("enable")
-    assert (done["changed"], done["evacuated"]) == (False, False), "whoever fenced it takes it back"
-    assert "openstack compute service set --up hypervisor-1" in done["warnings"][0]
+    assert done["changes"] == [f"have Nova hear {HERE} again"]
+    assert done["evacuated"], "Ceph is to let it in again, too"
+    service = nova.service()
+    assert (service["forced_down"], service["disabled_reason"]) == (False, "broken fan")
+    assert "it stays disabled" in done["warnings"][0]
 
 
 def test_a_name_that_nova_does_not_know(step: Any) -> None:

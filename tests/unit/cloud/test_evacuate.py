@@ -74,6 +74,8 @@ def test_all_come_back_elsewhere_and_an_undrain_takes_the_host_back(dead: Hyperv
     done = step("evacuate", parallel=2)
     assert on(dead, HERE) == set()
     assert {one["result"] for one in done["instances"]} == {f"to {THERE}"}
+    states = {one["name"]: one["status"] for one in dead.of("servers")}
+    assert states == {"web": "ACTIVE", "off": "SHUTOFF", "broken": "ACTIVE", "stuck": "ACTIVE"}
     assert dead.most == 3, "two, beside the task that the dead host has"
     service = dead.service()
     assert (service["disabled_reason"], service["forced_down"]) == (verbs.EVACUATE, True)
@@ -85,6 +87,23 @@ def test_all_come_back_elsewhere_and_an_undrain_takes_the_host_back(dead: Hyperv
     assert step("enable", module=hypervisor_drain)["changed"]
     service = dead.service()
     assert (service["status"], service["forced_down"]) == ("enabled", False)
+
+
+def test_nova_takes_it_for_dead_in_one_request_before_anything_is_fenced(dead: Hypervisors, step: Any) -> None:
+    dead.server("web")
+    assert len(step("close")["changes"]) == 2
+    assert dead.hosts.written == [f"disabled {HERE}"]
+    service = dead.service()
+    assert (service["disabled_reason"], service["forced_down"]) == (verbs.EVACUATE, True)
+    assert on(dead, HERE) == {"web"}
+
+
+def test_an_undrain_waits_until_nova_compute_has_ended_what_runs_elsewhere(dead: Hypervisors, step: Any) -> None:
+    record = dead.migration(dead.server("web", host=THERE), kind="evacuation", status="done")
+    with pytest.raises(GroundupError, match=r"not ended 1 evacuated instance\(s\)"):
+        step("ended", module=hypervisor_drain, timeout=0)
+    record["status"] = "completed"
+    assert not step("ended", module=hypervisor_drain, timeout=0)["changed"]
 
 
 def test_what_a_killed_one_began_is_waited_for(dead: Hypervisors, step: Any) -> None:
@@ -144,6 +163,22 @@ def test_a_machine_that_left_the_site_file_is_kept_from_nothing(dead: Hypervisor
     server["image"] = {"id": "an-image"}
     with pytest.raises(GroundupError, match=r"run twice.*start from their image"):
         step("check", name="gone-1")
+
+
+def test_a_live_migration_that_the_death_cut_may_run_on_its_target(dead: Hypervisors, step: Any) -> None:
+    server = dead.server("web", status="MIGRATING", task="migrating")
+    dead.server("other")
+    dead.migration(server, kind="live-migration", status="preparing")["dest_compute"] = THERE
+    with pytest.raises(GroundupError, match=rf"web .* to {THERE} migrated live when it died"):
+        step("evacuate")
+    assert writes(dead) == []
+    assert step("check", force=["migrating"])["changes"]
+
+
+def test_a_disk_of_the_flavor_is_lost_beside_a_volume(dead: Hypervisors, step: Any) -> None:
+    dead.server("scratch").update(image="", flavor={"vcpus": 1, "ephemeral": 10, "original_name": "big"})
+    with pytest.raises(GroundupError, match=r"1 instance\(s\) have their disk on it.*scratch"):
+        step("check", site_file=str(LOCAL), force=["fenced"])
 
 
 def test_names_and_numbers_that_are_none(step: Any) -> None:

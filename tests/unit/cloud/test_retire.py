@@ -178,3 +178,22 @@ def test_one_that_the_cloud_does_not_know(step: Any) -> None:
         step("check", name="")
     with pytest.raises(GroundupError, match="control-1 is no hypervisor"):
         step("check", name="control-1", roles=["control"])
+
+
+@pytest.mark.parametrize("reports", [True, False])
+def test_a_host_that_is_forced_down_and_reports_is_not_taken_for_off(
+    nova: Hypervisors, operator: Any, monkeypatch: pytest.MonkeyPatch, *, reports: bool
+) -> None:
+    monkeypatch.setattr(retire, "_REPORTS", 0.2)
+    monkeypatch.setattr(retire, "_PAUSE", 0.01)
+    nova.service().update(state="down", status="disabled", forced_down=True, updated_at="12:00:00")
+    asked, of = [0], nova.of
+
+    def sees(kind: str) -> Any:
+        asked[0] += 1
+        if reports and kind == "services" and asked[0] > 9:
+            of(kind)[0]["updated_at"] = f"12:00:{asked[0]}"
+        return of(kind)
+
+    monkeypatch.setattr(nova, "of", sees)
+    assert retire.settle(operator.compute, HERE, timeout=0) is not reports

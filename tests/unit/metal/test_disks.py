@@ -48,6 +48,13 @@ def test_a_machine_without_the_disk_is_not_installed_and_its_card_lists_those_it
     )
 
 
+def test_of_several_that_match_none_is_written_to() -> None:
+    assert lacks_system_disk(disks(), {"min_gb": 16}) == (
+        "2 disks that may be the system disk (min_gb 16): "
+        "sda 480 GiB serial s1aa wwn 0x5000c5000a model qemu harddisk; sdb 16 GiB serial s2"
+    )
+
+
 def test_without_a_word_of_it_any_disk_that_is_large_enough_does() -> None:
     assert lacks_system_disk(disks(), None) == ""
     assert lacks_system_disk((), None) == "no disk of 4 GiB"
@@ -56,6 +63,7 @@ def test_without_a_word_of_it_any_disk_that_is_large_enough_does() -> None:
 
 def test_ironic_is_told_in_its_own_words_with_each_deployment(tmp_path: Path) -> None:
     assert root_device({}) == {}
+    assert root_device({"model": "X"}) == {"model": "X", "size": ">= 4"}, "no SD card of that model"
     said = {"serial": "S1", "path": "/dev/disk/by-path/x", "rotational": False, "min_gb": 100}
     hints = {"serial": "S1", "by_path": "/dev/disk/by-path/x", "rotational": False, "size": ">= 100"}
     assert root_device(said) == hints

@@ -94,7 +94,7 @@ class Osd(Model):
 
 
 class SystemDisk(Model):
-    """The disk for the operating system. A disk must match every key written here; the smallest match is taken."""
+    """The disk for the operating system. Exactly one disk must match every key written here."""
 
     serial: Serial | None = Field(None, description="Serial number of the disk.")
     wwn: Annotated[str, Field(pattern=r"^[0-9a-z][0-9a-z.:-]{7,127}$")] | None = Field(
