@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -140,3 +140,37 @@ def run_tier(tier: Tier, *, scratch: Path | None = None) -> Outcome:
         notes=tuple(note for ended in all_ended for note in ended.notes),
         failures=failures,
     )
+
+
+def run_tiers(
+    tiers: Iterable[Tier], *, scratch: Path, minutes: Mapping[str, float], limit: float | None
+) -> list[Outcome]:
+    """Run tiers in order. With a ``limit`` in minutes, skip a tier that would end later than that on this machine.
+
+    ``minutes``: how long each tier takes on a known machine; this one's speed shows in the tiers before.
+    """
+    began, outcomes, expected = time.monotonic(), list[Outcome](), 0.0
+    for tier in tiers:
+        passed, own = (time.monotonic() - began) / 60, minutes.get(tier.name, 0.0)
+        ends = passed + own * (passed / expected if expected else 1.0)
+        if limit is not None and ends > limit:
+            why = f"no time: it would end after {ends:.0f} minutes, and CI ends a run after 90"
+            outcomes.append(Outcome(name=tier.name, verdict="skipped", seconds=0.0, notes=(why,)))
+            continue
+        outcomes.append(run_tier(tier, scratch=scratch))
+        expected += own
+    return outcomes
+
+
+def report(outcomes: list[Outcome]) -> None:
+    """Print what each tier said of itself, then how each ended, and last why one failed: the end is what is read."""
+    print("\n=== what the tiers said ===")
+    for outcome in outcomes:
+        for note in outcome.notes:
+            print(f"{outcome.name:<10} {note}")
+    print("\n=== summary ===")
+    for outcome in outcomes:
+        print(f"{outcome.name:<10} {outcome.verdict:<8} {outcome.seconds:7.0f}s")
+    for outcome in outcomes:
+        for line in outcome.failures:
+            print(f"{outcome.name}: {line}")

@@ -10,14 +10,16 @@ import os
 import shutil
 from pathlib import Path
 
-from ansible_collections.groundup.cloud.ci.tier import ROOT, Outcome, Tier, run_tier
+from ansible_collections.groundup.cloud.ci.tier import ROOT, Tier, report, run_tiers
 from ansible_collections.groundup.cloud.ci.tier_commands import (
     CHARTS,
+    CI_MINUTES,
     CLOUD_SITE,
     CLUSTER,
     CONFORMANCE_SITE,
     LARGE_CLOUD_SITE,
     MACHINE_SITE,
+    MINUTES,
     OBJECTS_SITE,
     PYTEST,
     REAL_CHARTS_SITE,
@@ -264,20 +266,6 @@ TIERS = (
 )
 
 
-def report(outcomes: list[Outcome]) -> None:
-    """Print what each tier said of itself, then how each ended, and last why one failed: the end is what is read."""
-    print("\n=== what the tiers said ===")
-    for outcome in outcomes:
-        for note in outcome.notes:
-            print(f"{outcome.name:<10} {note}")
-    print("\n=== summary ===")
-    for outcome in outcomes:
-        print(f"{outcome.name:<10} {outcome.verdict:<8} {outcome.seconds:7.0f}s")
-    for outcome in outcomes:
-        for line in outcome.failures:
-            print(f"{outcome.name}: {line}")
-
-
 def main() -> int:
     """Run the named tiers, or all."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -289,7 +277,7 @@ def main() -> int:
         print(f"they need {LEAST_GIB} GiB at least: free some, or delete old clones and what is in {cache_dir()}")
         return 2
     chosen = (tier for tier in TIERS if (tier.name in wanted if wanted else tier.by_default))
-    outcomes = [run_tier(tier, scratch=SCRATCH) for tier in chosen]
+    outcomes = run_tiers(chosen, scratch=SCRATCH, minutes=MINUTES, limit=CI_MINUTES)
     report(outcomes)
     counts = {verdict: sum(o.verdict == verdict for o in outcomes) for verdict in ("passed", "FAILED", "skipped")}
     print(f"{counts['passed']} passed, {counts['FAILED']} failed, {counts['skipped']} skipped")

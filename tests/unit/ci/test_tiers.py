@@ -6,12 +6,14 @@ import json
 import re
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from ansible_collections.groundup.cloud.ci import tier as module
 from ansible_collections.groundup.cloud.ci import tier as runner
 from ansible_collections.groundup.cloud.ci import tier_commands, tiers
-from ansible_collections.groundup.cloud.ci.tier import Tier, run_tier
-from ansible_collections.groundup.cloud.ci.tiers import report
+from ansible_collections.groundup.cloud.ci.tier import Tier, report, run_tier, run_tiers
+from ansible_collections.groundup.cloud.ci.tier_commands import MINUTES
 from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import reminder
 
 PASSES = ("sh", "-c", "echo '3 passed in 0.1s'")
@@ -69,7 +71,7 @@ def test_no_tier_begins_on_a_disk_without_room(
 ) -> None:
     monkeypatch.setattr(tiers, "LEAST_GIB", 2**40)
     monkeypatch.setattr("sys.argv", ["ci/tiers.py"])
-    monkeypatch.setattr(tiers, "run_tier", lambda tier: pytest.fail(f"{tier.name} began"))
+    monkeypatch.setattr(module, "run_tier", lambda tier, **_: pytest.fail(f"{tier.name} began"))
     assert tiers.main() == 2
     assert "free some" in capsys.readouterr().out
 
@@ -153,3 +155,29 @@ def test_a_cloud_of_real_charts_needs_a_directory_with_them(tmp_path: Path, monk
     assert tier_commands.CHARTS in str(tier_commands.needs_charts())
     (tmp_path / "nova-2026.1.0.tgz").touch()
     assert tier_commands.needs_charts() is None
+
+
+@pytest.mark.parametrize(("limit", "said"), [(None, "abcd"), (60.0, "abcd"), (30.0, "abd"), (19.0, "ab"), (0.0, "")])
+def test_a_tier_that_would_end_after_ci_s_limit_is_skipped_and_shorter_ones_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: float | None, said: str
+) -> None:
+    """This machine takes twice as long as the known one: 10, 4, 20 and 8 minutes for 5, 2, 10 and 4."""
+    minutes, now = {"a": 5.0, "b": 2.0, "c": 10.0, "d": 4.0}, [0.0]
+    ran: list[str] = []
+
+    def run(tier: Tier, **_: object) -> module.Outcome:
+        ran.append(tier.name)
+        now[0] += 2 * 60 * minutes[tier.name]
+        return module.Outcome(name=tier.name, verdict="passed", seconds=0.0, notes=())
+
+    monkeypatch.setattr(module, "run_tier", run)
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    tiers_ = [Tier(name=name, commands=()) for name in minutes]
+    outcomes = run_tiers(tiers_, scratch=tmp_path, minutes=minutes, limit=limit)
+    assert "".join(ran) == said
+    assert [one.name for one in outcomes] == list(minutes), "what was skipped is in the report"
+    assert all("no time" in one.notes[0] for one in outcomes if one.verdict == "skipped")
+
+
+def test_the_default_tiers_have_their_minutes() -> None:
+    assert {tier.name for tier in tiers.TIERS if tier.by_default} == set(MINUTES)
