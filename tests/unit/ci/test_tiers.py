@@ -9,7 +9,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from ansible_collections.groundup.cloud.ci import tier as module
 from ansible_collections.groundup.cloud.ci import tier as runner
 from ansible_collections.groundup.cloud.ci import tier_commands, tiers
 from ansible_collections.groundup.cloud.ci.tier import Tier, report, run_tier, run_tiers
@@ -71,7 +70,7 @@ def test_no_tier_begins_on_a_disk_without_room(
 ) -> None:
     monkeypatch.setattr(tiers, "LEAST_GIB", 2**40)
     monkeypatch.setattr("sys.argv", ["ci/tiers.py"])
-    monkeypatch.setattr(module, "run_tier", lambda tier, **_: pytest.fail(f"{tier.name} began"))
+    monkeypatch.setattr(runner, "run_tier", lambda tier, **_: pytest.fail(f"{tier.name} began"))
     assert tiers.main() == 2
     assert "free some" in capsys.readouterr().out
 
@@ -165,13 +164,13 @@ def test_a_tier_that_would_end_after_ci_s_limit_is_skipped_and_shorter_ones_go_o
     minutes, now = {"a": 5.0, "b": 2.0, "c": 10.0, "d": 4.0}, [0.0]
     ran: list[str] = []
 
-    def run(tier: Tier, **_: object) -> module.Outcome:
+    def run(tier: Tier, **_: object) -> runner.Outcome:
         ran.append(tier.name)
         now[0] += 2 * 60 * minutes[tier.name]
-        return module.Outcome(name=tier.name, verdict="passed", seconds=0.0, notes=())
+        return runner.Outcome(name=tier.name, verdict="passed", seconds=0.0, notes=())
 
-    monkeypatch.setattr(module, "run_tier", run)
-    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(runner, "run_tier", run)
+    monkeypatch.setattr(runner, "time", SimpleNamespace(monotonic=lambda: now[0]))
     tiers_ = [Tier(name=name, commands=()) for name in minutes]
     outcomes = run_tiers(tiers_, scratch=tmp_path, minutes=minutes, limit=limit)
     assert "".join(ran) == said
