@@ -246,9 +246,17 @@ TIERS = (
         REAL_CHARTS_SITE,
         ("ci/lab", "up"),  # ends with an instance that answered
         ("ci/lab", "unchanged"),
-        e2e("real_cloud", "cloud"),
-        # The site file names this place, which is the same on every machine.
-        first=(("ln", "-sfn", str(Path(os.environ.get(CHARTS, "")).absolute()), ".run/osh-charts"),),
+        e2e("real_cloud", "cloud", "volumes", options=("-s", "-m", "not long")),
+        e2e("stacks", options=("-s",)),
+        e2e("balancer", options=("-s",)),
+        e2e("disks", options=("-s", "-k", "backup")),
+        e2e("dashboard", options=("-x",)),
+        first=(
+            ("ci/bootstrap", "machine"),  # qemu-img
+            ("ci/bootstrap", "browser"),
+            # The site file names this place, which is the same on every machine.
+            ("ln", "-sfn", str(Path(os.environ.get(CHARTS, "")).absolute()), ".run/osh-charts"),
+        ),
         needs=needs_charts,
     ),
     Tier(

@@ -27,7 +27,8 @@ def secret(plan: Plan, state: Path, name: str) -> Any:
 def test_every_release_is_of_the_real_charts(plan: Plan, state: Path) -> None:
     path = resource_path("batch/v1", "jobs", namespace=plan.openstack.namespace)
     jobs = {item["metadata"]["name"] for item in Api(state / "kubeconfig").get(path)["items"]}
-    assert {f"{name}-ks-user" for name in ("placement", "glance", "neutron", "nova")} <= jobs
+    accounts = set(plan.openstack.services) - {"keystone", "horizon", "ceph-rgw"} | {"ceph"}
+    assert {f"{name}-ks-user" for name in accounts} <= jobs
     assert not [name for name in jobs if "-identity-" in name], "made by built-in charts"
 
 

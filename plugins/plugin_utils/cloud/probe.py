@@ -167,10 +167,13 @@ class _Batch:
 
     def _pending(self, host: str) -> bool:
         compute, server = self.prober.tenant.compute, self.servers[host]
-        found = compute.get_server(server["id"])
-        if found["status"] == "ERROR" and self.tries[host] < _TRIES and self._closed(host, found):
-            compute.delete_server(server["id"])
-            self._boot(host)
+        try:
+            found = compute.get_server(server["id"])
+            if found["status"] == "ERROR" and self.tries[host] < _TRIES and self._closed(host, found):
+                compute.delete_server(server["id"])
+                self._each(host, self._boot)
+                return True
+        except ERRORS:  # `_active` asks again, and tells what lasts
             return True
         return found["status"] not in ("ACTIVE", "ERROR")
 

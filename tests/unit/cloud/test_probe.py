@@ -128,6 +128,28 @@ def test_who_is_disabled_by_somebody_during_the_probe_stays_so(
     assert fake.hosts.disabled() == {"a": "do not touch"}
 
 
+@pytest.mark.parametrize("times", [1, 99])
+def test_an_error_while_an_instance_is_awaited_is_no_fault_of_a_batch(
+    admin: Any, fake: FakeCloud, options: Options, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    """Nova is asked again; what lasts is the fault of the host that it is asked about."""
+    fake.hosts.join("a", reason=probe.NEW)
+    get, left_over = probe._Batch._pending, [times]
+
+    def pending(batch: Any, host: str) -> bool:
+        fake.refuses.clear()
+        if left_over[0]:
+            left_over[0] -= 1
+            fake.refuses["GET servers"] = (500, "a worker was killed")
+        return get(batch, host)
+
+    monkeypatch.setattr(probe._Batch, "_pending", pending)
+    deletes = probe._Batch._delete
+    monkeypatch.setattr(probe._Batch, "_delete", lambda batch: (fake.refuses.clear(), deletes(batch)))
+    assert ("a worker was killed" in run(admin, replace(options, timeout=3), "a")["a"]) is (times > 1)
+    assert left(fake) == []
+
+
 def test_a_fault_of_no_single_host_opens_and_blames_nobody(admin: Any, fake: FakeCloud, options: Options) -> None:
     fake.hosts.join("a", reason=probe.NEW)
     fake.refuses["POST images"] = (500, "no room for images")
