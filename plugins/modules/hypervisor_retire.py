@@ -15,6 +15,8 @@ description:
   - V(close) disables its compute service, with a reason of its own, and checks again.
   - V(remove) removes it from its aggregates and deletes its compute service, its resource provider and its agents. With
     the controller agent, Neutron deletes the OVN chassis. V(verify) fails while the cloud has any of it.
+  - Of instances that were evacuated from a host that never came back, V(remove) deletes the allocations on its
+    resource provider. Those on other providers stay.
 options:
   step:
     description: What to do.

@@ -1,4 +1,4 @@
-"""Read, add and remove traits of resource providers in Placement."""
+"""Traits of resource providers in Placement, and allocations on them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from openstack.exceptions import ConflictException, raise_from_response
 
 DISABLED = "COMPUTE_STATUS_DISABLED"  # set by Nova while the provider's compute service is disabled
 _VERSION = "1.18"  # the first that lists providers by trait
+_ALLOCATIONS = "1.28"  # the first that tells the generation of a consumer
 _TRIES = 4  # nova-compute writes traits of the same provider, too
 
 
@@ -52,8 +53,22 @@ def change(admin: Any, provider: str, *, give: Iterable[str] = (), take: Iterabl
             return
 
 
-def call(admin: Any, verb: str, path: str, **body: Any) -> Any:
+def elsewhere(admin: Any, consumer: str, provider: str) -> bool:
+    """Return whether a consumer has allocations on other providers than ``provider``, too."""
+    return bool(call(admin, "get", f"/allocations/{consumer}", version=_ALLOCATIONS)["allocations"].keys() - {provider})
+
+
+def withdraw(admin: Any, consumer: str, provider: str) -> None:
+    """Remove a consumer's allocation on one provider; those on others stay. Raises ConflictException if they change."""
+    path = f"/allocations/{consumer}"
+    found = call(admin, "get", path, version=_ALLOCATIONS)
+    kept = {one: {"resources": of["resources"]} for one, of in found["allocations"].items() if one != provider}
+    if kept and provider in found["allocations"]:
+        call(admin, "put", path, version=_ALLOCATIONS, json={**found, "allocations": kept})
+
+
+def call(admin: Any, verb: str, path: str, *, version: str = _VERSION, **body: Any) -> Any:
     """Send a request to Placement; return the answer. Raises what openstacksdk raises."""
-    answer = getattr(admin.placement, verb)(path, microversion=_VERSION, **body)
+    answer = getattr(admin.placement, verb)(path, microversion=version, **body)
     raise_from_response(answer)
     return answer.json() if answer.content else {}

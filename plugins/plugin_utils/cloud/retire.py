@@ -17,7 +17,8 @@ from ...module_utils._base.text import few
 from ...module_utils._base.wait import wait_until
 from ..errors import GroundupError
 from ..verbs import RETIRE
-from .compute_host import COMPUTE, ComputeHost, disabling, look
+from . import placement
+from .compute_host import COMPUTE, ComputeHost, disabling, look, unended
 from .connection import GATEWAY, said
 from .drain import occupants
 
@@ -33,7 +34,8 @@ class Leaving:
     address: str  # as nova-compute reported it; "" once Nova has no record of it
     provider: Any | None  # Placement's
     orphans: tuple[str, ...]  # consumers of its allocations that are neither instances nor migrations under way
-    claims: tuple[str, ...]  # consumers that are instances or migrations
+    moved: tuple[str, ...]  # consumers that are instances evacuated from it; they have allocations elsewhere, too
+    claims: tuple[str, ...]  # consumers that are other instances, or migrations
     agents: tuple[Any, ...]  # Neutron's
     aggregates: tuple[Any, ...]
 
@@ -50,12 +52,13 @@ def survey(cloud: Any, name: str, *, compute_id: str) -> Leaving:
     known = next((one for one in compute.hypervisors(details=True) if _host(one) == name), None)
     # Nova's id first: deleting the service would delete that provider with its allocations.
     provider = _provider(cloud.placement, [str(known["id"]), compute_id] if known else [compute_id])
-    orphans, claims = _consumers(cloud, host, provider)
+    orphans, moved, claims = _consumers(cloud, host, provider)
     return Leaving(
         host=host,
         address=str(known["host_ip"] or "") if known else "",
         provider=provider,
         orphans=orphans,
+        moved=moved,
         claims=claims,
         agents=tuple(one for one in cloud.network.agents(host=name) if one["host"] == name),
         aggregates=tuple(one for one in compute.aggregates() if name in (one["hosts"] or ())),
@@ -67,30 +70,38 @@ def _host(hypervisor: Any) -> str:
     return str((hypervisor["service_details"] or {}).get("host", ""))
 
 
-def _provider(placement: Any, ids: Sequence[str]) -> Any | None:
+def _provider(api: Any, ids: Sequence[str]) -> Any | None:
     for one in ids:
-        found = [each for each in placement.resource_providers(id=one) if each["id"] == one]
+        found = [each for each in api.resource_providers(id=one) if each["id"] == one]
         if found:
             return found[0]
     return None
 
 
-def _consumers(cloud: Any, host: ComputeHost, provider: Any | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the consumers of a provider's allocations: orphans, and claims."""
+def _consumers(cloud: Any, host: ComputeHost, provider: Any | None) -> tuple[tuple[str, ...], ...]:
+    """Return the consumers of a provider's allocations: orphans, evacuated instances, and claims."""
     if provider is None:
-        return (), ()
+        return (), (), ()
     moving = {str(one["uuid"]) for one in host.migrations}
+    # Nova's own record, while the host is forced down: only its nova-compute would take these allocations away.
+    evacuated = set(unended(cloud.compute, host.name)) if host.evacuated else set()
+    evacuated -= {str(one["id"]) for one in host.servers}
     orphans: list[str] = []
+    moved: list[str] = []
     claims: list[str] = []
     for consumer in sorted(str(one["consumer_id"]) for one in _allocations(cloud.placement, provider)):
-        claimed = consumer in moving or _is_server(cloud.compute, consumer)
-        (claims if claimed else orphans).append(consumer)
-    return tuple(orphans), tuple(claims)
+        if consumer not in moving and not _is_server(cloud.compute, consumer):
+            orphans.append(consumer)
+        elif consumer in evacuated and placement.elsewhere(cloud, consumer, _id(provider)):
+            moved.append(consumer)
+        else:
+            claims.append(consumer)
+    return tuple(orphans), tuple(moved), tuple(claims)
 
 
-def _allocations(placement: Any, provider: Any) -> list[Any]:
+def _allocations(api: Any, provider: Any) -> list[Any]:
     try:
-        return list(placement.resource_provider_allocations(provider["id"]))
+        return list(api.resource_provider_allocations(provider["id"]))
     except NotFoundException:  # deleted meanwhile
         return []
 
@@ -122,11 +133,16 @@ def _id(provider: Any | None) -> str:
     return str(provider["id"]) if provider else ""
 
 
+def _withdrawn(leaving: Leaving, consumer: str) -> str:
+    return f"delete the allocation on {leaving.host.name} of {consumer}, which was evacuated"
+
+
 def foreseen(leaving: Leaving) -> list[str]:
     """Return a retirement's actions, one line each, in order."""
     name = leaving.host.name
     lines = disabling(leaving.host, RETIRE)
     lines += [f"delete the allocations of {one}" for one in leaving.orphans]
+    lines += [_withdrawn(leaving, one) for one in leaving.moved]
     lines += [f"take {name} out of aggregate {one['name']}" for one in leaving.aggregates]
     lines += [f"delete service {COMPUTE} of {name}"] if leaving.host.service else []
     lines += [f"delete resource provider {leaving.provider['name']}"] if leaving.provider else []
@@ -138,10 +154,13 @@ def remove(cloud: Any, leaving: Leaving, changes: Changes, *, timeout: float) ->
 
     Aggregates go before the service, by which Nova knows them. The provider goes after it: Nova may delete both.
     """
-    compute, placement, name = cloud.compute, cloud.placement, leaving.host.name
+    compute, name = cloud.compute, leaving.host.name
     for consumer in leaving.orphans:
-        placement.delete_allocation(consumer)
+        cloud.placement.delete_allocation(consumer)
         changes.add(f"delete the allocations of {consumer}")
+    for consumer in leaving.moved:
+        placement.withdraw(cloud, consumer, _id(leaving.provider))
+        changes.add(_withdrawn(leaving, consumer))
     for aggregate in leaving.aggregates:
         compute.remove_host_from_aggregate(aggregate["id"], name)
         changes.add(f"take {name} out of aggregate {aggregate['name']}")
@@ -149,7 +168,7 @@ def remove(cloud: Any, leaving: Leaving, changes: Changes, *, timeout: float) ->
         compute.delete_service(leaving.host.service["id"])
         changes.add(f"delete service {COMPUTE} of {name}")
     if leaving.provider:
-        placement.delete_resource_provider(leaving.provider["id"])
+        cloud.placement.delete_resource_provider(leaving.provider["id"])
         changes.add(f"delete resource provider {leaving.provider['name']}")
     _agents(cloud.network, name, changes, timeout=timeout)
 

@@ -113,9 +113,20 @@ class FakeHosts:
                 answer = 200, {"resource_providers": [{"uuid": uuid} for uuid in found]}
             case _, ["resource_providers", uuid, "traits"]:
                 answer = self._traits(verb, uuid, body)
+            case "GET" | "PUT", ["allocations", consumer]:
+                answer = self._allocations(verb, consumer, body)
             case _, ["resource_providers" | "allocations", *_]:
                 answer = None
         return answer
+
+    def _allocations(self, verb: str, consumer: str, body: Entry) -> Answer:
+        there = self.cloud.of("allocations")
+        if verb == "PUT":
+            gone = [one for one in there if one["id"] == consumer and one["of"] not in body["allocations"]]
+            self.cloud.kinds["allocations"] = [one for one in there if one not in gone]
+            return 204, None
+        held = {one["of"]: {"resources": {"VCPU": 1}, "generation": 3} for one in there if one["id"] == consumer}
+        return 200, {"allocations": held, "project_id": "p", "user_id": "u", "consumer_generation": 2}
 
     def _traits(self, verb: str, uuid: str, body: Entry) -> Answer:
         if uuid not in self.traits:

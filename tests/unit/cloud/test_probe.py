@@ -145,7 +145,12 @@ def test_an_error_while_an_instance_is_awaited_is_no_fault_of_a_batch(
 
     monkeypatch.setattr(probe._Batch, "_pending", pending)
     deletes = probe._Batch._delete
-    monkeypatch.setattr(probe._Batch, "_delete", lambda batch: (fake.refuses.clear(), deletes(batch)))
+
+    def delete(batch: Any) -> None:
+        fake.refuses.clear()
+        deletes(batch)
+
+    monkeypatch.setattr(probe._Batch, "_delete", delete)
     assert ("a worker was killed" in run(admin, replace(options, timeout=3), "a")["a"]) is (times > 1)
     assert left(fake) == []
 

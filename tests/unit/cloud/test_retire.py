@@ -136,6 +136,35 @@ def test_allocations_of_an_instance_elsewhere_are_never_deleted(nova: Hypervisor
     assert writes(nova) == []
 
 
+def evacuated(nova: Hypervisors, *providers: str, host: str = THERE) -> Any:
+    """Return an instance evacuated from a host that never came back, with allocations on ``providers``."""
+    nova.service().update(state="down", forced_down=True)
+    server = nova.server("web", host=host)
+    nova.migration(server, kind="evacuation", status="done")
+    for one in providers:
+        nova.add("allocations", {"id": server["id"], "of": one}, "")
+    return server
+
+
+def test_what_a_host_that_never_came_back_holds_of_evacuated_instances_goes_with_it(
+    nova: Hypervisors, step: Any
+) -> None:
+    server = evacuated(nova, PROVIDER, f"uuid-{THERE}")
+    line = f"delete the allocation on {HERE} of {server['id']}, which was evacuated"
+    assert line in step("check")["changes"]
+    assert writes(nova) == []
+    assert line in step("remove", stopped=True)["changes"]
+    assert [one["of"] for one in nova.of("allocations")] == [f"uuid-{THERE}"]
+    step("verify")
+
+
+def test_an_evacuated_instance_without_an_allocation_elsewhere_keeps_its_only_one(nova: Hypervisors, step: Any) -> None:
+    evacuated(nova, PROVIDER)
+    with pytest.raises(GroundupError, match="which Nova has elsewhere"):
+        step("remove", stopped=True, force=["allocations"])
+    assert writes(nova) == []
+
+
 def test_the_provider_that_nova_has_is_asked_before_one_that_was_left(nova: Hypervisors, step: Any) -> None:
     known = next(one for one in nova.of("hypervisors") if one["id"] == PROVIDER)
     known["id"] = "of-nova"
