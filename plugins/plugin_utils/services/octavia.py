@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from . import ovn
 from .parts import WORKERS, ChartNames, api_values, merge, public_endpoint, queued, resources, uwsgi
 from .probing import PROBE, Client, forgotten, probed
-from .record import Advice, PublicApi, ServiceRecord, Values
+from .record import PublicApi, ServiceRecord, Values
 from .secrets import account
 from .sizes import Sizes
 from .verification import Check, Verification
@@ -195,15 +195,6 @@ SERVICE = ServiceRecord(
     api=PublicApi(type="load-balancer", host="load-balancer", health="/healthcheck", port=9876, node_port=30826),
     images=dict.fromkeys(("octavia_api", "octavia_db_sync", "octavia_housekeeping"), "openstack-more"),
     workers=WORKERS,
-    advice=(
-        Advice(
-            name="balancers-not-seen",
-            when=lambda _plan, _sizes: True,
-            what="Octavia is deployed as OpenStack-Helm does it, and no packet went through a load balancer of it yet",
-            why="balancers were made and deleted before OVN's databases, in a test that has no hypervisor",
-            remedy="leave octavia out of a site that people rely on; or try it, and tell what you saw",
-        ),
-    ),
     values=values,
     verify=verify,
 )

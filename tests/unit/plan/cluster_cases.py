@@ -80,7 +80,6 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("service-without-its-needs", "error", "lab", {"openstack/services": ["glance"]}, "openstack.services"),
     ("dashboard-first", "error", "lab", {"openstack/services": ["horizon"]}, "openstack.services"),
     ("volumes-without-ceph", "error", "lab", {"openstack/services": ["keystone", "cinder"]}, "openstack.services"),
-    ("balancers-not-seen", "warning", "lab", {"openstack/services": ["octavia"]}, "openstack.services"),
     (
         "shares-without-a-backend",
         "warning",
