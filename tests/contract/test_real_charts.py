@@ -40,6 +40,14 @@ def test_no_object_is_made_twice(items: Items) -> None:
         assert [each for each in made if made.count(each) > 1] == [], name
 
 
+def test_the_edge_asks_no_api_for_a_path_that_its_pipeline_lacks(items: Items) -> None:
+    for name, made in items.items():
+        if any(api.health == "/healthcheck" for api in RECORDS[name].apis):
+            files = [base64.b64decode(data) for item in made for data in (item.get("data") or {}).values()
+                     if item["kind"] == "Secret" and item["metadata"]["name"] == f"{name}-etc"]  # fmt: skip
+            assert any(b"healthcheck" in data for data in files), name
+
+
 def test_two_renders_of_the_real_charts_are_identical(
     plan: Plan, items: Items, render: Render, real_charts: Path
 ) -> None:
