@@ -10,7 +10,7 @@ import sys
 import time
 
 import openstack
-import placement_verbs as verbs  # type: ignore[import-not-found]
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import placement as verbs
 from keystoneauth1.exceptions import ClientException
 
 URL, SERVER = "http://127.0.0.1:9999", "5f4b2d4e-6f4c-4a52-9a39-0a4c7f6f7d01"
