@@ -30,7 +30,7 @@ options:
   releases:
     description:
       - Releases of the plan, in this order.
-      - A value C({"$secret": NAME}) is read from the secrets store of the site. No output shows it.
+      - A value that is a mapping of C($secret) alone names a secret of the site's store. No output shows it.
     type: list
     elements: dict
     required: true

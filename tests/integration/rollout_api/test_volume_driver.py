@@ -6,7 +6,10 @@ The chart is the artifact of the lock, or GROUNDUP_CEPH_CSI_CHARTS names a direc
 from __future__ import annotations
 
 import base64
+import hashlib
+import json
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.client import Helm
@@ -22,11 +26,14 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.diff import di
 from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.ready import wait_ready
 from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.types import ReleaseDiff
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform import versions
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.process import Processes
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.names import generate
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.builders import upstream
 
 from .control_plane import ControlPlane
 
@@ -143,3 +150,56 @@ def test_to_verify_waits_for_pods_and_names_what_does_not_run(driver: Driver) ->
     driver.converge(releases)
     with pytest.raises(GroundupError, match=r"Deployment/ceph-csi-rbd-provisioner: .* of 2 pods"):
         wait_ready(driver.api, releases, timeout=5)
+
+
+@pytest.fixture
+def controller(charts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A controller of the site with the chart in its cache; returns its site file."""
+    if supply.missing("helm"):
+        pytest.skip("the cache lacks helm: run `make supply` first")
+    helm = supply.ensure("helm")["helm"].path.parent
+    places = {"GROUNDUP_CACHE": "cache", "GROUNDUP_STATE": "state", "XDG_CONFIG_HOME": "config"}
+    for name, place in places.items():
+        monkeypatch.setenv(name, str(tmp_path / place))
+    monkeypatch.delenv("ANSIBLE_VAULT_PASSWORD_FILE", raising=False)
+    shutil.copytree(helm, tmp_path / "cache/artifacts/helm" / helm.name, copy_function=shutil.copy2)
+
+    def download(url: str, destination: Path) -> str:
+        found = shutil.copy(charts / url.rpartition("/")[2], destination)
+        return f"sha256:{hashlib.sha256(Path(found).read_bytes()).hexdigest()}"
+
+    monkeypatch.setattr(upstream, "download", download)
+    supply.ensure(versions.RBD.chart)  # held against the digest of the lock
+    site = tmp_path / "site.yml"
+    site.write_text(json.dumps({**SITE, "storage": {"backend": "native", "volumes": "ceph-rbd"}}))
+    return site
+
+
+def test_the_play_predicts_applies_verifies_and_shows_no_key(
+    control_plane: ControlPlane, driver: Driver, controller: Path, tmp_path: Path
+) -> None:
+    plays = yaml.safe_load((COLLECTION / "playbooks/storage.yml").read_text())
+    (play,) = (one for one in plays if one["name"] == "Volumes of the cluster")
+    play["vars"]["storage_driver"]["timeout"] = 5  # no pod will run
+    (tmp_path / "play.yml").write_text(json.dumps([play]))
+
+    def run(*flags: str, code: int = 0) -> str:
+        done = subprocess.run(
+            ["ansible-playbook", "-i", controller, tmp_path / "play.yml", "-vvv", "--diff", *flags],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    assert "+ ceph-csi-rbd: StorageClass/general" in run("--tags", "check"), "before there is a cluster, or a store"
+    secrets = open_store("csi")
+    secrets.ensure(["ceph/client.kubernetes"])
+    key = secrets.get("ceph/client.kubernetes")
+    shutil.copy(control_plane.kubeconfig, tmp_path / "state/csi/kubeconfig")
+    said = [run("--tags", "check"), run("--tags", "apply"), run("--tags", "apply"), run("--tags", "verify", "--check")]
+    assert ["changed=1" in one for one in said] == [True, True, False, False]
+    assert driver.api.find(CLASS)
+    said.append(run("--tags", "verify", code=2))
+    assert "Deployment/ceph-csi-rbd-provisioner" in said[-1]
+    encoded = base64.b64encode(key.encode()).decode()
+    assert not [one for one in said if key in one or encoded in one]
