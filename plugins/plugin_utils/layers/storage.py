@@ -103,6 +103,7 @@ class ClientRecord:
     service: str | None = None  # only for sites with this service
     volumes: Volumes | None = None  # only for sites whose storage class `general` has this backend
     images: bool = True  # whether it writes RBD images
+    tasks: bool = True  # whether it may give managers tasks about its images
 
 
 CLIENTS: dict[str, ClientRecord] = {
@@ -114,7 +115,11 @@ CLIENTS: dict[str, ClientRecord] = {
     "cinder-backup": ClientRecord(what="Cinder's backups", writes=("backups",)),
     # Volumes are attached with Cinder's key, which Cinder passes to Nova. Disks are cloned from images.
     "nova": ClientRecord(what="Nova's disks of instances", writes=("vms",), reads=("images",)),
-    "kubernetes": ClientRecord(what="the cluster's driver of volumes", writes=("kubernetes",), volumes="ceph-rbd"),
+    # ceph-csi has a manager remove images, and removes them itself where its key may not ask for that. Debian 13's
+    # ceph-mgr (18.2.7, Python 3.13) ends with a segmentation fault in that task, as often as it is started again.
+    "kubernetes": ClientRecord(
+        what="the cluster's driver of volumes", writes=("kubernetes",), volumes="ceph-rbd", tasks=False
+    ),
     "rgw": ClientRecord(
         what="the object gateways", images=False, service=GATEWAY,
         writes=tuple(purpose for purpose, pool in POOLS.items() if pool.service == GATEWAY),

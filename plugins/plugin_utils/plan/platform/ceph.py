@@ -263,7 +263,8 @@ def _client(service: str, record: ClientRecord, fsid: str, pools: dict[str, Ceph
     reading = (f"profile rbd-read-only pool={name}" for name in reads)
     name = f"client.{user or service}"
     # The layer creates pools, so a gateway needs only read access to the monitors.
-    others = {"mon": "profile rbd", "mgr": writing} if record.images else {"mon": "allow r"}
+    others = {"mon": "profile rbd" if record.images else "allow r"}
+    others |= {"mgr": writing} if record.images and record.tasks else {}
     return CephClient(
         name=name,
         secret=f"ceph/client.{service}",
