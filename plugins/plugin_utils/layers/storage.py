@@ -116,7 +116,7 @@ CLIENTS: dict[str, ClientRecord] = {
     # Volumes are attached with Cinder's key, which Cinder passes to Nova. Disks are cloned from images.
     "nova": ClientRecord(what="Nova's disks of instances", writes=("vms",), reads=("images",)),
     # ceph-csi has a manager remove images, and removes them itself where its key may not ask for that. Debian 13's
-    # ceph-mgr (18.2.7, Python 3.13) ends with a segmentation fault in that task, as often as it is started again.
+    # ceph-mgr (18.2.7, Python 3.13) ends with a segmentation fault in that task.
     "kubernetes": ClientRecord(
         what="the cluster's driver of volumes", writes=("kubernetes",), volumes="ceph-rbd", tasks=False
     ),
