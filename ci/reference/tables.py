@@ -11,7 +11,12 @@ from ansible_collections.groundup.cloud.plugins.module_utils._preflight.checks i
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import LAYERS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.ports import PORTS, Clients
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.roles import ROLES, Role
-from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.storage import CLIENTS, POOLS
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.storage import (
+    CLIENTS,
+    POOLS,
+    ClientRecord,
+    PoolRecord,
+)  # fmt: skip
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.systems import SYSTEMS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.layout.profiles import HARDWARE
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform.ceph import placement_groups
@@ -113,7 +118,7 @@ def pools(_: Path) -> Iterator[str]:
     yield "| purpose | holds | share of the data | placement groups of 3 OSDs, of 30 |"
     for purpose, one in POOLS.items():
         groups = ", ".join(str(placement_groups(osds, share=one.share, replicas=3)) for osds in (3, 30))
-        only = f"; with {one.service}" if one.service else ""
+        only = _only(one)
         yield f"| `{purpose}` | {one.what}{only} | {one.share:.0%} | {groups} |"
 
 
@@ -122,8 +127,14 @@ def keys(_: Path) -> Iterator[str]:
     yield "| key (secret) | whose | writes to | reads |"
     for name, one in CLIENTS.items():
         may = f"{_code(list(one.writes))} | {_code(list(one.reads))}"
-        only = f"; with {one.service}" if one.service else ""
+        only = _only(one)
         yield f"| `client.{name}` (`ceph/client.{name}`) | {one.what}{only} | {may} |"
+
+
+def _only(one: PoolRecord | ClientRecord) -> str:
+    """Return which sites have a pool or key."""
+    volumes = f"; with `storage.volumes: {one.volumes}`" if one.volumes else ""
+    return f"; with {one.service}" if one.service else volumes
 
 
 def _machine(role: Role, profile: str) -> str:

@@ -43,9 +43,8 @@ options:
     type: str
     required: true
   storage_class:
-    description: Storage class that must exist.
+    description: Storage class that must exist. Omit it where a later layer makes it.
     type: str
-    required: true
   timeout:
     description: Timeout of each check in seconds. After an outage of the API the cluster's DNS needs most of it.
     type: int

@@ -1,4 +1,4 @@
-"""Install charts that the cluster itself needs, such as its pod network's.
+"""Install charts that the cluster itself needs: of its pod network, of the driver of its volumes.
 
 One after another, because one may define kinds that another uses, and without waiting for pods: there may be no node
 yet to run them.
@@ -65,8 +65,8 @@ def _bring(release: ReleasePlan, found: ChangePreview, *, api: Api, helm: Helm, 
         raise GroundupError(
             f"release {release.name}: {why(done)}",
             where=f"chart {release.chart} {release.version}, namespace {release.namespace}",
-            why="without a pod network no node becomes Ready",
-            remedy="put right what Helm names and run the playbook groundup.cloud.kubernetes again",
+            why="the cluster needs it before any application: nodes their pod network, claims their driver",
+            remedy="put right what Helm names and run the same playbook again",
         )
     for item in rendered.objects:
         if item["kind"] == "CustomResourceDefinition":
@@ -91,5 +91,5 @@ def _refuse(diff: ReleaseDiff) -> None:
                 f"release {diff.release}: {change.ref} cannot be applied: {change.message}",
                 where=str(change.ref),
                 why="Helm would stop there, with the rest half applied",
-                remedy="remove it, or whatever else installed this pod network; then run the playbook again",
+                remedy="remove it, or whatever else installed it; then run the playbook again",
             )

@@ -41,7 +41,7 @@ def verify(
     known: frozenset[str] = frozenset(),
     dns_domain: str,
     image: str,
-    storage_class: str,
+    storage_class: str | None,
     timeout: float,
     certificates: Mapping[str, Mapping[str, int]],
     certificate_days: int,
@@ -58,7 +58,7 @@ def verify(
         site: name of the site, for its own certificates.
         dns_domain: domain of the cluster's Services.
         image: an image every node has, with bash.
-        storage_class: name of the default storage class.
+        storage_class: name of the default storage class; None where a later layer makes it.
         timeout: seconds for the nodes, the DNS and the probe, each.
         certificates: days left by control host and file.
         certificate_days: warn of certificates with fewer days left.
@@ -81,7 +81,7 @@ def verify(
     of_site = {f"the API server's certificate at {api.server}": days} | expiry.days_of_site(site, edge=edge)
     warnings = expiry.soon(certificates, of_site, warn_below=certificate_days, fail_below=EXPIRY_FAILS)
     found = wait_ready(api, nodes, timeout=timeout, spare=spare, known=known)
-    if api.find(f"/apis/storage.k8s.io/v1/storageclasses/{storage_class}") is None:
+    if storage_class and api.find(f"/apis/storage.k8s.io/v1/storageclasses/{storage_class}") is None:
         raise GroundupError(
             f"there is no storage class {storage_class}",
             where=f"StorageClass {storage_class}",

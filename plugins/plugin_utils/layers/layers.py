@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from .packages import CONNTRACK_MAX, PackageSet
 from .provisioners import Provisioner
 from .roles import ROLES, Role
-from .storage import BACKENDS, GATEWAY, Backend
+from .storage import BACKENDS, GATEWAY, Backend, Volumes
 
 ABSENT = "absent"  # hosts set aside, and hosts a dry run cannot reach: later layers skip them
 MANAGED_NETWORK = "managed_network"  # hosts whose links the plan manages
@@ -105,6 +105,8 @@ LAYERS: dict[str, LayerRecord] = {
                 needed_modules=("nf_tables", "veth"),
                 volumes=("/var/lib/containerd", "/var/lib/kubelet"),
             ),
+            # Nodes map their pods' volumes.
+            PackageSet(nodes=True, general="ceph-rbd", kernel_modules=("rbd",)),
             # With its library: from here the layer `storage` queries a Ceph whose daemons it does not manage.
             PackageSet(roles=frozenset(("control",)), backend=REMOTE, packages=("ceph-common",)),
         ),
@@ -141,7 +143,7 @@ LAYERS: dict[str, LayerRecord] = {
             PackageSet(roles=frozenset(("storage",)), service=GATEWAY, packages=("radosgw",)),
         ),
         library="`module_utils/_ceph`",
-        owns="Ceph: monitors, OSDs, pools, keys, object gateways",
+        owns="Ceph: monitors, OSDs, pools, keys, object gateways; the driver of storage class `general` (ceph-rbd)",
     ),
     "network": LayerRecord(
         needs=("kubernetes",),
@@ -203,13 +205,18 @@ def present(layer: LayerRecord, *, services: Collection[str], backend: Backend) 
 
 
 def sets_of(
-    roles: tuple[Role, ...], *, node: bool, services: Collection[str], backend: Backend = "none"
-) -> Iterator[tuple[str, PackageSet]]:
-    """Yield layer name and package set for a machine with ``roles`` on a site with ``services`` and ``backend``."""
+    roles: tuple[Role, ...], *, node: bool, services: Collection[str], backend: Backend = "none",
+    general: Volumes = "local",
+) -> Iterator[tuple[str, PackageSet]]:  # fmt: skip
+    """Yield layer name and package set for a machine with ``roles`` on a site with ``services`` and ``backend``.
+
+    ``general``: backend of the site's storage class `general`.
+    """
     for name, layer in LAYERS.items():
         if present(layer, services=services, backend=backend):
-            sets = (one for one in layer.installs if one.fits(roles, node=node, services=services, backend=backend))
-            yield from ((name, one) for one in sets)
+            for one in layer.installs:
+                if one.fits(roles, node=node, services=services, backend=backend, general=general):
+                    yield name, one
 
 
 def groups_of(

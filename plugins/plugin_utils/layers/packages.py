@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from .roles import Role
-from .storage import Backend
+from .storage import Backend, Volumes
 
 CONNTRACK_MAX = "net.netfilter.nf_conntrack_max"
 # Parameters of the whole kernel despite the prefix net.: a network namespace can only read them.
@@ -25,6 +25,7 @@ class PackageSet:
     nodes: bool = False  # for every node of the cluster
     backend: Backend | tuple[Backend, ...] | None = None  # only for sites with this storage backend, or one of these
     service: str | None = None  # only for sites with this service
+    general: Volumes | None = None  # only for sites whose storage class `general` has this backend
     packages: tuple[str, ...] = ()
     substitutes: tuple[str, ...] = ()  # installed when the host has no other package for the same task
     sysctl: Mapping[str, str] = field(default_factory=dict)
@@ -34,9 +35,11 @@ class PackageSet:
     volumes: tuple[str, ...] = ()  # for overlays or much data: a lab host keeps them outside its root file system
 
     def fits(
-        self, roles: tuple[Role, ...], *, node: bool, services: Collection[str] = (), backend: Backend = "none"
-    ) -> bool:
+        self, roles: tuple[Role, ...], *, node: bool, services: Collection[str] = (), backend: Backend = "none",
+        general: Volumes = "local",
+    ) -> bool:  # fmt: skip
         """Say whether a machine with ``roles`` gets this set. ``node``: it is a node of the cluster."""
         backends = self.backend if isinstance(self.backend, tuple) else (self.backend,)
         ours = bool({None, backend} & {*backends}) and self.service in (None, *services)
+        ours = ours and self.general in (None, general)
         return ours and ((self.nodes and node) or not self.roles.isdisjoint(roles))

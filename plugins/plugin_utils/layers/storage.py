@@ -33,7 +33,7 @@ class BackendRecord:
 
 BACKENDS: dict[Backend, BackendRecord] = {
     "none": BackendRecord(what="nobody", volumes="local", networks=()),
-    # `general` stays local: the cluster has no RBD driver yet.
+    # Local unless the site file says ceph-rbd: no pod of its driver was seen running here.
     "native": BackendRecord(
         what="Debian's packages and systemd",
         volumes="local",
@@ -65,6 +65,7 @@ class PoolRecord:
     application: str = "rbd"
     name: str = ""  # fixed name that its service expects; "": the purpose, or as the site file says
     service: str | None = None  # only for sites with this service
+    volumes: Volumes | None = None  # only for sites whose storage class `general` has this backend
 
 
 GATEWAY = "ceph-rgw"  # service name of the object gateway
@@ -79,6 +80,7 @@ POOLS: dict[str, PoolRecord] = {
     "volumes": PoolRecord(what="Cinder's volumes", share=0.4),
     "vms": PoolRecord(what="disks of instances that have no volume", share=0.3),
     "backups": PoolRecord(what="Cinder's backups", share=0.1),
+    "kubernetes": PoolRecord(what="volumes of the cluster's pods", share=0.05, volumes="ceph-rbd"),
     # Pools of radosgw's default zone, with its names. It would create missing ones with the default CRUSH rule.
     "objects": _objects("buckets.data", "objects of Swift and S3", share=0.3),
     "objects-index": _objects("buckets.index", "what is in each container", share=0.02),
@@ -99,7 +101,9 @@ class ClientRecord:
     writes: tuple[str, ...]
     reads: tuple[str, ...] = ()
     service: str | None = None  # only for sites with this service
+    volumes: Volumes | None = None  # only for sites whose storage class `general` has this backend
     images: bool = True  # whether it writes RBD images
+    tasks: bool = True  # whether it may give managers tasks about its images
 
 
 CLIENTS: dict[str, ClientRecord] = {
@@ -111,6 +115,11 @@ CLIENTS: dict[str, ClientRecord] = {
     "cinder-backup": ClientRecord(what="Cinder's backups", writes=("backups",)),
     # Volumes are attached with Cinder's key, which Cinder passes to Nova. Disks are cloned from images.
     "nova": ClientRecord(what="Nova's disks of instances", writes=("vms",), reads=("images",)),
+    # ceph-csi has a manager remove images, and removes them itself where its key may not ask for that. Debian 13's
+    # ceph-mgr (18.2.7, Python 3.13) ends with a segmentation fault in that task.
+    "kubernetes": ClientRecord(
+        what="the cluster's driver of volumes", writes=("kubernetes",), volumes="ceph-rbd", tasks=False
+    ),
     "rgw": ClientRecord(
         what="the object gateways", images=False, service=GATEWAY,
         writes=tuple(purpose for purpose, pool in POOLS.items() if pool.service == GATEWAY),

@@ -34,11 +34,12 @@ def make_plan(site: Site) -> Plan:
     layout = lay_out(site)
     supply = platform.supply(layout)
     edge = platform.edge(layout)
-    kubernetes = platform.kubernetes(layout, edge, supply)
+    found = ceph(layout)
+    kubernetes = platform.kubernetes(layout, edge, supply, found)
     access = platform.access(layout)
     host = host_settings(layout, edge, supply)
     set_neighbours(layout)
-    found, dark = ceph(layout), metal(layout, supply)
+    dark = metal(layout, supply)
     set_plane(layout, dark)
     plan = Plan(
         site=site.site,

@@ -11,6 +11,15 @@ LinkKind = Literal["port", "bond", "bridge", "vlan"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AccessPlan:
+    """Who may log in to the hosts, and how the controller logs in."""
+
+    user: str  # account of the controller; it may become root
+    authorized_keys: tuple[str, ...]  # further public keys, in addition to the site's own
+    port: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LinkPlan:
     """One link of a host whose network the site manages. The links it is built on come before it."""
 
@@ -186,7 +195,7 @@ class CephPlan:
     managers: tuple[str, ...]  # hosts; the first becomes active first
     rules: tuple[CephRule, ...]
     pools: dict[str, CephPool]  # by purpose: images, volumes, vms, backups, and those added in the site file
-    clients: dict[str, CephClient]  # by service: glance, cinder, cinder-backup, nova
+    clients: dict[str, CephClient]  # by service: glance, cinder, cinder-backup, nova, kubernetes
     osds: dict[str, tuple[CephOsd, ...]]  # by hardware profile of storage hosts
     locations: dict[str, dict[str, str]]  # by storage host: its place in the CRUSH map, below root
     secrets: tuple[str, ...]  # names of the daemons' secrets, without those of clients

@@ -14,7 +14,7 @@ from ..layers.provisioners import Approve, Provisioner
 from ..layers.purposes import Purpose
 from ..layers.roles import Role
 from ..layers.storage import Volumes
-from .part_types import CephClient, CephPlan, LinkPlan, MetalPlan, PreflightPlan
+from .part_types import AccessPlan, CephClient, CephPlan, LinkPlan, MetalPlan, PreflightPlan
 
 Severity = Literal["error", "warning", "info"]
 CniName = Literal["flannel", "cilium", "calico"]
@@ -96,15 +96,6 @@ class HostPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AccessPlan:
-    """Who may log in to the hosts, and how the controller logs in."""
-
-    user: str  # account of the controller; it may become root
-    authorized_keys: tuple[str, ...]  # further public keys, in addition to the site's own
-    port: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class HostSettings:
     """Settings of every host, whatever its role."""
 
@@ -179,6 +170,8 @@ class KubernetesPlan:
     etcd_members: int
     storage_class: str  # "general"
     storage_backend: Volumes
+    storage_charts: str | None  # artifact of supply.lock with the class's driver; None: the class has none by chart
+    storage_releases: tuple[ReleasePlan, ...]  # of the driver; the layer `storage` installs them
     audit: bool
     encrypt_secrets: bool
     kubelet: dict[str, Any]  # KubeletConfiguration fields that the site sets

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import struct
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import build_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform.csi import FEATURES
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.names import generate
 
 from .loopback import FSID, Loopback
@@ -17,13 +19,14 @@ from .loopback import FSID, Loopback
 ADMIN = "ceph/client.admin"
 
 
-def planned(*, backups: str = "backups", **external: Any) -> dict[str, Any]:
+def planned(*, backups: str = "backups", volumes: str | None = None, **external: Any) -> dict[str, Any]:
     """Return ``groundup_site.ceph`` of a cloud on the loopback's Ceph, with names of its owner."""
     site = {
         "plugin": "groundup.cloud.site", "site": "unit", "domain": "unit.test", "profile": "lab",
         "machines": {name: {"count": 1} for name in ("seed", "control", "worker")},
         "storage": {
             "backend": "external",
+            "volumes": volumes,
             "replicas": 2,
             "pools": {"volumes": {"name": "cloud-volumes"}, "backups": {"name": backups}},
             "external": {"fsid": FSID, "monitors": ["127.0.0.1"], "clients": {"cinder": "cloud-cinder"}, **external},
@@ -151,3 +154,33 @@ def test_with_the_administrator_s_key_what_is_missing_is_made_and_nothing_else_i
     assert "error" not in said, said["error"]
     another = {**keys, "ceph/client.glance": owned["ceph/client.glance"]}
     assert "another key for client.new-glance" in call(ceph, "converge", plan, another).get("error", "nothing")
+
+
+# What ceph-csi does with its key for a claim, a larger one, and one that goes: the record of its name (omap), the
+# image, and the trash. It removes an image itself when a manager says `access denied:`.
+_CLAIM = """
+user=$1 key=$2 features=$3 image=kubernetes/csi-vol-1
+as="--id $user --keyring /tmp/driver"
+ceph-authtool --create-keyring /tmp/driver --name "client.$user" --add-key "$key" > /dev/null
+rados $as --pool kubernetes setomapval csi.volumes.default csi.volume.pvc-1 1
+rbd $as create --size 64 --image-feature "$features" $image
+rbd $as resize --no-progress --size 128 $image
+rbd $as info --format json $image
+id=$(rbd $as info --format json $image | python3 -c 'import json, sys; print(json.load(sys.stdin)["id"])')
+rbd $as trash mv $image
+said=$(! ceph $as rbd task add trash remove kubernetes/$id 2>&1)
+case $said in *'access denied:'*) ;; *) echo "$said"; exit 1 ;; esac
+rbd $as trash rm --no-progress kubernetes/$id
+[ -z "$(rbd $as trash ls kubernetes)$(rbd $as ls kubernetes)" ]
+! rbd $as ls cloud-volumes 2> /dev/null
+"""
+
+
+@pytest.mark.usefixtures("owned")
+def test_the_key_of_the_clusters_volumes_does_what_its_driver_does_and_nothing_elsewhere(ceph: Loopback) -> None:
+    plan = planned(volumes="ceph-rbd", make=True, clients={"glance": "g", "cinder": "c", "cinder-backup": "b"})
+    keys = {one["secret"]: generate(one["secret"]) for one in plan["clients"].values()}
+    made = call(ceph, "converge", plan, {**keys, ADMIN: ceph.key("client.admin")})
+    assert "import the key of client.kubernetes" in made["changes"]
+    said = json.loads(ceph.run(_CLAIM, "kubernetes", keys["ceph/client.kubernetes"], FEATURES))
+    assert (said["size"], said["features"]) == (128 * 1024**2, FEATURES.split(","))

@@ -27,11 +27,40 @@ IN_CEPH = {
     "machines/hypervisor/hardware": "own",
 }  # fmt: skip
 
+IMAGES = {"storage": {"backend": "native", "volumes": "ceph-rbd"}, "machines/storage": {"count": 3}}
+
 # name, severity, example, changes, a key the finding points at
 CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("hostpath-in-production", "error", "region", {"storage": {"backend": "none"}}, "storage.volumes"),
     ("hostpath-in-production", "error", "region", {"storage/volumes": "local"}, "storage.volumes"),
     ("volumes-without-backend", "error", "lab", {"storage/volumes": "ceph-rbd"}, "storage.backend"),
+    (
+        "volumes-without-backend",
+        "error",
+        "lab",
+        {"storage/backend": "native", "storage/volumes": "ceph-rbd"},
+        "storage.volumes",
+    ),
+    (
+        "volumes-without-backend",
+        "error",
+        "lab",
+        {"storage": {"backend": "external", "volumes": "ceph-rbd"}},
+        "storage.volumes",
+    ),
+    ("volumes-not-seen", "warning", "region", {}, "storage.volumes"),
+    ("volumes-not-seen", "warning", "lab", IMAGES, "storage.volumes"),
+    (
+        "node-without-storage-network",
+        "error",
+        "lab",
+        {
+            **IMAGES,
+            "networks/storage": {"cidr": "10.90.2.0/24", "racks": {"r2": {"cidr": "10.90.2.0/25"}}},
+            "machines/storage/rack": "r2",
+        },
+        "networks.storage",
+    ),
     (
         "one-pool-for-everything",
         "error",

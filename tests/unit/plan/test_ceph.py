@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import struct
 import uuid
 from typing import Any
@@ -15,12 +16,14 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import P
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.names import generate, required
 
 
-def plan(hosts: int = 3, *, machines: dict[str, Any] | None = None, **keys: Any) -> Plan:
-    """Return the plan of a lab with storage hosts."""
-    groups: dict[str, Any] = {name: {"count": 1} for name in ("seed", "control", "worker")}
-    groups["storage"] = {"count": hosts, **(machines or {})}
+def plan(
+    hosts: int = 3, *, machines: dict[str, Any] | None = None, groups: dict[str, Any] | None = None, **keys: Any
+) -> Plan:
+    """Return the plan of a lab with storage hosts, or of ``groups`` of machines."""
+    some: dict[str, Any] = {name: {"count": 1} for name in ("seed", "control", "worker")}
+    some["storage"] = {"count": hosts, **(machines or {})}
     content = {"plugin": "groundup.cloud.site", "site": "unit", "domain": "unit.test", "profile": "lab"}
-    return make_plan(build_site({**content, "machines": groups, "storage": {"backend": "native"}, **keys}))
+    return make_plan(build_site({**content, "machines": groups or some, "storage": {"backend": "native"}, **keys}))
 
 
 def ceph(hosts: int = 3, **keys: Any) -> CephPlan:
@@ -38,8 +41,61 @@ def test_a_site_has_one_ceph_that_is_the_same_whenever_it_is_planned() -> None:
     assert plan(storage={"backend": "external"}).ceph is None
 
 
-def test_volumes_of_the_control_plane_stay_local() -> None:
-    assert plan().kubernetes.storage_backend == "local"
+def test_volumes_of_the_control_plane_stay_local_unless_written() -> None:
+    found = plan()
+    assert found.kubernetes.storage_backend == "local"
+    assert (found.kubernetes.storage_charts, found.kubernetes.storage_releases) == (None, ())
+    assert "ceph/client.kubernetes" not in required(found)
+    assert {"cephcsi", "csi-ceph"}.isdisjoint((*found.supply.images, *found.supply.chosen))
+    assert "rbd" not in found.preflight.by_roles["worker"].kernel_modules
+
+
+@pytest.mark.parametrize("backend", ["native", "cephadm", "rook"])
+def test_volumes_in_ceph_have_a_pool_a_key_and_a_driver_of_their_own(backend: str) -> None:
+    found = plan(
+        storage={"backend": backend, "volumes": "ceph-rbd", "pools": {"kubernetes": {"name": "claims"}}},
+        domain="rbd.test",
+    )
+    assert found.ceph
+    key = found.ceph.clients["kubernetes"]
+    assert key.caps == {"mon": "profile rbd", "osd": "profile rbd pool=claims"}, "no tasks of managers: they would die"
+    assert key.secret in required(found)
+    (release,) = found.kubernetes.storage_releases
+    assert (release.name, release.namespace, release.version) == ("ceph-csi-rbd", "ceph-csi-rbd", "3.12.2")
+    values = release.values
+    monitors = [one.address for one in found.ceph.monitors]
+    assert values["csiConfig"] == [{"clusterID": found.ceph.fsid, "monitors": monitors}]
+    written = {name: values["storageClass"][name] for name in ("name", "clusterID", "pool", "allowVolumeExpansion")}
+    assert written == {"name": "general", "clusterID": found.ceph.fsid, "pool": "claims", "allowVolumeExpansion": True}
+    assert values["secret"]["userID"] == "kubernetes"
+    assert values["secret"]["userKey"] == {"$secret": "ceph/client.kubernetes"}, "the key itself is in no plan"
+    assert found.supply.registry in values["nodeplugin"]["plugin"]["image"]["repository"]
+    assert not [name for name in ("quay.io", "registry.k8s.io") if name in json.dumps(values)]
+    assert "csi-ceph" in found.supply.chosen
+    assert "rbd" in found.preflight.by_roles["worker"].kernel_modules
+
+
+def test_only_nodes_with_a_kernel_of_their_own_load_the_module_that_maps_volumes() -> None:
+    groups = {name: {"count": 1, "provisioner": "existing"} for name in ("seed", "control", "storage")}
+    groups["worker"] = {"count": 1}
+    hosts = plan(groups=groups, storage={"backend": "native", "volumes": "ceph-rbd"}).hosts
+    assert {name for name, host in hosts.items() if "rbd" in host.kernel_modules} == {"control-1"}
+
+
+@pytest.mark.parametrize(("workers", "expected"), [(0, (1, "100%")), (1, (2, "50%")), (5, (2, "50%"))])
+def test_a_lone_provisioner_may_go_before_its_successor_starts(workers: int, expected: tuple[int, str]) -> None:
+    groups: dict[str, Any] = {"seed": {"count": 1}, "control": {"count": 1}, "storage": {"count": 3}}
+    groups |= {"worker": {"count": workers}} if workers else {}
+    found = plan(groups=groups, storage={"backend": "native", "volumes": "ceph-rbd"})
+    values = found.kubernetes.storage_releases[0].values["provisioner"]
+    assert (values["replicaCount"], values["strategy"]["rollingUpdate"]["maxUnavailable"]) == expected
+
+
+def test_with_a_registry_of_the_sites_own_only_the_chart_of_the_driver_is_fetched() -> None:
+    own = {"source": "registry", "registry": "r.test:5000", "files_url": "https://r.test"}
+    found = plan(supply=own, storage={"backend": "native", "volumes": "ceph-rbd"})
+    assert "ceph-csi-charts" in found.supply.chosen
+    assert "csi-ceph" not in found.supply.chosen
 
 
 def test_monitors_are_on_storage_hosts_on_the_storage_network() -> None:
@@ -142,6 +198,11 @@ def test_somebody_else_s_ceph_has_the_pools_and_users_of_the_services_that_the_s
     assert found.clients["cinder"].secret == "ceph/client.cinder"
     assert list(found.pools) == ["images", "volumes", "backups"]
     assert (found.osds, found.managers, found.rules) == ({}, (), ())
+    assert "kubernetes" not in found.clients
+    images = plan(0, storage={"backend": "external", "volumes": "ceph-rbd", "external": EXTERNAL})
+    assert images.ceph
+    assert (list(images.ceph.clients), list(images.ceph.pools)) == (["kubernetes"], ["kubernetes"])
+    assert images.kubernetes.storage_releases[0].values["csiConfig"][0]["clusterID"] == EXTERNAL["fsid"]
     small = elsewhere(services=("glance",)).ceph
     assert small
     assert (list(small.clients), list(small.pools)) == (["glance"], ["images"])

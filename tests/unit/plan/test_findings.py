@@ -35,7 +35,7 @@ def test_a_mistake_is_found_at_its_key(
 
 def test_a_region_says_what_it_needs_and_what_this_version_does_not_build(plan_of: Callable[..., Plan]) -> None:
     every = {finding.name: finding for finding in plan_of("region").findings}
-    assert set(every) == {"not-in-this-version", "not-run-here", "hardware-needed", "cni-not-built"}
+    assert set(every) == {"not-in-this-version", "not-run-here", "hardware-needed", "cni-not-built", "volumes-not-seen"}
     assert "1 x region-seed: 8 cores, 32 GiB, 10 Gbit/s;" in every["hardware-needed"].what
     found = [finding for finding in plan_of("region").findings if finding.name == "not-in-this-version"]
     assert {(finding.name, finding.severity) for finding in found} == {("not-in-this-version", "warning")}

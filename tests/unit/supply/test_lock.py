@@ -77,7 +77,7 @@ def test_the_lock_has_every_image_of_the_plan_under_the_plans_name_repository_an
     for kubernetes in versions.KUBERNETES:
         for openstack, cni in itertools.product(versions.OPENSTACK, versions.POD_NETWORKS):
             wanted = versions.images(
-                registry="r:1", kubernetes=kubernetes, openstack=openstack, cni=cni, services=RECORDS
+                registry="r:1", kubernetes=kubernetes, openstack=openstack, cni=cni, services=RECORDS, rbd=True
             )
             for name, reference in wanted.items():
                 assert name in lock.artifacts, f"the plan wants image {name}"
@@ -118,12 +118,19 @@ def test_the_artifacts_of_a_chosen_pod_network_are_its_charts_and_images_and_opt
     assert lock.artifacts[record.chart].version == record.chart_version.removeprefix("v")
 
 
+def test_the_artifacts_of_the_driver_of_volumes_are_its_chart_and_images_and_optional() -> None:
+    lock, record = load_lock(), versions.RBD
+    assert set(lock.select(versions.RBD_GROUP)) == {record.chart, *record.images}
+    assert all(lock.artifacts[name].optional for name in lock.select(versions.RBD_GROUP))
+    assert lock.artifacts[record.chart].version == record.chart_version
+
+
 def test_images_of_the_version_matrix_are_in_the_lock_under_their_names_and_no_others() -> None:
     cluster = {name: entry for name, entry in load_lock().artifacts.items() if "conformance" not in entry.groups}
     references: dict[str, str] = {}
     for cni in versions.POD_NETWORKS:
         references |= versions.images(
-            registry="registry", kubernetes="1.36.3", openstack="2026.1", cni=cni, services=RECORDS
+            registry="registry", kubernetes="1.36.3", openstack="2026.1", cni=cni, services=RECORDS, rbd=True
         )
     assert {name: f"registry/{entry.image}" for name, entry in cluster.items() if entry.kind == "image"} == references
 

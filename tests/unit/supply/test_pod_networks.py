@@ -1,4 +1,4 @@
-"""A site that chooses a pod network whose images nobody could fetch: told by supply, with name and remedy."""
+"""A site that chooses a pod network or driver whose images nobody could fetch: told by supply, with the remedy."""
 
 from __future__ import annotations
 
@@ -24,17 +24,25 @@ def without_digests(group: str) -> Lock:
     return lock.model_copy(update={"artifacts": {**lock.artifacts, **changed}})
 
 
-@pytest.mark.parametrize("cni", ["cilium", "calico"])
-def test_an_image_without_a_recorded_digest_is_refused_by_name_with_the_command_that_records_it(cni: str) -> None:
-    lock = without_digests(f"cni-{cni}")
-    images = [name for name in lock.groups[f"cni-{cni}"] if lock.artifacts[name].kind == "image"]
+@pytest.mark.parametrize("group", ["cni-cilium", "cni-calico", "csi-ceph"])
+def test_an_image_without_a_recorded_digest_is_refused_by_name_with_the_command_that_records_it(group: str) -> None:
+    lock = without_digests(group)
+    images = [name for name in lock.groups[group] if lock.artifacts[name].kind == "image"]
     for image in images:
-        with pytest.raises(GroundupError, match=f"artifact {image} .*: no digest is recorded for quay.io/") as caught:
+        with pytest.raises(GroundupError, match=f"artifact {image} .*: no digest is recorded for [a-z]+.*/") as caught:
             supply.ensure(image, lock=lock)
         assert caught.value.remedy.endswith(f"supply resolve {image}")
     with pytest.raises(GroundupError) as caught:
         supply.ensure(images, lock=lock)
     assert all(f"supply resolve {image}" in str(caught.value) for image in images)
+
+
+def test_the_driver_of_volumes_is_refused_as_long_as_nobody_recorded_the_digest_of_its_image() -> None:
+    with pytest.raises(
+        GroundupError, match=r"artifact cephcsi 3\.12\.2: no digest is recorded for quay\.io/"
+    ) as caught:
+        supply.ensure("cephcsi")
+    assert caught.value.remedy.endswith("supply resolve cephcsi")
 
 
 def test_an_image_whose_registry_cannot_be_reached_is_named_with_registry_and_remedy(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from ...layers.storage import BACKENDS
-from ..form import error, finding
+from ..form import error, finding, warning
 from ..layout.context import PlanContext
 from ..types import Finding
 
@@ -18,14 +18,10 @@ def check(context: PlanContext) -> Iterator[Finding]:
         yield error("hostpath-in-production", "storage.volumes", "profile")(
             what="persistent volumes are directories on one host, in a site of profile region",
             why="a volume is gone with its host, and a test on such volumes proves nothing about others (C6)",
-            remedy="write storage.backend: cephadm, rook or external; or profile: edge",
+            remedy="write storage.volumes: ceph-rbd with storage.backend: native, cephadm or rook; or profile: edge",
         )
-    if context.plan.kubernetes.storage_backend == "ceph-rbd" and written.backend == "none":
-        yield error("volumes-without-backend", "storage.volumes", "storage.backend")(
-            what="volumes are to be RBD images, and there is no Ceph",
-            why="every claim would stay pending",
-            remedy="write storage.backend, or volumes: local",
-        )
+    if context.plan.kubernetes.storage_backend == "ceph-rbd":
+        yield from _images(context)
     if BACKENDS[written.backend].layer:
         yield from _cluster(context)
     ceph = context.plan.ceph  # with the pools that nobody has written
@@ -42,6 +38,35 @@ def check(context: PlanContext) -> Iterator[Finding]:
                 why="quota, copies, caching and keys are a pool's: one purpose that fills it stops all (C1)",
                 remedy="give each purpose a pool of its own",
             )
+
+
+def _images(context: PlanContext) -> Iterator[Finding]:
+    """Yield findings about volumes that are images in Ceph."""
+    written, networks = context.site.storage, context.layout.by_purpose("storage")
+    if not context.plan.ceph:
+        yield error("volumes-without-backend", "storage.volumes", "storage.backend")(
+            what="volumes are to be RBD images, and the plan has no Ceph",
+            why="every claim would stay pending",
+            remedy="write storage.backend and storage hosts, storage.external, or volumes: local",
+        )
+        return
+    yield warning("volumes-not-seen", "storage.volumes")(
+        what="the class `general` is ceph-csi's, whose chart was applied to an API server here: no pod of it ever ran",
+        why="its images could not be fetched where this was made; without its pods every claim stays pending",
+        remedy="try it on a site that may fail, and tell what you saw; or write volumes: local, outside of a region",
+    )
+    nodes = [host for host in context.plan.hosts.values() if host.node_labels]
+    far = [
+        host.name
+        for host in nodes
+        if networks and not any(port.network == networks[0].name and port.address for port in host.interfaces)
+    ]
+    if far and BACKENDS[written.backend].layer:
+        yield error("node-without-storage-network", f"networks.{networks[0].name}", "storage.volumes")(
+            what=f"{', '.join(far[:3])}{', ...' if far[3:] else ''}: no address on {networks[0].name}, where Ceph is",
+            why="the kernel of a node maps its pods' volumes itself: there they would never be mounted",
+            remedy=f"give every node an address on {networks[0].name} (cidr, ranges, racks), or write volumes: local",
+        )
 
 
 def _cluster(context: PlanContext) -> Iterator[Finding]:

@@ -25,7 +25,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
         yield warning("not-run-here", "storage.backend")(
             what=f"Ceph on the site's storage hosts by {backend}: what it is told is held against its own schema, and "
             "no cluster was made by it",
-            why="the containers' image is not in the supply; the storage class `general` must come from elsewhere",
+            why="the containers' image is not in the supply",
             remedy="try it on a site that may fail; or write storage.backend: native",
         )
     yield from _from_power_off(context)

@@ -68,6 +68,7 @@ def _images(context: PlanContext) -> Iterator[Finding]:
     known = versions.images(
         registry="", kubernetes=context.site.kubernetes.version, openstack=context.site.openstack.release,
         cni=context.plan.kubernetes.cni.name, services=context.site.openstack.services,
+        rbd=context.plan.kubernetes.storage_charts is not None,
     )  # fmt: skip
     release = context.site.openstack.release
     for name, reference in context.site.supply.images.items():

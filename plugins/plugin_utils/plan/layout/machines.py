@@ -51,6 +51,7 @@ def lay_out(site: Site) -> Layout:
                 own_kernel=own,
                 services=site.openstack.services,
                 backend=site.storage.backend,
+                general=site.storage.general,
             )
             for own in (True, False)
         }

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ...layers.layers import sets_of
 from ...layers.packages import OF_THE_MACHINE
 from ...layers.roles import Role
-from ...layers.storage import Backend
+from ...layers.storage import Backend, Volumes
 from ..model.platform import Hosts
 
 
@@ -29,6 +29,7 @@ def own_settings(
     own_kernel: bool,
     services: Collection[str],
     backend: Backend,
+    general: Volumes,
 ) -> OwnSettings:
     """Return packages and kernel settings of a host with ``roles``. Values of the site file win.
 
@@ -37,7 +38,7 @@ def own_settings(
     packages: dict[str, set[str]] = {}
     sysctl: dict[str, str] = {}
     modules: list[str] = []
-    for layer, one in sets_of(roles, node=node, services=services, backend=backend):
+    for layer, one in sets_of(roles, node=node, services=services, backend=backend, general=general):
         if one.packages:
             packages.setdefault(layer, set()).update(one.packages)
         sysctl |= {n: v for n, v in one.sysctl.items() if own_kernel or _of_its_network(n)}

@@ -51,7 +51,8 @@ class ExternalCeph(Model):
     monitors: list[Address] = Field(min_length=1, description="Addresses of all its monitors.")
     clients: dict[str, CephUser] = Field(
         default_factory=dict,
-        description="Ceph user of each client: glance, cinder, cinder-backup or nova. Default: the client's own name.",
+        description="Ceph user of each client: glance, cinder, cinder-backup, nova or kubernetes. Default: the "
+        "client's own name.",
     )
     make: bool = Field(
         False,
@@ -69,7 +70,9 @@ class Storage(Model):
     )
     volumes: Volumes | None = Field(
         None,
-        description="Backend of the storage class `general`. Default: ceph-rbd with cephadm or rook, else local.",
+        description="Backend of the storage class `general`. local: directories of nodes; ceph-rbd: images in Ceph, by "
+        "ceph-csi; external: a class that is there. Default: ceph-rbd with cephadm or rook, external with external, "
+        "else local.",
     )
     replicas: Annotated[int, Field(ge=1, le=10)] = Field(3, description="Copies of each object.")
     failure_domain: FailureDomain | None = Field(None, description="No two copies share one. Default: the profile's.")
@@ -90,3 +93,8 @@ class Storage(Model):
     settings: dict[CephOption, CephValue] = Field(
         default_factory=dict, description="native: further options for ceph.conf, section global, over the profile's."
     )
+
+    @property
+    def general(self) -> Volumes:
+        """Return the backend of the storage class `general`: as written, else the storage backend's."""
+        return self.volumes or BACKENDS[self.backend].volumes

@@ -6,7 +6,18 @@ import math
 import uuid
 from itertools import zip_longest
 
-from ...layers.storage import ADMIN, BACKENDS, CLIENTS, MANAGER, OTHER_POOL, POOLS, Backend, ClientRecord, DeviceClass
+from ...layers.storage import (
+    ADMIN,
+    BACKENDS,
+    CLIENTS,
+    MANAGER,
+    OTHER_POOL,
+    POOLS,
+    Backend,
+    ClientRecord,
+    DeviceClass,
+    PoolRecord,
+)  # fmt: skip
 from ..layout.context import Layout
 from ..layout.places import NO_RACK
 from ..model.storage import Pool
@@ -53,11 +64,7 @@ def ceph(layout: Layout) -> CephPlan | None:
         managers=managers,
         rules=rules,
         pools=pools,
-        clients={
-            name: _client(name, record, fsid, pools)
-            for name, record in CLIENTS.items()
-            if record.service in (None, *layout.site.openstack.services)
-        },
+        clients={name: _client(name, record, fsid, pools) for name, record in CLIENTS.items() if _has(layout, record)},
         osds={kind: osds_of(layout, kind) for kind in dict.fromkeys(host.hardware for host in hosts)},
         locations={host.name: location(layout, host) for host in hosts},
         settings={**layout.profile.ceph, **layout.site.storage.settings},
@@ -114,6 +121,12 @@ def _external(layout: Layout) -> CephPlan | None:
     )
 
 
+def _has(layout: Layout, record: PoolRecord | ClientRecord) -> bool:
+    """Say whether the site has the pool or client of ``record``."""
+    services, general = layout.site.openstack.services, layout.site.storage.general
+    return record.service in (None, *services) and record.volumes in (None, general)
+
+
 def _secrets(backend: Backend, managers: tuple[str, ...]) -> tuple[str, ...]:
     """Return the secrets that we generate for daemons and administrator."""
     each = {MANAGER: [f"{MANAGER}.{one}" for one in managers]}
@@ -121,7 +134,7 @@ def _secrets(backend: Backend, managers: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def clients_of(layout: Layout) -> tuple[str, ...]:
-    """Return the Ceph clients among the site's services and hypervisors."""
+    """Return the Ceph clients among the site's services, hypervisors and cluster."""
     services = layout.site.openstack.services
     disks = any(
         layout.hardware[host.hardware].compute.disks == "ceph"
@@ -130,7 +143,13 @@ def clients_of(layout: Layout) -> tuple[str, ...]:
     )
     have = {"glance": "glance" in services, "nova": "nova" in services and disks}
     have |= dict.fromkeys(("cinder", "cinder-backup"), "cinder" in services)
+    have["kubernetes"] = _has(layout, CLIENTS["kubernetes"])
     return tuple(name for name in CLIENTS if have.get(name))
+
+
+def rbd(layout: Layout) -> bool:
+    """Say whether volumes of the storage class `general` are images in the plan's Ceph."""
+    return layout.site.storage.general == "ceph-rbd" and ceph(layout) is not None
 
 
 def repository(layout: Layout, release: str) -> str:
@@ -210,7 +229,7 @@ def _pools(layout: Layout) -> tuple[tuple[CephRule, ...], dict[str, CephPool]]:
     osds = counted(layout)
     rules: dict[str, CephRule] = {}
     pools: dict[str, CephPool] = {}
-    ours = [one for one, pool in POOLS.items() if pool.service in (None, *layout.site.openstack.services)]
+    ours = [one for one, pool in POOLS.items() if _has(layout, pool)]
     wanted = {purpose: written.pools.get(purpose) or Pool() for purpose in (*ours, *written.pools)}
     shares = {purpose: POOLS.get(purpose, OTHER_POOL).share for purpose in wanted}
     fastest: DeviceClass = next(iter(osds), "ssd")
@@ -244,7 +263,8 @@ def _client(service: str, record: ClientRecord, fsid: str, pools: dict[str, Ceph
     reading = (f"profile rbd-read-only pool={name}" for name in reads)
     name = f"client.{user or service}"
     # The layer creates pools, so a gateway needs only read access to the monitors.
-    others = {"mon": "profile rbd", "mgr": writing} if record.images else {"mon": "allow r"}
+    others = {"mon": "profile rbd" if record.images else "allow r"}
+    others |= {"mgr": writing} if record.images and record.tasks else {}
     return CephClient(
         name=name,
         secret=f"ceph/client.{service}",

@@ -7,13 +7,12 @@ from ipaddress import IPv4Network
 from ...layers.ports import PORTS
 from ...layers.purposes import PURPOSES
 from ...layers.roles import CONTROL_LABEL, ROLES
-from ...layers.storage import BACKENDS
 from ...services import RECORDS, needs, of_kind
 from ..layout.addresses import nth_of
 from ..layout.context import Layout
 from ..model.platform import Hosts
+from ..part_types import AccessPlan, CephPlan
 from ..types import (
-    AccessPlan,
     EdgePlan,
     EndpointPlan,
     KubernetesPlan,
@@ -24,8 +23,10 @@ from ..types import (
 )
 from . import versions
 from .ceph import artifacts as ceph_artifacts
+from .ceph import rbd
 from .ceph import repository as ceph_repository
 from .cni import cni
+from .csi import csi
 from .hypervisor import artifacts as hypervisor_artifacts
 from .metal import artifacts as metal_artifacts
 
@@ -33,6 +34,7 @@ REGISTRY_PORT, FILES_PORT, API_PORT = (PORTS[name].port for name in ("registry",
 # The registry's own address on the seed, where images are pushed; the site reads it through the web server.
 REGISTRY_INSIDE = f"127.0.0.1:{PORTS['registry-inside'].port}"
 FILES_ROOT = "/srv/groundup"
+STORAGE_CLASS = "general"
 
 
 def access(layout: Layout) -> AccessPlan:
@@ -49,10 +51,12 @@ def supply(layout: Layout) -> SupplyPlan:
     pod_network = site.kubernetes.cni or layout.profile.cni
     found = versions.images(
         registry=registry, kubernetes=site.kubernetes.version, openstack=site.openstack.release, cni=pod_network,
-        services=site.openstack.services,
+        services=site.openstack.services, rbd=rbd(layout),
     )  # fmt: skip
+    fetches = site.supply.source != "registry"  # images, too, not charts alone
     charts = versions.POD_NETWORKS[pod_network].chart
-    chosen = charts if charts is None or site.supply.source == "registry" else f"cni-{pod_network}"
+    groups = [f"cni-{pod_network}" if fetches else charts] if charts else []
+    groups += [versions.RBD_GROUP if fetches else versions.RBD.chart] if rbd(layout) else []
     seed = seeds[0].name if seeds and not site.supply.registry else None
     releases = site.hosts.debian_releases if package_source(site.hosts, seed) == "seed" else []
     repositories = {release: ceph_repository(layout, release) for release in releases}
@@ -69,7 +73,7 @@ def supply(layout: Layout) -> SupplyPlan:
         packages={release: f"{name}/{release}" for release, name in repositories.items()},
         images={**found, **site.supply.images},
         chosen=(
-            *((chosen,) if chosen else ()),
+            *groups,
             *repositories.values(),
             *(
                 (
@@ -78,7 +82,7 @@ def supply(layout: Layout) -> SupplyPlan:
                     *metal_artifacts(layout),
                     *ceph_artifacts(layout),
                 )
-                if site.supply.source != "registry"
+                if fetches
                 else ()
             ),
         ),
@@ -94,9 +98,15 @@ def package_source(written: Hosts, seed: str | None) -> PackageSource:
     return "seed" if seed else "host"
 
 
-def kubernetes(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) -> KubernetesPlan:
+def kubernetes(
+    layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan, ceph_plan: CephPlan | None
+) -> KubernetesPlan:
     """Return the infrastructure's Kubernetes cluster."""
     site, written, profile = layout.site, layout.site.kubernetes, layout.profile
+    free = sum(bool(host.node_labels and not host.node_taints) for host in layout.hosts.values())
+    driver = (
+        csi(ceph_plan, name=STORAGE_CLASS, images=supply_plan.images, nodes=free) if ceph_plan and rbd(layout) else ()
+    )
     return KubernetesPlan(
         version=written.version,
         endpoint_name=f"kubernetes.{site.domain}",
@@ -119,8 +129,10 @@ def kubernetes(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) -> 
         ),
         first_control=edge_plan.hosts[0] if edge_plan.hosts else "",
         etcd_members=len(edge_plan.hosts),
-        storage_class="general",
-        storage_backend=site.storage.volumes or BACKENDS[site.storage.backend].volumes,
+        storage_class=STORAGE_CLASS,
+        storage_backend=site.storage.general,
+        storage_charts=versions.RBD.chart if driver else None,
+        storage_releases=driver,
         audit=written.audit,
         encrypt_secrets=written.encrypt_secrets,
         kubelet={**profile.kubelet, **written.kubelet},

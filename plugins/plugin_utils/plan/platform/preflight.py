@@ -10,12 +10,11 @@ from ...layers.layers import LAYERS, present, sets_of
 from ...layers.ports import PORTS, PortRecord
 from ...layers.purposes import PURPOSES
 from ...layers.roles import Role
-from ...layers.storage import Backend
+from ...layers.storage import Backend, Volumes
 from ...layers.systems import SYSTEMS
 from ..layout.context import Layout
-from ..part_types import PreflightPlan, PreflightRoles
+from ..part_types import AccessPlan, PreflightPlan, PreflightRoles
 from ..types import (
-    AccessPlan,
     EdgePlan,
     HostPlan,
     HostSettings,
@@ -72,6 +71,7 @@ def preflight(
         kernel_modules=host.kernel_modules,
         services=layout.site.openstack.services,
         backend=layout.site.storage.backend,
+        general=kubernetes.storage_backend,
     )
     return PreflightPlan(
         systems=tuple({name: getattr(record, name) for name in _SYSTEM} for record in SYSTEMS.values()),
@@ -128,11 +128,13 @@ class _Needs:
     kernel_modules: tuple[str, ...]
     services: list[str]
     backend: Backend
+    general: Volumes
 
     def of(self, roles: tuple[Role, ...]) -> PreflightRoles:
         """Return the checks for hosts with ``roles``."""
         node = roles in self.nodes
-        sets = [one for _, one in sets_of(roles, node=node, services=self.services, backend=self.backend)]
+        found = sets_of(roles, node=node, services=self.services, backend=self.backend, general=self.general)
+        sets = [one for _, one in found]
         modules = [*self.kernel_modules, *(name for one in sets for name in (*one.kernel_modules, *one.needed_modules))]
         kinds = ("vxlan", "vxlan-calico", "geneve")
         tunnels = [name.partition("-")[0] for name in kinds if node and name in self.ports]

@@ -99,6 +99,30 @@ POD_NETWORKS: dict[CniName, PodNetwork] = {
     ),
 }
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VolumeDriver:
+    """A driver of volumes: published images and chart."""
+
+    images: dict[str, str]  # image name -> path and tag below the registry, as its chart names them
+    chart: str  # artifact of supply.lock
+    chart_version: str
+
+
+RBD_GROUP = "csi-ceph"  # of supply.lock: its chart and images
+RBD = VolumeDriver(
+    images={
+        "cephcsi": "cephcsi/cephcsi:v3.12.2",
+        "csi-provisioner": "sig-storage/csi-provisioner:v5.0.1",
+        "csi-attacher": "sig-storage/csi-attacher:v4.6.1",
+        "csi-resizer": "sig-storage/csi-resizer:v1.11.1",
+        "csi-snapshotter": "sig-storage/csi-snapshotter:v8.0.1",
+        "csi-node-driver-registrar": "sig-storage/csi-node-driver-registrar:v2.11.1",
+    },
+    chart="ceph-csi-charts",
+    chart_version="3.12.2",
+)
+
 KUBEADM_IMAGES = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy")
 
 
@@ -118,8 +142,13 @@ def more_images(openstack: str, services: Iterable[str]) -> dict[str, str]:
     return {name: version for name, version in nearest_openstack(openstack).more.items() if name in used}
 
 
-def images(*, registry: str, kubernetes: str, openstack: str, cni: CniName, services: Iterable[str]) -> dict[str, str]:
-    """Return every image of a site: logical name -> full reference below ``registry`` (``host:port``)."""
+def images(
+    *, registry: str, kubernetes: str, openstack: str, cni: CniName, services: Iterable[str], rbd: bool
+) -> dict[str, str]:
+    """Return every image of a site: logical name -> full reference below ``registry`` (``host:port``).
+
+    ``rbd``: whether the site has the driver of volumes in Ceph.
+    """
     cluster, cloud = nearest_kubernetes(kubernetes), nearest_openstack(openstack)
     found = {name: f"{registry}/kubernetes/{name}:v{kubernetes}" for name in KUBEADM_IMAGES}
     found["etcd"] = f"{registry}/kubernetes/etcd:{cluster.etcd}"
@@ -129,7 +158,8 @@ def images(*, registry: str, kubernetes: str, openstack: str, cni: CniName, serv
         found[name] = f"{registry}/groundup/{name}:{version}"
     if cni != "flannel":
         found = {name: reference for name, reference in found.items() if not name.startswith("flannel")}
-    return found | {name: f"{registry}/{path}" for name, path in POD_NETWORKS[cni].images.items()}
+    published = POD_NETWORKS[cni].images | (RBD.images if rbd else {})
+    return found | {name: f"{registry}/{path}" for name, path in published.items()}
 
 
 def _order(version: str) -> tuple[int, ...]:
