@@ -93,6 +93,8 @@ class Stack(Volumes):
             self._done(path, "DELETE", seconds)
         sent = hashlib.sha256(content).hexdigest()
         found = {"before": before, "after": after, "sent": sent, "read": read, "made": outputs, "again": again}
+        # Heat takes an instance in state DELETED for gone: its record goes a moment later.
+        wait_until(lambda: any(self._left().values()), timeout=WAIT, pause=0.5)
         return {**found, "left": self._left(), "seconds": seconds}
 
     def _wanted(self, ground: Ground, **parameters: Any) -> dict[str, Any]:
