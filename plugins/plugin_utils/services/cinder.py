@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..layers.storage import GATEWAY
-from . import ceph
+from . import ceph, dialects
 from .parts import WORKERS, ChartNames, api_values, merge, public_endpoint, queued, resources, uwsgi
 from .probing import PROBE, Client, forgotten, probed
 from .record import Advice, PodCertificate, PublicApi, ServiceRecord, Values
@@ -256,5 +256,6 @@ SERVICE = ServiceRecord(
         ),
     ),
     values=values,
+    dialect=dialects.cinder,
     verify=verify,
 )

@@ -1,4 +1,4 @@
-"""Translate our values for OpenStack-Helm's tag 2026.1.0, recognised by a chart's default values."""
+"""Translate our values for charts of OpenStack-Helm, recognised by a chart's default values."""
 
 from __future__ import annotations
 
@@ -16,6 +16,17 @@ def nova(values: Values, defaults: Mapping[str, Any]) -> Values:
     endpoints = dict(values["endpoints"])
     api, cell = endpoints["oslo_db"], endpoints.pop("oslo_db_cell1")
     return {**values, "endpoints": {**endpoints, "oslo_db": cell, "oslo_db_api": api}}
+
+
+def cinder(values: Values, defaults: Mapping[str, Any]) -> Values:
+    """Return ``values`` for a chart where cinder-backup is root with one capability more than a container's.
+
+    os-brick 2026.1 (``privileged``) and Cinder (``privsep``) keep these for their own root, and wait for ever without.
+    """
+    if "cinder_backup" not in defaults["pod"].get("security_context", {}):
+        return values
+    more = {"capabilities": {"add": ["SYS_ADMIN", "DAC_READ_SEARCH", "NET_ADMIN"]}}
+    return merge({"pod": {"security_context": {"cinder_backup": {"container": {"cinder_backup": more}}}}}, values)
 
 
 def neutron(values: Values, defaults: Mapping[str, Any]) -> Values:

@@ -50,7 +50,6 @@ def values(plan: Plan, sizes: Sizes) -> Values:
         "manifests": {
             "job_bootstrap": False,
             "job_clean": False,
-            "job_metadefs_load": False,
             "job_storage_init": False,
             "pod_rally_test": False,
             "pvc_tmp": False,
@@ -117,7 +116,7 @@ SERVICE = ServiceRecord(
     needs=("keystone",),
     uses=("database", "queue", "cache"),
     api=PublicApi(type="image", host="image", health="/healthcheck", port=9292, node_port=30092),
-    images={"glance_api": "openstack", "glance_db_sync": "openstack"},
+    images=dict.fromkeys(("glance_api", "glance_db_sync", "glance_metadefs_load"), "openstack"),
     secrets={KEY: "Glance's key of the site's Ceph"},
     workers=WORKERS,
     advice=(

@@ -1,4 +1,4 @@
-"""Charts of the tag 2026.1.0 and of its branch call a few values differently."""
+"""Charts of the tag 2026.1.0, of its branch and our own call a few values differently."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[3]
 NOVA = {
     "endpoints": {"oslo_db": {"path": "/nova_api"}, "oslo_db_cell0": {"path": "/0"}, "oslo_db_cell1": {"path": "/1"}}
 }
+CINDER: dict[str, Any] = {"pod": {"replicas": {"backup": 1}}}
 NEUTRON = {"conf": {"ovn_agent": {"DEFAULT": {"host": "a"}}, "neutron": {}}}
 
 
@@ -29,7 +30,22 @@ def test_the_agent_before_has_what_neutrons_ovn_agent_would() -> None:
     assert dialects.neutron(NEUTRON, {"conf": {"ovn_metadata_agent": {}}}) == {"conf": wanted}
 
 
-@pytest.mark.parametrize(("spell", "values"), [(dialects.nova, NOVA), (dialects.neutron, NEUTRON)])
+def added(values: Any) -> Any:
+    return values["pod"]["security_context"]["cinder_backup"]["container"]["cinder_backup"]["capabilities"]["add"]
+
+
+def test_a_backups_root_has_what_os_brick_keeps_for_its_own_and_a_site_may_say_otherwise() -> None:
+    chart = {"pod": {"security_context": {"cinder_backup": {}}}}
+    assert "DAC_READ_SEARCH" in added(dialects.cinder(CINDER, chart))
+    own = {
+        "pod": {"security_context": {"cinder_backup": {"container": {"cinder_backup": {"capabilities": {"add": []}}}}}}
+    }
+    assert added(dialects.cinder(own, chart)) == []
+
+
+@pytest.mark.parametrize(
+    ("spell", "values"), [(dialects.nova, NOVA), (dialects.neutron, NEUTRON), (dialects.cinder, CINDER)]
+)
 def test_values_of_the_branch_stay_as_they_are(spell: Any, values: Any) -> None:
     before = repr(values)
     assert spell(values, values) == values
@@ -45,4 +61,4 @@ def test_only_charts_that_have_dialects_are_asked_for_their_values() -> None:
         return release.values
 
     assert for_charts(plan, defaults) == replace(plan)
-    assert asked == ["neutron", "nova"]
+    assert sorted(asked) == ["cinder", "neutron", "nova"]
