@@ -37,7 +37,7 @@ def added(values: Any) -> Any:
 def test_a_backups_root_has_what_os_brick_keeps_for_its_own_and_a_site_may_say_otherwise() -> None:
     chart: dict[str, Any] = {"pod": {"security_context": {"cinder_backup": {}}}}
     assert "DAC_READ_SEARCH" in added(dialects.cinder(CINDER, chart))
-    own = {
+    own: dict[str, Any] = {
         "pod": {"security_context": {"cinder_backup": {"container": {"cinder_backup": {"capabilities": {"add": []}}}}}}
     }
     assert added(dialects.cinder(own, chart)) == []
