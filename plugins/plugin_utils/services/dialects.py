@@ -18,15 +18,27 @@ def nova(values: Values, defaults: Mapping[str, Any]) -> Values:
     return {**values, "endpoints": {**endpoints, "oslo_db": cell, "oslo_db_api": api}}
 
 
-def cinder(values: Values, defaults: Mapping[str, Any]) -> Values:
-    """Return ``values`` for a chart where cinder-backup is root with one capability more than a container's.
+_SUDOERS = """\
+Defaults !requiretty
+#42424 ALL = (root) NOPASSWD: /var/lib/openstack/bin/cinder-rootwrap /etc/cinder/rootwrap.conf *
+"""
 
-    os-brick 2026.1 (``privileged``) and Cinder (``privsep``) keep these for their own root, and wait for ever without.
+
+def cinder(values: Values, defaults: Mapping[str, Any]) -> Values:
+    """Return ``values`` for a chart where Cinder has a root of its own.
+
+    cinder-volume converts images by sudo: the rule names its user by number, as all services of our image have one, and
+    its first name is another's. cinder-backup keeps more capabilities than the chart gives it (os-brick 2026.1,
+    ``privileged``; Cinder, ``privsep``), and without them waits for ever.
     """
-    if "cinder_backup" not in defaults["pod"].get("security_context", {}):
+    if "cinder_sudoers" not in defaults["conf"]:
         return values
     more = {"capabilities": {"add": ["SYS_ADMIN", "DAC_READ_SEARCH", "NET_ADMIN"]}}
-    return merge({"pod": {"security_context": {"cinder_backup": {"container": {"cinder_backup": more}}}}}, values)
+    root = {
+        "conf": {"cinder_sudoers": _SUDOERS},
+        "pod": {"security_context": {"cinder_backup": {"container": {"cinder_backup": more}}}},
+    }
+    return merge(root, values)
 
 
 def neutron(values: Values, defaults: Mapping[str, Any]) -> Values:

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[3]
 NOVA = {
     "endpoints": {"oslo_db": {"path": "/nova_api"}, "oslo_db_cell0": {"path": "/0"}, "oslo_db_cell1": {"path": "/1"}}
 }
-CINDER: dict[str, Any] = {"pod": {"replicas": {"backup": 1}}}
+CINDER: dict[str, Any] = {"pod": {"replicas": {"backup": 1}}, "conf": {}}
 NEUTRON = {"conf": {"ovn_agent": {"DEFAULT": {"host": "a"}}, "neutron": {}}}
 
 
@@ -30,17 +30,16 @@ def test_the_agent_before_has_what_neutrons_ovn_agent_would() -> None:
     assert dialects.neutron(NEUTRON, {"conf": {"ovn_metadata_agent": {}}}) == {"conf": wanted}
 
 
-def added(values: Any) -> Any:
-    return values["pod"]["security_context"]["cinder_backup"]["container"]["cinder_backup"]["capabilities"]["add"]
+def test_cinders_root_has_what_it_needs_and_a_site_may_say_otherwise() -> None:
+    def backup(values: Any) -> Any:
+        return values["pod"]["security_context"]["cinder_backup"]["container"]["cinder_backup"]
 
-
-def test_a_backups_root_has_what_os_brick_keeps_for_its_own_and_a_site_may_say_otherwise() -> None:
-    chart: dict[str, Any] = {"pod": {"security_context": {"cinder_backup": {}}}}
-    assert "DAC_READ_SEARCH" in added(dialects.cinder(CINDER, chart))
-    own: dict[str, Any] = {
-        "pod": {"security_context": {"cinder_backup": {"container": {"cinder_backup": {"capabilities": {"add": []}}}}}}
-    }
-    assert added(dialects.cinder(own, chart)) == []
+    chart = {"conf": {"cinder_sudoers": "cinder ALL = (root) NOPASSWD: ..."}}
+    found = dialects.cinder(CINDER, chart)
+    assert "DAC_READ_SEARCH" in backup(found)["capabilities"]["add"]
+    assert "#42424 ALL = (root)" in found["conf"]["cinder_sudoers"]
+    assert found["pod"]["replicas"] == CINDER["pod"]["replicas"]
+    assert dialects.cinder({**CINDER, "conf": {"cinder_sudoers": "own"}}, chart)["conf"]["cinder_sudoers"] == "own"
 
 
 @pytest.mark.parametrize(
