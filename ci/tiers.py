@@ -246,7 +246,7 @@ TIERS = (
         REAL_CHARTS_SITE,
         ("ci/lab", "up"),  # ends with an instance that answered
         ("ci/lab", "unchanged"),
-        e2e("real_cloud", "cloud", "volumes", options=("-s", "-m", "not long")),
+        e2e("real_cloud", "cloud", "volumes", options=("-s",)),
         e2e("stacks", options=("-s",)),
         e2e("balancer", options=("-s",)),
         e2e("disks", options=("-s", "-k", "backup")),
