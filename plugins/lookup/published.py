@@ -7,8 +7,9 @@ name: published
 short_description: Images and files that a site serves, by digest
 version_added: 0.1.0
 description:
-  - Returns C(images), the plan's image references with their digests, and C(files), the SHA-256 of each file that the
-    seed serves, by C(artifact/version/file).
+  - Returns C(images), the plan's image references with their digests by name; C(pins), the same by the plan's own
+    references, for values of charts; and C(files), the SHA-256 of each file that the seed serves, by
+    C(artifact/version/file).
   - Reads what M(groundup.cloud.supply_publish) wrote into the site's state directory. A site without a seed uses an
     existing registry, whose references are returned unchanged.
   - In check mode, images and files that are not published yet have no digest, except those that the seed layer
@@ -31,7 +32,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _raw:
-  description: One dictionary per term, with C(images) and C(files).
+  description: One dictionary per term, with C(images), C(pins) and C(files).
   type: list
   elements: dict
 """
@@ -54,4 +55,6 @@ class LookupModule(SiteLookup):
         record = digests.of_dry_run(self.variables, seed=supply["seed"]) or digests.required(
             site["site"], seed=supply["seed"], dry_run=self.dry_run
         )
-        return {"images": record.pin(supply["images"], registry=supply["registry"]), "files": dict(record.files)}
+        images = record.pin(supply["images"], registry=supply["registry"])
+        pins = {reference: images[name] for name, reference in supply["images"].items()}
+        return {"images": images, "pins": pins, "files": dict(record.files)}

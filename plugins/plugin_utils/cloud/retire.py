@@ -34,7 +34,7 @@ class Leaving:
     address: str  # as nova-compute reported it; "" once Nova has no record of it
     provider: Any | None  # Placement's
     orphans: tuple[str, ...]  # consumers of its allocations that are neither instances nor migrations under way
-    moved: tuple[str, ...]  # consumers that are instances evacuated from it; they have allocations elsewhere, too
+    evacuated: tuple[str, ...]  # consumers that are instances evacuated from it; they have allocations elsewhere, too
     claims: tuple[str, ...]  # consumers that are other instances, or migrations
     agents: tuple[Any, ...]  # Neutron's
     aggregates: tuple[Any, ...]
@@ -52,13 +52,13 @@ def survey(cloud: Any, name: str, *, compute_id: str) -> Leaving:
     known = next((one for one in compute.hypervisors(details=True) if _host(one) == name), None)
     # Nova's id first: deleting the service would delete that provider with its allocations.
     provider = _provider(cloud.placement, [str(known["id"]), compute_id] if known else [compute_id])
-    orphans, moved, claims = _consumers(cloud, host, provider)
+    orphans, evacuated, claims = _consumers(cloud, host, provider)
     return Leaving(
         host=host,
         address=str(known["host_ip"] or "") if known else "",
         provider=provider,
         orphans=orphans,
-        moved=moved,
+        evacuated=evacuated,
         claims=claims,
         agents=tuple(one for one in cloud.network.agents(host=name) if one["host"] == name),
         aggregates=tuple(one for one in compute.aggregates() if name in (one["hosts"] or ())),
@@ -84,19 +84,19 @@ def _consumers(cloud: Any, host: ComputeHost, provider: Any | None) -> tuple[tup
         return (), (), ()
     moving = {str(one["uuid"]) for one in host.migrations}
     # Nova's own record, while the host is forced down: only its nova-compute would take these allocations away.
-    evacuated = set(unended(cloud.compute, host.name)) if host.evacuated else set()
-    evacuated -= {str(one["id"]) for one in host.servers}
+    away = set(unended(cloud.compute, host.name)) if host.evacuated else set()
+    away -= {str(one["id"]) for one in host.servers}
     orphans: list[str] = []
-    moved: list[str] = []
+    evacuated: list[str] = []
     claims: list[str] = []
     for consumer in sorted(str(one["consumer_id"]) for one in _allocations(cloud.placement, provider)):
         if consumer not in moving and not _is_server(cloud.compute, consumer):
             orphans.append(consumer)
-        elif consumer in evacuated and placement.elsewhere(cloud, consumer, _id(provider)):
-            moved.append(consumer)
+        elif consumer in away and placement.elsewhere(cloud, consumer, _id(provider)):
+            evacuated.append(consumer)
         else:
             claims.append(consumer)
-    return tuple(orphans), tuple(moved), tuple(claims)
+    return tuple(orphans), tuple(evacuated), tuple(claims)
 
 
 def _allocations(api: Any, provider: Any) -> list[Any]:
@@ -142,7 +142,7 @@ def foreseen(leaving: Leaving) -> list[str]:
     name = leaving.host.name
     lines = disabling(leaving.host, RETIRE)
     lines += [f"delete the allocations of {one}" for one in leaving.orphans]
-    lines += [_withdrawn(leaving, one) for one in leaving.moved]
+    lines += [_withdrawn(leaving, one) for one in leaving.evacuated]
     lines += [f"take {name} out of aggregate {one['name']}" for one in leaving.aggregates]
     lines += [f"delete service {COMPUTE} of {name}"] if leaving.host.service else []
     lines += [f"delete resource provider {leaving.provider['name']}"] if leaving.provider else []
@@ -158,7 +158,7 @@ def remove(cloud: Any, leaving: Leaving, changes: Changes, *, timeout: float) ->
     for consumer in leaving.orphans:
         cloud.placement.delete_allocation(consumer)
         changes.add(f"delete the allocations of {consumer}")
-    for consumer in leaving.moved:
+    for consumer in leaving.evacuated:
         placement.withdraw(cloud, consumer, _id(leaving.provider))
         changes.add(_withdrawn(leaving, consumer))
     for aggregate in leaving.aggregates:

@@ -209,9 +209,13 @@ def test_nodes_are_told_digests_and_without_a_record_nothing_but_a_prediction() 
         AnsibleLookupError, match=r"nothing is recorded of what seed-1 serves(.|\n)*groundup.cloud.seed"
     ):
         look()
-    assert look(ansible_check_mode=True) == {"images": {"program": reference}, "files": {}}
+    plain = {"images": {"program": reference}, "pins": {reference: reference}, "files": {}}
+    assert look(ansible_check_mode=True) == plain
     digests.save("unit", PublishedDigests(images={"test/program:1": ONE}, files={"program/1/file": "ff"}))
-    assert look() == {"images": {"program": f"{reference}@{ONE}"}, "files": {"program/1/file": "ff"}}
+    pinned = f"{reference}@{ONE}"
+    assert look() == {
+        "images": {"program": pinned}, "pins": {reference: pinned}, "files": {"program/1/file": "ff"}
+    }  # fmt: skip
 
 
 def test_a_prediction_follows_what_the_seeds_layer_foresaw_and_a_run_does_not() -> None:
@@ -226,7 +230,8 @@ def test_a_prediction_follows_what_the_seeds_layer_foresaw_and_a_run_does_not() 
 def test_a_site_without_a_seed_takes_the_names_of_its_registry_as_they_are() -> None:
     plan = {**PLAN, "supply": {**PLAN["supply"], "seed": None}}  # type: ignore[dict-item]  # PLAN is plain data
     found = lookup.LookupModule().run([plan], variables={})
-    assert found == [{"images": {"program": f"{REGISTRY}/test/program:1"}, "files": {}}]
+    reference = f"{REGISTRY}/test/program:1"
+    assert found == [{"images": {"program": reference}, "pins": {reference: reference}, "files": {}}]
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"images": {}}', '{"images": [], "files": {}}'])
