@@ -20,6 +20,7 @@ def nova(values: Values, defaults: Mapping[str, Any]) -> Values:
 
 _SUDOERS = """\
 Defaults !requiretty
+Defaults secure_path="/var/lib/openstack/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 #42424 ALL = (root) NOPASSWD: /var/lib/openstack/bin/cinder-rootwrap /etc/cinder/rootwrap.conf *
 """
 
@@ -27,9 +28,10 @@ Defaults !requiretty
 def cinder(values: Values, defaults: Mapping[str, Any]) -> Values:
     """Return ``values`` for a chart where Cinder has a root of its own.
 
-    cinder-volume converts images by sudo: the rule names its user by number, as all services of our image have one, and
-    its first name is another's. cinder-backup keeps more capabilities than the chart gives it (os-brick 2026.1,
-    ``privileged``; Cinder, ``privsep``), and without them waits for ever.
+    cinder-volume converts images by sudo. The rule names its user by number, as all services of our image have one, and
+    its first name is another's; the path is where the image has ``cinder-rootwrap``. cinder-backup keeps more
+    capabilities than the chart gives it (os-brick 2026.1, ``privileged``; Cinder, ``privsep``), and without them waits
+    for ever.
     """
     if "cinder_sudoers" not in defaults["conf"]:
         return values
