@@ -1,4 +1,4 @@
-"""Cinder's own root in OpenStack-Helm's chart: cinder-volume converts images by sudo, cinder-backup maps volumes by it."""
+"""Cinder's own root in OpenStack-Helm's chart: cinder-volume converts images by sudo, cinder-backup reads by it."""
 
 from __future__ import annotations
 
