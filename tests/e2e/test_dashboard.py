@@ -20,7 +20,7 @@ from ansible_collections.groundup.cloud.tests.e2e.waiting import until
 
 pytestmark = pytest.mark.lab
 INSTANCE, VOLUME, CONTAINER = "first-hour-1", "first-hour-data", "first-hour-box"
-# Horizon 2026.1 answers 500 where a kind has no definitions of metadata, and Glance ships none for this one.
+# Horizon 2026.1 answers 500 for a resource type without metadata definitions, and Glance ships none for this one.
 UNDEFINED = "OS::Cinder::Volumes"
 _PATIENCE = 120.0  # seconds a state may take to come on a loaded machine
 # Points of a picture that are not dark: of a console that shows text there are thousands.

@@ -136,6 +136,7 @@ def test_the_network_is_taken_over_without_a_word_of_the_former_one_lost() -> No
     assert "mtu 1400" in shell(f"ip link show dev {SECOND}")
     assert "via 10.87.15.1" in shell("ip route show default")
     assert shell("systemctl is-enabled systemd-networkd").strip() == "enabled"
+    assert "confirmed" in marks()
     assert "pending" not in marks()
 
 
