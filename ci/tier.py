@@ -37,6 +37,7 @@ class Tier:
     needs: Callable[[], str | None] = lambda: None  # a reason to skip, or None
     always: tuple[str, ...] = ()  # runs at the end whatever happened: puts the machine back
     by_default: bool = True
+    ahead: tuple[str, ...] = ()  # makes what the tier needs; may run beside earlier tiers, at the lowest priority
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,17 +112,10 @@ def run_tier(tier: Tier, *, scratch: Path | None = None) -> Outcome:
     print(f"\n=== tier {tier.name} ===", flush=True)
     failed = threading.Event()
 
-    def attempted(command: tuple[str, ...], *, prefix: str = "") -> Ended:
-        try:
-            return run(command, prefix=prefix)
-        except OSError as error:  # no room, no such program: the report tells it
-            why = f"{' '.join(command)}: {error}"
-            return Ended(notes=(why,), failures=(why,))
-
     def one(command: tuple[str, ...]) -> Ended:
         if failed.is_set():
             return Ended(notes=(f"not run: {' '.join(command)}",))
-        ended = attempted(command, prefix=f"{command[-1]}: " if tier.at_once > 1 else "")
+        ended = _attempted(command, prefix=f"{command[-1]}: " if tier.at_once > 1 else "")
         if ended.failures:
             failed.set()
         return ended
@@ -129,7 +123,7 @@ def run_tier(tier: Tier, *, scratch: Path | None = None) -> Outcome:
     with ThreadPoolExecutor(max_workers=tier.at_once) as pool:
         all_ended = list(pool.map(one, tier.commands))
     if tier.always:
-        all_ended.append(attempted(tier.always))
+        all_ended.append(_attempted(tier.always))
     failures = tuple(line for ended in all_ended for line in ended.failures)
     if scratch and not failures:
         shutil.rmtree(scratch, ignore_errors=True)
@@ -142,13 +136,42 @@ def run_tier(tier: Tier, *, scratch: Path | None = None) -> Outcome:
     )
 
 
+def _attempted(command: tuple[str, ...], *, prefix: str = "") -> Ended:
+    try:
+        return run(command, prefix=prefix)
+    except OSError as error:  # no room, no such program: the report tells it
+        why = f"{' '.join(command)}: {error}"
+        return Ended(notes=(why,), failures=(why,))
+
+
 def run_tiers(
-    tiers: Iterable[Tier], *, scratch: Path, minutes: Mapping[str, float], limit: float | None
+    tiers: Iterable[Tier], *, scratch: Path, minutes: Mapping[str, float], limit: float | None, waits: str = ""
 ) -> list[Outcome]:
     """Run tiers in order. With a ``limit`` in minutes, skip a tier that would end later than that on this machine.
 
     ``minutes``: how long each tier takes on a known machine; this one's speed shows in the tiers before.
+    ``waits``: the first tier that leaves the processors idle at times. What later ones have ``ahead`` begins with it;
+    where that fails, so does the tier itself, which asks for the same, and says why.
     """
+    chosen = list(tiers)
+    with ThreadPoolExecutor(max_workers=1) as beside:
+
+        def begin(tier: Tier) -> None:
+            later = chosen[chosen.index(tier) + 1 :] if tier.name == waits else []
+            for one in (one for one in later if one.ahead and not one.needs()):
+                beside.submit(_attempted, ("nice", "-n", "19", *one.ahead), prefix=f"ahead, {one.name}: ")
+
+        return _in_order(chosen, begin, scratch=scratch, minutes=minutes, limit=limit)
+
+
+def _in_order(
+    tiers: Iterable[Tier],
+    begin: Callable[[Tier], None],
+    *,
+    scratch: Path,
+    minutes: Mapping[str, float],
+    limit: float | None,
+) -> list[Outcome]:
     began, outcomes, expected = time.monotonic(), list[Outcome](), 0.0
     for tier in tiers:
         passed, own = (time.monotonic() - began) / 60, minutes.get(tier.name, 0.0)
@@ -157,6 +180,7 @@ def run_tiers(
             why = f"no time: it would end after {ends:.0f} minutes, and CI ends a run after 90"
             outcomes.append(Outcome(name=tier.name, verdict="skipped", seconds=0.0, notes=(why,)))
             continue
+        begin(tier)
         outcomes.append(run_tier(tier, scratch=scratch))
         expected += own
     return outcomes

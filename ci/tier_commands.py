@@ -80,10 +80,12 @@ def lab_tier(
 ) -> Tier:
     """Return the tier of a lab of its own: ``first``, then ``commands`` after what an earlier run left is gone."""
     steps = (*first, ("ci/lab", "supply"), ("ci/lab", "destroy"), *commands)
+    on_site = ("env", f"SITE={site}")
     return Tier(
         name=name,
-        commands=tuple(("env", f"SITE={site}", *step) for step in steps),
+        commands=tuple((*on_site, *step) for step in steps),
         needs=needs,
-        always=("env", f"SITE={site}", "ci/lab", "destroy"),
+        always=(*on_site, "ci/lab", "destroy"),
         by_default=by_default,
+        ahead=(*on_site, "ci/lab", "supply"),
     )

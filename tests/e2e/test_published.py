@@ -85,7 +85,7 @@ def made_again(plan: Plan, ssh_config: Path) -> Iterator[PublishedDigests]:
 
 
 def running(api: Any) -> dict[str, tuple[str, int, frozenset[str]]]:
-    """Return every pod that stays: name -> uid, restarts, digests of its containers' images."""
+    """Return every pod that stays, no job's: name -> uid, restarts, digests of its containers' images."""
     return {
         pod.metadata.name: (
             pod.metadata.uid,
@@ -94,6 +94,7 @@ def running(api: Any) -> dict[str, tuple[str, int, frozenset[str]]]:
         )
         for pod in api.list_pod_for_all_namespaces().items
         if pod.status.phase == "Running" and not pod.metadata.deletion_timestamp
+        if "Job" not in {owner.kind for owner in pod.metadata.owner_references or []}
     }
 
 

@@ -110,6 +110,32 @@ def test_commands_at_once_run_beside_each_other_and_each_line_says_whose_it_is(
     assert "right: met left\n" in said
 
 
+def test_what_a_later_tier_needs_is_made_beside_the_first_one_that_waits(tmp_path: Path) -> None:
+    # The tier that waits ends only when the later one's has begun; what none waits for begins with nobody.
+    made, never = tmp_path / "made", tmp_path / "never"
+    await_it = ("sh", "-c", 'for _ in $(seq 1200); do [ -e "$0" ] && exit; sleep 0.1; done; exit 1', str(made))
+    make = ("sh", "-c", 'nice > "$0"', str(made))
+    chosen = [
+        Tier(name="first", commands=(("test", "!", "-e", str(made)),), ahead=("touch", str(never))),
+        Tier(name="waits", commands=(await_it,)),
+        Tier(name="later", commands=(PASSES,), ahead=make),
+        Tier(name="not here", commands=(PASSES,), ahead=("touch", str(never)), needs=lambda: "no root"),
+    ]
+    outcomes = run_tiers(chosen, scratch=tmp_path / "scratch", minutes={}, limit=None, waits="waits")
+    assert [one.verdict for one in outcomes] == ["passed", "passed", "passed", "skipped"]
+    assert made.read_text() == "19\n"
+    assert not never.exists()
+
+
+def test_without_a_tier_that_waits_nothing_is_made_ahead(tmp_path: Path) -> None:
+    never = tmp_path / "never"
+    run_tiers(
+        [Tier(name="a", commands=(PASSES,)), Tier(name="b", commands=(PASSES,), ahead=("touch", str(never)))],
+        scratch=tmp_path / "scratch", minutes={}, limit=None, waits="waits",
+    )  # fmt: skip
+    assert not never.exists()
+
+
 def test_a_tier_that_cannot_run_is_skipped_with_its_reason(tmp_path: Path) -> None:
     never = tmp_path / "never"
     outcome = run_tier(Tier(name="t", commands=(("touch", str(never)),), needs=lambda: "no such machine"))
