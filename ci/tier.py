@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import shutil
@@ -59,9 +60,9 @@ class Ended:
     failures: tuple[str, ...] = ()  # none: it passed
 
 
-def run(command: tuple[str, ...], *, prefix: str = "") -> Ended:
-    """Run one command, passing its output through."""
-    shown = " ".join(word for word in command if not word.startswith("--basetemp="))  # each clone's is another
+def run(command: tuple[str, ...], *, prefix: str = "", scratch: Path | None = None) -> Ended:
+    """Run one command, passing its output through. ``scratch``: where pytest puts what tests write."""
+    shown = " ".join(command)
     started = time.monotonic()
     what = shown if len(shown) <= 80 else f"{shown[:24]} ... {shown[-50:]}"  # a reminder is one line
     if before := _times().get(shown):
@@ -70,8 +71,9 @@ def run(command: tuple[str, ...], *, prefix: str = "") -> Ended:
     kept: list[str] = []
     tests: list[str] = []
     last: deque[str] = deque(maxlen=LAST_LINES)
+    whole = (*command, f"--basetemp={scratch}") if scratch and "pytest" in command else command
     with (
-        subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process,
+        subprocess.Popen(whole, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process,
         reminder(lambda line: print(line, flush=True), what) as heard,
     ):
         if process.stdout is None:  # never with PIPE; tells the type checker so
@@ -105,23 +107,30 @@ def _times() -> dict[str, float]:
 
 
 def run_tier(tier: Tier, *, scratch: Path | None = None) -> Outcome:
-    """Run a tier's commands; after one has failed none begins. What passed tests left in ``scratch`` goes."""
+    """Run a tier's commands; after one has failed none begins.
+
+    ``scratch``: for what tests write, a directory for each command. Emptied first, and again when the tier has passed.
+    """
     started = time.monotonic()
     if reason := tier.needs():
         return Outcome(name=tier.name, verdict="skipped", seconds=0.0, notes=(reason,))
     print(f"\n=== tier {tier.name} ===", flush=True)
     failed = threading.Event()
+    if scratch:
+        shutil.rmtree(scratch, ignore_errors=True)
+        scratch.mkdir(mode=0o700, parents=True)
 
-    def one(command: tuple[str, ...]) -> Ended:
+    def one(number: int, command: tuple[str, ...]) -> Ended:
         if failed.is_set():
             return Ended(notes=(f"not run: {' '.join(command)}",))
-        ended = _attempted(command, prefix=f"{command[-1]}: " if tier.at_once > 1 else "")
+        place = scratch / str(number) if scratch else None
+        ended = _attempted(command, prefix=f"{command[-1]}: " if tier.at_once > 1 else "", scratch=place)
         if ended.failures:
             failed.set()
         return ended
 
     with ThreadPoolExecutor(max_workers=tier.at_once) as pool:
-        all_ended = list(pool.map(one, tier.commands))
+        all_ended = list(pool.map(one, itertools.count(), tier.commands))
     if tier.always:
         all_ended.append(_attempted(tier.always))
     failures = tuple(line for ended in all_ended for line in ended.failures)
@@ -136,9 +145,9 @@ def run_tier(tier: Tier, *, scratch: Path | None = None) -> Outcome:
     )
 
 
-def _attempted(command: tuple[str, ...], *, prefix: str = "") -> Ended:
+def _attempted(command: tuple[str, ...], *, prefix: str = "", scratch: Path | None = None) -> Ended:
     try:
-        return run(command, prefix=prefix)
+        return run(command, prefix=prefix, scratch=scratch)
     except OSError as error:  # no room, no such program: the report tells it
         why = f"{' '.join(command)}: {error}"
         return Ended(notes=(why,), failures=(why,))

@@ -90,17 +90,16 @@ TIERS = (
         at_once=2,  # each has networks and a state of its own, and mostly waits for its hosts
         needs=needs_root,
     ),
-    # More than there are cores: they mostly wait for their API servers.
-    Tier(name="api", commands=((*PYTEST, "-n", "4", API_TESTS),), needs=needs_root),
     Tier(name="lab", commands=(e2e("lab_clean", "lab_refused"),), needs=needs_root),
     Tier(
         name="existing",
         commands=(
-            ("ci/supply", "build", "plain"),
             # -s: the runs are seen as an operator sees them; -x: each test goes on where the one before it ended.
             e2e("existing", options=("-s", "-x")),
+            (*PYTEST, "-n", "4", API_TESTS),  # more than there are cores: they mostly wait for their API servers
             e2e("host_network", options=("-x",)),
         ),
+        at_once=2,  # each has networks and a state of its own, and leaves the processors idle for half of its time
         needs=needs_root,
         always=("ci/run", "python", "tests/e2e/plain.py", "destroy"),
     ),

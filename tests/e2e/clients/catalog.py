@@ -12,4 +12,5 @@ public = {
     service["type"]: [endpoint["url"] for endpoint in service["endpoints"] if endpoint["interface"] == "public"]
     for service in access.service_catalog.catalog
 }
-print(json.dumps({"expires": access.expires.isoformat(), "project": access.project_name, "public": public}))
+project = {"project": access.project_name, "project_id": access.project_id}
+print(json.dumps({"expires": access.expires.isoformat(), **project, "public": public}))

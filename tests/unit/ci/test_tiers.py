@@ -53,9 +53,19 @@ def test_a_program_that_cannot_begin_fails_its_tier_and_the_report_is_still_told
     assert outcome.notes[1].startswith("not run: ")
 
 
-def test_the_time_of_a_command_is_known_in_another_clone(cache: Path) -> None:
-    run_tier(Tier(name="t", commands=(("echo", "--basetemp=/of/this/clone", "tests"),)))
-    assert list(json.loads((cache / "tiers.json").read_text())) == ["echo tests"]
+def test_each_pytest_has_its_place_and_its_time_is_known_in_another_clone(
+    tmp_path: Path, cache: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    (scratch / "of a killed run").touch()
+    look = ("sh", "-c", 'ls "$(dirname "${2#--basetemp=}")"; echo "$2"', "sh", "pytest")
+    run_tier(Tier(name="t", commands=(look, (*look[:3], "echo", "pytest"), PASSES)), scratch=scratch)
+    said = capfd.readouterr().out
+    assert f"\n--basetemp={scratch}/0\n" in said
+    assert f"\n--basetemp={scratch}/1\n" in said
+    assert "killed" not in said
+    assert " ".join(look) in json.loads((cache / "tiers.json").read_text())
 
 
 @pytest.mark.parametrize("passes", [True, False])
