@@ -139,10 +139,7 @@ SERVICE = ServiceRecord(
     # "/" lists versions, without a token: OpenStack-Helm's pipelines have no /healthcheck.
     api=PublicApi(type=_API, host="orchestration", path="/v1/%(project_id)s", port=8004, node_port=30004),
     more_apis=(
-        PublicApi(
-            type=_CFN, host="cloudformation", path="/v1", port=8000, node_port=30800, backend="heat-cfn",
-            in_catalog=False,
-        ),
+        PublicApi(type=_CFN, host="cloudformation", path="/v1", port=8000, node_port=30800, backend="heat-cfn"),
     ),
     images={
         "bootstrap": "openstack-client",

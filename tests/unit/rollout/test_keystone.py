@@ -144,8 +144,10 @@ def test_a_service_that_hosts_serve_needs_none_in_the_cluster(keystone: Keystone
 
 
 def test_a_removed_service_leaves_the_catalog_and_no_other_does(keystone: Keystone, tmp_path: Path) -> None:
-    keystone.services = ["keystone", "glance"]
+    keystone.services = ["keystone", "glance", "heat", "heat-cfn"]
     asked(keystone, tmp_path, verifier=lambda context: cast(Verification, leave_catalog(context, "glance")))
+    assert keystone.services == ["keystone", "heat", "heat-cfn"]
+    asked(keystone, tmp_path, verifier=lambda context: cast(Verification, leave_catalog(context, "heat")))
     assert keystone.services == ["keystone"]
 
 

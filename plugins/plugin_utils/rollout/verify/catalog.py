@@ -64,15 +64,17 @@ def _listed(urls: Iterable[str], api: PublicApi, context: VerifierContext) -> bo
 
 
 def leave_catalog(context: VerifierContext, service: str) -> None:
-    """Delete the entry of a removed service, endpoints included, from the catalog. ``context``: of Keystone.
+    """Delete the entries of a removed service, endpoints included, from the catalog. ``context``: of Keystone.
 
     Raises RolloutError when Keystone does not answer or refuses.
     """
     record = RECORDS.get(service)
-    if record is None or record.api is None or not record.api.in_catalog:
+    if record is None:
         return
     try:
-        _delete_entry(context, service, record.api.type)
+        for api in record.apis:
+            if api.in_catalog:  # the charts name further ones as their Services
+                _delete_entry(context, service if api is record.api else api.backend, api.type)
     except UnansweredError as error:
         raise RolloutError(
             f"the catalog still lists {service}: {error.what}",
