@@ -6,7 +6,6 @@ import json
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import EndpointPlan
 from ansible_collections.groundup.cloud.tests.unit.tls import Pair, pair
@@ -27,7 +26,7 @@ class Keystone:
 
     def __init__(self, directory: Path) -> None:
         self.urls: list[str] = []
-        self.services: list[str] = []  # names of its services
+        self.services: list[str] = []  # further services, each by the first word of its public name
         self.deletes = 204  # what it answers to a deletion
         self.later: list[str] = []  # added once a token was issued
         self.status = 201
@@ -55,11 +54,10 @@ class Keystone:
             def do_GET(self) -> None:
                 """List endpoints; everything else is version discovery."""
                 if self.path.endswith("/endpoints"):
-                    entry = {"interface": "public", "service_id": "1"}
-                    self.answer(200, {"endpoints": [{**entry, "url": url} for url in keystone.urls]})
-                elif "/services?" in self.path:
-                    asked = parse_qs(urlsplit(self.path).query)["name"]
-                    self.answer(200, {"services": [{"id": name} for name in keystone.services if name in asked]})
+                    urls = [("1", url) for url in keystone.urls]
+                    urls += [(name, f"https://{name}.test/v1") for name in keystone.services]
+                    found = [{"interface": "public", "service_id": one, "url": url} for one, url in urls]
+                    self.answer(200, {"endpoints": found})
                 else:
                     self.answer(300, {})
 

@@ -144,20 +144,20 @@ def test_a_service_that_hosts_serve_needs_none_in_the_cluster(keystone: Keystone
 
 
 def test_a_removed_service_leaves_the_catalog_and_no_other_does(keystone: Keystone, tmp_path: Path) -> None:
-    keystone.services = ["keystone", "glance", "heat", "heat-cfn"]
-    asked(keystone, tmp_path, verifier=lambda context: cast(Verification, leave_catalog(context, "glance")))
-    assert keystone.services == ["keystone", "heat", "heat-cfn"]
+    keystone.services = ["identity", "volume", "orchestration", "cloudformation"]
+    asked(keystone, tmp_path, verifier=lambda context: cast(Verification, leave_catalog(context, "cinder")))
+    assert keystone.services == ["identity", "orchestration", "cloudformation"]
     asked(keystone, tmp_path, verifier=lambda context: cast(Verification, leave_catalog(context, "heat")))
-    assert keystone.services == ["keystone"]
+    assert keystone.services == ["identity"]
 
 
 def test_a_catalog_that_keeps_a_removed_service_is_an_error_with_the_command(
     keystone: Keystone, tmp_path: Path
 ) -> None:
-    keystone.services, keystone.deletes = ["glance"], 403
+    keystone.services, keystone.deletes = ["image"], 403
     with pytest.raises(RolloutError, match=r"still lists glance.*403") as error:
         asked(keystone, tmp_path, verifier=lambda context: cast(Verification, leave_catalog(context, "glance")))
-    assert "openstack service delete glance" in error.value.remedy
+    assert "openstack service delete ID" in error.value.remedy
 
 
 def test_a_dashboard_has_a_route_and_no_endpoint(keystone: Keystone, tmp_path: Path) -> None:

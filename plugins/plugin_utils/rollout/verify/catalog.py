@@ -69,32 +69,32 @@ def leave_catalog(context: VerifierContext, service: str) -> None:
     Raises RolloutError when Keystone does not answer or refuses.
     """
     record = RECORDS.get(service)
-    if record is None:
-        return
+    apis = [api for api in record.apis if api.in_catalog] if record else []
     try:
-        for api in record.apis:
-            if api.in_catalog:  # the charts name further ones as their Services
-                _delete_entry(context, service if api is record.api else api.backend, api.type)
+        if apis:
+            _delete_entries(context, {f"{api.host}.{context.plan.domain}" for api in apis})
     except UnansweredError as error:
         raise RolloutError(
             f"the catalog still lists {service}: {error.what}",
             where=error.where,
             why="clients would go on asking what is no longer there",
-            remedy=f"openstack service delete {service}, or run it again when Keystone works",
+            remedy="run it again when Keystone works; by hand: openstack endpoint list, openstack service delete ID",
         ) from error
 
 
-def _delete_entry(context: VerifierContext, service: str, kind: str) -> None:
+def _delete_entries(context: VerifierContext, hosts: set[str]) -> None:
+    """Delete what has an endpoint on ``hosts``: what an entry is called is its chart's (cinderv3, swift, heat-cfn)."""
     base = public_endpoint(context.plan, context.release.name).url.rstrip("/")
     issued = token(context)
     if isinstance(issued, Check):
         raise UnansweredError(issued.detail, where=base)
     headers = {"X-Auth-Token": issued.id}
-    listed = context.request("GET", f"{base}/services?type={kind}&name={service}", headers=headers)
-    for entry in (listed.body or {}).get("services") or ():
-        status = context.request("DELETE", f"{base}/services/{entry['id']}", headers=headers).status
+    listed = context.request("GET", f"{base}/endpoints", headers=headers).body or {}
+    found = {one["service_id"] for one in listed.get("endpoints") or () if urlsplit(one["url"]).hostname in hosts}
+    for entry in sorted(found):
+        status = context.request("DELETE", f"{base}/services/{entry}", headers=headers).status
         if status not in (204, 404):
-            raise UnansweredError(f"deleting service {entry['id']} answers {status}", where=base)
+            raise UnansweredError(f"deleting service {entry} answers {status}", where=base)
 
 
 def public_urls(endpoints: Iterable[Mapping[str, Any]]) -> list[str]:
