@@ -94,6 +94,7 @@ class Balancer(Volumes):
         with self.steps.step("without one", layer="network"):
             member = next(iter(self.tenant.load_balancer.members(pool)))
             self.tenant.load_balancer.delete_member(member, pool)
+            self._settled("one is deleted", balancer["id"])  # until then it lets nobody delete it
             self._soon("one is out", lambda: len(self._answers(address)) == 1)
             less = self._answers(address)
         return {"outside": outside, "inside": inside, "less": less, "address": address}
