@@ -118,7 +118,7 @@ def run_tier(tier: Tier, *, scratch: Path | None = None) -> Outcome:
     failed = threading.Event()
     if scratch:
         shutil.rmtree(scratch, ignore_errors=True)
-        scratch.mkdir(mode=0o700, parents=True)
+        scratch.mkdir(mode=0o700, parents=True, exist_ok=True)  # what a killed test has mounted there stays
 
     def one(number: int, command: tuple[str, ...]) -> Ended:
         if failed.is_set():

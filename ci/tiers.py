@@ -90,7 +90,14 @@ TIERS = (
         at_once=2,  # each has networks and a state of its own, and mostly waits for its hosts
         needs=needs_root,
     ),
-    Tier(name="lab", commands=(e2e("lab_clean", "lab_refused"),), needs=needs_root),
+    Tier(
+        name="lab",
+        commands=(
+            ("ci/lab", "destroy"),  # of inventories/lab, what a killed run left: beside it the next would see less
+            e2e("lab_clean", "lab_refused"),
+        ),
+        needs=needs_root,
+    ),
     Tier(
         name="existing",
         commands=(

@@ -68,6 +68,14 @@ def test_each_pytest_has_its_place_and_its_time_is_known_in_another_clone(
     assert " ".join(look) in json.loads((cache / "tiers.json").read_text())
 
 
+def test_what_a_killed_test_has_mounted_does_not_stop_the_next_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mounted").mkdir()
+    monkeypatch.setattr("shutil.rmtree", lambda *_, **__: None)
+    assert run_tier(Tier(name="t", commands=(PASSES,)), scratch=tmp_path).verdict == "passed"
+
+
 @pytest.mark.parametrize("passes", [True, False])
 def test_what_tests_left_is_kept_where_one_failed(tmp_path: Path, passes: bool) -> None:
     (tmp_path / "scratch").mkdir()
