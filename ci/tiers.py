@@ -87,7 +87,7 @@ TIERS = (
     Tier(
         name="molecule",
         commands=tuple(("ci/run", "molecule", "test", "-s", scenario) for scenario in SCENARIOS),
-        at_once=2,  # each has networks and a state of its own, and mostly waits for its hosts
+        at_once=3,  # each has networks and a state of its own, and mostly waits for its hosts
         needs=needs_root,
     ),
     Tier(

@@ -21,6 +21,7 @@ CniName = Literal["flannel", "cilium", "calico"]
 EdgeKind = Literal["haproxy", "gateway-api"]
 FailureDomain = Literal["osd", "host", "rack", "room"]
 SupplySource = Literal["build", "registry", "upstream"]
+CacheSource = Literal["build", "upstream"]
 PackageSource = Literal["seed", "mirror", "host"]
 DebianRelease = Literal["12", "13"]
 TenantNetwork = Literal["geneve", "vlan", "flat"]
@@ -123,6 +124,7 @@ class SupplyPlan:
     """Where artifacts come from, and where the site serves them."""
 
     source: SupplySource
+    cache_source: CacheSource  # of what the controller's cache needs with any source: charts, helm, chosen artifacts
     registry: str  # "registry.lab.test:5000": every image reference starts with it
     registry_inside: str  # "127.0.0.1:5001": the registry itself, on the seed; images are pushed here
     registry_tls: bool  # whether the registry speaks HTTPS; the seed's always does

@@ -62,6 +62,7 @@ def supply(layout: Layout) -> SupplyPlan:
     repositories = {release: ceph_repository(layout, release) for release in releases}
     return SupplyPlan(
         source=site.supply.source,
+        cache_source="upstream" if site.supply.source == "upstream" else "build",
         registry=registry,
         registry_inside=REGISTRY_INSIDE,
         registry_tls=site.supply.registry_tls or not site.supply.registry,
