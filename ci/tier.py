@@ -38,6 +38,7 @@ class Tier:
     needs: Callable[[], str | None] = lambda: None  # a reason to skip, or None
     always: tuple[str, ...] = ()  # runs at the end whatever happened: puts the machine back
     by_default: bool = True
+    beside: str = ""  # begins with the tier of this name, if that is the one before it: both leave processors idle
     ahead: tuple[str, ...] = ()  # makes what the tier needs; may run beside earlier tiers, at the lowest priority
 
 
@@ -106,16 +107,18 @@ def _times() -> dict[str, float]:
         return {}
 
 
-def run_tier(tier: Tier, *, scratch: Path | None = None) -> Outcome:
+def run_tier(tier: Tier, *, scratch: Path | None = None, alone: bool = True) -> Outcome:
     """Run a tier's commands; after one has failed none begins.
 
     ``scratch``: for what tests write, a directory for each command. Emptied first, and again when the tier has passed.
+    ``alone``: no other tier is under way; else each line begins with this one's name.
     """
     started = time.monotonic()
     if reason := tier.needs():
         return Outcome(name=tier.name, verdict="skipped", seconds=0.0, notes=(reason,))
     print(f"\n=== tier {tier.name} ===", flush=True)
     failed = threading.Event()
+    named = "" if alone else f"{tier.name}: "
     if scratch:
         shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir(mode=0o700, parents=True, exist_ok=True)  # what a killed test has mounted there stays
@@ -124,7 +127,7 @@ def run_tier(tier: Tier, *, scratch: Path | None = None) -> Outcome:
         if failed.is_set():
             return Ended(notes=(f"not run: {' '.join(command)}",))
         place = scratch / str(number) if scratch else None
-        ended = _attempted(command, prefix=f"{command[-1]}: " if tier.at_once > 1 else "", scratch=place)
+        ended = _attempted(command, prefix=f"{command[-1]}: " if tier.at_once > 1 else named, scratch=place)
         if ended.failures:
             failed.set()
         return ended
@@ -132,7 +135,7 @@ def run_tier(tier: Tier, *, scratch: Path | None = None) -> Outcome:
     with ThreadPoolExecutor(max_workers=tier.at_once) as pool:
         all_ended = list(pool.map(one, itertools.count(), tier.commands))
     if tier.always:
-        all_ended.append(_attempted(tier.always))
+        all_ended.append(_attempted(tier.always, prefix=named))
     failures = tuple(line for ended in all_ended for line in ended.failures)
     if scratch and not failures:
         shutil.rmtree(scratch, ignore_errors=True)
@@ -182,17 +185,37 @@ def _in_order(
     limit: float | None,
 ) -> list[Outcome]:
     began, outcomes, expected = time.monotonic(), list[Outcome](), 0.0
-    for tier in tiers:
-        passed, own = (time.monotonic() - began) / 60, minutes.get(tier.name, 0.0)
+    for group in _groups(tiers):
+        passed, own = (time.monotonic() - began) / 60, max(minutes.get(tier.name, 0.0) for tier in group)
         ends = passed + own * (passed / expected if expected else 1.0)
         if limit is not None and ends > limit:
             why = f"no time: it would end after {ends:.0f} minutes, and CI ends a run after 90"
-            outcomes.append(Outcome(name=tier.name, verdict="skipped", seconds=0.0, notes=(why,)))
+            outcomes += (Outcome(name=tier.name, verdict="skipped", seconds=0.0, notes=(why,)) for tier in group)
             continue
-        begin(tier)
-        outcomes.append(run_tier(tier, scratch=scratch))
+        for tier in group:
+            begin(tier)
+        outcomes += _together(group, scratch)
         expected += own
     return outcomes
+
+
+def _together(group: list[Tier], scratch: Path) -> list[Outcome]:
+    """Run tiers beside each other; the first writes to ``scratch``, the others next to it."""
+    places = [scratch, *(scratch.with_name(f"{scratch.name}-{number}") for number in range(1, len(group)))]
+    alone = len(group) == 1
+    with ThreadPoolExecutor(max_workers=len(group)) as pool:
+        return list(pool.map(lambda tier, place: run_tier(tier, scratch=place, alone=alone), group, places))
+
+
+def _groups(tiers: Iterable[Tier]) -> list[list[Tier]]:
+    """Return the tiers in order, those that begin together in one list."""
+    groups: list[list[Tier]] = []
+    for tier in tiers:
+        if groups and tier.beside == groups[-1][0].name:
+            groups[-1].append(tier)
+        else:
+            groups.append([tier])
+    return groups
 
 
 def report(outcomes: list[Outcome]) -> None:

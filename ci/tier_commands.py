@@ -77,6 +77,7 @@ def lab_tier(
     first: tuple[tuple[str, ...], ...] = (),
     needs: Callable[[], str | None] = needs_root,
     by_default: bool = False,
+    beside: str = "",
 ) -> Tier:
     """Return the tier of a lab of its own: ``first``, then ``commands`` after what an earlier run left is gone."""
     steps = (*first, ("ci/lab", "supply"), ("ci/lab", "destroy"), *commands)
@@ -87,5 +88,6 @@ def lab_tier(
         needs=needs,
         always=(*on_site, "ci/lab", "destroy"),
         by_default=by_default,
+        beside=beside,
         ahead=(*on_site, "ci/lab", "supply"),
     )

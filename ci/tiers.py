@@ -55,6 +55,7 @@ LAB_TESTS = sorted(
 API_TESTS = "tests/integration/rollout_api"  # each worker starts etcd and an API server
 # Ratios and CPU seconds. Those of Kubernetes and of 1,000 unchanged hosts are in the tier `long`.
 BENCHMARKS = ("plan_inventory", "preflight", "supply")
+FOR_TESTS = ("cilium-charts", "packages", "plain", "hypervisor-13", "rootfs-storage-13")
 FIRST = ("kubernetes", "rollout", "storage")  # they take longest: none is to run alone at the end
 SCENARIOS = sorted(
     (path.parent.name for path in (ROOT / "molecule").glob("*/molecule.yml")),
@@ -67,9 +68,9 @@ TIERS = (
     Tier(name="docs", commands=(("ci/docs",),)),
     Tier(
         name="supply",
-        # What the lab runs, and for tests: charts of another pod network, plain hosts, packages of all releases, and
-        # what the molecule scenario `hypervisor` serves.
-        commands=(("ci/lab", "supply"), ("ci/supply", "build", "cilium-charts", "packages", "plain", "hypervisor-13")),
+        # What the lab runs, and for tests: charts of another pod network, plain hosts, packages of all releases, what
+        # the molecule scenario `hypervisor` serves, and the hosts of the scenario `storage`.
+        commands=(("ci/lab", "supply"), ("ci/supply", "build", *FOR_TESTS)),
         needs=needs_root,
     ),
     # After supply: they run helm, and the programs of the images it built.
@@ -122,6 +123,7 @@ TIERS = (
         e2e("metal"),  # it prints what it measures
         first=(("ci/bootstrap", "machine"),),
         by_default=True,
+        beside="existing",  # of its machine's processor, which is emulated on one core, it mostly waits
     ),
     lab_tier(
         "cloud",

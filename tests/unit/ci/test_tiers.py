@@ -15,6 +15,8 @@ from ansible_collections.groundup.cloud.ci.tier import Tier, report, run_tier, r
 from ansible_collections.groundup.cloud.ci.tier_commands import MINUTES
 from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import reminder
 
+# Each of two ends only when the other one has begun.
+MEET = 'touch "$0/$1"; for _ in $(seq 1200); do [ -e "$0/$2" ] && echo "met $2" && exit; sleep 0.1; done; exit 1'
 PASSES = ("sh", "-c", "echo '3 passed in 0.1s'")
 FAILS = ("sh", "-c", "echo '1 failed, 2 passed in 0.1s'; exit 3")
 
@@ -117,15 +119,33 @@ def test_the_end_of_the_report_says_why_a_tier_failed_by_its_tests_or_else_its_l
 def test_commands_at_once_run_beside_each_other_and_each_line_says_whose_it_is(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    # Each ends only when the other one has begun.
-    meet = 'touch "$0/$1"; for _ in $(seq 1200); do [ -e "$0/$2" ] && echo "met $2" && exit; sleep 0.1; done; exit 1'
     names = (("left", "right"), ("right", "left"))
-    commands = tuple(("sh", "-c", meet, str(tmp_path), own, other, own) for own, other in names)
+    commands = tuple(("sh", "-c", MEET, str(tmp_path), own, other, own) for own, other in names)
     outcome = run_tier(Tier(name="t", commands=commands, at_once=2))
     assert outcome.verdict == "passed"
     said = capfd.readouterr().out
     assert "left: met right\n" in said
     assert "right: met left\n" in said
+
+
+def test_a_tier_begins_with_the_one_that_it_names_where_that_comes_before_it(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    left = Tier(name="left", commands=(("sh", "-c", MEET, str(tmp_path), "one", "two"),))
+    right = Tier(name="right", commands=(("sh", "-c", MEET, str(tmp_path), "two", "one"),), beside="left")
+    outcomes = run_tiers([left, right], scratch=tmp_path / "scratch", minutes={}, limit=None)
+    assert [(one.name, one.verdict) for one in outcomes] == [("left", "passed"), ("right", "passed")]
+    said = capfd.readouterr().out
+    assert "left: met two\n" in said
+    assert "right: met one\n" in said
+
+
+def test_a_tier_begins_alone_where_another_one_comes_before_it(tmp_path: Path) -> None:
+    made = tmp_path / "made"
+    first = Tier(name="first", commands=(("sh", "-c", 'sleep 0.5; touch "$0"', str(made)),))
+    later = Tier(name="later", commands=(("test", "-e", str(made)),), beside="another")
+    outcomes = run_tiers([first, later], scratch=tmp_path / "scratch", minutes={}, limit=None)
+    assert [one.verdict for one in outcomes] == ["passed", "passed"]
 
 
 def test_what_a_later_tier_needs_is_made_beside_the_first_one_that_waits(tmp_path: Path) -> None:
