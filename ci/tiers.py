@@ -88,7 +88,7 @@ TIERS = (
     Tier(
         name="molecule",
         commands=tuple(("ci/run", "molecule", "test", "-s", scenario) for scenario in SCENARIOS),
-        at_once=3,  # each has networks and a state of its own, and mostly waits for its hosts
+        at_once=3,  # each has networks and a state of its own, and waits for its hosts at times
         needs=needs_root,
     ),
     Tier(

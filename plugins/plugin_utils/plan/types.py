@@ -124,7 +124,7 @@ class SupplyPlan:
     """Where artifacts come from, and where the site serves them."""
 
     source: SupplySource
-    cache_source: CacheSource  # of what the controller's cache needs with any source: charts, helm, chosen artifacts
+    cache_source: CacheSource  # of charts, chosen artifacts and what the seed serves, with a registry too
     registry: str  # "registry.lab.test:5000": every image reference starts with it
     registry_inside: str  # "127.0.0.1:5001": the registry itself, on the seed; images are pushed here
     registry_tls: bool  # whether the registry speaks HTTPS; the seed's always does

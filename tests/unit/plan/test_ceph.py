@@ -96,6 +96,12 @@ def test_with_a_registry_of_the_sites_own_only_the_chart_of_the_driver_is_fetche
     found = plan(supply=own, storage={"backend": "native", "volumes": "ceph-rbd"})
     assert "ceph-csi-charts" in found.supply.chosen
     assert "csi-ceph" not in found.supply.chosen
+    assert found.supply.cache_source == "build"
+
+
+@pytest.mark.parametrize("source", ["build", "upstream"])
+def test_the_cache_is_filled_from_where_the_artifacts_come(source: str) -> None:
+    assert plan(supply={"source": source}).supply.cache_source == source
 
 
 def test_monitors_are_on_storage_hosts_on_the_storage_network() -> None:
