@@ -13,8 +13,9 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import build_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform.csi import FEATURES
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.names import generate
+from ansible_collections.groundup.cloud.tests.e2e.waiting import until
 
-from .loopback import FSID, Loopback
+from .loopback import FSID, PATIENCE, Loopback
 
 ADMIN = "ceph/client.admin"
 
@@ -49,6 +50,7 @@ def call(
 def owned(ceph: Loopback) -> dict[str, str]:
     """What the cluster's owner made for the cloud, and a pool that is somebody else's; return the keys of the store."""
     plan = planned()
+    until(lambda: ".mgr" in ceph.ask("osd", "pool", "ls"), seconds=PATIENCE)  # the manager makes it seconds after OSDs
     for name in ("images", "cloud-volumes", "backups", "payroll"):
         ceph.run('ceph osd pool create "$1" 1 && ceph osd pool application enable "$1" rbd', name)
     return {one["secret"]: ceph.key(one["name"], one["caps"]) for one in plan["clients"].values()}
