@@ -78,13 +78,27 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         found: dict[str, Any] = self._execute_module(MODULE, module_args=options, task_vars=self._variables)
         return found
 
+    def _heard(self) -> dict[str, Any]:
+        """Run the module; raises what ssh says of the login, never just that it took no input.
+
+        Ansible waits a millisecond for an ssh that closes its input, then does not read why
+        (connection plugin ``ssh`` of ansible-core 2.19). For a command without input it waits.
+        """
+        try:
+            return self._module()
+        except AnsibleConnectionFailure as error:
+            if not isinstance(error.__cause__, BrokenPipeError):
+                raise
+        self._low_level_execute_command("true", sudoable=False)
+        return self._module()
+
     def _examined(
         self, login: Login, *, password: str | None = None, sudo_password: str | None = None
     ) -> dict[str, Any] | None:
         """Return the module's result if ``login`` works; else record why it does not."""
         self._log_in_as(login, password, sudo_password)
         try:
-            found = self._module()
+            found = self._heard()
         except AnsibleError as error:
             said = str(error)
             if not isinstance(error, AnsibleConnectionFailure) and faults.kind_of(said) == "unreachable":

@@ -15,6 +15,14 @@ from ansible_collections.groundup.cloud.tests.integration.contact.machine import
 Start = Callable[[int], Machine]
 ONE = "--limit=node-1"
 SPARED = "max_unavailable: 1, "
+# The first ssh with an input closes its input before it says why: what a busy controller sees of a refused login.
+EARLY = """#!/bin/sh
+[ ! -p /dev/stdin ] || [ -e "$0.began" ] && exec ssh "$@"
+: > "$0.began"
+exec <&-
+sleep 2
+exec ssh "$@" < /dev/null
+"""
 PASSWORDLESS = "echo 'ops ALL=(ALL) NOPASSWD: ALL' > /etc/sudoers.d/ops"
 
 
@@ -220,6 +228,20 @@ def test_root_as_the_sites_account_where_root_may_not_log_in_yet(operator: Opera
     assert first.startswith("exit 0"), first
     again = operator.play(ONE)
     assert again.startswith("exit 0"), again
+
+
+def test_a_refusal_is_heard_where_ssh_closes_its_input_first(operator: Operator, machine: Start) -> None:
+    one = machine(1)
+    one.admit(operator.public_key)
+    one.run(f"{PASSWORDLESS}; echo 'PermitRootLogin no' > /etc/ssh/sshd_config.d/50-theirs.conf")
+    operator.write_site(user="root", node_1=one.host_key)
+    early = operator.home / "early"
+    early.write_text(EARLY)
+    early.chmod(0o755)
+    mine = (f"--private-key={operator.key}", "-u", "ops")
+    first = operator.play(ONE, *mine, ANSIBLE_SSH_EXECUTABLE=str(early))
+    assert Path(f"{early}.began").exists()
+    assert first.startswith("exit 0"), first
 
 
 def test_an_sshd_that_keeps_the_sites_account_out_is_named_and_still_takes_the_operator(
