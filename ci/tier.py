@@ -12,8 +12,8 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ansible_collections.groundup.cloud.plugins.module_utils._base.files import write_file
@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SUMMARY = re.compile(r"^(=+ )?(\d+ (passed|failed|errors?|skipped)|no tests ran).* in [\d.]+s")
 SKIPPED_TEST = re.compile(r"^SKIPPED \[\d+\] .*")
 FAILED_TEST = re.compile(r"^(FAILED|ERROR) \S*tests/.*")
+LEAST = ("nice", "-n", "19")
 LAST_LINES = 8  # of a command that failed and names no test
 
 
@@ -40,6 +41,7 @@ class Tier:
     by_default: bool = True
     beside: str = ""  # begins with the tier of this name, if that is the one before it: both leave processors idle
     ahead: tuple[str, ...] = ()  # makes what the tier needs; may run beside earlier tiers, at the lowest priority
+    idle: bool = False  # computes, and waits for nothing: may run beside later tiers, at the lowest priority
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,18 +164,33 @@ def run_tiers(
     """Run tiers in order. With a ``limit`` in minutes, skip a tier that would end later than that on this machine.
 
     ``minutes``: how long each tier takes on a known machine; this one's speed shows in the tiers before.
-    ``waits``: the first tier that leaves the processors idle at times. What later ones have ``ahead`` begins with it;
-    where that fails, so does the tier itself, which asks for the same, and says why.
+    ``waits``: the first tier that leaves the processors idle at times. What later ones have ``ahead`` begins with it,
+    and then ``idle`` tiers do. Where the former fails, so does the tier itself, which asks for the same, and says why.
     """
     chosen = list(tiers)
-    with ThreadPoolExecutor(max_workers=1) as beside:
+    names = [tier.name for tier in chosen]
+    idle = [tier for tier in chosen if tier.idle and waits in names]
+    beside: list[Future[Outcome]] = []
+    with ThreadPoolExecutor(max_workers=1) as pool:
+
+        def fill() -> None:
+            for one in idle:
+                last = replace(one, commands=tuple((*LEAST, *command) for command in one.commands))
+                place = scratch.with_name(f"{scratch.name}-{one.name}")
+                beside.append(pool.submit(run_tier, last, scratch=place, alone=False))
 
         def begin(tier: Tier) -> None:
-            later = chosen[chosen.index(tier) + 1 :] if tier.name == waits else []
-            for one in (one for one in later if one.ahead and not one.needs()):
-                beside.submit(_attempted, ("nice", "-n", "19", *one.ahead), prefix=f"ahead, {one.name}: ")
+            if tier.name == waits:
+                for one in (one for one in chosen[names.index(waits) + 1 :] if one.ahead and not one.needs()):
+                    pool.submit(_attempted, (*LEAST, *one.ahead), prefix=f"ahead, {one.name}: ")
+                fill()
 
-        return _in_order(chosen, begin, scratch=scratch, minutes=minutes, limit=limit)
+        in_order = [tier for tier in chosen if tier not in idle]
+        outcomes = _in_order(in_order, begin, scratch=scratch, minutes=minutes, limit=limit)
+        if not beside:  # there was no time for the tier that waits
+            fill()
+    ended = {one.name: one for one in (*outcomes, *(future.result() for future in beside))}
+    return [ended[name] for name in names]
 
 
 def _in_order(

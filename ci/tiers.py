@@ -63,9 +63,9 @@ SCENARIOS = sorted(
 )
 
 TIERS = (
-    Tier(name="lint", commands=(("ci/lint",),)),
+    Tier(name="lint", commands=(("ci/lint",),), idle=True),
     Tier(name="unit", commands=((*PYTEST, "-n", "3", "tests/unit"),)),
-    Tier(name="docs", commands=(("ci/docs",),)),
+    Tier(name="docs", commands=(("ci/docs",),), idle=True),
     Tier(
         name="supply",
         # What the lab runs, and for tests: charts of another pod network, plain hosts, packages of all releases, what
@@ -114,13 +114,14 @@ TIERS = (
     lab_tier(
         "machine",
         MACHINE_SITE,
+        # 100 of them, without machines; first: beside `existing` it costs least.
+        ("ci/run", "python", "ci/bench/machines.py"),
         ("ci/lab", "metal"),
         unchanged(MACHINE_SITE, "groundup.cloud.seed"),
         unchanged(MACHINE_SITE, "groundup.cloud.ironic"),
         unchanged(MACHINE_SITE, "groundup.cloud.ironic", "--check", "--diff"),
         unchanged(MACHINE_SITE, "groundup.cloud.host", "--limit", "provisioner_ironic"),
         e2e("metal"),  # it prints what it measures
-        ("ci/run", "python", "ci/bench/machines.py"),  # 100 of them, without machines; last: `existing` has ended
         first=(("ci/bootstrap", "machine"),),
         by_default=True,
         beside="existing",  # of its machine's processor, which is emulated on one core, it mostly waits
