@@ -114,8 +114,8 @@ TIERS = (
     lab_tier(
         "machine",
         MACHINE_SITE,
-        # 100 of them, without machines; first: beside `existing` it costs least.
-        ("ci/run", "python", "ci/bench/machines.py"),
+        # Without machines; first: beside `existing` it costs least. 100 of them: tier `machines`.
+        ("ci/run", "python", "ci/bench/machines.py", "--machines", "50", "--at-once", "25"),
         ("ci/lab", "metal"),
         unchanged(MACHINE_SITE, "groundup.cloud.seed"),
         unchanged(MACHINE_SITE, "groundup.cloud.ironic"),
@@ -180,6 +180,7 @@ TIERS = (
     lab_tier(
         "machines",
         "tests/e2e/metal/life.yml",
+        ("ci/run", "python", "ci/bench/machines.py"),
         ("ci/lab", "dark"),
         e2e("metal_life", options=("-s", "-x")),  # each test goes on where the one before it ended
         first=(("ci/bootstrap", "machine"),),
