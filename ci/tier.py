@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SUMMARY = re.compile(r"^(=+ )?(\d+ (passed|failed|errors?|skipped)|no tests ran).* in [\d.]+s")
 SKIPPED_TEST = re.compile(r"^SKIPPED \[\d+\] .*")
 FAILED_TEST = re.compile(r"^(FAILED|ERROR) \S*tests/.*")
-LEAST = ("nice", "-n", "19")
+LOWEST_PRIORITY = ("nice", "-n", "19")
 LAST_LINES = 8  # of a command that failed and names no test
 
 
@@ -41,7 +41,7 @@ class Tier:
     by_default: bool = True
     beside: str = ""  # begins with the tier of this name, if that is the one before it: both leave processors idle
     ahead: tuple[str, ...] = ()  # makes what the tier needs; may run beside earlier tiers, at the lowest priority
-    idle: bool = False  # computes, and waits for nothing: may run beside later tiers, at the lowest priority
+    background: bool = False  # has no timeouts: may run beside later tiers, at the lowest priority
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,30 +165,30 @@ def run_tiers(
 
     ``minutes``: how long each tier takes on a known machine; this one's speed shows in the tiers before.
     ``waits``: the first tier that leaves the processors idle at times. What later ones have ``ahead`` begins with it,
-    and then ``idle`` tiers do. Where the former fails, so does the tier itself, which asks for the same, and says why.
+    then ``background`` tiers do. Where that fails, so does the tier itself, which asks for the same, and says why.
     """
     chosen = list(tiers)
     names = [tier.name for tier in chosen]
-    idle = [tier for tier in chosen if tier.idle and waits in names]
+    background = [tier for tier in chosen if tier.background and waits in names]
     beside: list[Future[Outcome]] = []
     with ThreadPoolExecutor(max_workers=1) as pool:
 
-        def fill() -> None:
-            for one in idle:
-                last = replace(one, commands=tuple((*LEAST, *command) for command in one.commands))
+        def begin_background() -> None:
+            for one in background:
+                last = replace(one, commands=tuple((*LOWEST_PRIORITY, *command) for command in one.commands))
                 place = scratch.with_name(f"{scratch.name}-{one.name}")
                 beside.append(pool.submit(run_tier, last, scratch=place, alone=False))
 
         def begin(tier: Tier) -> None:
             if tier.name == waits:
                 for one in (one for one in chosen[names.index(waits) + 1 :] if one.ahead and not one.needs()):
-                    pool.submit(_attempted, (*LEAST, *one.ahead), prefix=f"ahead, {one.name}: ")
-                fill()
+                    pool.submit(_attempted, (*LOWEST_PRIORITY, *one.ahead), prefix=f"ahead, {one.name}: ")
+                begin_background()
 
-        in_order = [tier for tier in chosen if tier not in idle]
+        in_order = [tier for tier in chosen if tier not in background]
         outcomes = _in_order(in_order, begin, scratch=scratch, minutes=minutes, limit=limit)
         if not beside:  # there was no time for the tier that waits
-            fill()
+            begin_background()
     ended = {one.name: one for one in (*outcomes, *(future.result() for future in beside))}
     return [ended[name] for name in names]
 

@@ -63,9 +63,9 @@ SCENARIOS = sorted(
 )
 
 TIERS = (
-    Tier(name="lint", commands=(("ci/lint",),), idle=True),
+    Tier(name="lint", commands=(("ci/lint",),), background=True),
     Tier(name="unit", commands=((*PYTEST, "-n", "3", "tests/unit"),)),
-    Tier(name="docs", commands=(("ci/docs",),), idle=True),
+    Tier(name="docs", commands=(("ci/docs",),), background=True),
     Tier(
         name="supply",
         # What the lab runs, and for tests: charts of another pod network, plain hosts, packages of all releases, what

@@ -78,11 +78,11 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         found: dict[str, Any] = self._execute_module(MODULE, module_args=options, task_vars=self._variables)
         return found
 
-    def _heard(self) -> dict[str, Any]:
-        """Run the module; raises what ssh says of the login, never just that it took no input.
+    def _over_ssh(self) -> dict[str, Any]:
+        """Run the module; a refused login raises ssh's own message.
 
-        Ansible waits a millisecond for an ssh that closes its input, then does not read why
-        (connection plugin ``ssh`` of ansible-core 2.19). For a command without input it waits.
+        When ssh closes its input, Ansible waits a millisecond for its end, else drops its message
+        (connection plugin ``ssh`` of ansible-core 2.19). A command without input always gets the message.
         """
         try:
             return self._module()
@@ -98,7 +98,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         """Return the module's result if ``login`` works; else record why it does not."""
         self._log_in_as(login, password, sudo_password)
         try:
-            found = self._heard()
+            found = self._over_ssh()
         except AnsibleError as error:
             said = str(error)
             if not isinstance(error, AnsibleConnectionFailure) and faults.kind_of(said) == "unreachable":

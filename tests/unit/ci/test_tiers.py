@@ -174,12 +174,12 @@ def test_without_a_tier_that_waits_nothing_is_made_ahead(tmp_path: Path) -> None
     assert not never.exists()
 
 
-def test_a_tier_that_only_computes_runs_beside_the_first_one_that_waits(
+def test_a_background_tier_runs_beside_the_first_one_that_waits(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     meet = ("sh", "-c", MEET, str(tmp_path))
     chosen = [
-        Tier(name="computes", commands=((*meet, "one", "two"), ("sh", "-c", "nice; exit 3")), idle=True),
+        Tier(name="computes", commands=((*meet, "one", "two"), ("sh", "-c", "nice; exit 3")), background=True),
         Tier(name="first", commands=(("test", "!", "-e", str(tmp_path / "one")),)),
         Tier(name="waits", commands=((*meet, "two", "one"),)),
     ]
@@ -190,10 +190,10 @@ def test_a_tier_that_only_computes_runs_beside_the_first_one_that_waits(
 
 
 @pytest.mark.parametrize(("names", "limit"), [(("computes", "first"), None), (("computes", "first", "waits"), 5.0)])
-def test_a_tier_that_only_computes_runs_where_none_waits_or_has_no_time_to(
+def test_a_background_tier_runs_where_none_waits_or_has_no_time_to(
     tmp_path: Path, names: tuple[str, ...], limit: float | None
 ) -> None:
-    chosen = [Tier(name=name, commands=(PASSES,), idle=name == "computes") for name in names]
+    chosen = [Tier(name=name, commands=(PASSES,), background=name == "computes") for name in names]
     outcomes = run_tiers(chosen, scratch=tmp_path / "scratch", minutes={"waits": 10.0}, limit=limit, waits="waits")
     assert [one.verdict for one in outcomes] == ["passed", "passed", "skipped"][: len(names)]
 

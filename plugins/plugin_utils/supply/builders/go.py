@@ -46,7 +46,7 @@ class GoPrograms(Builder):
         flags = " ".join(["-s -w", *(f"-X {name}={value}" for name, value in entry.inputs.get("stamp", {}).items())])
         tests: dict[str, str] = entry.inputs.get("tests", {})
         context.say(f"compiling {', '.join([*packages, *tests])}")
-        # What a debugger reads is made by the compiler and thrown away by the linker (-s -w): a tenth of the CPU.
+        # What a debugger reads is made by the compiler and thrown away by the linker (-s -w): a seventh of the CPU.
         lean = ["-trimpath", "-gcflags=all=-dwarf=false", "-ldflags", flags]
         options = ["-p", str(os.cpu_count() or 1), *lean, "-o"]
         run_go(context, ["go", "build", *options, "bin/", *packages.values()], source=work)
