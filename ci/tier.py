@@ -165,7 +165,7 @@ def run_tiers(
 
     ``minutes``: how long each tier takes on a known machine; this one's speed shows in the tiers before.
     ``waits``: the first tier that leaves the processors idle at times. What later ones have ``ahead`` begins with it,
-    then ``background`` tiers do. Where that fails, so does the tier itself, which asks for the same, and says why.
+    then ``background`` tiers do. Where the first fails, so does its tier, which asks for the same, and says why.
     """
     chosen = list(tiers)
     names = [tier.name for tier in chosen]
