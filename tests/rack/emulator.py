@@ -21,6 +21,7 @@ from sushy_tools.emulator import main as emulator
 from sushy_tools.emulator.resources.systems.fakedriver import FakeDriver
 
 CPU = ("-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "Nehalem")
+PRIORITY = -5  # as `nice`, of the whole process: beside other tests the machine has most of a processor
 
 
 class Machine:
@@ -84,6 +85,9 @@ class Machine:
             ],
             check=True,
         )  # fmt: skip
+        priority = Path(f"/proc/{self.pid}/autogroup")  # nice(1) ranks a daemon among its own threads alone
+        if priority.exists():
+            priority.write_text(str(PRIORITY))
 
     def off(self) -> None:
         """Take its power away."""
