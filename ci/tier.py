@@ -12,7 +12,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -41,7 +41,7 @@ class Tier:
     by_default: bool = True
     beside: str = ""  # begins with the tier of this name, if that is the one before it: both leave processors idle
     ahead: tuple[str, ...] = ()  # makes what the tier needs; may run beside earlier tiers, at the lowest priority
-    background: bool = False  # has no timeouts: may run beside later tiers, at the lowest priority
+    background: bool = False  # has no timeouts: runs at the lowest priority when one of two tiers has ended, or last
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,17 +164,17 @@ def run_tiers(
     """Run tiers in order. With a ``limit`` in minutes, skip a tier that would end later than that on this machine.
 
     ``minutes``: how long each tier takes on a known machine; this one's speed shows in the tiers before.
-    ``waits``: the first tier that leaves the processors idle at times. What later ones have ``ahead`` begins with it,
-    then ``background`` tiers do. Where the first fails, so does its tier, which asks for the same, and says why.
+    ``waits``: the first tier that leaves the processors idle at times. What later ones have ``ahead`` begins with it.
+    Where that fails, so does its tier, which asks for the same, and says why.
     """
     chosen = list(tiers)
     names = [tier.name for tier in chosen]
-    background = [tier for tier in chosen if tier.background and waits in names]
+    background = [tier for tier in chosen if tier.background]
     beside: list[Future[Outcome]] = []
     with ThreadPoolExecutor(max_workers=1) as pool:
 
         def begin_background() -> None:
-            for one in background:
+            for one in background if not beside else ():
                 last = replace(one, commands=tuple((*LOWEST_PRIORITY, *command) for command in one.commands))
                 place = scratch.with_name(f"{scratch.name}-{one.name}")
                 beside.append(pool.submit(run_tier, last, scratch=place, alone=False))
@@ -183,12 +183,10 @@ def run_tiers(
             if tier.name == waits:
                 for one in (one for one in chosen[names.index(waits) + 1 :] if one.ahead and not one.needs()):
                     pool.submit(_attempted, (*LOWEST_PRIORITY, *one.ahead), prefix=f"ahead, {one.name}: ")
-                begin_background()
 
         in_order = [tier for tier in chosen if tier not in background]
-        outcomes = _in_order(in_order, begin, scratch=scratch, minutes=minutes, limit=limit)
-        if not beside:  # there was no time for the tier that waits
-            begin_background()
+        outcomes = _in_order(in_order, begin, begin_background, scratch=scratch, minutes=minutes, limit=limit)
+        begin_background()
     ended = {one.name: one for one in (*outcomes, *(future.result() for future in beside))}
     return [ended[name] for name in names]
 
@@ -196,6 +194,7 @@ def run_tiers(
 def _in_order(
     tiers: Iterable[Tier],
     begin: Callable[[Tier], None],
+    one_ended: Callable[[], None],
     *,
     scratch: Path,
     minutes: Mapping[str, float],
@@ -211,17 +210,26 @@ def _in_order(
             continue
         for tier in group:
             begin(tier)
-        outcomes += _together(group, scratch)
+        outcomes += _together(group, one_ended, scratch=scratch)
         expected += own
     return outcomes
 
 
-def _together(group: list[Tier], scratch: Path) -> list[Outcome]:
-    """Run tiers beside each other; the first writes to ``scratch``, the others next to it."""
+def _together(group: list[Tier], one_ended: Callable[[], None], *, scratch: Path) -> list[Outcome]:
+    """Run tiers beside each other; the first writes to ``scratch``, the others next to it.
+
+    ``one_ended``: called when one of several has ended, and left the others more of the processors than they use.
+    """
     places = [scratch, *(scratch.with_name(f"{scratch.name}-{number}") for number in range(1, len(group)))]
     alone = len(group) == 1
     with ThreadPoolExecutor(max_workers=len(group)) as pool:
-        return list(pool.map(lambda tier, place: run_tier(tier, scratch=place, alone=alone), group, places))
+        futures = [
+            pool.submit(run_tier, tier, scratch=place, alone=alone) for tier, place in zip(group, places, strict=True)
+        ]
+        if not alone:
+            wait(futures, return_when=FIRST_COMPLETED)
+            one_ended()
+        return [future.result() for future in futures]
 
 
 def _groups(tiers: Iterable[Tier]) -> list[list[Tier]]:

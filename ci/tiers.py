@@ -64,7 +64,7 @@ SCENARIOS = sorted(
 
 TIERS = (
     Tier(name="lint", commands=(("ci/lint",),), background=True),
-    Tier(name="unit", commands=((*PYTEST, "-n", "4", "tests/unit"),)),
+    Tier(name="unit", commands=((*PYTEST, "-n", "3", "tests/unit"),)),
     Tier(name="docs", commands=(("ci/docs",),), background=True),
     Tier(
         name="supply",

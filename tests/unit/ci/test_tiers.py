@@ -174,27 +174,36 @@ def test_without_a_tier_that_waits_nothing_is_made_ahead(tmp_path: Path) -> None
     assert not never.exists()
 
 
-def test_a_background_tier_runs_beside_the_first_one_that_waits(
+def test_a_background_tier_begins_when_one_of_two_tiers_has_ended(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    meet = ("sh", "-c", MEET, str(tmp_path))
+    meet, ended = ("sh", "-c", MEET, str(tmp_path)), tmp_path / "ended"
     chosen = [
-        Tier(name="computes", commands=((*meet, "one", "two"), ("sh", "-c", "nice; exit 3")), background=True),
-        Tier(name="first", commands=(("test", "!", "-e", str(tmp_path / "one")),)),
-        Tier(name="waits", commands=((*meet, "two", "one"),)),
+        Tier(
+            name="computes",
+            commands=(("test", "-e", str(ended)), (*meet, "one", "two"), ("sh", "-c", "nice; exit 3")),
+            background=True,
+        ),
+        Tier(name="first", commands=(("sh", "-c", 'sleep 0.5; touch "$0"', str(ended)),)),
+        Tier(name="second", commands=((*meet, "two", "one"),), beside="first"),
     ]
-    outcomes = run_tiers(chosen, scratch=tmp_path / "scratch", minutes={}, limit=None, waits="waits")
+    outcomes = run_tiers(chosen, scratch=tmp_path / "scratch", minutes={}, limit=None)
     told = [(one.name, one.verdict) for one in outcomes]
-    assert told == [("computes", "FAILED"), ("first", "passed"), ("waits", "passed")]
+    assert told == [("computes", "FAILED"), ("first", "passed"), ("second", "passed")]
+    assert outcomes[0].failures[0] == "exit 3: nice -n 19 sh -c nice; exit 3"
     assert "\ncomputes: 19\n" in capfd.readouterr().out
 
 
-@pytest.mark.parametrize(("names", "limit"), [(("computes", "first"), None), (("computes", "first", "waits"), 5.0)])
-def test_a_background_tier_runs_where_none_waits_or_has_no_time_to(
+@pytest.mark.parametrize(("names", "limit"), [(("computes", "first"), None), (("computes", "first", "long"), 5.0)])
+def test_a_background_tier_runs_last_where_none_are_beside_each_other_or_have_no_time(
     tmp_path: Path, names: tuple[str, ...], limit: float | None
 ) -> None:
-    chosen = [Tier(name=name, commands=(PASSES,), background=name == "computes") for name in names]
-    outcomes = run_tiers(chosen, scratch=tmp_path / "scratch", minutes={"waits": 10.0}, limit=limit, waits="waits")
+    made = tmp_path / "made"
+    computes = Tier(name="computes", commands=(("test", "-e", str(made)),), background=True)
+    first = Tier(name="first", commands=(("touch", str(made)),))
+    long = Tier(name="long", commands=(PASSES,))
+    chosen = [tier for tier in (computes, first, long) if tier.name in names]
+    outcomes = run_tiers(chosen, scratch=tmp_path / "scratch", minutes={"long": 10.0}, limit=limit)
     assert [one.verdict for one in outcomes] == ["passed", "passed", "skipped"][: len(names)]
 
 
