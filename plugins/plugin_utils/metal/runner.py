@@ -10,11 +10,12 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from ...module_utils._base import files
 from ...module_utils._base.locks import locked
-from ...module_utils._base.run import COLOUR
+from ...module_utils._base.run import COLOUR, run
 from ..errors import GroundupError
 from .journal import Journal, file_of
 from .way import Card, Step
@@ -80,7 +81,7 @@ class Runner:
             "GROUNDUP_RUN_PROGRAM": shutil.which("ansible-playbook") or "ansible-playbook",
             "PATH": f"{self._programs()}:{os.environ.get('PATH', os.defpath)}",
         }
-        run = ansible_runner.run(
+        ended = ansible_runner.run(
             private_data_dir=str(directory),
             project_dir=os.getcwd(),  # noqa: PTH109  # the runner takes text
             inventory=str(self.site_file),
@@ -93,16 +94,22 @@ class Runner:
             ident=f"{layer}-{time.time_ns()}",
             rotate_artifacts=10,
         )
-        if run.rc == 0:
+        if ended.rc == 0:
             return ""
-        ended = "the run was killed" if run.rc is None else f"ansible-playbook ended with {run.rc}{_words(run.events)}"
-        return next(filter(None, map(_failure, run.events)), ended)
+        how = f"ansible-playbook ended with {ended.rc}{_words(ended.events)}" if ended.rc else "the run was killed"
+        return next(filter(None, map(_failure, ended.events)), how)
 
     def _programs(self) -> Path:
         """Return a directory with the wrapper ``ansible-playbook``, which holds the host's lock."""
         program = self.home / "programs/ansible-playbook"
         if files.read(program) != _LOCKED:
-            files.write_file(program, _LOCKED.encode(), mode=0o755)
+            program.parent.mkdir(mode=0o755, exist_ok=True)
+            with TemporaryDirectory(dir=program.parent) as directory:
+                new = Path(directory, program.name)
+                # By a process of its own: what another thread starts while we write keeps the file open for a moment,
+                # and the kernel starts no program that is open for writing (ETXTBSY).
+                run(["install", "--mode=0755", "/dev/stdin", str(new)], stdin=_LOCKED)
+                new.replace(program)
         return program.parent
 
     def _failed(self, journal: Journal, host: str, layer: str, said: str) -> GroundupError:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -128,6 +130,38 @@ def test_the_program_that_holds_the_lock_is_this_version_s(runs: list[dict[str, 
     assert "flock" in old.read_text()
     assert old.stat().st_mode & 0o111
     assert runs
+
+
+def test_the_program_that_holds_the_lock_starts_although_other_threads_start_programs_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(*, envvars: dict[str, str], **_given: Any) -> SimpleNamespace:
+        program = shutil.which("ansible-playbook", path=envvars["PATH"]) or ""
+        ended = subprocess.run([program], env={**envvars, "GROUNDUP_RUN_PROGRAM": "true"}, check=True)
+        return SimpleNamespace(rc=ended.returncode, events=[])
+
+    done = threading.Event()
+    monkeypatch.setitem(sys.modules, "ansible_runner", SimpleNamespace(run=run))
+    monkeypatch.setattr(os, "fsync", lambda _file: time.sleep(0.5))  # the disk is busy
+
+    def start_programs() -> None:
+        while not done.is_set():
+            child = os.fork()
+            if not child:  # it has our open files until it is another program
+                time.sleep(0.2)
+                os._exit(0)
+            os.waitpid(child, 0)
+
+    others = [threading.Thread(target=start_programs) for _ in range(3)]
+    for other in others:
+        other.start()
+    try:
+        one, _ = runner(tmp_path, "host")
+        one.configure("worker-1")
+    finally:
+        done.set()
+        for other in others:
+            other.join()
 
 
 @pytest.mark.usefixtures("runs")
