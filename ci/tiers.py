@@ -286,7 +286,7 @@ def main() -> int:
         print(f"they need {LEAST_GIB} GiB at least: free some, or delete old clones and what is in {cache_dir()}")
         return 2
     chosen = (tier for tier in TIERS if (tier.name in wanted if wanted else tier.by_default))
-    outcomes = run_tiers(chosen, scratch=SCRATCH, minutes=MINUTES, limit=CI_MINUTES, waits="bench")
+    outcomes = run_tiers(chosen, scratch=SCRATCH, minutes=MINUTES, limit=CI_MINUTES, waits="molecule")
     report(outcomes)
     counts = {verdict: sum(o.verdict == verdict for o in outcomes) for verdict in ("passed", "FAILED", "skipped")}
     print(f"{counts['passed']} passed, {counts['FAILED']} failed, {counts['skipped']} skipped")
