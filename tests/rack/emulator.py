@@ -14,6 +14,7 @@ import ssl
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -85,9 +86,8 @@ class Machine:
             ],
             check=True,
         )  # fmt: skip
-        priority = Path(f"/proc/{self.pid}/autogroup")  # nice(1) ranks a daemon among its own threads alone
-        if priority.exists():
-            priority.write_text(str(PRIORITY))
+        with suppress(OSError):  # a kernel without it, or no right to: the machine is just slower beside others
+            Path(f"/proc/{self.pid}/autogroup").write_text(str(PRIORITY))  # nice(1) ranks a daemon's threads alone
 
     def off(self) -> None:
         """Take its power away."""
