@@ -4,8 +4,8 @@ module: supply
 short_description: Build or fetch the artifacts of supply.lock
 version_added: 0.1.0
 description:
-  - Builds or fetches artifacts that the controller's cache lacks, in separate build roots. A damaged artifact, or a
-    digest that differs from the lock, is an error.
+  - Builds or fetches artifacts that the controller's cache lacks, in separate build roots. Names a damaged artifact and
+    builds it again. A digest that differs from the lock is an error.
   - Shows each artifact in work with its elapsed and expected time, on a terminal in place.
   - M(groundup.cloud.supply_publish) puts artifacts onto a site's seed.
 options:

@@ -53,7 +53,9 @@ def ensure(
         lock: a lock to use instead of the collection's own.
         jobs: number of artifacts to build at once; default: one per core.
 
-    Raises GroundupError naming the artifact that failed to build, is damaged, or has the wrong digest.
+    Names a damaged artifact and builds it again.
+
+    Raises GroundupError naming the artifact that failed to build or has the wrong digest.
     """
     from .build.run import Run
 

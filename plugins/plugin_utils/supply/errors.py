@@ -8,9 +8,13 @@ from ..errors import GroundupError
 from .lock.model import Entry
 
 
-def damaged(name: str, path: Path, what: str = "its content is not what was stored") -> GroundupError:
+class DamagedError(GroundupError):
+    """An artifact in the cache is not what was stored."""
+
+
+def damaged(name: str, path: Path, what: str = "its content is not what was stored") -> DamagedError:
     """Return the error for a damaged artifact in the cache."""
-    return GroundupError(
+    return DamagedError(
         f"artifact {name} in the cache is damaged: {what}",
         where=str(path),
         why="a changed artifact would reach every host of the site",

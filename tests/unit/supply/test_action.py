@@ -1,4 +1,4 @@
-"""The module supply: what a prediction names, and that a damaged artifact can be made again by it."""
+"""The module supply: what a prediction names, and that it makes a damaged artifact again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.action.supply import ActionModule
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock
 
 from .conftest import FakeBuilder
@@ -43,15 +42,12 @@ def test_a_prediction_names_what_would_be_made_again(
 
 
 @pytest.mark.parametrize("check", [True, False])
-def test_a_damaged_artifact_is_made_again_on_request(
+def test_a_damaged_artifact_is_made_again_as_predicted(
     check: bool, fake: FakeBuilder, make_lock: Callable[..., Lock], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lock = make_lock(a={})
     (supply.ensure(None, lock=lock)["a"].path / "file").write_text("something else")
     monkeypatch.setattr(supply, "load_lock", lambda: lock)
-    arguments = {"names": ["a"], "source": "build", "rebuild": False}
-    with pytest.raises(GroundupError, match="damaged"):
-        action(check=check).work(arguments)
-    found = action(check=check).work({**arguments, "rebuild": True})
+    found = action(check=check).work({"names": ["a"], "source": "build", "rebuild": False})
     assert (found["changed"], found["built"]) == (True, ["a"])
     assert fake.names() == (["a"] if check else ["a", "a"])

@@ -15,7 +15,8 @@ from ...paths import cache_dir
 from ...progress import Progress, clock, no_progress
 from ..cache.artifact import Artifact, payload_name
 from ..cache.store import ArtifactStore
-from ..lock.model import Lock
+from ..errors import DamagedError
+from ..lock.model import Entry, Lock
 from .builder import builder_of
 from .context import BuildContext
 from .keys import keys
@@ -54,7 +55,7 @@ class Run:
             entry = self._lock.artifacts[name]
             if name in missing or name in self._found:
                 return
-            if name not in again and (artifact := self._store.find(entry, self._keys[name])) is not None:
+            if name not in again and (artifact := self._stored(entry, self._show)) is not None:
                 self._found[name] = artifact
                 return
             for need in entry.needs:
@@ -64,6 +65,14 @@ class Run:
         for name in names:
             visit(name)
         return tuple(missing)
+
+    def _stored(self, entry: Entry, show: Progress = no_progress) -> Artifact | None:
+        """Return a stored artifact; None when there is none, or ``show`` that it is damaged: it is built again."""
+        try:
+            return self._store.find(entry, self._keys[entry.name])
+        except DamagedError as error:
+            show(f"[supply] {error.what}; it is built again")
+            return None
 
     def _build(self, names: tuple[str, ...], *, again: set[str]) -> None:
         entries = {name: self._lock.artifacts[name] for name in names}
@@ -102,7 +111,7 @@ class Run:
         entry, key = self._lock.artifacts[name], self._keys[name]
         progress.begin(name, "waiting for another run")
         with self._store.building(name) as place:
-            if not again and (artifact := self._store.find(entry, key)) is not None:
+            if not again and (artifact := self._stored(entry)) is not None:
                 progress.end(name, "another run has made it")
                 return artifact
             progress.step(name, f"{entry.version}, begins")
