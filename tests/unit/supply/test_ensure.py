@@ -161,7 +161,10 @@ def test_damage_that_keeps_size_and_time_is_found_by_verify(
     assert not check(lock, None, progress=lines.append)
     assert [line.split(":")[0] for line in lines] == ["a", "b"]
     assert "DAMAGED" in lines[0]
+    assert "ci/supply build --rebuild a" in lines[0]
     assert "DAMAGED" not in lines[1]
+    supply.ensure("a", lock=lock, rebuild=True)
+    assert check(lock, None, progress=lines.append)
 
 
 def test_a_build_with_another_digest_than_the_lock_is_refused_and_not_stored(
