@@ -76,6 +76,7 @@ class ServiceRecord:
     provides: Facility | None = None
     databases: Mapping[str, str] = field(default_factory=dict)  # the charts' endpoint -> schema; {}: oslo_db, its name
     accounts: Mapping[str, str] = field(default_factory=dict)  # further accounts in Keystone: key in charts -> purpose
+    roles: Mapping[str, str] = field(default_factory=dict)  # of an account that needs other roles than `service`
     unmet: tuple[str, str] = ("service-without-its-needs", "it would come up and fail every request")  # finding, why
 
     api: PublicApi | None = None
