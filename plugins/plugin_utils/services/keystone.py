@@ -83,10 +83,20 @@ _MPM = """\
 """
 
 
+# keystone-manage makes the administrator admin of the project and of the system. The rules for people's passwords lock
+# nobody out whom a run logs in as.
+_BOOTSTRAP = """\
+openstack role add --user "${OS_USERNAME}" --domain "${OS_DEFAULT_DOMAIN}" admin
+openstack user set --domain "${OS_USER_DOMAIN_NAME}" --ignore-lockout-failure-attempts --ignore-password-expiry \\
+  --ignore-change-password-upon-first-use "${OS_USERNAME}"
+"""
+
+
 def values(plan: Plan, sizes: Sizes) -> Values:
     """Return the chart's values."""
     public = urlsplit(public_endpoint(plan, "keystone").url)
     own = {
+        "bootstrap": {"script": _BOOTSTRAP},
         "conf": {
             "keystone": {
                 "DEFAULT": {"public_endpoint": f"{public.scheme}://{public.netloc}"},

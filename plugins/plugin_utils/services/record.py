@@ -34,6 +34,7 @@ class PublicApi:
     backend: str = ""  # name of the Service; "": <service>-api
     port_name: str = "api"  # the port's key under the charts' endpoint
     in_catalog: bool = True
+    for_hosts: bool = False  # for the site's own hosts: the edge refuses all others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
