@@ -41,7 +41,11 @@ def tried(user: dict[str, Any], admin: str) -> dict[str, Any]:
     for _ in range(WRONG):
         login(user, "wrong")
     roles = sorted(one["name"] for one in token.json()["token"]["roles"])
-    return {**{name: said.status_code for name, said in asked.items()}, "roles": roles, "after": login(user).status_code}
+    return {
+        **{name: said.status_code for name, said in asked.items()},
+        "roles": roles,
+        "after": login(user).status_code,
+    }
 
 
 def main() -> None:

@@ -59,7 +59,7 @@ python3 -W ignore /mnt/accounts.py $url /mnt/identity.json || { cat uwsgi.log | 
 """
 
 
-def _rendered(tmp_path: Path, services: list[str]) -> tuple[dict[str, Any], str, str]:
+def _rendered(services: list[str]) -> tuple[dict[str, Any], str, str]:
     """Return Nova's accounts, its configuration for hypervisors and Keystone's bootstrap, as a site renders them."""
     data = yaml.safe_load((ROOT / "inventories/cloud/site.yml").read_text())
     data["openstack"]["services"] = services
@@ -80,7 +80,7 @@ def _rendered(tmp_path: Path, services: list[str]) -> tuple[dict[str, Any], str,
 def test_who_holds_a_hypervisors_accounts_is_nobody_in_keystone_and_locks_none(
     image: Callable[[str], Image], tmp_path: Path
 ) -> None:
-    accounts, compute, bootstrap = _rendered(tmp_path, ["keystone", "placement", "glance", "neutron", "nova"])
+    accounts, compute, bootstrap = _rendered(["keystone", "placement", "glance", "neutron", "nova"])
     held = [user for user in accounts["users"] if f"username = {user['name']}\n" in compute]
     assert {user["name"] for user in held} == {"nova_neutron", "nova_placement", "nova_cinder", "nova_service"}
     assert "metadata_proxy_shared_secret" not in compute

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
+from ansible_collections.groundup.cloud.tests.integration.edge import configured
+from ansible_collections.groundup.cloud.tests.integration.host_root import ROOTFS
 
-from ..host.test_edge import configured
-from ..host_root import ROOTFS
 from .conftest import Image
 from .slow import SIZE
 from .stage import Stage

@@ -147,7 +147,9 @@ def test_a_password_is_set_only_when_the_old_one_does_not_work(
 
 
 @pytest.mark.parametrize("answers", [[False, True], [False, False, True]])
-def test_a_keystone_that_errs_for_a_while_costs_no_password(keystone: Keystone, answers: list[bool | Exception]) -> None:
+def test_a_keystone_that_errs_for_a_while_costs_no_password(
+    keystone: Keystone, answers: list[bool | Exception]
+) -> None:
     converge(keystone)
     keystone.answers = answers
     assert converge(keystone) == []

@@ -19,7 +19,9 @@ _EDGE = {
 def test_haproxy_has_the_tables_seconds() -> None:
     text = (ROOT / "roles/edge/templates/haproxy.cfg.j2").read_text()
     defaults = text.partition("\ndefaults\n")[2].partition("\nbackend ")[0]
-    assert {name: f"timeout {name} {seconds}s" in defaults for name, seconds in _EDGE.items()} == dict.fromkeys(_EDGE, True)
+    assert {name: f"timeout {name} {seconds}s" in defaults for name, seconds in _EDGE.items()} == dict.fromkeys(
+        _EDGE, True
+    )
     assert f"timeout tunnel {TIMEOUTS.tunnel // 3600}h" in defaults
 
 
@@ -32,8 +34,8 @@ def test_every_uwsgi_server_waits_for_a_slow_client_longer_than_the_edge() -> No
 
 def test_database_connections_have_the_tables_seconds() -> None:
     library = (ROOT / "charts/groundup-lib/templates/_components.tpl").read_text()
-    wanted = f"connect_timeout={TIMEOUTS.database_connect}&read_timeout={TIMEOUTS.database}&write_timeout={TIMEOUTS.database}"
-    assert wanted in library
+    connect, statement = TIMEOUTS.database_connect, TIMEOUTS.database
+    assert f"connect_timeout={connect}&read_timeout={statement}&write_timeout={statement}" in library
     assert f'"read_timeout": {TIMEOUTS.database}' in (ROOT / "charts/horizon/values.yaml").read_text()
 
 
