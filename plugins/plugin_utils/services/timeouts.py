@@ -12,7 +12,7 @@ class Timeouts:
     handshake: int = 5  # edge: TLS
     headers: int = 10  # edge: a request's
     edge_client: int = 60  # edge: a client that neither reads nor sends
-    edge_connect: int = 5  # edge: to a server
+    edge_connect: int = 2  # edge: to a server, before it tries another
     edge_answer: int = 300  # edge: a server that neither answers nor reads
     tunnel: int = 3600  # edge: a console without a key or a picture
     server_client: int = 90  # uWSGI, Apache: as edge_client, for the edge itself
