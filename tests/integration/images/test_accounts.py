@@ -58,6 +58,34 @@ cat identity.log; echo --; cat again.log; echo --
 python3 -W ignore /mnt/accounts.py $url /mnt/identity.json || { cat uwsgi.log | tail -30; exit 1; }
 """
 
+_POLICY = """
+import importlib, json, sys
+import neutron.policy  # its kinds of checks
+from oslo_config import cfg
+from oslo_policy import policy
+found = {}
+for service, module in (("neutron", "neutron.conf.policies"), ("cinder", "cinder.policies")):
+    ours = json.load(open("/mnt/policies.json"))[service]
+    conf = cfg.ConfigOpts()
+    conf([], default_config_files=[])
+    enforcer = policy.Enforcer(conf, rules=policy.Rules.from_dict(ours), use_conf=False)
+    defaults = list(importlib.import_module(module).list_rules())
+    found[service] = {"unknown": sorted(set(ours) - {rule.name for rule in defaults})}
+    for rule in defaults:
+        enforcer.rules.setdefault(rule.name, rule.check)
+    asked = {"neutron": ("get_port", "update_port:binding:host_id", "activate", *ours), "cinder": (
+        "volume:attachment_delete", "volume:get", "volume_extension:volume_actions:terminate_connection", "admin_api",
+    )}[service]
+    target = {"project_id": "theirs", "tenant_id": "theirs"}
+    for who, roles in (("service", ["service"]), ("stranger", ["member", "reader"])):
+        creds = {"roles": roles, "project_id": "own", "tenant_id": "own", "is_admin_project": True}
+        if service == "cinder":
+            creds["is_admin"] = enforcer.enforce("context_is_admin", {}, creds)
+        kept = [rule for rule in asked if enforcer.enforce(rule, target, creds)]
+        found[service][who] = sorted(set(asked) - set(kept)) if who == "service" else kept
+print(json.dumps(found))
+"""
+
 
 def _rendered(services: list[str]) -> tuple[dict[str, Any], str, str]:
     """Return Nova's accounts, its configuration for hypervisors and Keystone's bootstrap, as a site renders them."""
@@ -110,3 +138,18 @@ def test_who_holds_a_hypervisors_accounts_is_nobody_in_keystone_and_locks_none(
         }, user["name"]  # fmt: skip
     assert found["admin"] == 201, "who installs logs in whatever others try"
     assert found["person"] == 401, "people keep the lockout"
+
+
+def test_what_nova_asks_of_other_projects_its_accounts_may_and_strangers_may_not(
+    image: Callable[[str], Image], tmp_path: Path
+) -> None:
+    data = yaml.safe_load((ROOT / "inventories/cloud/site.yml").read_text())
+    plan = with_values(make_plan(build_site(data)))
+    values = {one.name: one.values for one in plan.openstack.releases}
+    tmp_path.chmod(0o755)
+    policies = {name: values[name]["conf"]["policy"] for name in ("neutron", "cinder")}
+    (tmp_path / "policies.json").write_text(json.dumps(policies))
+    done = image("openstack").run("python3", "-W", "ignore", "-c", _POLICY, mounts={"/mnt": tmp_path})
+    assert done.returncode == 0, done.stdout
+    said = {"unknown": [], "service": [], "stranger": []}  # rules nobody has, refused to a service, open to strangers
+    assert json.loads(done.stdout.splitlines()[-1]) == {"neutron": said, "cinder": said}
