@@ -32,11 +32,8 @@ _OPTIONS = " ".join(one.replace(" ", f" {_ETC}/") for one in _FILES)
 _SERVICE = "rule:admin_only or rule:service_api"
 _POLICY = {
     "get_floatingip": f"{_SERVICE} or (role:reader and project_id:%(project_id)s)",
-    "get_network:segments": _SERVICE,
     **{f"get_network:provider:{one}": _SERVICE for one in ("network_type", "physical_network", "segmentation_id")},
-    "get_port:resource_request": _SERVICE,
-    "get_segment": _SERVICE,
-    "get_subnet:segment_id": _SERVICE,
+    **{f"get_{one}": _SERVICE for one in ("network:segments", "port:resource_request", "segment", "subnet:segment_id")},
 }
 
 

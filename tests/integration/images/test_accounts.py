@@ -151,5 +151,9 @@ def test_what_nova_asks_of_other_projects_its_accounts_may_and_strangers_may_not
     (tmp_path / "policies.json").write_text(json.dumps(policies))
     done = image("openstack").run("python3", "-W", "ignore", "-c", _POLICY, mounts={"/mnt": tmp_path})
     assert done.returncode == 0, done.stdout
-    said = {"unknown": [], "service": [], "stranger": []}  # rules nobody has, refused to a service, open to strangers
+    said: dict[str, list[str]] = {
+        "unknown": [],
+        "service": [],
+        "stranger": [],
+    }  # rules nobody has, refused to a service, open to strangers
     assert json.loads(done.stdout.splitlines()[-1]) == {"neutron": said, "cinder": said}
