@@ -110,6 +110,7 @@ uwsgi:
   lazy-apps: true
   thunder-lock: true
   buffer-size: 65535
+  socket-timeout: 90
   add-header: "Connection: close"
   die-on-term: true
   exit-on-reload: false

@@ -111,8 +111,11 @@ def reachable(url: str, address_of: Callable[[str], tuple[str, int]]) -> str:
 
 
 def for_hosts(text: str) -> str:
-    """Return a release's configuration without the control plane's sections."""
-    return ini.without(text, _OF_THE_CONTROL_PLANE)
+    """Return a release's configuration without the control plane's sections, and what proves a guest's request.
+
+    Neutron's agent adds that proof; nova-compute never asks for it.
+    """
+    return ini.without_option(ini.without(text, _OF_THE_CONTROL_PLANE), "neutron", "metadata_proxy_shared_secret")
 
 
 def nova_host(cluster: Cluster, host: Host) -> str:

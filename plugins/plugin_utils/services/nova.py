@@ -23,6 +23,7 @@ from .probing import Client, probed
 from .record import PodCertificate, PublicApi, ServiceRecord, Values
 from .secrets import secret
 from .sizes import Sizes
+from .timeouts import TIMEOUTS
 from .verification import Check, Verification
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ _SNIPPETS = "/etc/nova/nova.conf.d"
 
 _DISCOVERY = 20  # seconds between searches for new hypervisors, which wait for it to join
 # After a move of the virtual IP, pooled connections hang: each call to another service gets a timeout.
-_TIMEOUT = {"timeout": 60}
+_TIMEOUT = {"timeout": TIMEOUTS.service}
 
 
 def values(plan: Plan, sizes: Sizes) -> Values:
@@ -249,7 +250,7 @@ SERVICE = ServiceRecord(
     more_apis=(
         PublicApi(
             type="compute-metadata", host="metadata", path="/", port=8775, node_port=30775, backend="nova-metadata",
-            port_name="metadata", in_catalog=False,
+            port_name="metadata", in_catalog=False, for_hosts=True,
         ),
         PublicApi(
             type="compute-novnc-proxy", host="console", path=_CONSOLE, health=_CONSOLE, port=6080, node_port=30680,

@@ -11,6 +11,7 @@ from ..layers.roles import CONTROL_LABEL
 from . import RECORDS, needs, provider
 from .record import PublicApi, ServiceRecord, Values
 from .sizes import Sizes
+from .timeouts import TIMEOUTS
 
 if TYPE_CHECKING:
     from ..plan.types import EndpointPlan, Plan
@@ -126,8 +127,12 @@ def api_values(
 
 
 def uwsgi(processes: int, **options: Any) -> Values:
-    """Return uWSGI's options. Without need-app, a failed application answers 500 forever and looks alive."""
-    return {"uwsgi": {"processes": processes, "need-app": True, **options}}
+    """Return uWSGI's options. Without need-app, a failed application answers 500 forever and looks alive.
+
+    uWSGI itself gives a client 4 seconds, and what it has sent by then looks complete: the edge is to give up first.
+    """
+    patience = {"socket-timeout": TIMEOUTS.server_client}
+    return {"uwsgi": {"processes": processes, "need-app": True, **patience, **options}}
 
 
 def queued(service: str) -> Values:

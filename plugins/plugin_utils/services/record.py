@@ -34,6 +34,7 @@ class PublicApi:
     backend: str = ""  # name of the Service; "": <service>-api
     port_name: str = "api"  # the port's key under the charts' endpoint
     in_catalog: bool = True
+    for_hosts: bool = False  # for the site's own hosts: the edge refuses all others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +77,7 @@ class ServiceRecord:
     provides: Facility | None = None
     databases: Mapping[str, str] = field(default_factory=dict)  # the charts' endpoint -> schema; {}: oslo_db, its name
     accounts: Mapping[str, str] = field(default_factory=dict)  # further accounts in Keystone: key in charts -> purpose
+    roles: Mapping[str, str] = field(default_factory=dict)  # of an account that needs other roles than `service`
     unmet: tuple[str, str] = ("service-without-its-needs", "it would come up and fail every request")  # finding, why
 
     api: PublicApi | None = None
