@@ -8,7 +8,7 @@ from typing import Any
 from ..plugin_utils.actions import DocumentedAction
 from ..plugin_utils.compose import site_plan
 from ..plugin_utils.paths import state_dir
-from ..plugin_utils.pki import ensure_authority, ensure_leaf, ensure_packages_key, users
+from ..plugin_utils.pki import authority_key, ensure_authority, ensure_leaf, ensure_packages_key, users
 from ..plugin_utils.secrets import STORE, SecretsError, Store, open_store, password_source, required
 
 
@@ -37,10 +37,15 @@ class ActionModule(DocumentedAction):
         taken = store.take(given["given"])
         if plan.ceph and (lacking := store.lacking(plan.ceph.given)):
             raise _not_given(store, lacking)
-        created = store.ensure({*required(plan), *(spec.key_name for spec in specs)})
-        authority = ensure_authority(store, directory, site=plan.site, write=write)
-        reasons = {"ca": authority.reason} | {
-            spec.user: ensure_leaf(authority, store, directory, spec, write=write).reason for spec in specs
+        own = sorted({"", *(spec.authority for spec in specs)})
+        created = store.ensure({*required(plan), *map(authority_key, own), *(spec.key_name for spec in specs)})
+        authorities = {
+            name: ensure_authority(store, directory, site=plan.site, name=name, write=write) for name in own
+        }
+        reasons = {f"ca of {name}" if name else "ca": one.reason for name, one in authorities.items()}
+        reasons |= {
+            spec.user: ensure_leaf(authorities[spec.authority], store, directory, spec, write=write).reason
+            for spec in specs
         }
         if plan.host.packages == "seed":
             reasons["packages"] = ensure_packages_key(store, directory, write=write)

@@ -1,5 +1,7 @@
 """The site's certificate authority (CA): one key for the site's life, a certificate renewed long before it expires.
 
+What only its own members may join has an authority of its own: a certificate of the site's CA opens nothing there.
+
 A renewed CA keeps its key and subject, so certificates issued before stay valid on hosts that trust the new one.
 """
 
@@ -43,16 +45,26 @@ class Authority:
         return to_pem(self.certificate)
 
 
+def authority_key(name: str) -> str:
+    """Return the name of the secret with the key of authority ``name``; "" is the site's CA. No leaf can have it."""
+    return f"pki/authority/{name}-key" if name else CA_KEY
+
+
+def authority_path(directory: Path, name: str) -> Path:
+    """Return the path of the certificate of authority ``name`` in the site's state ``directory``."""
+    return directory / "pki" / "authority" / f"{name}.crt" if name else directory / FILE
+
+
 def ensure_authority(
-    store: Store, directory: Path, *, site: str, now: datetime | None = None, write: bool = True
+    store: Store, directory: Path, *, site: str, name: str = "", now: datetime | None = None, write: bool = True
 ) -> Authority:
-    """Return the CA of ``site``, created or renewed when needed; its certificate is ``directory/ca.crt``.
+    """Return authority ``name`` of ``site``, created or renewed when needed; "" is its CA, ``directory/ca.crt``.
 
     ``write=False`` is a dry run; the store must be opened without write too. Raises PkiError, SecretsError, OSError.
     """
     now = now or datetime.now(UTC)
-    key = ensure_key(store, CA_KEY)
-    path = directory / FILE
+    key = ensure_key(store, authority_key(name))
+    path = authority_path(directory, name)
     current = read_certificate(path)
     if current is not None and not same_key(current, key):
         raise PkiError(
@@ -63,19 +75,20 @@ def ensure_authority(
         )
     if current is not None and current.not_valid_after_utc - now > RENEW_BEFORE:
         return Authority(certificate=current, key=key, reason="")
-    certificate = _self_signed(key, site=site, now=now)
+    certificate = _self_signed(key, name=f"{site} {name or 'site'} CA", now=now)
     if write:
+        path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
         write_file(path, to_pem(certificate).encode(), mode=0o644)
     return Authority(certificate=certificate, key=key, reason="new" if current is None else "close to its end")
 
 
-def _self_signed(key: ec.EllipticCurvePrivateKey, *, site: str, now: datetime) -> x509.Certificate:
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"{site} site CA"[:64])])
+def _self_signed(key: ec.EllipticCurvePrivateKey, *, name: str, now: datetime) -> x509.Certificate:
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name[:64])])
     public = key.public_key()
     return (
         x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
+        .subject_name(subject)
+        .issuer_name(subject)
         .public_key(public)
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - BACKDATE)

@@ -50,6 +50,7 @@ class LeafSpec:
     user: str
     names: tuple[str, ...] = ()  # DNS names and IP addresses; a client may have none
     usage: Usage = "server"
+    authority: str = ""  # "": the site's CA
     days: int = 397  # the maximum that browsers accept (CA/Browser Forum, SC-31)
 
     def __post_init__(self) -> None:

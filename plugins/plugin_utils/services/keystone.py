@@ -100,6 +100,9 @@ def values(plan: Plan, sizes: Sizes) -> Values:
         "conf": {
             "keystone": {
                 "DEFAULT": {"public_endpoint": f"{public.scheme}://{public.netloc}"},
+                # Each request remembers what it read, and nothing outlives it: all Keystones refuse a revoked token at
+                # once, and no other pod can write what this one reads.
+                "cache": {"enabled": True, "backend": "dogpile.cache.null"},
                 "oslo_middleware": {"enable_proxy_headers_parsing": True},
                 # Notifications have no consumer yet, and with a driver a broken queue would stall every login.
                 "oslo_messaging_notifications": {"driver": "noop"},

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import GroundupError
 from . import RECORDS
+from .certificates import given
 from .parts import anti_affinity, node_labels, probes, resources
-from .record import ServiceRecord, Values
+from .record import Advice, PodCertificate, ServiceRecord, Values
 from .secrets import account
 from .sizes import Sizes, majority
 from .verification import Check, Verification
@@ -24,6 +25,7 @@ _ARGV = (
     "mariadb", f"--defaults-file={_DEFAULTS}", "--host=localhost", "--batch", "--skip-column-names",
     "--connect-timeout=5", f"--execute={_SQL}",
 )  # fmt: skip
+_GALERA = "mariadb-galera-tls"  # Secret
 _WAITING = ("cat", "/tmp/waiting")  # noqa: S108 - in the member's own container
 
 
@@ -97,6 +99,15 @@ def values(plan: Plan, sizes: Sizes) -> Values:
     }
 
 
+def _certificates(plan: Plan) -> tuple[PodCertificate, ...]:
+    """Return the members' certificate. Whoever has one of its authority may join and copy every database.
+
+    OpenStack-Helm's chart has no way to add files to its members' pods.
+    """
+    one = PodCertificate(user="galera", secret=_GALERA, usage="both", names=("mariadb-server",), authority="galera")
+    return (one,) if plan.openstack.charts == "builtin" else ()
+
+
 def verify(context: VerifierContext) -> Verification:
     """Verify that all Galera members are in one primary component and synchronised (H1).
 
@@ -125,6 +136,7 @@ def verify(context: VerifierContext) -> Verification:
                 detail=_listed(missing) or f"{len(statuses)} of {wanted} members answer",
             ),
             judge_state(statuses, owner=owner),
+            *(given(context, one.secret, owner=owner) for one in _certificates(context.plan)),
         )
     )  # fmt: skip
 
@@ -213,6 +225,18 @@ SERVICE = ServiceRecord(
         "mariadb/sst": "account that copies a whole member to a joining one",
         "mariadb/audit": "read-only account",
     },
+    certificates=_certificates,
+    advice=(
+        Advice(
+            name="database-open-to-members",
+            when=lambda plan, _: not _certificates(plan),
+            where="openstack.charts",
+            what="any pod can join the database's cluster",
+            why="OpenStack-Helm's chart of MariaDB starts Galera without TLS: whoever reaches port 4567 gets a copy of every "
+            "database, and may write to it",
+            remedy="keep that port to MariaDB's pods by a NetworkPolicy that the pod network enforces, or write builtin",
+        ),
+    ),
     client_images={"db_init": "openstack-client", "db_drop": "openstack-client"},
     client_account=("db", "database account"),
     members="Galera members",

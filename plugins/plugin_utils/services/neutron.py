@@ -64,7 +64,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
                 },
                 "neutron_api_uwsgi": uwsgi(sizes.workers["neutron"]),
                 "plugins": {"ml2_conf": _ml2(plan.ovn)},
-                "ovn_agent": {"DEFAULT": _metadata(plan)},
+                "ovn_agent": {"DEFAULT": _metadata(plan), "cache": {"enabled": False}},
                 "policy": _POLICY,
             },
         ),

@@ -74,6 +74,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
                         "osapi_compute_workers": workers, "metadata_workers": workers,
                         "enable_new_services": False,  # until a test instance on it answers (hypervisor_probe)
                     },
+                    "cache": {"enabled": False},  # of each process, in its own memory
                     "conductor": {"workers": workers},
                     "scheduler": {"workers": workers, "discover_hosts_in_cells_interval": _DISCOVERY},
                     "neutron": {

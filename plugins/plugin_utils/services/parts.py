@@ -49,7 +49,17 @@ def shared_values(plan: Plan, sizes: Sizes, record: ServiceRecord) -> Values:
         },
         "endpoints": endpoints,
         "manifests": {"job_image_repo_sync": False},
+        "conf": _token_cache(record.name) if "cache" in record.uses and "keystone" in record.needs else {},
     }
+
+
+def _token_cache(service: str) -> Values:
+    """Return `conf` of an API that remembers in each process which tokens it has validated, and asks no Memcached.
+
+    The client library unpickles what it is given before anything is decrypted or verified: whoever reaches Memcached
+    would run code in every API. A blank, since OpenStack-Helm's charts replace an empty list by their own.
+    """
+    return {service: {"keystone_authtoken": {"memcached_servers": " "}}}
 
 
 def public_endpoint(plan: Plan, service: str, type_: str = "") -> EndpointPlan:

@@ -39,12 +39,13 @@ class PublicApi:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodCertificate:
-    """A certificate of the site's CA for pods: a Secret with tls.crt, tls.key and ca.crt."""
+    """A certificate for pods: a Secret with tls.crt, tls.key and ca.crt."""
 
-    user: str  # name of the certificate at the site's CA
+    user: str  # name of the certificate at its authority
     secret: str  # name of the Secret
-    usage: Literal["server", "client"]
+    usage: Literal["server", "client", "both"]
     names: tuple[str, ...] = ()  # of a server: the names its clients use
+    authority: str = ""  # "": the site's CA; else an authority for this use alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

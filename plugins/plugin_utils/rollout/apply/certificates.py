@@ -16,6 +16,7 @@ from ...kube.client import Api
 from ...kube.objects import MANAGER, shown, title
 from ...kube.types import Object, resource_path
 from ...pki import PkiError
+from ...pki.authority import authority_path
 from ...pki.leaf import certificate_path, key_name
 from ...plan.types import Plan
 from ...services.certificates import certificates
@@ -49,7 +50,7 @@ def _secret(one: PodCertificate, *, namespace: str) -> Object:
 
 
 def _data(one: PodCertificate, *, directory: Path, secret: Callable[[str], str]) -> dict[str, str]:
-    own, authority = certificate_path(directory, one.user), directory / "ca.crt"
+    own, authority = certificate_path(directory, one.user), authority_path(directory, one.authority)
     texts = {"tls.crt": files.read(own), "ca.crt": files.read(authority)}
     if missing := next((path for path, text in zip((own, authority), texts.values(), strict=True) if not text), None):
         raise PkiError(
