@@ -7,6 +7,7 @@ from typing import Any
 
 from ..plugin_utils.actions import DocumentedAction
 from ..plugin_utils.compose import site_plan
+from ..plugin_utils.layers.authorities import USES, key_name
 from ..plugin_utils.paths import state_dir
 from ..plugin_utils.pki import ensure_authority, ensure_leaf, ensure_packages_key, users
 from ..plugin_utils.secrets import STORE, SecretsError, Store, open_store, password_source, required
@@ -37,10 +38,11 @@ class ActionModule(DocumentedAction):
         taken = store.take(given["given"])
         if plan.ceph and (lacking := store.lacking(plan.ceph.given)):
             raise _not_given(store, lacking)
-        created = store.ensure({*required(plan), *(spec.key_name for spec in specs)})
-        authority = ensure_authority(store, directory, site=plan.site, write=write)
-        reasons = {"ca": authority.reason} | {
-            spec.user: ensure_leaf(authority, store, directory, spec, write=write).reason for spec in specs
+        created = store.ensure({*required(plan), *map(key_name, USES), *(spec.key_name for spec in specs)})
+        signing = {use: ensure_authority(store, directory, site=plan.site, use=use, write=write) for use in USES}
+        reasons = {"ca" if use == "site" else f"ca of {use}": one.reason for use, one in signing.items()} | {
+            spec.user: ensure_leaf(signing[spec.authority], store, directory, spec, write=write).reason
+            for spec in specs
         }
         if plan.host.packages == "seed":
             reasons["packages"] = ensure_packages_key(store, directory, write=write)
