@@ -7,8 +7,9 @@ from typing import Any
 
 from ..plugin_utils.actions import DocumentedAction
 from ..plugin_utils.compose import site_plan
+from ..plugin_utils.layers.authorities import USES, key_name
 from ..plugin_utils.paths import state_dir
-from ..plugin_utils.pki import authority_key, ensure_authority, ensure_leaf, ensure_packages_key, users
+from ..plugin_utils.pki import ensure_authority, ensure_leaf, ensure_packages_key, users
 from ..plugin_utils.secrets import STORE, SecretsError, Store, open_store, password_source, required
 
 
@@ -37,14 +38,10 @@ class ActionModule(DocumentedAction):
         taken = store.take(given["given"])
         if plan.ceph and (lacking := store.lacking(plan.ceph.given)):
             raise _not_given(store, lacking)
-        own = sorted({"", *(spec.authority for spec in specs)})
-        created = store.ensure({*required(plan), *map(authority_key, own), *(spec.key_name for spec in specs)})
-        authorities = {
-            name: ensure_authority(store, directory, site=plan.site, name=name, write=write) for name in own
-        }
-        reasons = {f"ca of {name}" if name else "ca": one.reason for name, one in authorities.items()}
-        reasons |= {
-            spec.user: ensure_leaf(authorities[spec.authority], store, directory, spec, write=write).reason
+        created = store.ensure({*required(plan), *map(key_name, USES), *(spec.key_name for spec in specs)})
+        signing = {use: ensure_authority(store, directory, site=plan.site, use=use, write=write) for use in USES}
+        reasons = {"ca" if use == "site" else f"ca of {use}": one.reason for use, one in signing.items()} | {
+            spec.user: ensure_leaf(signing[spec.authority], store, directory, spec, write=write).reason
             for spec in specs
         }
         if plan.host.packages == "seed":

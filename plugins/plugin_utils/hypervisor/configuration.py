@@ -125,8 +125,8 @@ def nova_host(cluster: Cluster, host: Host) -> str:
     # After the virtual IP has moved, pooled connections get no answer.
     client = {"auth_url": cluster.auth_url, "valid_interfaces": "public", "cafile": TRUST, "timeout": 60}
     helper = f"sudo {CURRENT}/bin/privsep-helper --config-file {NOVA[0]} --config-file {NOVA[1]}"
-    # The site's CA and no other: oslo.messaging checks no names, so any certificate of a trusted CA would pass.
-    queue = {"ssl": True, "ssl_ca_file": f"{PKI}/ca.pem"} if cluster.queue_tls else {"ssl": False}
+    # RabbitMQ's own CA: oslo.messaging checks no names, so any certificate of a trusted CA would pass.
+    queue = {"ssl": True, "ssl_ca_file": f"{PKI}/queue-ca.pem"} if cluster.queue_tls else {"ssl": False}
     return ini.text_of(
         {
             "DEFAULT": {

@@ -6,7 +6,7 @@ to kubeadm and are not touched here.
 
 from __future__ import annotations
 
-from .authority import Authority, PkiError, authority_key, ensure_authority
+from .authority import Authority, PkiError, ensure_authority
 from .leaf import Leaf, LeafSpec, ensure_leaf
 from .openpgp import ensure_packages_key
 from .users import users
@@ -16,7 +16,6 @@ __all__ = [
     "Leaf",
     "LeafSpec",
     "PkiError",
-    "authority_key",
     "ensure_authority",
     "ensure_leaf",
     "ensure_packages_key",

@@ -1,4 +1,4 @@
-"""The site's certificate authority (CA): one key for the site's life, a certificate renewed long before it expires.
+"""The site's certificate authorities (CA), one a use: a key for the site's life, a certificate renewed in time.
 
 What only its own members may join has an authority of its own: a certificate of the site's CA opens nothing there.
 
@@ -18,10 +18,10 @@ from cryptography.x509.oid import NameOID
 
 from ...module_utils._base.files import write_file
 from ..errors import GroundupError
+from ..layers import authorities
+from ..layers.authorities import Use
 from ..secrets import Store
-from ..secrets.names import CA_KEY
 
-FILE = "ca.crt"
 LIFETIME = timedelta(days=3650)
 RENEW_BEFORE = timedelta(days=800)  # the longest life of a leaf, so that none outlives its CA
 BACKDATE = timedelta(days=1)  # a host whose clock is slow must accept a new certificate
@@ -45,37 +45,27 @@ class Authority:
         return to_pem(self.certificate)
 
 
-def authority_key(name: str) -> str:
-    """Return the name of the secret with the key of authority ``name``; "" is the site's CA. No leaf can have it."""
-    return f"pki/authority/{name}-key" if name else CA_KEY
-
-
-def authority_path(directory: Path, name: str) -> Path:
-    """Return the path of the certificate of authority ``name`` in the site's state ``directory``."""
-    return directory / "pki" / "authority" / f"{name}.crt" if name else directory / FILE
-
-
 def ensure_authority(
-    store: Store, directory: Path, *, site: str, name: str = "", now: datetime | None = None, write: bool = True
+    store: Store, directory: Path, *, site: str, use: Use = "site", now: datetime | None = None, write: bool = True
 ) -> Authority:
-    """Return authority ``name`` of ``site``, created or renewed when needed; "" is its CA, ``directory/ca.crt``.
+    """Return the CA of ``site`` for ``use``, created or renewed when needed; its certificate is in ``directory``.
 
     ``write=False`` is a dry run; the store must be opened without write too. Raises PkiError, SecretsError, OSError.
     """
     now = now or datetime.now(UTC)
-    key = ensure_key(store, authority_key(name))
-    path = authority_path(directory, name)
+    key = ensure_key(store, authorities.key_name(use))
+    path = directory / authorities.file(use)
     current = read_certificate(path)
     if current is not None and not same_key(current, key):
         raise PkiError(
-            "the site's CA certificate does not belong to the key in the secrets store",
+            f"the certificate of the {use} CA does not belong to its key in the secrets store",
             where=str(path),
             why="certificates signed with that key would not be trusted by the hosts",
             remedy=f"restore the secrets store that belongs to it, or remove {path} to have it written again",
         )
     if current is not None and current.not_valid_after_utc - now > RENEW_BEFORE:
         return Authority(certificate=current, key=key, reason="")
-    certificate = _self_signed(key, name=f"{site} {name or 'site'} CA", now=now)
+    certificate = _self_signed(key, name=f"{site} {use} CA", now=now)
     if write:
         path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
         write_file(path, to_pem(certificate).encode(), mode=0o644)

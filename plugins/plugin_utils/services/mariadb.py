@@ -104,7 +104,9 @@ def _certificates(plan: Plan) -> tuple[PodCertificate, ...]:
 
     OpenStack-Helm's chart has no way to add files to its members' pods.
     """
-    one = PodCertificate(user="galera", secret=_GALERA, usage="both", names=("mariadb-server",), authority="galera")
+    one = PodCertificate(
+        user="galera", secret=_GALERA, usage="both", names=("mariadb-server",), authority="galera", believes="galera"
+    )
     return (one,) if plan.openstack.charts == "builtin" else ()
 
 

@@ -159,7 +159,11 @@ def _vencrypt() -> Values:
 
 def _certificates(_plan: Plan) -> tuple[PodCertificate, ...]:
     """Return the console proxy's client certificate for hypervisors."""
-    return (PodCertificate(user="nova-novncproxy", secret=_VENCRYPT, usage="client"),)
+    return (
+        PodCertificate(
+            user="nova-novncproxy", secret=_VENCRYPT, usage="client", authority="console", believes="hypervisor"
+        ),
+    )
 
 
 def _port(plan: Plan, type_: str) -> int:

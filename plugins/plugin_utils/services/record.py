@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from .verification import Verifier
 
 if TYPE_CHECKING:
+    from ..layers.authorities import Use
     from ..layers.roles import Role
     from ..plan.types import Plan
     from .sizes import Sizes
@@ -39,13 +40,14 @@ class PublicApi:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodCertificate:
-    """A certificate for pods: a Secret with tls.crt, tls.key and ca.crt."""
+    """A certificate of one of the site's CAs for pods: a Secret with tls.crt, tls.key and ca.crt."""
 
-    user: str  # name of the certificate at its authority
+    user: str  # name of the certificate at its CA
     secret: str  # name of the Secret
     usage: Literal["server", "client", "both"]
     names: tuple[str, ...] = ()  # of a server: the names its clients use
-    authority: str = ""  # "": the site's CA; else an authority for this use alone
+    authority: Use = "site"  # that signs it
+    believes: Use = "site"  # whose certificate ca.crt is
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.authorities import Use
 from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import LeafSpec, ensure_authority, ensure_leaf
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import PasswordSource, Store
 
@@ -89,11 +90,11 @@ echo "size at last: $(ask 1 "SHOW STATUS LIKE 'wsrep_cluster_size'" | cut -f2)"
 """
 
 
-def _certificate(place: Path, store: Store, directory: Path, *, name: str, user: str) -> str:
-    """Have a certificate of authority ``name`` as a Secret's files, and return its serial number as openssl says it."""
-    authority = ensure_authority(store, directory, site="test", name=name)
+def _certificate(place: Path, store: Store, directory: Path, *, use: Use, user: str) -> str:
+    """Have a certificate of the CA for ``use`` as a Secret's files, and return its serial number as openssl says it."""
+    authority = ensure_authority(store, directory, site="test", use=use)
     (directory / f"pki/{user}.crt").unlink(missing_ok=True)
-    spec = LeafSpec(user=user, usage="both", names=("mariadb-server",), authority=name)
+    spec = LeafSpec(user=user, usage="both", names=("mariadb-server",), authority=use)
     leaf = ensure_leaf(authority, store, directory, spec)
     place.mkdir()
     for file, text in (("tls.crt", leaf.pem), ("tls.key", store.get(spec.key_name)), ("ca.crt", authority.pem)):
@@ -120,9 +121,9 @@ def test_only_a_member_with_the_clusters_own_certificate_joins_it_by_a_whole_cop
         directory.mkdir()
     store, foreign = (Store.open(one, PasswordSource(path=one / "password", ours=True)) for one in (ours, other))
     secret = _owned(tmp_path / "secret", 999)
-    serials = [_certificate(secret / one, store, ours, name="galera", user="galera") for one in ("first", "second")]
-    _certificate(place / "stranger", foreign, other, name="galera", user="galera")
-    _certificate(place / "site", store, ours, name="", user="edge")
+    serials = [_certificate(secret / one, store, ours, use="galera", user="galera") for one in ("first", "second")]
+    _certificate(place / "stranger", foreign, other, use="galera", user="galera")
+    _certificate(place / "site", store, ours, use="site", user="edge")
     (secret / "..data").symlink_to("first")
     for file in ("tls.crt", "tls.key", "ca.crt"):
         (secret / file).symlink_to(f"..data/{file}")

@@ -132,7 +132,7 @@ def test_the_queue_is_spoken_to_as_it_listens(tls: bool) -> None:
     text = configuration.nova_host(cluster(tls=tls), host())
     assert ini.value(text, "oslo_messaging_rabbit", "ssl") == str(tls).lower()
     # Without a CA file it is not verified, and with everybody's a certificate of any of them would do.
-    trusted = "/etc/groundup/hypervisor/ca.pem" if tls else None
+    trusted = "/etc/groundup/hypervisor/queue-ca.pem" if tls else None
     assert ini.value(text, "oslo_messaging_rabbit", "ssl_ca_file") == trusted
 
 
