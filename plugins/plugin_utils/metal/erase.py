@@ -20,6 +20,7 @@ from .journal import Journal, alone, file_of, home_of
 from .leave import STEPS, Leaving, Method, detach, leave, unfinished
 
 LOST, OSDS = "disks", "osds"
+CLUSTER_SILENT, CLOUD_SILENT = "cluster-silent", "cloud-silent"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
