@@ -7,7 +7,7 @@ from typing import Any
 from ..plugin_utils.actions import DocumentedAction
 from ..plugin_utils.compose import site_plan
 from ..plugin_utils.errors import GroundupError
-from ..plugin_utils.kube.access import known_ca, kubeconfig_path
+from ..plugin_utils.kube.access import known_ca, known_nodes, kubeconfig_path
 from ..plugin_utils.kube.client import Api
 from ..plugin_utils.kube.nodes import NODES
 from ..plugin_utils.layers import aside
@@ -20,9 +20,9 @@ class ActionModule(DocumentedAction):
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the step's result."""
-        plan, name = site_plan(given["site_file"]), given["name"]
+        plan = site_plan(given["site_file"])
         wanted = erase.Wanted(
-            name=name,
+            name=given["name"],
             method=given["method"],
             stays=given["stays"],
             force=frozenset(given["force"]),
@@ -30,8 +30,8 @@ class ActionModule(DocumentedAction):
         )
         if given["step"] == "verify":
             return erase.verified(plan, wanted)
-        if name:
-            _refuse_serving(plan, wanted)
+        erase.refuse_unsuitable(plan, wanted)
+        _refuse_serving(plan, wanted)
         if given["step"] == "check":
             return erase.foreseen(plan, wanted)
         return erase.carry_out(plan, wanted, self._display.display)
@@ -68,7 +68,8 @@ def _is_node(plan: Plan, wanted: erase.Wanted) -> bool:
     except GroundupError as error:
         fault = error
     if not names and erase.CLUSTER_SILENT not in wanted.force:
-        raise _silent(wanted, "the cluster", erase.CLUSTER_SILENT, fault, "kubernetes") from fault
+        known = " (by this controller's record it is a node of the cluster)" * (wanted.name in known_nodes(plan.site))
+        raise _silent(wanted, "the cluster", erase.CLUSTER_SILENT, fault, "kubernetes", known=known) from fault
     return wanted.name in names
 
 
@@ -92,9 +93,11 @@ def _is_hypervisor(plan: Plan, wanted: erase.Wanted) -> bool:
         return False
 
 
-def _silent(wanted: erase.Wanted, who: str, code: str, error: GroundupError | None, layer: str) -> GroundupError:
+def _silent(
+    wanted: erase.Wanted, who: str, code: str, error: GroundupError | None, layer: str, *, known: str = ""
+) -> GroundupError:
     return GroundupError(
-        f"{who} does not say whether it uses {wanted.name}: {error.what if error else 'it names nothing at all'}",
+        f"{who} does not say whether it uses {wanted.name}{known}: {error.what if error else 'it names none'}",
         where=f"machine {wanted.name}; {error.where if error else f'{who} itself'}",
         why="what runs on it would be lost with its disks; nothing was changed",
         remedy=f"make it answer (playbook groundup.cloud.{layer}, tag verify), then run this again; or, if nothing of "
