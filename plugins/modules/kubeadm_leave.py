@@ -32,12 +32,12 @@ options:
     description: Name of the site, whose state directory records the cluster.
     type: str
   directories:
-    description: Directories of local volumes that leave with the host, as V(check) of M(groundup.cloud.machine_removal) names them.
+    description: Directories of local volumes that leave, as V(check) of M(groundup.cloud.machine_removal) names them.
     type: list
     elements: path
     default: []
   force:
-    description: Risks of the playbook C(groundup.cloud.remove) to accept. V(other-volumes) sets aside every other directory, too.
+    description: Risks of C(groundup.cloud.remove) to accept. V(other-volumes) sets other directories aside, too.
     type: list
     elements: str
     default: []
@@ -71,10 +71,10 @@ from typing import Any
 from ..module_utils._base.changes import Changes
 from ..module_utils._base.errors import GroundupError
 from ..module_utils._base.module import run_module
+from ..module_utils._kubeadm import volumes
 from ..module_utils._kubeadm.api import NodeApiError
 from ..module_utils._kubeadm.etcd import Etcd
 from ..module_utils._kubeadm.host import NodeHost
-from ..module_utils._kubeadm import volumes
 from ..module_utils._kubeadm.leave import leave_etcd, reset
 
 

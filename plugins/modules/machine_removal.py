@@ -25,8 +25,8 @@ options:
     description:
       - Risks to accept. V(local-volumes) loses data on its disk. V(bare-pods) deletes pods that no controller
         recreates. V(other-volumes), for M(groundup.cloud.kubeadm_leave), sets aside data of volumes that the cluster
-        does not know. V(last-node) leaves no other node for its pods. V(control-count) leaves an even or too small number
-        of control hosts.
+        does not know. V(last-node) leaves no other node for its pods. V(control-count) leaves an even or too small
+        number of control hosts.
     type: list
     elements: str
     default: []

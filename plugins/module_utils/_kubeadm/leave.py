@@ -125,7 +125,9 @@ def _refuse_mounts(host: NodeHost) -> None:
     """Refuse to remove directories with mounted volumes: kubeadm ignores failed unmounts."""
     mountinfo = read(host.paths.at("/proc/self/mountinfo")) or ""
     places = [line.split()[4] for line in mountinfo.splitlines()]
-    if mounted := [place for place in places if any(place.startswith(f"{path}/") for path in (*FILES, volumes.DIRECTORY))]:
+    if mounted := [
+        place for place in places if any(place.startswith(f"{path}/") for path in (*FILES, volumes.DIRECTORY))
+    ]:
         raise GroundupError(
             f"{', '.join(mounted)} of {host.name} is still mounted",
             where=f"host {host.name}; its node is reset, and no file was removed",

@@ -18,6 +18,7 @@ from .host import NodeHost
 from .spec import Paths
 
 DIRECTORY = "/srv/kubernetes-volumes"
+DELETED = ".deleted-"  # of a claim that was deleted, by the class's teardown
 OTHERS = "other-volumes"  # consent
 
 
@@ -25,11 +26,16 @@ def refuse(host: NodeHost, named: Collection[str], force: Collection[str]) -> No
     """Refuse directories that nobody named, and more sets aside than `MOST`. Raises GroundupError, OSError."""
     names, place = {Path(one).name for one in named}, host.paths.at(DIRECTORY)
     against = []
-    if others := [one.name for one in _there(host.paths) if one.name not in names]:
-        text = f"it has {', '.join(others[:10])}{', ...' if len(others) > 10 else ''}, which no volume of the cluster is"
+    there = [one.name for one in _there(host.paths) if not one.name.startswith(DELETED)]
+    if others := [name for name in there if name not in names]:
+        text = (
+            f"it has {', '.join(others[:10])}{', ...' if len(others) > 10 else ''}, which no volume of the cluster is"
+        )
         against.append(Reason(text=text, code=OTHERS))
     if len(kept := {one.name.rsplit(".", 2)[-2] for one in _kept(host.paths)}) >= MOST and _there(host.paths):
-        text = f"volumes were set aside {len(kept)} times before ({', '.join(sorted(kept))}): delete those you do not need"
+        text = (
+            f"volumes were set aside {len(kept)} times before ({', '.join(sorted(kept))}): delete those you do not need"
+        )
         against.append(Reason(text=text))
     consent.refuse(
         "remove", host.name, against, force, where=f"host {host.name}, {place}",
