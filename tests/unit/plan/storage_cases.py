@@ -101,6 +101,13 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         "hardware.region-osd.osds",
     ),
     (
+        "same-disk-twice",
+        "error",
+        "region",
+        {"hardware/region-osd/osds": [{"device": "/dev/disk/by-path/a"}, {"device": "/dev/disk/by-path/a-part1"}]},
+        "hardware.region-osd.osds",
+    ),
+    (
         "device-that-moves",
         "warning",
         "region",
