@@ -28,7 +28,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import unpac
 
 USER = "ops"
 LAN = "lan"
-NIC, *MORE_NICS = "enp1s0", "enp2s0", "enp3s0"  # names that no plan gives
+NIC, *MORE_NICS = "enp1s0", "enp2s0", "enp3s0", "enp4s0"  # names that no plan gives
 # Debian's own mirror, which they do not reach: `.invalid` is nobody's (RFC 2606).
 SOURCES = "deb http://mirror.invalid/debian {suite} main\n"
 SUITES = {"13": "trixie", "12": "bookworm"}
@@ -194,6 +194,23 @@ CLOUD = PlainRack(
         PlainMachine(name="debian-h", address="10.87.15.32", more=("10.87.16.32", None)),
     ),
 )
+# inventories/ha: ports for tunnels, for the provider network and for storage.
+HA = PlainRack(
+    name="ha-machines",
+    gateway="10.87.18.1",
+    more=("10.87.19.1", "10.87.20.1", "10.87.21.1"),
+    machines=(
+        PlainMachine(name="debian-s", address="10.87.18.10"),
+        *(
+            PlainMachine(name=f"debian-{kind}", address=f"10.87.18.{n}", more=(None, None, f"10.87.21.{n}"))
+            for kind, n in (("c1", 11), ("c2", 12), ("c3", 13), ("o1", 21), ("o2", 22), ("o3", 23))
+        ),
+        *(
+            PlainMachine(name=f"debian-h{n}", address=f"10.87.18.3{n}", more=(f"10.87.19.3{n}", None, f"10.87.21.3{n}"))
+            for n in (1, 2)
+        ),
+    ),
+)
 
 # Of the molecule scenario `existing`, whose site has its name.
 MOLECULE = PlainRack(
@@ -207,7 +224,7 @@ NETWORK = PlainRack(
     gateway="10.87.15.1",
     machines=(PlainMachine(name="debian-n", address="10.87.15.11"),),
 )
-RACKS = {rack.name: rack for rack in (THREE, ONE, CLOUD, MOLECULE, NETWORK)}
+RACKS = {rack.name: rack for rack in (THREE, ONE, CLOUD, HA, MOLECULE, NETWORK)}
 
 
 def main() -> None:
