@@ -27,7 +27,7 @@ def retire(cluster: Cluster, changes: Changes, name: str, *, fsid: str, here: bo
     """
     found, done = members.member(cluster, name), len(changes.done)
     members.refuse(
-        "retire", name, [*_strange(cluster, found, fsid, here=here), *_against(cluster, found, here=here)], force
+        "retire", name, [*(_strange(found, fsid) if here else ()), *_against(cluster, found, here=here)], force
     )
     needed = found.monitor and members.needed(cluster, name)
     if needed:
@@ -72,15 +72,11 @@ def _against(cluster: Cluster, found: Member, *, here: bool) -> Iterator[Reason]
             yield Reason(text=f"its monitor is needed: {said}")
 
 
-def _strange(cluster: Cluster, found: Member, fsid: str, *, here: bool) -> Iterator[Reason]:
+def _strange(found: Member, fsid: str) -> Iterator[Reason]:
     """Yield OSDs with data on this host that the cluster has under another name, and would not give up."""
-    if here and (local := [one for one in _data(fsid) if one.parent == disk.OSDS]):
-        own = {one.number for one in found.osds}
-        numbers = {int(one.name.removeprefix("ceph-")) for one in local}
-        known = {int(one["osd"]) for one in cluster.ask("osd dump")["osds"]}
-        if others := sorted(numbers & known - own):
-            text = f"its disks have {listed([f'osd.{one}' for one in others])}, which the cluster has on another host"
-            yield Reason(text=text)
+    local = {one.name.removeprefix("ceph-") for one in _data(fsid) if one.parent == disk.OSDS}
+    if others := [one for one in found.others if str(one.number) in local]:
+        yield Reason(text=f"its disks have {listed(others)}, which the cluster has on another host")
 
 
 def _up(cluster: Cluster, name: str) -> str:

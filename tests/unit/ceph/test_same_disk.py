@@ -69,8 +69,8 @@ def machine(root: Path) -> None:
         kernel.disk(f"{number}1", under=number, partition="1", start="2048")
     kernel.over("253:0", "8:32", "8:48", uuid="mpath-35000c500a1b2c3d4")
     kernel.disk("8:64", device__wwid="naa.S4")
-    for number in (1, 2):
-        kernel.over(f"253:{number}", "8:64", uuid=f"LVM-{number}")
+    for volume in (1, 2):
+        kernel.over(f"253:{volume}", "8:64", uuid=f"LVM-{volume}")
     # Vendors repeat names: two disks with one WWN or one serial, of two sizes, and some with none.
     kernel.disk("8:80", device__wwid="naa.0", device__serial="S5")
     kernel.disk("8:96", device__wwid="naa.0", device__serial="S6")

@@ -11,7 +11,7 @@ class Cluster:
     """An API with volumes."""
 
     def __init__(self) -> None:
-        self.volumes = [
+        self.volumes: list[dict[str, Any]] = [
             {"metadata": {"name": name}, "spec": {"persistentVolumeReclaimPolicy": policy, "claimRef": of}}
             for name, policy, of in (
                 ("ours", "Delete", {"namespace": "openstack"}),
