@@ -202,12 +202,8 @@ HA = PlainRack(
     machines=(
         PlainMachine(name="debian-s", address="10.87.18.10"),
         *(
-            PlainMachine(name=f"debian-{kind}", address=f"10.87.18.{n}", more=(None, None, f"10.87.21.{n}"))
-            for kind, n in (("c1", 11), ("c2", 12), ("c3", 13), ("o1", 21), ("o2", 22), ("o3", 23))
-        ),
-        *(
-            PlainMachine(name=f"debian-h{n}", address=f"10.87.18.3{n}", more=(f"10.87.19.3{n}", None, f"10.87.21.3{n}"))
-            for n in (1, 2)
+            PlainMachine(name=f"debian-{n}", address=f"10.87.18.{n}", more=(f"10.87.19.{n}", None, f"10.87.21.{n}"))
+            for n in (11, 12, 13, 21, 22, 23, 31, 32)
         ),
     ),
 )
