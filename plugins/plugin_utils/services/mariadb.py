@@ -225,7 +225,7 @@ SERVICE = ServiceRecord(
     secrets={
         "mariadb/root": "administrator of the database, who creates each service's schema and account",
         "mariadb/sst": "account that copies a whole member to a joining one",
-        "mariadb/audit": "read-only account",
+        "mariadb/audit": "account that asks whether a member serves",
     },
     certificates=_certificates,
     advice=(

@@ -94,6 +94,76 @@ asks("nova", nova)
 print("loaded:", *(Path("/tmp/loaded").read_text().split() if Path("/tmp/loaded").exists() else ["nothing"]))
 """
 
+# Two Keystones with one database and one repository of keys, as pods have them.
+_TWO = r"""
+cd /tmp
+mkdir -m 700 keys
+sed "s#^connection = .*#connection = sqlite:////tmp/db#; s#^key_repository = .*fernet.*#key_repository = /tmp/keys#; /log_config_append/d" \
+  /mnt/keystone.conf > /etc/keystone/keystone.conf
+manage() { keystone-manage "$@" >log 2>&1 || { cat log; exit 1; }; }
+python3 -c 'import sqlite3; sqlite3.connect("/tmp/db").execute("pragma journal_mode = wal")'
+manage db_sync; manage fernet_setup
+manage bootstrap --bootstrap-password word --bootstrap-region-id one --bootstrap-public-url http://127.0.0.1:5000/v3
+for port in 5000 5001; do
+  uwsgi --http-socket 127.0.0.1:$port --need-app --master --disable-logging --buffer-size 65535 \
+    --add-header "Connection: close" --module keystone.wsgi.api:application >uwsgi.$port 2>&1 &
+done
+python3 - <<end || cat uwsgi.*
+import json, time, urllib.error, urllib.request
+def ask(port, method, path, body=None, **headers):
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{port}/v3{path}", method=method, data=body and json.dumps(body).encode(),
+        headers={"Content-Type": "application/json", **{name.replace("_", "-"): value for name, value in headers.items()}},
+    )
+    try:
+        with urllib.request.urlopen(request) as answer:
+            text = answer.read()
+            return answer.status, answer.headers, json.loads(text) if text else {}
+    except urllib.error.HTTPError as error:
+        return error.code, error.headers, {}
+for port in (5000, 5001):
+    for _ in range(600):
+        try:
+            ask(port, "GET", "/")
+            break
+        except OSError:
+            time.sleep(0.2)
+user = {"name": "admin", "password": "word", "domain": {"id": "default"}}
+scope = {"project": {"name": "admin", "domain": {"id": "default"}}}
+body = {"auth": {"identity": {"methods": ["password"], "password": {"user": user}}, "scope": scope}}
+token, admin = (ask(5000, "POST", "/auth/tokens", body)[1]["X-Subject-Token"] for _ in range(2))
+def validate(port):
+    return ask(port, "GET", "/auth/tokens", X_Auth_Token=admin, X_Subject_Token=token)
+def catalog(port):
+    return sorted(one["type"] for one in validate(port)[2]["token"]["catalog"])
+print("before:", *(validate(port)[0] for port in (5000, 5001)))
+print("catalog before:", *(catalog(port) for port in (5000, 5001)))
+made = ask(5000, "POST", "/services", {"service": {"type": "image", "name": "glance"}}, X_Auth_Token=admin)[2]
+end = {"service_id": made["service"]["id"], "interface": "public", "url": "http://a", "region_id": "one"}
+ask(5000, "POST", "/endpoints", {"endpoint": end}, X_Auth_Token=admin)
+print("catalog after:", *(catalog(port) for port in (5000, 5001)))
+print("revoked:", ask(5000, "DELETE", "/auth/tokens", X_Auth_Token=admin, X_Subject_Token=token)[0])
+print("after:", *(validate(port)[0] for port in (5000, 5001)))
+end
+"""
+
+
+def test_every_keystone_refuses_a_revoked_token_and_shows_a_changed_catalog_at_once(
+    image: Callable[[str], Image], tmp_path: Path
+) -> None:
+    stage = Stage(tmp_path)
+    stage.objects["keystone"] = stage.render("keystone")
+    (stage.shared / "keystone.conf").write_text(stage.file("keystone", "keystone.conf"))
+    mounts = {"/mnt": stage.shared, "/etc/keystone": stage.folder("etc-keystone")}
+    said = image("openstack").run("bash", "-c", _TWO, uid=42424, mounts=mounts).stdout
+    assert said.splitlines()[-5:] == [
+        "before: 200 200",
+        "catalog before: ['identity'] ['identity']",
+        "catalog after: ['identity', 'image'] ['identity', 'image']",
+        "revoked: 204",
+        "after: 404 404",
+    ], said
+
 
 def test_nothing_that_another_pod_writes_into_memcached_is_run_by_keystone_nova_or_any_api(
     image: Callable[[str], Image], tmp_path: Path

@@ -24,6 +24,7 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         "openstack.replicas.mariadb",
     ),
     ("quorum-larger-than-hosts", "error", "region", {"storage/monitors": 5}, "storage.monitors"),
+    ("database-open-to-members", "warning", "lab", {"openstack/charts": "/charts"}, "openstack.charts"),
     ("queue-in-clear", "warning", "cloud", {"openstack/charts": "/charts"}, "openstack.charts"),
     ("replicas-do-not-fit", "error", "region", {"storage/replicas": 4}, "storage.replicas"),
     ("replicas-do-not-fit", "error", "region", {"storage/pools": {"images": {"replicas": 5}}}, "storage.pools.images"),

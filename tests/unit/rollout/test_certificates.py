@@ -71,6 +71,8 @@ def test_pods_get_what_was_issued_and_a_renewed_certificate_replaces_it(plan: Pl
     path = f"/api/v1/namespaces/{plan.openstack.namespace}/secrets/rabbitmq-tls-direct"
     data = {name: base64.b64decode(text).decode() for name, text in api.kept[path]["data"].items()}
     assert data == {"tls.crt": "one", "tls.key": "key pki/rabbitmq-key", "ca.crt": "authority of queue"}
+    members = api.kept[f"/api/v1/namespaces/{plan.openstack.namespace}/secrets/mariadb-galera-tls"]["data"]
+    assert base64.b64decode(members["ca.crt"]) == b"authority of galera"
     assert placed(api, plan, tmp_path).done == [], "a second run changes nothing"
     (tmp_path / "pki/rabbitmq.crt").write_text("two")
     foreseen = placed(api, plan, tmp_path, check=True)
@@ -88,7 +90,7 @@ def test_a_prediction_needs_neither_cluster_nor_certificates(plan: Plan, tmp_pat
 
 
 def test_a_certificate_that_was_not_issued_is_named_with_the_playbook_that_does(plan: Plan, tmp_path: Path) -> None:
-    with pytest.raises(PkiError, match=r"(?s)pki/rabbitmq.crt is missing.*groundup.cloud.secrets"):
+    with pytest.raises(PkiError, match=r"(?s)pki/galera.crt is missing.*groundup.cloud.secrets"):
         placed(Cluster(), replace(plan), tmp_path)
 
 
