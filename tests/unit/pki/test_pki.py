@@ -256,13 +256,14 @@ def test_a_site_with_a_registry_of_its_own_makes_no_certificate_for_it() -> None
 def test_members_of_the_database_have_an_authority_that_signs_nothing_else(store: Store) -> None:
     """A certificate of the site's CA, which many have, must not let anybody join and copy every database."""
     specs = users(make_plan(load_site(LAB)))
-    assert [(spec.user, spec.usage) for spec in specs if spec.authority] == [("galera", "both")]
+    assert [(spec.user, spec.usage) for spec in specs if spec.authority == "galera"] == [("galera", "both")]
     directory = store.path.parent
-    site, own = (ensure_authority(store, directory, site="lab", name=name, now=NOW) for name in ("", "galera"))
+    site = ensure_authority(store, directory, site="lab", now=NOW)
+    own = ensure_authority(store, directory, site="lab", use="galera", now=NOW)
     assert (directory / "pki/authority/galera.crt").read_text() == own.pem
     assert site.certificate.public_key() != own.certificate.public_key()
-    assert ensure_authority(store, directory, site="lab", name="galera", now=NOW).reason == ""
-    (spec,) = (spec for spec in specs if spec.authority)
+    assert ensure_authority(store, directory, site="lab", use="galera", now=NOW).reason == ""
+    (spec,) = (spec for spec in specs if spec.authority == "galera")
     leaf = ensure_leaf(own, store, directory, spec, now=NOW)
     leaf.certificate.verify_directly_issued_by(own.certificate)
     assert ensure_leaf(own, store, directory, spec, now=NOW).reason == ""
