@@ -6,20 +6,20 @@ from collections import Counter
 from collections.abc import Iterator
 
 from ...layers.storage import BACKENDS
-from ..form import error, finding, warning
+from ...services import RECORDS
+from ...services.sizes import sizes
+from ..form import error, finding, info, warning
 from ..layout.context import PlanContext
 from ..types import Finding
+
+_QUORUM = 3  # members that survive the loss of one
 
 
 def check(context: PlanContext) -> Iterator[Finding]:
     """Yield findings about volumes, pools and the size of the storage cluster."""
     written, production = context.site.storage, context.layout.profile.production
     if context.plan.kubernetes.storage_backend == "local" and production:
-        yield error("hostpath-in-production", "storage.volumes", "profile")(
-            what="persistent volumes are directories on one host, in a site of profile region",
-            why="a volume is gone with its host, and a test on such volumes proves nothing about others (C6)",
-            remedy="write storage.volumes: ceph-rbd with storage.backend: native, cephadm or rook; or profile: edge",
-        )
+        yield _local(context)
     if context.plan.kubernetes.storage_backend == "ceph-rbd":
         yield from _images(context)
     if BACKENDS[written.backend].layer:
@@ -38,6 +38,26 @@ def check(context: PlanContext) -> Iterator[Finding]:
                 why="quota, copies, caching and keys are a pool's: one purpose that fills it stops all (C1)",
                 remedy="give each purpose a pool of its own",
             )
+
+
+def _local(context: PlanContext) -> Finding:
+    """Return the finding about volumes that are directories: right for members that copy to each other (C6)."""
+    plan = context.plan
+    members = sizes(plan).members if plan.openstack.services else {}
+    single = [name for name, count in members.items() if RECORDS[name].quorum and count < _QUORUM]
+    if "glance" in plan.openstack.services and not plan.ceph:
+        single.append("glance")  # its images have one volume
+    if not single:
+        return info("hostpath-in-production", "storage.volumes")(
+            what="persistent volumes are directories on one host each",
+            why="a volume is gone with its host; members of Galera and RabbitMQ have them, and the others keep the data",
+            remedy="nothing, for these; for volumes of others write storage.volumes: ceph-rbd",
+        )
+    return error("hostpath-in-production", "storage.volumes", *(f"openstack.replicas.{name}" for name in single))(
+        what=f"the only copy of {', '.join(single)} is a directory on one host, in a site of profile {plan.profile}",
+        why="it is gone with its host",
+        remedy="have three control hosts and storage.backend: native; or write profile: edge",
+    )
 
 
 def _images(context: PlanContext) -> Iterator[Finding]:
