@@ -50,7 +50,7 @@ def _local(context: PlanContext) -> Finding:
     if not single:
         return info("hostpath-in-production", "storage.volumes")(
             what="persistent volumes are directories on one host each",
-            why="a volume is gone with its host; members of Galera and RabbitMQ have them, and the others keep the data",
+            why="one is gone with its host; members of Galera and RabbitMQ have them, and the others keep the data",
             remedy="nothing, for these; for volumes of others write storage.volumes: ceph-rbd",
         )
     return error("hostpath-in-production", "storage.volumes", *(f"openstack.replicas.{name}" for name in single))(
@@ -73,7 +73,7 @@ def _images(context: PlanContext) -> Iterator[Finding]:
     yield warning("volumes-not-seen", "storage.volumes")(
         what="the class `general` is ceph-csi's, whose chart was applied to an API server here: no pod of it ever ran",
         why="its images could not be fetched where this was made; without its pods every claim stays pending",
-        remedy="try it on a site that may fail, and tell what you saw; or write volumes: local, outside of a region",
+        remedy="try it on a site that may fail, and tell what you saw; or write volumes: local",
     )
     nodes = [host for host in context.plan.hosts.values() if host.node_labels]
     far = [
