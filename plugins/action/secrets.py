@@ -39,9 +39,7 @@ class ActionModule(DocumentedAction):
             raise _not_given(store, lacking)
         own = sorted({"", *(spec.authority for spec in specs)})
         created = store.ensure({*required(plan), *map(authority_key, own), *(spec.key_name for spec in specs)})
-        authorities = {
-            name: ensure_authority(store, directory, site=plan.site, name=name, write=write) for name in own
-        }
+        authorities = {name: ensure_authority(store, directory, site=plan.site, name=name, write=write) for name in own}
         reasons = {f"ca of {name}" if name else "ca": one.reason for name, one in authorities.items()}
         reasons |= {
             spec.user: ensure_leaf(authorities[spec.authority], store, directory, spec, write=write).reason

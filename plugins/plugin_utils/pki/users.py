@@ -39,7 +39,9 @@ def users(plan: Plan) -> tuple[LeafSpec, ...]:
     if plan.ceph and plan.ceph.gateway:
         hosts = [plan.hosts[name] for name in plan.ceph.locations]
         found += [LeafSpec(user=f"rgw-{host.name}", names=(host.fqdn, host.address)) for host in hosts]
-    found += [LeafSpec(user=one.user, names=one.names, usage=one.usage, authority=one.authority) for one in certificates(plan)]
+    found += [
+        LeafSpec(user=one.user, names=one.names, usage=one.usage, authority=one.authority) for one in certificates(plan)
+    ]
     if twice := [user for user, count in Counter(one.user for one in found).items() if count > 1]:
         raise GroundupError(
             f"a hypervisor is called {twice[0]}, and so is a certificate of the site",
