@@ -234,9 +234,10 @@ SERVICE = ServiceRecord(
             when=lambda plan, _: not _certificates(plan),
             where="openstack.charts",
             what="any pod can join the database's cluster",
-            why="OpenStack-Helm's chart of MariaDB starts Galera without TLS: whoever reaches port 4567 gets a copy of every "
-            "database, and may write to it",
-            remedy="keep that port to MariaDB's pods by a NetworkPolicy that the pod network enforces, or write builtin",
+            why="OpenStack-Helm's chart of MariaDB starts Galera without TLS: whoever reaches port 4567 gets a copy of "
+            "every database, and may write to it",
+            remedy="keep that port to MariaDB's pods by a NetworkPolicy that the pod network enforces, or write "
+            "builtin",
         ),
     ),
     client_images={"db_init": "openstack-client", "db_drop": "openstack-client"},

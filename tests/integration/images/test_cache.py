@@ -98,8 +98,8 @@ print("loaded:", *(Path("/tmp/loaded").read_text().split() if Path("/tmp/loaded"
 _TWO = r"""
 cd /tmp
 mkdir -m 700 keys
-sed "s#^connection = .*#connection = sqlite:////tmp/db#; s#^key_repository = .*fernet.*#key_repository = /tmp/keys#; /log_config_append/d" \
-  /mnt/keystone.conf > /etc/keystone/keystone.conf
+sed "s#^connection = .*#connection = sqlite:////tmp/db#; s#^key_repository = .*fernet.*#key_repository = /tmp/keys#
+  /log_config_append/d" /mnt/keystone.conf > /etc/keystone/keystone.conf
 manage() { keystone-manage "$@" >log 2>&1 || { cat log; exit 1; }; }
 python3 -c 'import sqlite3; sqlite3.connect("/tmp/db").execute("pragma journal_mode = wal")'
 manage db_sync; manage fernet_setup
@@ -113,7 +113,7 @@ import json, time, urllib.error, urllib.request
 def ask(port, method, path, body=None, **headers):
     request = urllib.request.Request(
         f"http://127.0.0.1:{port}/v3{path}", method=method, data=body and json.dumps(body).encode(),
-        headers={"Content-Type": "application/json", **{name.replace("_", "-"): value for name, value in headers.items()}},
+        headers={"Content-Type": "application/json", **{name.replace("_", "-"): headers[name] for name in headers}},
     )
     try:
         with urllib.request.urlopen(request) as answer:

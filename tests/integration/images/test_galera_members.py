@@ -22,7 +22,8 @@ set -u
 WAIT="pc.announce_timeout=PT3S; pc.wait_prim_timeout=PT10S"
 member() {  # number, files of TLS ("": none), further options
   local here=/var/lib/mysql/$1; mkdir -p $here/data $here/tmp
-  sed "s#0\.0\.0\.0#127.0.0.$1#g; s#/run/secrets/galera#${2:-none}#g; s#gmcast.listen#$WAIT; gmcast.listen#" /mnt/00-base.cnf > $here/base.cnf
+  sed "s#0\.0\.0\.0#127.0.0.$1#g; s#/run/secrets/galera#${2:-none}#g
+    s#gmcast.listen#$WAIT; gmcast.listen#" /mnt/00-base.cnf > $here/base.cnf
   [ -n "$2" ] || sed -i 's#socket.ssl[^;"]*;* *##g; /^\[sst\]/,$d' $here/base.cnf
   printf '!include %s\n' $here/base.cnf /mnt/20-override.cnf > $here/my.cnf
   printf '%s\n' '[mysqld]' datadir=$here/data tmpdir=$here/tmp pid_file=$here/pid socket=$here/socket \
@@ -31,20 +32,26 @@ member() {  # number, files of TLS ("": none), further options
   shift 2; printf '%s\n' "$@" >> $here/my.cnf
   exec mariadbd --defaults-file=$here/my.cnf --init-file=/tmp/narrow.sql >> $here/log 2>&1
 }
-ask() { mariadb --no-defaults --socket=/var/lib/mysql/$1/socket -uroot -pword --batch --skip-column-names -e "$2" 2>&1; }
+ask() { mariadb --no-defaults --socket=/var/lib/mysql/$1/socket -uroot -pword --batch --skip-column-names -e "$2"; }
 is() { [ "$(ask $1 "SHOW STATUS LIKE 'wsrep_$2'" | cut -f2)" = "$3" ]; }
-wait_for() { for _ in $(seq 1200); do "$@" && return; sleep 0.2; done; echo "waited for: $*"; tail -n 40 /var/lib/mysql/?/log; exit 1; }
+wait_for() {
+  for _ in $(seq 1200); do "$@" 2>/dev/null && return; sleep 0.2; done
+  echo "waited for: $*"; tail -n 40 /var/lib/mysql/?/log; exit 1
+}
 intrudes() {  # number, files
   member $1 "$2" skip-grant-tables &
-  while kill -0 $! 2>/dev/null && ! is $1 cluster_status Primary; do sleep 0.2; done
-  echo "intruder $1 reads: $(ask $1 'SELECT * FROM d.t' | tail -1)"
+  while kill -0 $! 2>/dev/null && ! is $1 cluster_status Primary 2>/dev/null; do sleep 0.2; done
+  echo "intruder $1 reads: $(ask $1 'SELECT * FROM d.t' 2>&1 | tail -1)"
   kill $! 2>/dev/null; wait $!
   echo "intruder $1 has: $(ls /var/lib/mysql/$1/data | grep -cx d)"
 }
-shown() { openssl s_client -connect 127.0.0.1:4567 </dev/null 2>/dev/null | openssl x509 -noout -serial 2>&1 | tail -1; }
+shown() {
+  openssl s_client -connect 127.0.0.1:4567 </dev/null 2>/dev/null | openssl x509 -noout -serial 2>&1 | tail -1
+}
 
 mkdir -p /var/lib/mysql/1/data
-mariadb-install-db --no-defaults --datadir=/var/lib/mysql/1/data --skip-test-db --auth-root-authentication-method=normal >/dev/null
+mariadb-install-db --no-defaults --datadir=/var/lib/mysql/1/data --skip-test-db \
+  --auth-root-authentication-method=normal >/dev/null
 python3 - > /tmp/accounts.sql <<end
 import sys; sys.path.insert(0, "/mnt"); import galera_data
 names = {"ADMIN": "root", "SST": "sst", "AUDIT": "audit"}
@@ -125,8 +132,8 @@ def test_only_a_member_with_the_clusters_own_certificate_joins_it_by_a_whole_cop
     _certificate(place / "stranger", foreign, other, use="galera", user="galera")
     _certificate(place / "site", store, ours, use="site", user="edge")
     (secret / "..data").symlink_to("first")
-    for file in ("tls.crt", "tls.key", "ca.crt"):
-        (secret / file).symlink_to(f"..data/{file}")
+    for name in ("tls.crt", "tls.key", "ca.crt"):
+        (secret / name).symlink_to(f"..data/{name}")
     etc = _owned(tmp_path / "etc", 999)
     (etc / "admin_user.cnf").write_text("[client]\nuser = root\npassword = word\n")
     mounts = {"/var/lib/mysql": _owned(tmp_path / "data", 999), "/run/mysqld": _owned(tmp_path / "run", 999),

@@ -37,7 +37,9 @@ def test_passwords_with_quotes_do_not_leave_their_string() -> None:
 
 
 def test_the_auditor_may_ask_how_the_server_does_and_read_nothing() -> None:
-    env = {f"MYSQL_DB{who}_{what}": who.lower() for who in ("ADMIN", "SST", "AUDIT") for what in ("USERNAME", "PASSWORD")}
+    env = {
+        f"MYSQL_DB{who}_{what}": who.lower() for who in ("ADMIN", "SST", "AUDIT") for what in ("USERNAME", "PASSWORD")
+    }
     assert [line for line in data.accounts_sql(env).splitlines() if "'audit'" in line] == [
         "CREATE USER 'audit'@'%' IDENTIFIED BY 'audit';"
     ]
