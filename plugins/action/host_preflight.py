@@ -24,7 +24,7 @@ from ..plugin_utils.verbs import dry_run
 MODULE = "groundup.cloud.host_preflight"
 CONSENT = "accept_host_keys"
 STARTING, PAUSE = 120.0, 2.0  # seconds: a host that is still starting is waited for
-SITE_OPTIONS = ("unused_networks", "control", "hardware_required", "systems", "swap", "cgroup_v1", "eviction")
+SITE_OPTIONS = ("unused_networks", "control", "hardware_required", "systems", "swap", "cgroup_v1", "eviction", "ranges")
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types

@@ -34,6 +34,16 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("quorum-in-one-failure-domain", "warning", "region", {"machines/control/racks": ["c1", "c2"]}, "machines.control"),
     # the cluster
     ("openstack-on-tenant-cluster", "error", "lab", {"kubernetes/serves": "tenants"}, "kubernetes.serves"),
+    ("dns-domain-meets-domain", "error", "lab", {"kubernetes/dns_domain": "lab.test", "domain": "lab.test"}, "domain"),
+    ("dns-domain-meets-domain", "error", "lab", {"kubernetes/dns_domain": "test", "domain": "lab.test"}, "domain"),
+    (
+        "dns-domain-meets-domain",
+        "error",
+        "lab",
+        {"kubernetes/dns_domain": "k8s.lab.test", "domain": "lab.test"},
+        "domain",
+    ),
+    ("dns-domain-meets-domain", "error", "lab", {"domain": "a.cluster.local.example.org"}, "domain"),
     ("cni-not-built", "info", "lab", {"kubernetes/cni": "cilium"}, "kubernetes.cni"),
     ("cni-backend-unknown", "error", "lab", {"kubernetes/cni_backend": "geneve"}, "kubernetes.cni_backend"),
     (
