@@ -3,6 +3,7 @@
 The whole table, of what the code writes, is `tests/unit/pki/test_listeners.py`.
 """
 
+# ruff: noqa: S108  # /tmp is the host's
 from __future__ import annotations
 
 import json
@@ -31,7 +32,7 @@ LEAVES = (
     LeafSpec(user="another-client", usage="client"),
 )
 # Each ends with 0 only where the listener has let the certificate of /tmp/LEAF in.
-_LIBVIRT = f"virsh -c 'qemu+tls://{ADDRESS}/system?pkipath=/tmp/'$1 uri"  # opens the connection, and has QEMU probe nothing
+_LIBVIRT = f"virsh -c 'qemu+tls://{ADDRESS}/system?pkipath=/tmp/'$1 uri"  # has QEMU probe nothing
 _QEMU = """\
 import socket, ssl, struct, sys
 leaf, port, vnc = sys.argv[1], int(sys.argv[2]), len(sys.argv) > 3
@@ -81,7 +82,7 @@ def _place(host: HostRoot, directory: Path) -> None:
     texts = {CA: pem["ovn"], CHASSIS_CA: pem["ovn"] + pem["hypervisor"], placed.AUTHORITY: pem["hypervisor"]}
     for spec in LEAVES:
         leaf, key = ensure_leaf(signing[spec.authority], store, directory, spec).pem, store.get(spec.key_name)
-        own = Path("/tmp", spec.user)  # noqa: S108 - of the host
+        own = Path("/tmp", spec.user)
         texts |= {own / "clientcert.pem": leaf, own / "clientkey.pem": key, own / "cacert.pem": "".join(pem.values())}
         if spec.user == "ovn-control-1":
             texts[MEMBER] = tls.with_key(leaf, key)
@@ -91,10 +92,11 @@ def _place(host: HostRoot, directory: Path) -> None:
                 (placed.QEMU, pem["hypervisor"] + pem["console"]),
                 (placed.QEMU / placed.MIGRATION, pem["hypervisor"]),
             ):
-                texts |= {place / "server-cert.pem": leaf, place / "server-key.pem": key, place / "ca-cert.pem": believed}
+                texts |= {place / "server-cert.pem": leaf, place / "server-key.pem": key}
+                texts[place / "ca-cert.pem"] = believed
     texts |= {
         libvirt.LIBVIRTD: libvirt._libvirtd(LET_IN["libvirt"], uuid="5d8dfc0a-5f0b-4f5c-8d28-67726f756e64"),
-        Path("/tmp/qemu.py"): _QEMU,  # noqa: S108 - of the host
+        Path("/tmp/qemu.py"): _QEMU,
     }
     for path, text in texts.items():
         host.at(path).parent.mkdir(parents=True, exist_ok=True)
@@ -115,8 +117,8 @@ def _start(host: HostRoot) -> None:
         made = host.run("ovsdb-tool", "create", f"/tmp/{short}.db", f"/usr/share/ovn/ovn-{short}.ovsschema")
         assert made.returncode == 0, made.stdout
         host.start(
-            "ovsdb-server", f"--remote=pssl:{port}:{ADDRESS}", f"--unixctl=/tmp/{short}.ctl", "--private-key", str(MEMBER),
-            "--certificate", str(MEMBER), "--ca-cert", str(believed), f"/tmp/{short}.db",
+            "ovsdb-server", f"--remote=pssl:{port}:{ADDRESS}", f"--unixctl=/tmp/{short}.ctl",
+            "--private-key", str(MEMBER), "--certificate", str(MEMBER), "--ca-cert", str(believed), f"/tmp/{short}.db",
         )  # fmt: skip
 
 
