@@ -46,8 +46,8 @@ options:
     default: []
   installed:
     description:
-      - The seed installed the machine. Keys in O(user)'s and root's own C(authorized_keys), and a former account's keys and
-        sudo rule, are removed, because its first boot wrote them. On other machines they are their operator's.
+      - The seed installed the machine. Keys in O(user)'s and root's own C(authorized_keys), and a former account's keys
+        and sudo rule, are removed, because its first boot wrote them. On other machines they are their operator's.
     type: bool
     default: false
   sysctl:

@@ -89,7 +89,7 @@ def keys(changes: Changes, user: str, public_keys: Sequence[str]) -> None:
 def taken_over(changes: Changes, user: str) -> None:
     """Remove keys and sudo rules that a first boot wrote beside ours: on a machine that the seed installed.
 
-    Call after `keys` and `sshd`, which let in whoever may. The former account's rule, the record of its name, goes last.
+    Call after `keys` and `sshd`, which let in whoever may. A former account's rule goes last: it records its name.
     """
     first = [path for path in sorted(SUDOERS.parent.glob("*")) if files.read(path) == FIRST_RULE.format(path.name)]
     for name in sorted({user, "root", *(path.name for path in first)}):

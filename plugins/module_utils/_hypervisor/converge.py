@@ -57,7 +57,10 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> str:
     openvswitch.configure(changes, wanted["chassis"])
     ovn.start(changes, controller)
     libvirt.configure(
-        changes, pair, hypervisors=wanted["peers"]["hosts"], uuid=wanted["compute_id"],
+        changes,
+        pair,
+        hypervisors=wanted["peers"]["hosts"],
+        uuid=wanted["compute_id"],
         datapath=wanted["compute"]["datapath"],
     )
     if wanted["volume_key"]:

@@ -36,7 +36,10 @@ class Pair:
 
 
 def own(changes: Changes, pair: Pair, *, readers: int | None, units: tuple[Unit, ...]) -> None:
-    """Place the certificate of ovn-controller and the OVN agent (``units``), and the queue's CA. Raises GroundupError."""
+    """Place the certificate of ovn-controller and the OVN agent (``units``), and the queue's CA.
+
+    Raises GroundupError for no pair.
+    """
 
     def mark() -> None:
         for unit in units:
@@ -44,7 +47,7 @@ def own(changes: Changes, pair: Pair, *, readers: int | None, units: tuple[Unit,
 
     files.place(changes, OURS / QUEUE, pair.queue, before=mark)
     names = {"certificate": "certificate.pem", "key": "key.pem", "authority": "ca.pem"}
-    _place(changes, pair, pair.ovn, names, OURS, readers, before=mark)
+    _place(changes, pair, names, OURS, readers, authority=pair.ovn, before=mark)
     if any(path.parent == OURS for path in changes.written):
         for unit in units:
             unit.replaced()
@@ -62,8 +65,8 @@ def of_libvirt(changes: Changes, pair: Pair, *, readers: int | None) -> bool:
         files.place(changes, LIBVIRT / f"{kind}cert.pem", pair.certificate)
         files.place(changes, LIBVIRT / f"private/{kind}key.pem", pair.key, mode=0o600, secret=True)
         names = {"certificate": f"{kind}-cert.pem", "key": f"{kind}-key.pem", "authority": "ca-cert.pem"}
-        _place(changes, pair, f"{pair.authority.rstrip()}\n{pair.consoles}", names, QEMU, readers)
-        _place(changes, pair, pair.authority, names, QEMU / MIGRATION, readers)
+        _place(changes, pair, names, QEMU, readers, authority=f"{pair.authority.rstrip()}\n{pair.consoles}")
+        _place(changes, pair, names, QEMU / MIGRATION, readers, authority=pair.authority)
     return any(path.is_relative_to(LIBVIRT) or path == AUTHORITY for path in changes.written - before)
 
 
@@ -76,8 +79,8 @@ def soon(changes: Changes, host: str) -> None:
 
 
 def _place(
-    changes: Changes, pair: Pair, authority: str, names: dict[str, str], where: Path, readers: int | None, *,
-    before: Callable[[], object] | None = None,
+    changes: Changes, pair: Pair, names: dict[str, str], where: Path, readers: int | None, *,
+    authority: str, before: Callable[[], object] | None = None,
 ) -> None:  # fmt: skip
     both = tls.with_key(pair.certificate, pair.key)
     files.place(changes, where / names["authority"], authority, before=before)

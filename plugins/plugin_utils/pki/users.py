@@ -33,7 +33,9 @@ def users(plan: Plan) -> tuple[LeafSpec, ...]:
     # OVN's southbound database authorises a chassis by its certificate's name: the user is the host's name.
     found += [
         LeafSpec(
-            user=host.name, authority="hypervisor", usage="both",
+            user=host.name,
+            authority="hypervisor",
+            usage="both",
             names=tuple(dict.fromkeys((host.name, host.fqdn, *_addresses(host)))),
         )
         for host in plan.hosts.values()
@@ -42,7 +44,9 @@ def users(plan: Plan) -> tuple[LeafSpec, ...]:
     if plan.ceph and plan.ceph.gateway:
         hosts = [plan.hosts[name] for name in plan.ceph.locations]
         found += [LeafSpec(user=f"rgw-{host.name}", names=(host.fqdn, host.address)) for host in hosts]
-    found += [LeafSpec(user=one.user, authority=one.authority, names=one.names, usage=one.usage) for one in certificates(plan)]
+    found += [
+        LeafSpec(user=one.user, authority=one.authority, names=one.names, usage=one.usage) for one in certificates(plan)
+    ]
     if twice := [user for user, count in Counter(one.user for one in found).items() if count > 1]:
         raise GroundupError(
             f"a hypervisor is called {twice[0]}, and so is a certificate of the site",

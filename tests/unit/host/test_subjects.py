@@ -154,7 +154,7 @@ def test_what_a_first_boot_wrote_ends_and_what_an_operator_wrote_stays(
     monkeypatch.setattr(access, "KEYS", tmp_path / "keys")
     monkeypatch.setattr(access, "SUDOERS", tmp_path / "sudoers.d/groundup")
     accounts = {name: SimpleNamespace(pw_dir=str(tmp_path / name)) for name in ("root", "ops", "former", "jane")}
-    monkeypatch.setattr(access.pwd, "getpwnam", accounts.__getitem__)
+    monkeypatch.setattr("pwd.getpwnam", accounts.__getitem__)
     keys = {name: tmp_path / name / ".ssh/authorized_keys" for name in accounts}
     rules = {name: tmp_path / "sudoers.d" / name for name in ("groundup", "ops", "former", "jane", "staff")}
     for path in (*keys.values(), *rules.values(), tmp_path / "keys/ops", tmp_path / "keys/former"):

@@ -65,7 +65,15 @@ def test_units_are_marked_before_their_certificate_is_replaced() -> None:
 
 def shown(*, days: int = 300) -> pki.Pair:
     made = pair(days=days)
-    return pki.Pair(user="hypervisor-1", certificate=made.certificate, key=made.key, authority=made.certificate, consoles="", ovn="", queue="")
+    return pki.Pair(
+        user="hypervisor-1",
+        certificate=made.certificate,
+        key=made.key,
+        authority=made.certificate,
+        consoles="",
+        ovn="",
+        queue="",
+    )
 
 
 def test_consoles_of_running_guests_show_a_renewed_certificate(asked: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""Each certificate of a site against each listener that takes a certificate for an entrance, as the code writes them."""
+"""Each certificate of a site against each listener that a certificate opens, as the code writes them."""
 
 from __future__ import annotations
 
@@ -74,9 +74,7 @@ def leaves(tmp_path: Path) -> Mapping[str, x509.Certificate]:
     everybody = [*specs, type(like)(user=FORMER, authority=like.authority, names=(FORMER,), usage=like.usage)]
     assert {one.user for one in specs} >= HYPERVISORS | MEMBERS | {"edge", "seed", "rabbitmq", "nova-novncproxy"}
     proxy = next(one for one in certificates(plan) if one.user == "nova-novncproxy")
-    leaves = {
-        one.user: ensure_leaf(signing[one.authority], store, tmp_path, one).certificate for one in everybody
-    }
+    leaves = {one.user: ensure_leaf(signing[one.authority], store, tmp_path, one).certificate for one in everybody}
     (tmp_path / "proxy.crt").write_bytes(base64.b64decode(_data(proxy, directory=tmp_path, secret=store.get)["ca.crt"]))
     return leaves
 
@@ -125,9 +123,7 @@ def test_a_certificate_opens_what_its_holder_uses_and_nothing_else(
     assert {user for user, leaf in leaves.items() if doors[door].opens(leaf)} == EXPECTED[door]
 
 
-def test_the_console_proxy_believes_hypervisors_alone(
-    tmp_path: Path, leaves: Mapping[str, x509.Certificate]
-) -> None:
+def test_the_console_proxy_believes_hypervisors_alone(tmp_path: Path, leaves: Mapping[str, x509.Certificate]) -> None:
     door = Door(authorities=tmp_path / "proxy.crt")
     assert {user for user, leaf in leaves.items() if door.opens(leaf)} == HYPERVISORS | {FORMER}
 

@@ -11,9 +11,9 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._host import access
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
-from ansible_collections.groundup.cloud.plugins.module_utils._host import access
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import load_lock
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.builder import builder_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.keys import keys
