@@ -89,8 +89,7 @@ def audited(user: str, groups: set[str], verb: str, group: str, resource: str) -
     ("system:node:worker-1", {"system:nodes"}), ("system:kube-controller-manager", set()),
     ("system:kube-scheduler", set()), ("system:kube-proxy", set()), ("system:apiserver", {"system:masters"}),
     ("system:serviceaccount:openstack:nova", {"system:serviceaccounts"}),
-    ("system:anonymous", {"system:unauthenticated"}),
-    ("kubernetes-admin", {"kubeadm:cluster-admins"}), ("jane", set()),
+    ("system:anonymous", {"system:unauthenticated"}), ("kubernetes-admin", {"kubeadm:cluster-admins"}), ("jane", set()),
 ])  # fmt: skip
 @pytest.mark.parametrize("verb", ["get", "list", "watch", "create", "update", "delete"])
 def test_whoever_reads_or_writes_a_secret_is_in_the_audit_log_without_its_content(
