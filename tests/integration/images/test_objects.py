@@ -120,14 +120,15 @@ def given(tmp_path: Path) -> Mapping[str, str]:
     entry = {"type": "object-store", "name": "ceph-rgw", "endpoints": {"public": url}}
     cinder = next(one for one in plan.openstack.releases if one.name == "cinder").values
     options = {**cinder["conf"]["cinder"]["DEFAULT"], "backup_swift_key": PASSWORD}
-    assert options["backup_swift_user"] == cinder["endpoints"]["identity"]["auth"]["swift"]["username"]
+    backup = cinder["endpoints"]["identity"]["auth"]["swift"]
+    assert options["backup_swift_user"] == backup["username"]
     (mount,) = cinder["pod"]["mounts"]["cinder_backup"]["cinder_backup"]["volumeMounts"]
     trusted = str(options["backup_swift_ca_cert_file"])
     options["backup_swift_ca_cert_file"] = trusted.replace(mount["mountPath"], "/mnt")
     backups = {name: said for name, said in options.items() if name.startswith("backup_")}
     (tmp_path / "cinder.conf").write_text(text({"DEFAULT": {**backups, "state_path": TEMPORARY}}))
     (tmp_path / "backup.py").write_text(BACKUP)
-    users = [user, {**user, "name": options["backup_swift_user"]}]
+    users = [user, {**user, "name": backup["username"], "roles": backup["role"].split(",")}]
     identity = {"region": "one", "roles": [], "users": users, "services": [entry]}
     (tmp_path / "identity.json").write_text(json.dumps(identity))
     shutil.copy(CHARTS / "groundup-lib/files/identity.py", tmp_path)
