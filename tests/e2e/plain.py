@@ -28,7 +28,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import unpac
 
 USER = "ops"
 LAN = "lan"
-NIC, *MORE_NICS = "enp1s0", "enp2s0", "enp3s0"  # names that no plan gives
+NIC, *MORE_NICS = "enp1s0", "enp2s0", "enp3s0", "enp4s0"  # names that no plan gives
 # Debian's own mirror, which they do not reach: `.invalid` is nobody's (RFC 2606).
 SOURCES = "deb http://mirror.invalid/debian {suite} main\n"
 SUITES = {"13": "trixie", "12": "bookworm"}
@@ -207,7 +207,22 @@ NETWORK = PlainRack(
     gateway="10.87.15.1",
     machines=(PlainMachine(name="debian-n", address="10.87.15.11"),),
 )
-RACKS = {rack.name: rack for rack in (THREE, ONE, CLOUD, MOLECULE, NETWORK)}
+# Those of inventories/ha, by their places in its plan.
+HA = PlainRack(
+    name="ha-machines",
+    gateway="10.88.0.1",
+    more=("10.88.1.1", "10.88.2.1", "10.88.3.1"),
+    machines=tuple(
+        PlainMachine(
+            name=f"debian-{place}",
+            address=f"10.88.0.{place}",
+            more=tuple(f"10.88.{network}.{place}" if network in networks else None for network in (1, 2, 3)),
+        )
+        for places, networks in (((8,), ()), ((16, 17, 18), (1, 2)), ((32, 33, 34), (2,)), ((128, 129), (1, 2)))
+        for place in places
+    ),
+)
+RACKS = {rack.name: rack for rack in (THREE, ONE, CLOUD, MOLECULE, NETWORK, HA)}
 
 
 def main() -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 KEY = "ceph/client.glance"  # name of the secret
 _OBJECT = "Deployment/glance-api"
 _KEYRING = "images-rbd-keyring"  # name of the Secret
-_VOLUME = {"lab": "4Gi", "edge": "100Gi", "region": "500Gi"}
+_VOLUME = {"lab": "4Gi", "edge": "100Gi", "rack": "200Gi", "region": "500Gi"}
 _CHUNK = 64 * 1024 * 1024  # bytes per chunk of an upload; with uWSGI's smaller default, snapshots would hang
 _SIZE = 256 * 1024  # bytes of the test image
 
@@ -113,6 +113,7 @@ def judge(content: bytes, back: bytes, *, algorithm: str, digest: str) -> Check:
 
 SERVICE = ServiceRecord(
     name="glance",
+    copies=lambda plan, _: int(plan.ceph is None),
     needs=("keystone",),
     uses=("database", "queue", "cache"),
     api=PublicApi(type="image", host="image", health="/healthcheck", port=9292, node_port=30092),

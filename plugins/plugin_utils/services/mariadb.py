@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import GroundupError
+from ..layers.scales import Scale
 from . import RECORDS
 from .parts import anti_affinity, node_labels, probes, resources
 from .record import ServiceRecord, Values
@@ -31,14 +32,16 @@ _WAITING = ("cat", "/tmp/waiting")  # noqa: S108 - in the member's own container
 class _Weight:
     buffer_pool: int  # MiB of InnoDB's cache, most of its memory
     connections: int  # maximum of concurrent clients
-    volume: str
 
 
-_WEIGHTS = {
-    "lab": _Weight(128, 512, "2Gi"),
-    "edge": _Weight(1024, 2048, "20Gi"),
-    "region": _Weight(8192, 8192, "100Gi"),
+_WEIGHTS: dict[Scale, _Weight] = {
+    "tiny": _Weight(128, 512),
+    "small": _Weight(1024, 2048),
+    "medium": _Weight(4096, 4096),
+    "large": _Weight(8192, 8192),
 }
+# By profile: a claim of a StatefulSet stays as it was made, so its size must not follow hardware.
+_VOLUME = {"lab": "2Gi", "edge": "20Gi", "rack": "50Gi", "region": "100Gi"}
 
 
 def endpoints(_plan: Plan, _sizes: Sizes, client: str) -> Values:
@@ -67,7 +70,7 @@ def _server_options(weight: _Weight, members: int) -> str:
 
 def values(plan: Plan, sizes: Sizes) -> Values:
     """Return the chart's values."""
-    members, weight = sizes.members["mariadb"], _WEIGHTS[plan.profile]
+    members, weight = sizes.members["mariadb"], _WEIGHTS[plan.openstack.scale]
     several = members > 1
     return {
         "labels": node_labels(("server", "controller", "job", "test")),
@@ -85,7 +88,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
                 ),
             },
         },
-        "volume": {"enabled": True, "class_name": plan.kubernetes.storage_class, "size": weight.volume},
+        "volume": {"enabled": True, "class_name": plan.kubernetes.storage_class, "size": _VOLUME[plan.profile]},
         "conf": {"database": {"config_override": _server_options(weight, members)}},
         "manifests": {
             # Directs Service `mariadb` to one writer; a single member does not need it.
@@ -199,6 +202,7 @@ def parse(output: str) -> dict[str, str]:
 
 SERVICE = ServiceRecord(
     name="mariadb",
+    copies=lambda _, sizes: sizes.members["mariadb"],
     title="MariaDB",
     kind="infrastructure",
     provides="database",

@@ -13,6 +13,7 @@ from .verification import Verifier
 
 if TYPE_CHECKING:
     from ..layers.roles import Role
+    from ..layers.scales import Scale
     from ..plan.types import Plan
     from .sizes import Sizes
 
@@ -76,6 +77,7 @@ class ServiceRecord:
     provides: Facility | None = None
     databases: Mapping[str, str] = field(default_factory=dict)  # the charts' endpoint -> schema; {}: oslo_db, its name
     accounts: Mapping[str, str] = field(default_factory=dict)  # further accounts in Keystone: key in charts -> purpose
+    copies: Callable[[Plan, Sizes], int] = lambda *_: 0  # of what its volumes hold, on as many hosts; 0: it has none
     unmet: tuple[str, str] = ("service-without-its-needs", "it would come up and fail every request")  # finding, why
 
     api: PublicApi | None = None
@@ -88,7 +90,7 @@ class ServiceRecord:
     shares: tuple[tuple[str, str, str], ...] = ()  # own value, other release, its value: both must be equal
 
     members: str = ""  # unit of `openstack.replicas.<name>`; "": pods of its API, or none
-    workers: Mapping[str, int] = field(default_factory=dict)  # by profile: processes of each pod
+    workers: Mapping[Scale, int] = field(default_factory=dict)  # by scale: processes of each pod
     slowness: float = 1.0  # factor on the rollout's start_timeout
     runs_on: tuple[Role, str] | None = None  # role whose hosts it needs, and why
     layer: str = ""  # layer that its pods need to start

@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from ...layers.storage import BACKENDS
-from ..form import error, finding, warning
+from ...services import RECORDS
+from ...services.sizes import sizes
+from ..form import error, finding, info, warning
 from ..layout.context import PlanContext
 from ..types import Finding
 
@@ -15,11 +17,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
     """Yield findings about volumes, pools and the size of the storage cluster."""
     written, production = context.site.storage, context.layout.profile.production
     if context.plan.kubernetes.storage_backend == "local" and production:
-        yield error("hostpath-in-production", "storage.volumes", "profile")(
-            what="persistent volumes are directories on one host, in a site of profile region",
-            why="a volume is gone with its host, and a test on such volumes proves nothing about others (C6)",
-            remedy="write storage.volumes: ceph-rbd with storage.backend: native, cephadm or rook; or profile: edge",
-        )
+        yield _local(context)
     if context.plan.kubernetes.storage_backend == "ceph-rbd":
         yield from _images(context)
     if BACKENDS[written.backend].layer:
@@ -40,6 +38,24 @@ def check(context: PlanContext) -> Iterator[Finding]:
             )
 
 
+def _local(context: PlanContext) -> Finding:
+    """Return the finding about volumes that are gone with their host: an error where one holds the only copy."""
+    plan, size = context.plan, sizes(context.plan)
+    copies = {one.name: RECORDS[one.name].copies(plan, size) for one in plan.openstack.releases}
+    if alone := [name for name, count in copies.items() if count == 1]:
+        return error("hostpath-in-production", "storage.volumes", "profile")(
+            what=f"what {', '.join(alone)} keeps is on one volume, which is a directory on one host",
+            why="it is gone with that host, and no other member has it (C6)",
+            remedy="three control hosts keep database and queue three times, storage.backend: native images; or write "
+            "storage.volumes: ceph-rbd, or profile: edge",
+        )
+    return info("hostpath-in-production", "storage.volumes")(
+        what="persistent volumes are directories on one host: " + (", ".join(name for name, count in copies.items() if count) or "none yet"),
+        why="a volume is gone with its host; its member gets all from the others, so a quorum keeps the data",
+        remedy="leave it so; what you install yourself has to replicate, too, or storage.volumes: ceph-rbd",
+    )
+
+
 def _images(context: PlanContext) -> Iterator[Finding]:
     """Yield findings about volumes that are images in Ceph."""
     written, networks = context.site.storage, context.layout.by_purpose("storage")
@@ -53,7 +69,7 @@ def _images(context: PlanContext) -> Iterator[Finding]:
     yield warning("volumes-not-seen", "storage.volumes")(
         what="the class `general` is ceph-csi's, whose chart was applied to an API server here: no pod of it ever ran",
         why="its images could not be fetched where this was made; without its pods every claim stays pending",
-        remedy="try it on a site that may fail, and tell what you saw; or write volumes: local, outside of a region",
+        remedy="try it on a site that may fail, and tell what you saw; or write volumes: local",
     )
     nodes = [host for host in context.plan.hosts.values() if host.node_labels]
     far = [
@@ -74,7 +90,7 @@ def _cluster(context: PlanContext) -> Iterator[Finding]:
     hosts = context.layout.with_role("storage")
     if 0 < len(hosts) < 3 and production:
         yield error("laptop-ceph", "machines.storage")(
-            what=f"Ceph on {len(hosts)} host{'s' if len(hosts) > 1 else ''}, in a site of profile region",
+            what=f"Ceph on {len(hosts)} host{'s' if len(hosts) > 1 else ''}, in a site of profile {context.site.profile}",
             why="with fewer than three hosts the loss of one stops writes or loses data",
             remedy="write three storage hosts, or profile: edge",
         )
