@@ -45,7 +45,7 @@ METAL = tuple(
 NOT_IN_THE_LAB = {
     "lab_clean", "lab_gone", "lab_refused", "interruption", "prediction", "existing", "host_network", "conformance",
     "kernel", "metal", "metal_join", "metal_life", "cloud", "network_kept", "cloud_life", "cloud_faults", "real_cloud",
-    "dashboard", "storage", "storage_life", "volumes", "disks", "evacuate", "stacks", "balancer",
+    "ha_cloud", "dashboard", "storage", "storage_life", "volumes", "disks", "evacuate", "stacks", "balancer",
 }  # fmt: skip
 LAB_TESTS = sorted(
     path.stem.removeprefix("test_")
@@ -203,6 +203,18 @@ TIERS = (
         e2e("galera", "failure_cards", options=("-m", "lab", "-k", "galera")),
         e2e("removal", options=("-m", "lab")),
         e2e("cluster_kept", options=("-m", "lab")),  # last: the volumes of one host are lost
+    ),
+    Tier(
+        name="ha-cloud",  # three of everything on plain machines
+        commands=(
+            ("ci/bootstrap",),
+            ("env", "SITE=inventories/ha/site.yml", "ci/lab", "supply"),
+            ("ci/supply", "build", "plain", "packages"),
+            e2e("ha_cloud", options=("-s", "-x")),
+        ),
+        needs=needs_root,
+        always=("ci/run", "python", "tests/e2e/plain.py", "destroy", "ha-machines"),
+        by_default=False,
     ),
     lab_tier(
         "life",

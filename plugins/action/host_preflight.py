@@ -23,7 +23,8 @@ from ..plugin_utils.verbs import dry_run
 
 MODULE = "groundup.cloud.host_preflight"
 CONSENT = "accept_host_keys"
-SITE_OPTIONS = ("unused_networks", "control", "hardware_required", "systems", "swap", "cgroup_v1", "eviction")
+STARTING, PAUSE = 120.0, 2.0  # seconds: a host that is still starting is waited for
+SITE_OPTIONS = ("unused_networks", "control", "hardware_required", "systems", "swap", "cgroup_v1", "eviction", "ranges")
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
@@ -40,6 +41,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         self._address, self._port = self._variables["ansible_host"], self._site["access"]["port"]
         self._name = self._variables["inventory_hostname"]
         self._tried: dict[str, str] = {}  # message of ssh or sudo, by login
+        self._entered: set[str] = set()  # logins that sshd accepted
         self._key: host_keys.HostKey | None = None  # host key that is not confirmed
         self._known: dict[str, Any] = {}  # ssh option that makes it known in a dry run
         if self._connection.transport != "ssh":
@@ -97,19 +99,31 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
     ) -> dict[str, Any] | None:
         """Return the module's result if ``login`` works; else record why it does not."""
         self._log_in_as(login, password, sudo_password)
+        deadline = time.monotonic() + STARTING
+        while True:
+            found, said = self._answer(login)
+            if found is not None:
+                return found
+            if faults.kind_of(said) != "starting" or time.monotonic() > deadline:
+                self._tried[login.name] = said
+                return None
+            time.sleep(PAUSE)
+
+    def _answer(self, login: Login) -> tuple[dict[str, Any] | None, str]:
+        """Return the module's result, or None and what ssh, sudo or the host's shell says."""
         try:
             found = self._over_ssh()
         except AnsibleError as error:
             said = str(error)
-            if not isinstance(error, AnsibleConnectionFailure) and faults.kind_of(said) == "unreachable":
+            if not isinstance(error, AnsibleConnectionFailure) and faults.kind_of(said) in ("login-failed", "silent"):
                 raise  # not caused by the login
-        else:
-            # Neither the module's result nor its traceback: the shell or sudo ended before the module started.
-            said = f"{found.get('msg', '')} {found.get('module_stderr', '')} {found.get('module_stdout', '')}"
-            if not ("module_stderr" in found and faults.kind_of(said) in faults.BEFORE_PYTHON):
-                return found
-        self._tried[login.name] = said
-        return None
+            return None, said
+        said = "\n".join(str(found.get(name, "")) for name in ("msg", "module_stderr", "module_stdout"))
+        # Neither the module's result nor its traceback: the shell or sudo ended before the module started.
+        if "module_stderr" not in found or "Traceback (most recent call last)" in said:
+            return found, ""
+        self._entered.add(login.name)
+        return None, said
 
     def _log_in_as(self, login: Login, password: str | None, sudo_password: str | None) -> None:
         connection = self._connection
@@ -123,6 +137,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             connection.set_become_plugin(become)
         if connection.become is not None:
             connection.become.set_option("become_pass", sudo_password)
+            if connection.become.name == "sudo" and connection.become.get_option("become_exe") in (None, "sudo"):
+                connection.become.set_option("become_exe", "env LC_ALL=C sudo")  # words that can be told apart
 
     def _said(self, login: Login) -> faults.Kind | None:
         return faults.kind_of(self._tried[login.name]) if login.name in self._tried else None
@@ -130,7 +146,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
     def _others(self, site: Login, password: str | None, sudo_password: str | None) -> list[Login]:
         """Return the operator's logins, if the site's login was refused and not merely unanswered."""
         said = self._said(site)
-        if said not in ("denied", *faults.BEFORE_PYTHON) or said == "python-missing":
+        if said not in ("denied", "login-failed", *faults.BEFORE_PYTHON) or said == "python-missing":
             return []
         named = context.CLIARGS.get("remote_user"), context.CLIARGS.get("private_key_file")
         with_sudo = (
@@ -167,9 +183,12 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         return dry_run(self._variables) or bool(self._task.check_mode)
 
     def _unreached(self) -> dict[str, Any]:
-        fault = faults.fault_of(self._name, f"{self._address}, port {self._port}", self._tried)
+        user = self._site["access"]["user"]
+        command = f"ssh -p {self._port} {user}@{self._address} {'true' if user == 'root' else 'sudo -n true'}"
+        fault = faults.fault_of(self._name, f"{self._address}, port {self._port}", self._tried, command=command)
         key = self._key.plain() if self._key and fault.kind == "host-key-unknown" else None
-        placed = self._said(site_login(self._variables)) in faults.BEFORE_PYTHON  # it accepted the site's key
+        site = site_login(self._variables)
+        placed = site.name in self._entered or self._said(site) in faults.BEFORE_PYTHON  # it accepted the site's key
         said: dict[str, Any] = {"contact": {"login": None, "placed": placed, "fault": fault.plain(), "host_key": key}}
         if self._predicts():
             said["add_host"] = {"host_name": self._name, "groups": [ABSENT]}

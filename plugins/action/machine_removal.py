@@ -72,6 +72,7 @@ def foretold(leaving: Leaving, given: dict[str, Any]) -> dict[str, Any]:
         # Without a Node and not in the site file, only etcd may know it as a control host.
         "control": leaving.control or "control" in roles or not (leaving.found or roles),
         "address": "" if leaving.address in given["addresses"] else leaving.address,
+        "directories": sorted(one.directory for one in leaving.volumes if one.directory),
         "contact": contact or next((host for host in given["control"] if host != name), ""),
     }
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..module_utils._base.files import write_file
+from ..plugin_utils import site_identity
 from ..plugin_utils.actions import DocumentedAction
 from ..plugin_utils.compose import with_values
 from ..plugin_utils.paths import state_dir
@@ -24,6 +25,8 @@ class ActionModule(DocumentedAction):
         try:
             site = load_site(given["site_file"])
             plan = with_values(make_plan(site))
+            if not given["output"]:
+                site_identity.refuse_other(plan, self.variables.get("site_force") or ())
         except SiteError as error:
             return {"failed": True, "msg": str(error), "findings": [], "hosts": 0}
         counted = count(plan.findings)

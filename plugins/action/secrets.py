@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
+from ..plugin_utils import site_identity
 from ..plugin_utils.actions import DocumentedAction
 from ..plugin_utils.compose import site_plan
+from ..plugin_utils.layers.authorities import USES, key_name
 from ..plugin_utils.paths import state_dir
 from ..plugin_utils.pki import ensure_authority, ensure_leaf, ensure_packages_key, users
+from ..plugin_utils.plan import Plan
 from ..plugin_utils.secrets import STORE, SecretsError, Store, open_store, password_source, required
 
 
@@ -23,27 +26,44 @@ def _not_given(store: Store, lacking: Sequence[str]) -> SecretsError:
     )
 
 
+def _absent(plan: Plan, *, write: bool, keep: bool, force: Collection[str]) -> dict[str, Any]:
+    """Remove state and password of a lab, or move the state aside. Raises GroundupError, OSError."""
+    lab, directory = site_identity.refuse_removal(plan, force), state_dir(plan.site)
+    if keep or site_identity.of_plan(plan).machines:
+        return {"changed": False, "msg": f"{directory} stays"}
+    there, said = site_identity.there(plan), f"{directory} is removed"
+    if there and write and (aside := site_identity.remove(plan, lab=lab)):
+        said = f"{directory} is moved to {aside}; its password stays"
+    # Last, because a store needs its password as long as it exists: one that was moved aside, too.
+    gone = lab and password_source(plan.site).forget(directory / STORE, write=write)
+    return {"changed": there or gone, "msg": said if there else f"there is no {directory}"}
+
+
 class ActionModule(DocumentedAction):
-    """Create missing secrets and certificates, or remove the password of a removed store."""
+    """Create missing secrets and certificates, or remove them with the state of a site."""
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the names of created secrets and certificates."""
         write, plan = not self._task.check_mode, site_plan(given["site_file"])
         directory = state_dir(plan.site)
         if given["state"] == "absent":
-            return {"changed": password_source(plan.site).forget(directory / STORE, write=write)}
+            return _absent(plan, write=write, keep=given["keep"], force=given["force"])
+        site_identity.refuse_other(plan, self.variables.get("site_force") or ())
         store = open_store(plan.site, write=write)
         specs = users(plan)
         taken = store.take(given["given"])
         if plan.ceph and (lacking := store.lacking(plan.ceph.given)):
             raise _not_given(store, lacking)
-        created = store.ensure({*required(plan), *(spec.key_name for spec in specs)})
-        authority = ensure_authority(store, directory, site=plan.site, write=write)
-        reasons = {"ca": authority.reason} | {
-            spec.user: ensure_leaf(authority, store, directory, spec, write=write).reason for spec in specs
+        created = store.ensure({*required(plan), *map(key_name, USES), *(spec.key_name for spec in specs)})
+        signing = {use: ensure_authority(store, directory, site=plan.site, use=use, write=write) for use in USES}
+        reasons = {"ca" if use == "site" else f"ca of {use}": one.reason for use, one in signing.items()} | {
+            spec.user: ensure_leaf(signing[spec.authority], store, directory, spec, write=write).reason
+            for spec in specs
         }
         if plan.host.packages == "seed":
             reasons["packages"] = ensure_packages_key(store, directory, write=write)
+        if write:
+            site_identity.adopt(plan)
         issued = {name: why for name, why in reasons.items() if why}
         created = tuple(sorted({*taken, *created}))
         after = [f"secret {name}" for name in created] + [f"certificate {name}: {why}" for name, why in issued.items()]

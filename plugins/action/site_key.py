@@ -9,6 +9,7 @@ from typing import Any
 from ..module_utils._base import files
 from ..module_utils._base.changes import Changes
 from ..module_utils._base.run import run
+from ..plugin_utils import site_identity
 from ..plugin_utils.actions import DocumentedAction
 from ..plugin_utils.contact.logins import site_key
 from ..plugin_utils.plan import Plan, load_site, make_plan
@@ -19,7 +20,12 @@ class ActionModule(DocumentedAction):
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the changes, with a diff."""
-        return converge(self.changes, make_plan(load_site(given["site_file"])))
+        plan = make_plan(load_site(given["site_file"]))
+        site_identity.refuse_other(plan, self.variables.get("site_force") or ())
+        result = converge(self.changes, plan)
+        if not self.changes.check:
+            site_identity.adopt(plan)
+        return result
 
 
 def converge(changes: Changes, plan: Plan) -> dict[str, Any]:

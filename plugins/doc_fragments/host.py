@@ -62,7 +62,7 @@ options:
     type: str
     required: true
   ca_certificate:
-    description: Certificate of the site's CA, which O(certificate) is from, in PEM.
+    description: Certificate of the CA that O(certificate) is from, in PEM.
     type: str
     required: true
 """

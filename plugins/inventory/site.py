@@ -59,6 +59,7 @@ from ansible.plugins.inventory import BaseInventoryPlugin
 from ansible.template import trust_as_template
 
 from ..plugin_utils.contact.logins import SITE_ARGS, site_key
+from ..plugin_utils.errors import GroundupError
 from ..plugin_utils.layers.layers import (
     ABSENT,
     CEPH_CLIENTS,
@@ -75,8 +76,9 @@ from ..plugin_utils.lifetime import end_workers_with_run
 from ..plugin_utils.metal.identity import identity
 from ..plugin_utils.metal.journal import home_of
 from ..plugin_utils.paths import state_dir
-from ..plugin_utils.plan import Problem, SiteError, load_site, make_plan
+from ..plugin_utils.plan import Plan, Problem, SiteError, load_site, make_plan
 from ..plugin_utils.plan.output.serial import host_vars, site_vars
+from ..plugin_utils.site_identity import other
 
 _PLUGIN = re.compile(rb"^(?:\xef\xbb\xbf)?plugin:\s*[\"']?([A-Za-z0-9_.]+)", re.MULTILINE)
 _EXIT_CODE = 4  # exit code of Ansible's commands for parse errors
@@ -120,6 +122,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
                 f"{path}: the plan has {said}: {errors[0].what}. All of it: ansible-playbook groundup.cloud.plan"
             )
 
+        foreign = self._foreign(plan)
         known: dict[str, str] = {}
         everything = inventory.groups["all"]
         state = state_dir(plan.site)
@@ -134,6 +137,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
             " -o StrictHostKeyChecking=yes -o ServerAliveInterval=10 -o ServerAliveCountMax=6",
             "ansible_ssh_extra_args": SITE_ARGS,
             "groundup_dry_run": "{{ ansible_check_mode or 'check' in ansible_run_tags }}",
+            **({"groundup_other_site": foreign} if foreign else {}),
         }.items():
             everything.set_variable(name, _trusted(value, known))
         # Groups that plays run on must exist even without machines. Not provisioner_container: plays test whether it
@@ -156,7 +160,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
             asks = bool(plan.ceph and BACKENDS[plan.ceph.backend].clients and "control" in host.roles)
             network = [MANAGED_NETWORK] * bool(host.links)
             network += [NETWORK_IN_TURN] * bool(network and ("control" in host.roles or host.name in monitors))
-            for group in (*own, *place, *network, *[CEPH_CLIENTS] * asks, *[REFUSED] * bool(errors)):
+            for group in (*own, *place, *network, *[CEPH_CLIENTS] * asks, *[REFUSED] * bool(errors or foreign)):
                 if group not in inventory.groups:
                     inventory.add_group(group)
                 inventory.add_host(host.name, group)
@@ -167,6 +171,14 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
                 # Per host: a variable of group `all` would also hold for tasks on the controller.
                 entry.set_variable("ansible_become", True)
             entry.set_variable("groundup_host", _trusted(host_vars(host), known))
+
+    def _foreign(self, plan: Plan) -> str:
+        """Return why the site's state is another site's, "" when it is not: every playbook's preflight refuses it."""
+        try:
+            error = other(plan)
+        except GroundupError as damaged:
+            error = damaged
+        return str(error or "")
 
     def _refuse(self, error: SiteError) -> NoReturn:
         """End the command with ``error``.

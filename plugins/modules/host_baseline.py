@@ -122,7 +122,6 @@ from ..module_utils._host.units import Unit
 from ..module_utils._host.verification import verify
 from ..module_utils._kubeadm.kubeconfig import server_of
 
-SYSCTL = Path("/etc/sysctl.d/90-groundup.conf")
 MODULES = Path("/etc/modules-load.d/groundup.conf")
 BLOCKED = Path("/etc/modprobe.d/groundup.conf")
 JOURNAL = Path("/etc/systemd/journald.conf.d/groundup.conf")
@@ -156,7 +155,7 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> None:
     access.sshd(changes, wanted["user"])
     unloaded = kernel.modules(changes, wanted["kernel_modules"], file=MODULES)
     sysctl = {name: str(value) for name, value in wanted["sysctl"].items()}
-    kernel.parameters(changes, sysctl, file=SYSCTL, unloaded=unloaded)
+    kernel.parameters(changes, sysctl, file=kernel.PARAMETERS, unloaded=unloaded)
     kernel.blocked(changes, wanted["blocked_modules"], file=BLOCKED)
     clock.timezone(changes, wanted["timezone"])
     clock.servers(changes, wanted["ntp_servers"])

@@ -26,6 +26,10 @@ options:
     description: Domain to ask the resolvers for.
     type: str
     default: "localhost"
+  sysctl:
+    description: Kernel parameters that no other file may set otherwise at the next boot.
+    type: dict
+    default: {}
   user:
     description: Account the controller logs in as. Without it sshd is not checked.
     type: str
@@ -67,6 +71,7 @@ def main() -> None:
             "names": {"type": "dict", "default": {}},
             "dns_servers": {"type": "list", "elements": "str", "default": []},
             "domain": {"type": "str", "default": "localhost"},
+            "sysctl": {"type": "dict", "default": {}},
             "user": {"type": "str"},
             "ca_certificate": {"type": "str", "default": ""},
         },

@@ -31,6 +31,10 @@ options:
     type: list
     elements: str
     default: []
+  ranges:
+    description: By key of the site file, the networks of pods and Services.
+    type: dict
+    default: {}
   neighbours:
     description: By network, addresses of hosts to send a full-size packet to.
     type: dict
@@ -165,6 +169,7 @@ def main() -> None:
             "user": {"type": "str", "default": "root"},
             "interfaces": {"type": "list", "elements": "dict", "default": []},
             "unused_networks": {"type": "list", "elements": "str", "default": []},
+            "ranges": {"type": "dict", "default": {}},
             "neighbours": {"type": "dict", "default": {}},
             "control": {"type": "dict", "default": {}},
             "reaches": {"type": "dict", "default": {}},

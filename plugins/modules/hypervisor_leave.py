@@ -12,10 +12,10 @@ description:
   - Stops and disables nova-compute, Neutron's OVN agent and ovn-controller, removes the address of OVN's southbound
     database from Open vSwitch, and records that the host was retired. Keeps packages, configuration, certificates,
     libvirt and Open vSwitch. M(groundup.cloud.hypervisor_node) reverts all of it.
-  - Warns when libvirt does not answer, because its domains are unknown then.
+  - Refuses as well when libvirt does not answer, because its domains are unknown then.
 options:
   force:
-    description: Risks to accept. V(domains) leaves libvirt's domains as they are; running ones keep running.
+    description: Risks to accept. V(domains) leaves libvirt's domains, known or not, as they are.
     type: list
     elements: str
     default: []

@@ -34,6 +34,18 @@ options:
     description: The hypervisor settings of the hardware profile.
     type: dict
     required: true
+  console_ca:
+    description: CA of the console proxy's certificate, in PEM.
+    type: str
+    required: true
+  ovn_ca:
+    description: CA of the certificates of OVN's databases, in PEM.
+    type: str
+    required: true
+  queue_ca:
+    description: CA of RabbitMQ's certificate, in PEM.
+    type: str
+    required: true
   ssh_key:
     description: ssh key, in PEM, with which Nova copies disks from one hypervisor to another.
     type: str
@@ -68,7 +80,7 @@ options:
   peers:
     description:
       - For Nova's sshd, its C(address) and C(port) on this host, all hypervisors as C(hosts) (name to address), and the
-        C(public_key) of O(ssh_key).
+        C(public_key) of O(ssh_key). The names in C(hosts) are those that libvirt lets in.
     type: dict
     default: {}
   volume_key:
@@ -92,7 +104,7 @@ options:
     type: str
     default: ""
   compute_id:
-    description: Id of the compute node, written once.
+    description: Id of the compute node, written once, and of libvirt's host.
     type: str
     default: ""
   configuration:
@@ -124,7 +136,10 @@ EXAMPLES = r"""
     certificate: "{{ lookup('groundup.cloud.state_file', 'pki/hypervisor-1.crt') }}"
     private_key: "{{ lookup('groundup.cloud.secret', 'pki/hypervisor-1-key') }}"
     ssh_key: "{{ lookup('groundup.cloud.secret', 'nova/ssh-key') }}"
-    ca_certificate: "{{ lookup('groundup.cloud.state_file', 'ca.crt') }}"
+    ca_certificate: "{{ lookup('groundup.cloud.state_file', 'pki/authority/hypervisor.crt') }}"
+    console_ca: "{{ lookup('groundup.cloud.state_file', 'pki/authority/console.crt') }}"
+    ovn_ca: "{{ lookup('groundup.cloud.state_file', 'pki/authority/ovn.crt') }}"
+    queue_ca: "{{ lookup('groundup.cloud.state_file', 'pki/authority/queue.crt') }}"
     release: "2026.1"
     files_url: https://registry.lab.test:8080
 """
@@ -156,6 +171,9 @@ def main() -> None:
             "compute": {"type": "dict", "required": True},
             "packages": {"type": "list", "elements": "str", "required": True},
             **CERTIFICATE,
+            "console_ca": {"type": "str", "required": True},
+            "ovn_ca": {"type": "str", "required": True},
+            "queue_ca": {"type": "str", "required": True},
             "ssh_key": {"type": "str", "required": True, "no_log": True},
             "release": {"type": "str", "required": True},
             "files_url": {"type": "str", "required": True},

@@ -11,8 +11,8 @@ description:
   - With O(member), on a control host that stays, removes that host's etcd member. Refuses, and changes nothing, unless
     the remaining members keep their quorum.
   - Without O(member), on the host that leaves, stops keepalived, HAProxy and the kubelet, resets the node with kubeadm
-    and removes the files of the layers and local volumes. Keeps packages, images, users and names. Refuses a node of
-    another cluster.
+    and removes the files of the layers. Sets local volumes aside, beside their directory. Keeps packages, images, users
+    and names. Refuses a node of another cluster, and directories of volumes that O(directories) does not name.
 options:
   name:
     description: Name of the host it runs on, for messages.
@@ -31,6 +31,16 @@ options:
   site:
     description: Name of the site, whose state directory records the cluster.
     type: str
+  directories:
+    description: Directories of local volumes that leave, as V(check) of M(groundup.cloud.machine_removal) names them.
+    type: list
+    elements: path
+    default: []
+  force:
+    description: Risks of C(groundup.cloud.remove) to accept. V(other-volumes) sets other directories aside, too.
+    type: list
+    elements: str
+    default: []
 attributes:
   check_mode:
     description: Lists what would be removed, or why it is refused.
@@ -61,6 +71,7 @@ from typing import Any
 from ..module_utils._base.changes import Changes
 from ..module_utils._base.errors import GroundupError
 from ..module_utils._base.module import run_module
+from ..module_utils._kubeadm import volumes
 from ..module_utils._kubeadm.api import NodeApiError
 from ..module_utils._kubeadm.etcd import Etcd
 from ..module_utils._kubeadm.host import NodeHost
@@ -77,6 +88,7 @@ def leave(host: NodeHost, given: dict[str, Any], changes: Changes) -> dict[str, 
                 why="it may be a node of a cluster that is not this site's",
                 remedy="give the site, and restore its state directory if it is lost",
             )
+        volumes.refuse(host, given["directories"], given["force"])
         reset(host, changes, expected_ca=given["expected_ca"])
         return changes.result()
     try:
@@ -100,6 +112,8 @@ def main() -> None:
             "address": {"type": "str", "default": ""},
             "expected_ca": {"type": "str"},
             "site": {"type": "str"},
+            "directories": {"type": "list", "elements": "path", "default": []},
+            "force": {"type": "list", "elements": "str", "default": []},
         },
         lambda changes, given: leave(NodeHost(name=given["name"]), given, changes),
     )

@@ -36,11 +36,12 @@ options:
     description:
       - Risks to accept. V(disks) loses everything on its disks. V(dead) deletes a machine whose management controller
         does not answer from Ironic, without erasing its disks. V(osds) loses the OSDs and monitor of a storage host of
-        the site file with its disks.
+        the site file with its disks. V(cluster-silent) and V(cloud-silent) erase it although the Kubernetes API, or
+        Nova, does not say whether it serves.
     type: list
     elements: str
     default: []
-    choices: [disks, dead, osds]
+    choices: [disks, dead, osds, cluster-silent, cloud-silent]
   timeout:
     description: Seconds it may stay in one state.
     type: int

@@ -24,12 +24,13 @@ options:
   force:
     description:
       - Risks to accept. V(local-volumes) loses data on its disk. V(bare-pods) deletes pods that no controller
-        recreates. V(last-node) leaves no other node for its pods. V(control-count) leaves an even or too small number
-        of control hosts.
+        recreates. V(other-volumes), for M(groundup.cloud.kubeadm_leave), sets aside data of volumes that the cluster
+        does not know. V(last-node) leaves no other node for its pods. V(control-count) leaves an even or too small
+        number of control hosts.
     type: list
     elements: str
     default: []
-    choices: [local-volumes, bare-pods, last-node, control-count]
+    choices: [local-volumes, other-volumes, bare-pods, last-node, control-count]
   roles:
     description: Roles of the machine in the site file; empty when it is no longer there.
     type: list
@@ -74,6 +75,11 @@ control:
 address:
   description: Its address in the cluster. Empty when another machine has this address now.
   type: str
+  returned: success, step V(check)
+directories:
+  description: Directories of its volumes on its disk, whose loss was accepted.
+  type: list
+  elements: str
   returned: success, step V(check)
 contact:
   description: A control host that stays, preferably a Ready one.

@@ -63,6 +63,10 @@ options:
     description: Milliseconds of silence until a database probes a client.
     type: int
     required: true
+  hypervisor_ca:
+    description: CA of the chassis' certificates, in PEM.
+    type: str
+    required: true
   certificate_days:
     description: V(verify) warns of a certificate with fewer days left.
     type: int
@@ -96,7 +100,8 @@ EXAMPLES = r"""
     inactivity_probe: "{{ groundup_site.ovn.inactivity_probe }}"
     certificate: "{{ lookup('groundup.cloud.state_file', 'pki/ovn-control-1.crt') }}"
     private_key: "{{ lookup('groundup.cloud.secret', 'pki/ovn-control-1-key') }}"
-    ca_certificate: "{{ lookup('groundup.cloud.state_file', 'ca.crt') }}"
+    ca_certificate: "{{ lookup('groundup.cloud.state_file', 'pki/authority/ovn.crt') }}"
+    hypervisor_ca: "{{ lookup('groundup.cloud.state_file', 'pki/authority/hypervisor.crt') }}"
 """
 
 RETURN = r"""
@@ -164,6 +169,7 @@ def main() -> None:
             "address": {"type": "str", "required": True},
             "peers": {"type": "list", "elements": "str", "required": True},
             "nodes": {"type": "list", "elements": "str", "required": True},
+            "hypervisor_ca": {"type": "str", "required": True},
             "northbound": {"type": "list", "elements": "str", "required": True},
             "southbound": {"type": "list", "elements": "str", "required": True},
             "election_timer": {"type": "int", "required": True},

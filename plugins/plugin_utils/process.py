@@ -19,6 +19,16 @@ from types import FrameType
 from .errors import GroundupError
 
 
+def bypassing(environment: Mapping[str, str], places: Sequence[str]) -> dict[str, str]:
+    """Return ``environment`` whose proxies leave out ``places``: addresses, names, domains with a leading dot."""
+    if not any(name.lower().endswith("_proxy") for name in environment):
+        return dict(environment)
+    # Clients read one of the two, not both.
+    known = [environment.get(name, "") for name in ("no_proxy", "NO_PROXY")]
+    left_out = ",".join(dict.fromkeys(part for text in (*known, *places) for part in text.split(",") if part))
+    return {**environment, "no_proxy": left_out, "NO_PROXY": left_out}
+
+
 class InterruptedRunError(GroundupError):
     """The run was told to stop. All child processes are ended; the next run continues."""
 

@@ -18,6 +18,7 @@ from .errors import GroundupError
 from .kube.access import kubeconfig_path
 from .paths import state_dir
 from .plan import Plan, SiteError, load_site, make_plan
+from .process import bypassing
 from .secrets import open_store
 from .supply import tool
 
@@ -36,7 +37,10 @@ def environment(plan: Plan) -> dict[str, str]:
 
     Writes clouds.yaml and openrc when they are missing or differ: the secrets store may be newer than the last rollout.
     """
-    found = {"KUBECONFIG": str(kubeconfig_path(plan.site))}
+    # Of the operator's environment, a proxy for the internet would get the requests to the site, too.
+    places = [f".{plan.domain}", *sorted({*plan.host.names.values(), plan.edge.address})]
+    proxies = {name: text for name, text in bypassing(os.environ, places).items() if name.lower() == "no_proxy"}
+    found = {"KUBECONFIG": str(kubeconfig_path(plan.site)), **proxies}
     clouds = access.place(plan, open_store(plan.site, write=False), Changes(check=False))
     if clouds is None:
         return found

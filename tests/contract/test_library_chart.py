@@ -86,9 +86,6 @@ def test_credentials_database_and_queue_follow_from_the_endpoints(rendered: dict
         "project_domain_name": "service",
         "service_type": "toy-box",
         "service_token_roles_required": "true",
-        "memcached_servers": "memcached.openstack.svc.cluster.local:11211",
-        "memcache_secret_key": "cache-word",
-        "memcache_security_strategy": "ENCRYPT",
     }
     assert section(rendered, "database")["connection"] == (
         "mysql+pymysql://toy:db-word@mariadb.openstack.svc.cluster.local:3306/toy"
@@ -121,7 +118,6 @@ def test_every_account_of_the_profile_has_a_section(rendered: dict[str, Any]) ->
         "internal",
     )
     assert keeper["region_name"] == "written"
-    assert "memcached_servers" not in keeper
 
 
 def test_one_job_makes_users_the_service_and_its_three_endpoints(rendered: dict[str, Any]) -> None:

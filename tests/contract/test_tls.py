@@ -17,7 +17,7 @@ from .test_builtin_charts import pods
 
 @pytest.fixture(scope="module")
 def rendered(plan: Plan, render: Render) -> dict[str, list[dict[str, Any]]]:
-    wanted = [release for release in plan.openstack.releases if release.name in ("rabbitmq", "nova")]
+    wanted = [release for release in plan.openstack.releases if release.name in ("mariadb", "rabbitmq", "nova")]
     return {release.name: objects(render(release, CHARTS / release.chart)) for release in wanted}
 
 
@@ -53,6 +53,28 @@ def test_the_queue_listens_with_tls_beside_the_plain_port_by_files_of_its_secret
     }
     hosts = [item["spec"]["ports"] for item in items if item["kind"] == "Service" and "selector" in item["spec"]]
     assert {port["port"] for ports in hosts for port in ports if "nodePort" in port} == {5671}
+
+
+def test_the_databases_members_and_their_copies_have_a_certificate_of_their_own_authority(
+    plan: Plan, rendered: dict[str, list[dict[str, Any]]]
+) -> None:
+    items = rendered["mariadb"]
+    text = next(item for item in items if name_of(item) == "ConfigMap/mariadb-etc")["data"]["00-base.cnf"]
+    config = configparser.ConfigParser(allow_no_value=True, interpolation=None)
+    config.read_string(text)
+    provider = dict(one.split("=", 1) for one in config["mysqld"]["wsrep_provider_options"].strip('"').split("; "))
+    pod = dict(pods(items))["StatefulSet/mariadb-server"]
+    (volume,) = [one for one in pod["volumes"] if one["name"] == "galera"]
+    (mount,) = [one for one in pod["containers"][0]["volumeMounts"] if one["name"] == "galera"]
+    (certificate,) = [one for one in certificates(plan) if one.secret == volume["secret"]["secretName"]]
+    assert (certificate.authority, certificate.usage) == ("galera", "both")
+    assert "subPath" not in mount, "a renewed certificate would not get there"
+    files = {kind: f"{mount['mountPath']}/{name}" for kind, name in
+             (("cert", "tls.crt"), ("key", "tls.key"), ("ca", "ca.crt"))}  # fmt: skip
+    assert {kind: provider[f"socket.ssl_{kind}"] for kind in files} == files
+    assert provider["socket.ssl"] == "yes"
+    assert config["sst"]["encrypt"] == "4", "with 3 and no authority nobody is verified"
+    assert {kind: config["sst"][f"t{kind}"] for kind in files} == files
 
 
 def test_the_console_proxy_speaks_to_hypervisors_with_tls_alone_and_shows_its_certificate(

@@ -107,6 +107,26 @@ def test_the_cache_is_encrypted_with_one_key_of_ours(plan: Plan) -> None:
     assert all(key == {"memcache_secret_key": {"$secret": "memcached/secret-key"}} for key in keys)
 
 
+def test_every_cache_of_the_real_charts_is_one_that_no_other_pod_writes(plan: Plan, keys: Any) -> None:
+    """Their default is Memcached, whose client unpickles; they replace an empty list of servers by the Service."""
+
+    unused = {"metadata_agent", "ovn_metadata_agent"}  # files of agents that never run
+
+    def caches(known: Any, values: Any) -> Iterator[Any]:
+        for name, below in known.items():
+            if isinstance(below, dict) and name not in unused:
+                if name == "cache" and "backend" in below:
+                    yield values.get(name)
+                yield from caches(below, values.get(name) or {})
+
+    for release in plan.openstack.releases:
+        conf, known = release.values.get("conf", {}), keys[release.chart].get("conf") or {}
+        for cache in caches(known, conf):
+            assert cache in ({"enabled": False}, {"enabled": True, "backend": "dogpile.cache.null"}), release.name
+        if "keystone_authtoken" in known.get(release.name, {}):
+            assert conf[release.name]["keystone_authtoken"]["memcached_servers"] == " ", release.name
+
+
 def test_quorum_services_have_an_odd_number_of_members(plan: Plan) -> None:
     for release in plan.openstack.releases:
         if RECORDS[release.name].quorum:

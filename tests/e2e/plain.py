@@ -194,6 +194,19 @@ CLOUD = PlainRack(
         PlainMachine(name="debian-h", address="10.87.15.32", more=("10.87.16.32", None)),
     ),
 )
+# inventories/ha: ports for tunnels, for the provider network and for storage.
+HA = PlainRack(
+    name="ha-machines",
+    gateway="10.87.18.1",
+    more=("10.87.19.1", "10.87.20.1", "10.87.21.1"),
+    machines=(
+        PlainMachine(name="debian-s", address="10.87.18.10"),
+        *(
+            PlainMachine(name=f"debian-{n}", address=f"10.87.18.{n}", more=(f"10.87.19.{n}", None, f"10.87.21.{n}"))
+            for n in (11, 12, 13, 21, 22, 23, 31, 32)
+        ),
+    ),
+)
 
 # Of the molecule scenario `existing`, whose site has its name.
 MOLECULE = PlainRack(
@@ -207,22 +220,7 @@ NETWORK = PlainRack(
     gateway="10.87.15.1",
     machines=(PlainMachine(name="debian-n", address="10.87.15.11"),),
 )
-# Those of inventories/ha, by their places in its plan.
-HA = PlainRack(
-    name="ha-machines",
-    gateway="10.88.0.1",
-    more=("10.88.1.1", "10.88.2.1", "10.88.3.1"),
-    machines=tuple(
-        PlainMachine(
-            name=f"debian-{place}",
-            address=f"10.88.0.{place}",
-            more=tuple(f"10.88.{network}.{place}" if network in networks else None for network in (1, 2, 3)),
-        )
-        for places, networks in (((8,), ()), ((16, 17, 18), (1, 2)), ((32, 33, 34), (2,)), ((128, 129), (1, 2)))
-        for place in places
-    ),
-)
-RACKS = {rack.name: rack for rack in (THREE, ONE, CLOUD, MOLECULE, NETWORK, HA)}
+RACKS = {rack.name: rack for rack in (THREE, ONE, CLOUD, HA, MOLECULE, NETWORK)}
 
 
 def main() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import shutil
 import subprocess
 from dataclasses import replace
@@ -83,7 +84,9 @@ def on(plan: Plan) -> None:
 
 
 def down(plan: Plan) -> None:
-    """End machines and controllers, and remove their disks and journals."""
+    """End machines and controllers, remove their disks and journals, and print the consent to remove the rest."""
+    if _dark(plan) and (_home(plan).exists() or not state_dir(plan.site).exists()):
+        print(json.dumps({"lab_force": ["machines"]}))
     for host in _dark(plan):
         machine(plan, host, password="").stop()
         for port in ports(plan, host):

@@ -6,6 +6,8 @@ administrator's. A user without a project has its roles on its domain; roles are
 
 One process and one token for all of it: the start of Python and its libraries is what such a job costs. Safe to repeat,
 and beside the jobs of other services: what another makes at the same moment is taken as it is.
+
+A user has exactly the roles that FILE gives it. Keystone's rules for people's passwords lock no service out.
 """
 
 from __future__ import annotations
@@ -19,7 +21,16 @@ from typing import Any
 
 WAIT = 300.0  # seconds Keystone may be away
 PAUSE = 3.0
-UNAUTHORIZED, CONFLICT, SERVER_ERROR = 401, 409, 500
+REFUSALS = 3  # times Keystone refuses a password before it is set: one Keystone of several may be wrong
+UNAUTHORIZED, CONFLICT, TOO_MANY, SERVER_ERROR = 401, 409, 429, 500
+# Without them five wrong passwords of anybody lock a service out. It does not change its password: who stole it cannot.
+OPTIONS = {
+    "ignore_lockout_failure_attempts": True,
+    "ignore_password_expiry": True,
+    "ignore_change_password_upon_first_use": True,
+    "ignore_user_inactivity": True,
+    "lock_password": True,
+}
 
 
 def status(error: Exception) -> int | None:
@@ -81,26 +92,71 @@ class Identity:
         user = ensure(
             f"user {name}",
             lambda: self.api.find_user(name, domain_id=home),
-            lambda: self.api.create_user(name=name, domain_id=home, password=password),
+            lambda: self.api.create_user(name=name, domain_id=home, password=password, options=OPTIONS),
         )
-        for each in wanted["roles"]:
+        roles = [self.role(each) for each in wanted["roles"]]
+        for role in roles:
             if project:
-                self.api.assign_project_role_to_user(project, user, self.role(each))
+                self.api.assign_project_role_to_user(project, user, role)
             else:
-                self.api.assign_domain_role_to_user(home, user, self.role(each))
-        if not self.works(name, password, home, {"project_id": project.id} if project else {"domain_id": home}):
+                self.api.assign_domain_role_to_user(home, user, role)
+        self.limit(user, ("project", project.id) if project else ("domain", home), {role.id for role in roles})
+        self.exempt(user)
+        if not self.works(name, password, home):
             self.api.update_user(user, password=password)
             print(f"user {name}: password set", flush=True)
         where = f"project {wanted['project']}" if project else f"domain {wanted['domain']}"
         print(f"user {name}: {', '.join(wanted['roles'])} of {where}", flush=True)
 
-    def works(self, name: str, password: str, domain: str, scope: dict[str, str]) -> bool:
-        """Return whether a password works. To set it again for nothing would end every token of the user."""
+    def limit(self, user: Any, place: tuple[str, str], roles: set[str]) -> None:
+        """Take every role from a user that it is not given at its ``place``."""
+        for one in list(self.api.role_assignments(user_id=user.id)):
+            scope, role = one.scope, one.role["id"]
+            kind = next(kind for kind in ("project", "domain", "system") if kind in scope)
+            inherited = "OS-INHERIT:inherited_to" in scope
+            if kind == "system":
+                self.api.unassign_system_role_from_user(user.id, role, "all")
+            elif (kind, scope[kind]["id"]) != place or role not in roles or inherited:
+                take = getattr(self.api, f"unassign_{kind}_role_from_user")
+                take(scope[kind]["id"], user.id, role, **({"inherited": True} if inherited else {}))
+            else:
+                continue
+            print(f"user {user.name}: role {role} of a {kind} taken away", flush=True)
+
+    def exempt(self, user: Any) -> None:
+        """Exempt a user from the rules for people's passwords; what it then cannot log in by is its password.
+
+        Ends the program when the user cannot be exempted, or is switched off: another password would not help.
+        """
+        if not OPTIONS.items() <= (user.options or {}).items():
+            user = self.api.update_user(user, options=OPTIONS)
+            print(f"user {user.name}: exempt from lockout and expiry", flush=True)
+        if not OPTIONS.items() <= (user.options or {}).items():
+            raise SystemExit(f"user {user.name}: Keystone does not keep its options; is its domain read-only?")
+        if not user.is_enabled:
+            raise SystemExit(f"user {user.name} is disabled: openstack user set --enable {user.id}")
+
+    def works(self, name: str, password: str, domain: str) -> bool:
+        """Return whether a password works. To set it again for nothing would end every token of the user.
+
+        No project is asked for: a Keystone that does not know of a role yet answers as to a wrong password.
+        """
+        for left in reversed(range(REFUSALS)):
+            if self.accepted(name, password, domain):
+                return True
+            if left:
+                time.sleep(PAUSE)
+        return False
+
+    def accepted(self, name: str, password: str, domain: str) -> bool:
+        """Return whether Keystone accepts a password now. Whatever else it answers is raised."""
         from keystoneauth1 import session
         from keystoneauth1.identity import v3
 
         admin = self.connection.session
-        account = v3.Password(admin.auth.auth_url, username=name, password=password, user_domain_id=domain, **scope)
+        account = v3.Password(
+            admin.auth.auth_url, username=name, password=password, user_domain_id=domain, unscoped=True
+        )
         try:
             session.Session(auth=account, verify=admin.verify, timeout=60).get_token()
         except Exception as error:
@@ -161,7 +217,7 @@ def patiently(work: Callable[[], None]) -> None:
             refused = status(error)
             if type(error).__module__.partition(".")[0] not in ("keystoneauth1", "openstack"):
                 raise
-            if (refused and refused < SERVER_ERROR) or time.monotonic() > end:
+            if (refused and refused != TOO_MANY and refused < SERVER_ERROR) or time.monotonic() > end:
                 raise SystemExit(f"{type(error).__name__}: {error}") from None
             print(f"Keystone does not answer yet: {type(error).__name__}", flush=True)
             time.sleep(PAUSE)

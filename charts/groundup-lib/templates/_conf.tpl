@@ -56,7 +56,7 @@
 {{- dig (get .profile.databases .type) "connection" "" (get .root.Values.conf .profile.service) | default $derived -}}
 {{- end }}
 
-{{/* Sections that follow from the endpoints: databases, queue, cache, credentials, options. In: root, profile. Out: YAML. */}}
+{{/* Sections that follow from the endpoints: databases, queue, credentials, options. In: root, profile. Out: YAML. */}}
 {{- define "groundup.conf.derived" -}}
 {{- $at := . -}}
 {{- $root := .root -}}
@@ -69,12 +69,6 @@
 {{- if dig "oslo_messaging" "auth" $service "" $endpoints -}}
 {{- $_ := set $derived "DEFAULT" (dict "transport_url" (include "groundup.endpoint.transportUrl" (dict "root" $root "account" $service))) -}}
 {{- end -}}
-{{- $cache := "" -}}
-{{- if $endpoints.oslo_cache -}}
-{{- $memcached := dict "root" $root "type" "oslo_cache" "endpoint" "internal" "port" "memcache" -}}
-{{- $cache = printf "%s:%s" (include "groundup.endpoint.host" $memcached) (include "groundup.endpoint.port" $memcached) -}}
-{{- if hasKey (get $root.Values.conf $service) "cache" }}{{ $_ := set $derived "cache" (dict "memcache_servers" $cache) }}{{ end -}}
-{{- end -}}
 {{- $identity := dict "root" $root "type" "identity" "port" "api" -}}
 {{- range $account, $section := .profile.accounts -}}
 {{- $one := index $endpoints.identity.auth $account -}}
@@ -85,11 +79,6 @@
 {{- if eq $section "keystone_authtoken" -}}
 {{- $_ := set $options "www_authenticate_uri" (include "groundup.endpoint.url" (merge (dict "endpoint" "public") $identity)) -}}
 {{- $_ := set $options "service_type" (first $at.profile.catalog) -}}
-{{- $_ := set $options "memcached_servers" $cache -}}
-{{- with dig "auth" "memcache_secret_key" "" ($endpoints.oslo_cache | default dict) -}}
-{{- $_ := set $options "memcache_secret_key" . -}}
-{{- $_ := set $options "memcache_security_strategy" "ENCRYPT" -}}
-{{- end -}}
 {{- end -}}
 {{- if $section }}{{ $_ := set $derived $section $options }}{{ end -}}
 {{- end -}}
@@ -110,6 +99,7 @@ uwsgi:
   lazy-apps: true
   thunder-lock: true
   buffer-size: 65535
+  socket-timeout: 90
   add-header: "Connection: close"
   die-on-term: true
   exit-on-reload: false

@@ -111,11 +111,23 @@ def accounts_sql(env: dict[str, str]) -> str:
     lines += [
         f"CREATE USER {sst[0]}@'localhost' IDENTIFIED BY {sst[1]}",
         f"GRANT RELOAD, PROCESS, LOCK TABLES, BINLOG MONITOR, REPLICA MONITOR ON *.* TO {sst[0]}@'localhost'",
+        # SHOW STATUS, all that the controller asks, needs no privilege.
         f"CREATE USER {audit[0]}@'%' IDENTIFIED BY {audit[1]}",
-        f"GRANT SELECT ON *.* TO {audit[0]}@'%'",
         "SHUTDOWN",
     ]
     return "".join(f"{line};\n" for line in lines)
+
+
+def narrowing_sql(env: dict[str, str]) -> str:
+    """Return the SQL that takes from the auditor what earlier releases granted: every row, password hashes too.
+
+    Each member's server runs it at its start: it is not replicated.
+    """
+    name, word = _sql(env["MYSQL_DBAUDIT_USERNAME"]), _sql(env["MYSQL_DBAUDIT_PASSWORD"])
+    return (
+        f"CREATE USER IF NOT EXISTS {name}@'%' IDENTIFIED BY {word};\n"
+        f"REVOKE ALL PRIVILEGES, GRANT OPTION FROM {name}@'%';\n"
+    )
 
 
 def install() -> None:

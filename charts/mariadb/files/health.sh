@@ -3,9 +3,18 @@
 # answers and Galera takes queries; a member that receives a copy of the data answers nobody, and is left alone.
 set -euo pipefail
 
-status() {
+sql() {
   mariadb --defaults-file=/etc/mysql/admin_user.cnf --protocol=socket --socket=/var/run/mysqld/mysqld.sock \
-    --connect-timeout=5 --skip-column-names --batch --execute "SHOW STATUS WHERE Variable_name = '$1'" | cut -f2
+    --connect-timeout=5 --skip-column-names --batch --execute "$1"
+}
+status() { sql "SHOW STATUS WHERE Variable_name = '$1'" | cut -f2; }
+
+# Galera reads its certificate once. The kubelet puts a renewed one behind this link.
+renew() {
+  local now seen=/tmp/certificate
+  now=$(readlink /run/secrets/galera/..data)
+  [ "$now" = "$(cat $seen 2>/dev/null)" ] && return
+  sql "SET GLOBAL wsrep_provider_socket_ssl_reload = ON" && echo "$now" > $seen
 }
 
 case ${1:-} in
@@ -20,6 +29,7 @@ case ${1:-} in
     [ ! -e /tmp/waiting ] || exit 0
     [ ! -e /var/lib/mysql/sst_in_progress ] || exit 0
     [ "$(status wsrep_ready)" = ON ] || { echo "Galera takes no queries"; exit 1; }
+    renew || echo "Galera keeps its former certificate"
     ;;
   *)
     echo "usage: $0 readiness|liveness" >&2

@@ -172,7 +172,10 @@ def write_member(env: dict[str, str], *, join: tuple[str, ...]) -> None:
 def become_server(env: dict[str, str], decision: Join | Form, held: Position, shared: SharedObject) -> None:
     """Become the server, as it was decided."""
     galera_data.forget_last_run()
-    server = [galera_data.program("mariadbd")]
+    accounts = MEMBER_FILE.with_name("accounts.sql")
+    accounts.touch(mode=0o600)
+    accounts.write_text(galera_data.narrowing_sql(env))
+    server = [galera_data.program("mariadbd"), f"--init-file={accounts}"]
     if isinstance(decision, Join):
         write_member(env, join=decision.addresses)
         # What the log of InnoDB says after a crash; Galera takes it only for the cluster its own file names.

@@ -20,9 +20,12 @@ class GroundupError(Exception):
 def file_error(error: OSError, *, host: str) -> GroundupError:
     """Return the error for a file on ``host`` that cannot be read or written."""
     look = "see df -h, df -i and the kernel's messages (dmesg) there" if error.errno in _DISK else "put that right"
+    file = error.filename2 or error.filename or "its files"
+    if error.errno == errno.EPERM:  # root is refused nothing else on its own disk
+        look = f"lsattr {file} there shows whether it is immutable: chattr -i {file}, and see who made it so"
     return GroundupError(
         f"{error.strerror or error}",
-        where=f"{host}, {error.filename or 'its files'}",
+        where=f"{host}, {file}",
         why="the file stays as it is, and no later step was done",
         remedy=f"{look}, then run this again",
     )

@@ -13,6 +13,11 @@ COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _PLAIN = {"LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive", "SYSTEMD_PAGER": ""}
 
 
+def direct(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return ``environment`` without proxies: kubeadm would even write them into its pods."""
+    return {name: value for name, value in environment.items() if not name.lower().endswith("_proxy")}
+
+
 def run(
     argv: Sequence[str],
     *,
@@ -27,8 +32,9 @@ def run(
     """Run ``argv`` and return its standard output. Raises GroundupError when it fails, is missing or times out.
 
     ``argv`` and ``stdin`` must hold no secret: the error shows them, with ``why`` and ``remedy``. ``environment``
-    replaces that of this process. ``inherits``: open files that the program inherits, such as a lock. ``timeout``: in
-    seconds. ``detached``: the program continues when this run is killed; else it ends with this run.
+    replaces that of this process, without its proxies: no part of a site is behind one. ``inherits``: open files that
+    the program inherits, such as a lock. ``timeout``: in seconds. ``detached``: the program continues when this run is
+    killed; else it ends with this run.
     """
     done = attempt(argv, stdin=stdin, timeout=timeout, environment=environment, inherits=inherits, detached=detached)
     if done.returncode:
@@ -60,7 +66,7 @@ def attempt(
             check=False,
             encoding="utf-8",
             errors="replace",
-            env={**(os.environ if environment is None else environment), **_PLAIN},
+            env={**(direct(os.environ) if environment is None else environment), **_PLAIN},
             timeout=timeout,
             pass_fds=tuple(inherits),
             capture_output=True,

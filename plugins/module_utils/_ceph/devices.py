@@ -29,8 +29,11 @@ def refuse_used(device: str, *, ours: Collection[str] = ()) -> None:
     if not stat.S_ISBLK(path.stat().st_mode):
         raise _refusal(device, "it is no block device", remedy="correct its path under hardware.<name>.osds")
     # Check use before content, so that the error names a mounted disk as mounted.
-    found = json.loads(run(["lsblk", "--json", "--paths", "--output", "NAME,TYPE,MOUNTPOINTS", device]))
-    (tree,) = found["blockdevices"]
+    said = run(["lsblk", "--json", "--paths", "--output", "NAME,TYPE,MOUNTPOINTS", device])
+    try:
+        (tree,) = json.loads(said)["blockdevices"]
+    except (ValueError, LookupError, TypeError):
+        raise _refusal(device, f"lsblk does not say what uses it: {said.strip() or 'no output'}") from None
     mounted = [name for name in tree.get("mountpoints") or () if name]
     if mounted:
         raise _refusal(device, f"it is mounted on {', '.join(mounted)}")
@@ -39,6 +42,10 @@ def refuse_used(device: str, *, ours: Collection[str] = ()) -> None:
     holders = Path("/sys/dev/block") / f"{os.major(path.stat().st_rdev)}:{os.minor(path.stat().st_rdev)}" / "holders"
     if holders.is_dir() and (names := sorted(one.name for one in holders.iterdir())):
         raise _refusal(device, f"{', '.join(names)} of this host uses it")
+    try:
+        os.close(os.open(device, os.O_RDONLY | os.O_EXCL))  # the kernel knows users of every mount namespace
+    except OSError as error:
+        raise _refusal(device, f"the kernel does not give it away ({error.strerror})") from error
     refuse_signed(device, ours=ours)
 
 
@@ -58,12 +65,22 @@ def refuse_signed(device: str, *, ours: Collection[str] = ()) -> None:
     # --probe reads the device itself, not a cache or udev's data.
     probed = attempt(["blkid", "--probe", "--output", "export", device])
     tags = dict(line.split("=", 1) for line in probed.stdout.splitlines() if "=" in line)
+    said = " ".join((probed.stdout + probed.stderr).split())
+    if probed.returncode == 2 and not said:
+        return  # nothing is on it
     if probed.returncode == 8:  # several signatures: ambivalent
         raise _refusal(device, "it holds signatures of several kinds")
+    if probed.returncode:
+        raise _refusal(device, f"blkid cannot say what it holds (exit code {probed.returncode}): {said or 'no output'}")
     if kind := tags.get("PTTYPE"):
         raise _refusal(device, f"it has a partition table ({kind})")
     if kind := tags.get("TYPE"):
         raise _refusal(device, f"it holds {kind}" + (f" (label {tags['LABEL']})" if "LABEL" in tags else ""))
+    # Of an empty partition, blkid says where it is in its disk's table.
+    if not any(name.startswith("PART_ENTRY_") for name in tags) or any(
+        name != "DEVNAME" and not name.startswith("PART_ENTRY_") for name in tags
+    ):
+        raise _refusal(device, f"it holds what blkid names so: {said or 'no output'}")
 
 
 def labels(device: str) -> list[str]:

@@ -148,11 +148,11 @@ def refuse_erasure(cluster: Cluster, name: str) -> None:
     if there := [*map(str, found.osds), *(["a monitor"] if found.monitor else [])]:
         raise GroundupError(
             f"the cluster has {listed(there)} on {name}",
-            where=f"machine {name}, which is not in the site file",
+            where=f"machine {name}; ceph osd tree, on a monitor host",
             why="what they hold would be lost with its disks; nothing was changed",
             remedy=f"ansible-playbook groundup.cloud.storage_drain -e drain_machine={name}, then "
-            f"groundup.cloud.storage_retire -e retire_machine={name}; or accept that they are lost: "
-            "-e '{\"erase_force\": [disks, osds]}'; then run this again",
+            f"groundup.cloud.storage_retire -e retire_machine={name}; or accept that they are lost: add osds to "
+            "erase_force, or reprovision_force; then run this again",
         )
 
 

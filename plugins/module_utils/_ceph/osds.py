@@ -10,7 +10,7 @@ from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.files import read, write_file
 from .._base.run import run
-from . import devices, disk, replace
+from . import devices, disk, replace, same_disk
 from .cluster import Cluster
 from .model import Node, Osd
 
@@ -22,13 +22,17 @@ def missing(node: Node) -> list[Osd]:
 
 
 def check(node: Node) -> None:
-    """Refuse a used device for a new OSD, and an existing OSD without its data. Raises GroundupError, OSError."""
+    """Refuse two OSDs on one disk, a used device for a new OSD, and an existing OSD without its data.
+
+    Raises GroundupError, OSError.
+    """
+    same_disk.refuse(node.osds)
     there = disk.osds(node)
     for one in node.osds:
         if one.uuid in there and not replace.holds(one, there[one.uuid]):
             raise _lost(node, one, there[one.uuid])
-        if one.uuid not in there and one.device and not _left(one, one.device):
-            devices.refuse_used(one.device, ours=[other.uuid for other in node.osds])
+        if one.uuid not in there and one.device:
+            _refuse_used(node, one, one.device)
 
 
 def make(changes: Changes, cluster: Cluster, node: Node, osd: Osd) -> None:
@@ -60,9 +64,10 @@ def begun(osd: Osd) -> Path:
     return disk.OSDS / f".new-{osd.uuid}"
 
 
-def _left(osd: Osd, device: str) -> bool:
-    """Return whether a killed run left an unfinished OSD: its directory, and its label, which mkfs writes first."""
-    return begun(osd).exists() and osd.uuid in devices.labels(device)
+def _refuse_used(node: Node, osd: Osd, device: str) -> None:
+    """Refuse a used device, unless a killed run left an unfinished OSD: its directory, and its label, mkfs's first."""
+    if not (begun(osd).exists() and devices.labels(device) == [osd.uuid]):
+        devices.refuse_used(device, ours=[other.uuid for other in node.osds])
 
 
 def _number(cluster: Cluster, node: Node, osd: Osd, work: Path) -> int:
@@ -112,6 +117,7 @@ def _fill(node: Node, osd: Osd, work: Path, number: int) -> None:
             shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
     block = work / "block"
     if osd.device:
+        _refuse_used(node, osd, osd.device)  # again: mkfs of another OSD may have written to it since the check
         block.symlink_to(osd.device)
         shutil.chown(osd.device, "ceph", "ceph")
     else:

@@ -26,7 +26,9 @@ def retire(cluster: Cluster, changes: Changes, name: str, *, fsid: str, here: bo
     ``here``: this code runs on that host; stop its daemons and remove their data, too.
     """
     found, done = members.member(cluster, name), len(changes.done)
-    members.refuse("retire", name, _against(cluster, found, here=here), force)
+    members.refuse(
+        "retire", name, [*(_strange(found, fsid) if here else ()), *_against(cluster, found, here=here)], force
+    )
     needed = found.monitor and members.needed(cluster, name)
     if needed:
         _unwatch(cluster, changes, found)
@@ -68,6 +70,13 @@ def _against(cluster: Cluster, found: Member, *, here: bool) -> Iterator[Reason]
         code, _, said = cluster.attempt("mon ok-to-rm", id=found.name)
         if code:
             yield Reason(text=f"its monitor is needed: {said}")
+
+
+def _strange(found: Member, fsid: str) -> Iterator[Reason]:
+    """Yield OSDs with data on this host that the cluster has under another name, and would not give up."""
+    local = {one.name.removeprefix("ceph-") for one in _data(fsid) if one.parent == disk.OSDS}
+    if others := [one for one in found.others if str(one.number) in local]:
+        yield Reason(text=f"its disks have {listed(others)}, which the cluster has on another host")
 
 
 def _up(cluster: Cluster, name: str) -> str:

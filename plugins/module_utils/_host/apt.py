@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from collections.abc import Sequence
@@ -62,7 +63,9 @@ def _attempt(argv: Sequence[str]) -> subprocess.CompletedProcess[str]:
     runs: list[subprocess.CompletedProcess[str]] = []
 
     def locked_out() -> bool:
-        runs[:] = [attempt(argv, timeout=TIMEOUT)]
+        # Only the host's own sources may be behind a proxy; the seed and the site's mirror are not.
+        own = None if OURS.exists() or MIRROR.exists() else os.environ
+        runs[:] = [attempt(argv, timeout=TIMEOUT, environment=own)]
         return bool(runs[0].returncode and "Unable to lock directory" in runs[0].stderr)
 
     wait_until(locked_out, timeout=WAIT, pause=2.0)

@@ -18,6 +18,8 @@ CHRONY = "chrony"  # among the substitutes of the host layer
 CHRONYD = Path("/usr/sbin/chronyd")
 TIMESYNCD = Path("/usr/lib/systemd/systemd-timesyncd")
 NTPD = Path("/usr/sbin/ntpd")
+UNITS = Path("/etc/systemd/system")
+PTP = ("phc2sys*.service", "timemaster*.service")  # linuxptp; the kernel does not call such a clock synchronised
 CHRONY_SOURCES = Path("/etc/chrony/sources.d/groundup.sources")
 TIMESYNCD_SERVERS = Path("/etc/systemd/timesyncd.conf.d/groundup.conf")
 
@@ -29,15 +31,20 @@ def timezone(changes: Changes, name: str) -> None:
             f"the host knows no time zone {name}",
             where=str(ZONES / name),
             why="the file that describes it is missing",
-            remedy="correct hosts.timezone in the site file, or install the package tzdata",
+            remedy="write today's name into hosts.timezone of the site file: Debian moved old ones to tzdata-legacy",
         )
     files.link(changes, LOCALTIME, str(ZONES / name))
     files.place(changes, TIMEZONE, f"{name}\n")
 
 
+def by_ptp() -> str:
+    """Return the enabled unit that sets the clock from one of PTP, beside which no other may; empty without one."""
+    return next((path.name for name in PTP for path in sorted(UNITS.glob(f"*.wants/{name}"))), "")
+
+
 def lacking() -> list[str]:
     """Return the package to install on a host without a time service."""
-    return [] if any(program.exists() for program in (CHRONYD, TIMESYNCD, NTPD)) else [CHRONY]
+    return [] if by_ptp() or any(program.exists() for program in (CHRONYD, TIMESYNCD, NTPD)) else [CHRONY]
 
 
 def servers(changes: Changes, names: Sequence[str]) -> None:
@@ -45,7 +52,10 @@ def servers(changes: Changes, names: Sequence[str]) -> None:
 
     ntpsec is not configured, only warned about: its configuration belongs to its administrator.
     """
-    if CHRONYD.exists():
+    if unit := by_ptp():
+        if names:
+            changes.warnings.append(f"{unit} sets the clock by PTP, and hosts.ntp_servers is not used on this host")
+    elif CHRONYD.exists():
         text = "".join(f"server {name} iburst\n" for name in names)
         _configure(changes, "chrony.service", CHRONY_SOURCES, text)
     elif TIMESYNCD.exists():
@@ -70,6 +80,9 @@ def state() -> dict[str, object]:
     None applies where systemd skips the unit by its own condition: a system container uses the clock of the machine
     below, and may not set it.
     """
+    if unit := by_ptp():
+        state = properties(unit, "ActiveState").get("ActiveState")
+        return {"service": unit, "synchronised": state == "active", "why": f"{unit} is {state}"}
     known = ((CHRONYD, "chrony.service"), (TIMESYNCD, "systemd-timesyncd.service"), (NTPD, "ntpsec.service"))
     for path, unit in known:
         if path.exists():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import platform
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
@@ -13,7 +14,9 @@ from .._base.run import run
 
 PROC = Path("/proc")
 SYS = Path("/sys")
+PARAMETERS = Path("/etc/sysctl.d/90-groundup.conf")
 BUILTIN = Path("/lib/modules")
+SYSCTL_DIRECTORIES = ("etc/sysctl.d", "run/sysctl.d", "usr/local/lib/sysctl.d", "usr/lib/sysctl.d")  # first one wins
 
 
 def parameters(
@@ -34,6 +37,35 @@ def parameters(
         for found in _matching(name):
             if found not in wanted:
                 _parameter(changes, found, wanted[name], may_vanish=True)
+
+
+def overridden(wanted: Mapping[str, str], *, file: Path, root: Path = Path("/")) -> list[str]:
+    """Return a line for each of ``wanted`` that a file other than ``file`` sets otherwise at the next boot.
+
+    systemd-sysctl reads files in the order of their names; one in an earlier directory hides its namesakes.
+    """
+    found: dict[str, Path] = {}
+    for directory in reversed(SYSCTL_DIRECTORIES):
+        found |= {path.name: path for path in (root / directory).glob("*.conf")}
+    order = [found[name] for name in sorted(found)]
+    if "ENABLED=yes" in (files.read(root / "etc/ufw/ufw.conf") or ""):  # ufw sets its own when it starts
+        order.append(root / "etc/ufw/sysctl.conf")
+    ours, last = root / file.relative_to("/"), dict[str, tuple[Path, str]]()
+    for path in order:
+        for line in (files.read(path) or "").splitlines():
+            name, sign, value = line.strip().lstrip("-").partition("=")
+            if sign and not name.startswith(("#", ";")):
+                last[_path(name.strip())] = path, " ".join(value.split())
+    lines = []
+    for name, (path, value) in sorted(last.items()):
+        # A full name wins over a pattern, in whichever file.
+        key = next((one for one in wanted if _path(one) == name), None) or next(
+            (one for one in wanted if "*" in one and fnmatch.fnmatchcase(name, _path(one))), None
+        )
+        if key and path != ours and value != " ".join(wanted[key].split()):
+            shown = f"/{path.relative_to(root)}"
+            lines.append(f"{shown} sets {key} to {value} at the next boot, not {wanted[key]}: take it out there")
+    return lines
 
 
 def _matching(pattern: str) -> list[str]:

@@ -31,23 +31,27 @@ def own_name(changes: Changes, name: str) -> None:
 
 
 def known_names(changes: Changes, *, name: str, fqdn: str, address: str, names: Mapping[str, str]) -> None:
-    """Write the host's own name and ``names`` (name to address) into /etc/hosts; keep the lines of others.
+    """Write the host's own name and ``names`` (name to address) into /etc/hosts; keep other names.
 
-    A line that maps the host's own name to a loopback address is removed: the name must give the real address.
+    Lines outside our block lose these names, whatever their address: the first line with a name decides.
     """
     own = {name, fqdn}
     others = sorted((known, where) for known, where in names.items() if known not in own)
     lines = [f"{address} {fqdn} {name}", *(f"{where} {known}" for known, where in others)]
     text = files.read(HOSTS) or "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n"
-    kept = [line for line in _outside_block(text) if line != lines[0] and not _loopback_of(line, own)]
+    ours = {known.lower() for known in own.union(names)} - {"localhost"}
+    kept = [left for line in _outside_block(text) if (left := _without(line, ours)) is not None]
     files.place(changes, HOSTS, with_block("\n".join(kept), lines))
 
 
-def _loopback_of(line: str, own: set[str]) -> bool:
-    words = line.partition("#")[0].split()
-    return (
-        bool(words) and words[0].startswith("127.") and "localhost" not in words and bool(own.intersection(words[1:]))
-    )
+def _without(line: str, ours: set[str]) -> str | None:
+    """Return ``line`` of a hosts file without the names ``ours``; None when it has no other name."""
+    entry, sign, comment = line.partition("#")
+    address, *known = entry.split() or [""]
+    left = [name for name in known if name.lower() not in ours]
+    if left == known:
+        return line
+    return f"{address} {' '.join(left)}" + (f" {sign}{comment}" if sign else "") if left else None
 
 
 def with_block(text: str, lines: Iterable[str]) -> str:

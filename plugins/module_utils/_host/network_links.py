@@ -43,11 +43,17 @@ class Links:
 
     def of(self, planned: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """Return the link of this host that is ``planned``; None when it does not exist."""
-        if planned["kind"] != "port" or not planned["mac"]:
-            return self.by_name.get(planned["name"])
+        name = planned["name"]
+        if planned["kind"] != "port":
+            return self.by_name.get(name)
+        # Software made links with a kind: a dummy or tap may have the address of a port. A container's ports are veth.
+        kinds = {one["ifname"]: one.get("linkinfo", {}).get("info_kind") or "" for one in self.all()}
+        made = sorted(
+            (one for one in self.all() if kinds[one["ifname"]] in ("", "veth")), key=lambda one: kinds[one["ifname"]]
+        )
+        if not planned["mac"]:
+            return self.by_name.get(name) or next((one for one in made if name in one.get("altnames", ())), None)
         mac = planned["mac"].lower()
-        kinds = ("bond", "bridge", "vlan", "macvlan", "vxlan", "openvswitch")
-        made = (one for one in self.all() if one.get("linkinfo", {}).get("info_kind") not in kinds)
         # A bond sets its own MAC address on its members; the kernel still shows theirs as permaddr.
         return next((one for one in made if one.get("permaddr", one.get("address", "")).lower() == mac), None)
 

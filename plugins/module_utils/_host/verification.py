@@ -8,11 +8,11 @@ from typing import Any
 
 from .._base.changes import Changes
 from .._base.errors import GroundupError
-from . import access, clock, naming, trust
+from . import access, clock, kernel, naming, trust
 
 
 def unresolved(names: Mapping[str, str]) -> list[str]:
-    """Return a line for each of ``names`` that the host does not resolve to its address."""
+    """Return a line for each of ``names`` that the host does not resolve to its address alone."""
     found = []
     for name, address in sorted(names.items()):
         try:
@@ -20,8 +20,9 @@ def unresolved(names: Mapping[str, str]) -> list[str]:
         except OSError as error:
             found.append(f"{name}: {error.strerror}, not {address}")
         else:
-            if address not in addresses:
-                found.append(f"{name}: {', '.join(addresses)}, not {address}")
+            if addresses != [address]:
+                alone = " alone" if address in addresses else ""
+                found.append(f"{name}: {', '.join(addresses)}, not {address}{alone}")
     return found
 
 
@@ -33,12 +34,14 @@ def verify(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
     silent = naming.unanswering(wanted["dns_servers"], domain=wanted["domain"])
     if silent and len(silent) == len(wanted["dns_servers"]):
         faults += silent
+    sysctl = {name: str(value) for name, value in (wanted.get("sysctl") or {}).items()}
+    faults += kernel.overridden(sysctl, file=kernel.PARAMETERS)
     if wanted["user"]:
         faults += access.sshd_faults(wanted["user"])
     if faults:
         raise GroundupError(
             "; ".join(faults),
-            where="the host's resolver, trust store and sshd",
+            where="the host's resolver, trust store, kernel parameters and sshd",
             why="later layers reach each other by these names, over TLS; sshd is the way in",
             remedy="run the playbook groundup.cloud.host; for resolvers, correct hosts.dns_servers or mend them",
         )

@@ -49,11 +49,20 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> str:
         certificate=wanted["certificate"],
         key=wanted["private_key"],
         authority=wanted["ca_certificate"],
+        consoles=wanted["console_ca"],
+        ovn=wanted["ovn_ca"],
+        queue=wanted["queue_ca"],
     )
     pki.own(changes, pair, readers=None, units=(controller, agent))
     openvswitch.configure(changes, wanted["chassis"])
     ovn.start(changes, controller)
-    libvirt.configure(changes, pair, datapath=wanted["compute"]["datapath"])
+    libvirt.configure(
+        changes,
+        pair,
+        hypervisors=wanted["peers"]["hosts"],
+        uuid=wanted["compute_id"],
+        datapath=wanted["compute"]["datapath"],
+    )
     if wanted["volume_key"]:
         volumes.own(changes, volumes.Key(**wanted["volume_key"], value=wanted["volume_secret"]))
     if in_ceph:

@@ -27,7 +27,17 @@ def leave(changes: Changes, *, site: str, name: str, force: Collection[str] = ()
     Raises GroundupError before any change for a host of another site, and for one that still has domains.
     """
     ownership.refuse_other(site)
-    found = domains(changes)
+    found, silent = domains()
+    if silent and DOMAINS not in force:
+        raise GroundupError(
+            f"libvirt does not say whether it has domains: {silent}",
+            where=f"host {name}, {' '.join(_VIRSH)}",
+            why="guests that Nova lost sight of may run on it; nothing was changed on the host",
+            remedy="make it answer (systemctl status libvirtd), then run this again; or, if nothing runs on it: "
+            f"-e '{{\"retire_force\": [{DOMAINS}]}}'",
+        )
+    if silent:
+        changes.warnings.append(f"libvirt's domains are not known: {silent}")
     if found and DOMAINS not in force:
         raise GroundupError(
             f"libvirt still has {len(found)} domain(s) on it: {', '.join(found)}",
@@ -45,17 +55,15 @@ def leave(changes: Changes, *, site: str, name: str, force: Collection[str] = ()
     files.place(changes, mark, _TEXT)
 
 
-def domains(changes: Changes) -> list[str]:
-    """Return libvirt's domains, running or not; when libvirt does not answer, none and a warning."""
+def domains() -> tuple[list[str], str]:
+    """Return libvirt's domains, running or not, and why they are not known."""
     try:
         said = attempt(_VIRSH, timeout=30)
     except GroundupError as error:  # no such program, or it hangs
-        changes.warnings.append(f"libvirt's domains are not known: {error.what}")
-        return []
+        return [], error.what
     if said.returncode:
-        changes.warnings.append(f"libvirt does not answer, so its domains are not known: {said.stderr.strip()}")
-        return []
-    return sorted(line.strip() for line in said.stdout.splitlines() if line.strip())
+        return [], said.stderr.strip() or f"exit code {said.returncode}"
+    return sorted(line.strip() for line in said.stdout.splitlines() if line.strip()), ""
 
 
 def joins_again(changes: Changes, *, mark: Path = RETIRED) -> None:

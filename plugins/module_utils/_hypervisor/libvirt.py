@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from .._base.changes import Changes
@@ -19,11 +20,12 @@ GROUP = "libvirt-qemu"
 VIRSH = ("virsh", "--connect", "qemu:///system")
 
 _QEMU = f"""{HEADER}\
-default_tls_x509_cert_dir = "{pki.QEMU}"
+# Migration and its copy of disks: for hypervisors alone.
+default_tls_x509_cert_dir = "{pki.QEMU / pki.MIGRATION}"
 default_tls_x509_verify = 1
-migrate_tls_x509_cert_dir = "{pki.QEMU}"
+migrate_tls_x509_cert_dir = "{pki.QEMU / pki.MIGRATION}"
 migrate_tls_x509_verify = 1
-# Consoles: who shows no certificate of the site's CA sees none.
+# Consoles: for hypervisors and the console proxy.
 vnc_tls = 1
 vnc_tls_x509_cert_dir = "{pki.QEMU}"
 vnc_tls_x509_verify = 1
@@ -31,24 +33,30 @@ vnc_tls_x509_verify = 1
 migration_port_min = 61152
 migration_port_max = 61215
 """
-_LIBVIRTD = f"""{HEADER}\
+
+
+def _libvirtd(hypervisors: Iterable[str], *, uuid: str) -> str:
+    """Return libvirtd's configuration. Who may connect is root here: ``hypervisors`` of the plan, by name."""
+    names = ", ".join(f'"CN={one}"' for one in sorted(hypervisors))
+    return f"""{HEADER}\
+host_uuid = "{uuid}"
 unix_sock_group = "libvirt"
 unix_sock_rw_perms = "0770"
 auth_unix_rw = "none"
-# Who shows a certificate of the site's CA is a hypervisor, or the site's own.
 listen_tls = 1
 auth_tls = "none"
+tls_allowed_dn_list = [{names}]
 max_clients = 200
 max_workers = 50
 max_client_requests = 20
 """
 
 
-def configure(changes: Changes, pair: Pair, *, datapath: str) -> None:
-    """Configure libvirt for a hypervisor. A restart keeps guests running. Raises GroundupError."""
+def configure(changes: Changes, pair: Pair, *, hypervisors: Iterable[str], uuid: str, datapath: str) -> None:
+    """Configure libvirt for one of ``hypervisors``. A restart keeps guests running. Raises GroundupError."""
     daemon, before = Unit(changes, DAEMON), set(changes.written)
     daemon.place(QEMU, _QEMU)
-    daemon.place(LIBVIRTD, _LIBVIRTD)
+    daemon.place(LIBVIRTD, _libvirtd(hypervisors, uuid=uuid))
     taps.switched_on(daemon, datapath=datapath)  # libvirtd finds hooks only at its start
     if pki.of_libvirt(changes, pair, readers=group_id(GROUP)):
         daemon.replaced()

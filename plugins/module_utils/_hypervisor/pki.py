@@ -1,4 +1,7 @@
-"""Place the host's certificate for OVN, libvirt and QEMU: as files, because AppArmor rejects symbolic links."""
+"""Place the host's certificate for OVN, libvirt and QEMU: as files, because AppArmor rejects symbolic links.
+
+Each listener and client believes the authorities of its use alone: a certificate of another use opens nothing here.
+"""
 
 from __future__ import annotations
 
@@ -13,29 +16,35 @@ from .._host.units import Unit
 
 OURS = Path("/etc/groundup/hypervisor")
 LIBVIRT, QEMU = Path("/etc/pki/libvirt"), Path("/etc/pki/qemu")
+MIGRATION = "migration"  # below QEMU: of hypervisors alone, where consoles let the console proxy in
+QUEUE = "queue-ca.pem"
 AUTHORITY = Path("/etc/pki/CA/cacert.pem")
 _WARN_DAYS = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """Certificate and key of the host, and its CA. PEM."""
+    """Certificate and key of the host, and whom it believes. PEM."""
 
     user: str
     certificate: str
     key: str = field(repr=False)
-    authority: str
+    authority: str  # of hypervisors
+    consoles: str  # authority of the console proxy
+    ovn: str  # authority of OVN's databases
+    queue: str  # authority of RabbitMQ
 
 
 def own(changes: Changes, pair: Pair, *, readers: int | None, units: tuple[Unit, ...]) -> None:
-    """Place the certificate of ovn-controller and the OVN agent (``units``). Raises GroundupError for no pair."""
+    """Place what ovn-controller and the OVN agent (``units``) show, and the queue's CA. Raises GroundupError."""
 
     def mark() -> None:
         for unit in units:
             unit.mark()
 
+    files.place(changes, OURS / QUEUE, pair.queue, before=mark)
     names = {"certificate": "certificate.pem", "key": "key.pem", "authority": "ca.pem"}
-    _place(changes, pair, names, OURS, readers, before=mark)
+    _place(changes, pair, names, OURS, believes=pair.ovn, readers=readers, before=mark)
     if any(path.parent == OURS for path in changes.written):
         for unit in units:
             unit.replaced()
@@ -53,7 +62,9 @@ def of_libvirt(changes: Changes, pair: Pair, *, readers: int | None) -> bool:
         files.place(changes, LIBVIRT / f"{kind}cert.pem", pair.certificate)
         files.place(changes, LIBVIRT / f"private/{kind}key.pem", pair.key, mode=0o600, secret=True)
         names = {"certificate": f"{kind}-cert.pem", "key": f"{kind}-key.pem", "authority": "ca-cert.pem"}
-        _place(changes, pair, names, QEMU, readers)
+        both = f"{pair.authority.rstrip()}\n{pair.consoles}"
+        _place(changes, pair, names, QEMU, believes=both, readers=readers)
+        _place(changes, pair, names, QEMU / MIGRATION, believes=pair.authority, readers=readers)
     return any(path.is_relative_to(LIBVIRT) or path == AUTHORITY for path in changes.written - before)
 
 
@@ -66,11 +77,11 @@ def soon(changes: Changes, host: str) -> None:
 
 
 def _place(
-    changes: Changes, pair: Pair, names: dict[str, str], where: Path, readers: int | None, *,
+    changes: Changes, pair: Pair, names: dict[str, str], where: Path, *, believes: str, readers: int | None,
     before: Callable[[], object] | None = None,
 ) -> None:  # fmt: skip
     both = tls.with_key(pair.certificate, pair.key)
-    files.place(changes, where / names["authority"], pair.authority, before=before)
+    files.place(changes, where / names["authority"], believes, before=before)
     files.place(changes, where / names["certificate"], pair.certificate, before=before)
     files.place(
         changes, where / names["key"], pair.key, mode=0o640, group=readers, secret=True,

@@ -10,7 +10,7 @@ from .._base.errors import GroundupError
 from .._base.files import read
 from .._base.run import run
 from .._host import units
-from . import data, half_made, timer
+from . import data, half_made, timer, volumes
 from .etcd import Etcd, EtcdMember, quorum, voters
 from .files import KUBELET
 from .host import NodeHost
@@ -37,7 +37,6 @@ FILES = (
     "/run/cilium",
     "/run/flannel",
     "/run/groundup-marks",
-    "/srv/kubernetes-volumes",
     "/usr/local/lib/groundup/edge-alive",
     data.SCRIPT,
     timer.PROGRAM,
@@ -107,6 +106,7 @@ def reset(host: NodeHost, changes: Changes, *, expected_ca: str | None) -> None:
     units.off(changes, [KUBELET, f"{timer.NAME}.timer"])
     if not changes.check:
         _refuse_mounts(host)
+    volumes.set_aside(host, changes)
     for path in map(host.paths.at, FILES):
         if _there(path) and changes.add(f"remove {path}"):
             _remove(path)
@@ -125,7 +125,9 @@ def _refuse_mounts(host: NodeHost) -> None:
     """Refuse to remove directories with mounted volumes: kubeadm ignores failed unmounts."""
     mountinfo = read(host.paths.at("/proc/self/mountinfo")) or ""
     places = [line.split()[4] for line in mountinfo.splitlines()]
-    if mounted := [place for place in places if any(place.startswith(f"{path}/") for path in FILES)]:
+    if mounted := [
+        place for place in places if any(place.startswith(f"{path}/") for path in (*FILES, volumes.DIRECTORY))
+    ]:
         raise GroundupError(
             f"{', '.join(mounted)} of {host.name} is still mounted",
             where=f"host {host.name}; its node is reset, and no file was removed",

@@ -24,6 +24,7 @@ def resolvers(texts: Iterable[str], *, service_cidr: str) -> tuple[str, ...]:
     """Return the servers of the first resolv.conf in ``texts`` that names one reachable from a pod.
 
     Loopback and Service addresses are excluded: with either, CoreDNS would query itself.
+    So are addresses of a family that Services, and with them pods, do not have.
     """
     services = ip_network(service_cidr)
     for text in texts:
@@ -38,6 +39,8 @@ def _reachable(server: str, services: IPv4Network | IPv6Network) -> bool:
     try:
         address = ip_address(server)
     except ValueError:
+        return False
+    if address.version != services.version:  # pods have no address of that family
         return False
     return not (address.is_loopback or address.is_unspecified or address.is_link_local or address in services)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from .databases import CA, DATABASES, MEMBER, Database
 
@@ -21,9 +22,9 @@ def options(address: str) -> str:
             f"--db-{one.short}-cluster-local-port={one.raft_port}",
             f"--db-{one.short}-cluster-local-proto=ssl",
             f"--db-{one.short}-create-insecure-remote=no",
-            *_tls(f"ovn-{one.short}-db"),
+            *_tls(f"ovn-{one.short}-db", one.believes),
         ]
-    words += _tls("ovn-northd")
+    words += _tls("ovn-northd", CA)
     return f'{HEADER}OVN_CTL_OPTS="{" ".join(words)}"\n'
 
 
@@ -37,5 +38,5 @@ def drop_in(database: Database) -> str:
     return f"{HEADER}[Unit]\nAssertPathExists={database.file}\n"
 
 
-def _tls(prefix: str) -> list[str]:
-    return [f"--{prefix}-ssl-key={MEMBER}", f"--{prefix}-ssl-cert={MEMBER}", f"--{prefix}-ssl-ca-cert={CA}"]
+def _tls(prefix: str, authority: Path) -> list[str]:
+    return [f"--{prefix}-ssl-key={MEMBER}", f"--{prefix}-ssl-cert={MEMBER}", f"--{prefix}-ssl-ca-cert={authority}"]

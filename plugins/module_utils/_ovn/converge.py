@@ -19,7 +19,7 @@ from .._base.wait import wait_until
 from .._host import packages
 from .._host.units import Unit
 from . import configuration, disk, guard, status
-from .databases import CA, CENTRAL, DATABASES, MEMBER, NORTHD, OPTIONS, PARAMETERS, UNITS, Database
+from .databases import CA, CENTRAL, CHASSIS_CA, DATABASES, MEMBER, NORTHD, OPTIONS, PARAMETERS, UNITS, Database
 
 Step = Literal["maintain", "form", "restart", "verify"]
 PATIENCE = 60.0  # seconds for a member to find its leader: time for several elections
@@ -45,6 +45,7 @@ class Central:
     certificate: str
     private_key: str = field(repr=False)
     ca_certificate: str
+    hypervisor_ca: str  # which signs the chassis' certificates
 
     def listeners(self, database: Database) -> frozenset[tuple[str, str, int]]:
         """Return target, role and probe of the planned listeners of ``database``."""
@@ -86,7 +87,7 @@ def converge(central: Central, changes: Changes) -> dict[str, Any]:
 
 def _configure(central: Central, changes: Changes, servers: Sequence[Unit], northd: Unit) -> None:
     """Write the units' configuration and their credentials."""
-    files.place(changes, CA, central.ca_certificate.rstrip() + "\n")
+    place_authorities(changes, own=central.ca_certificate, hypervisors=central.hypervisor_ca)
     files.place(
         changes,
         MEMBER,
@@ -107,6 +108,12 @@ def _configure(central: Central, changes: Changes, servers: Sequence[Unit], nort
     if files.place(changes, OPTIONS, configuration.options(central.address), before=mark):
         for unit in (*servers, northd):
             unit.replaced()
+
+
+def place_authorities(changes: Changes, *, own: str, hypervisors: str) -> None:
+    """Write whom the databases believe: certificates of OVN's own CA; the southbound's also of chassis."""
+    files.place(changes, CA, f"{own.rstrip()}\n")
+    files.place(changes, CHASSIS_CA, f"{own.rstrip()}\n{hypervisors.rstrip()}\n")
 
 
 def _member(central: Central, changes: Changes, database: Database) -> disk.Member | None:

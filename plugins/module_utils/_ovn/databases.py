@@ -8,8 +8,9 @@ from pathlib import Path
 DATA = Path("/var/lib/ovn")
 RUN = Path("/run/ovn")
 OPTIONS = Path("/etc/default/ovn-central")
-TLS = Path("/etc/ovn/tls")  # signed by the site's CA; ovsdb-server reloads changed files
-MEMBER, CA = TLS / "member.pem", TLS / "ca.pem"  # certificate and key in one file, replaced together
+TLS = Path("/etc/ovn/tls")  # ovsdb-server reloads changed files
+MEMBER = TLS / "member.pem"  # certificate and key in one file, replaced together
+CA, CHASSIS_CA = TLS / "ca.pem", TLS / "sb-ca.pem"  # OVN's own, and that beside the hypervisors'
 # northd's database addresses. Without this file, stopping Debian's ovn-northd.service stops both databases.
 PARAMETERS = Path("/etc/ovn/ovn-northd-db-params.conf")
 UNITS = Path("/etc/systemd/system")
@@ -62,6 +63,11 @@ class Database:
     def unit(self) -> str:
         """Debian's systemd unit of its server."""
         return f"ovn-ovsdb-server-{self.short}.service"
+
+    @property
+    def believes(self) -> Path:
+        """The authorities of its clients and members: of hypervisors only where chassis connect."""
+        return CHASSIS_CA if self.knows_roles else CA
 
     @property
     def knows_roles(self) -> bool:

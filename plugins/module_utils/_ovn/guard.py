@@ -1,8 +1,9 @@
 """Restrict by source address those ports of OVN's databases that no role protects.
 
-Any certificate of the site opens them, a chassis' too: the databases have one CA for all ports, and accept any of its
-certificates as a member's. So the host filters by address: the raft ports admit members; the ports with full access
-admit the cluster's nodes and pods, for northd and Neutron. Only our own nftables table is changed.
+A certificate of OVN's own CA opens them all, and a chassis' those of the southbound database: a server has one set of
+CAs for all its ports, and accepts any of their certificates as a member's. So the host filters by address: the raft
+ports admit members; the ports with full access admit the cluster's nodes and pods, for northd and Neutron. Only our own
+nftables table is changed.
 """
 
 from __future__ import annotations

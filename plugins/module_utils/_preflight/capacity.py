@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 from .links import holder
 from .model import Fault, Machine, Wanted
@@ -36,8 +37,10 @@ def hardware(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
             "hardware", severity, f"{gib} of the {has['memory_gb']} GiB of memory of {name}", "/proc/meminfo", remedy
         )
     yield from _ports(machine, wanted, remedy)
-    if has["nvme"] and (disk := _system_disk(machine)) and not disk.startswith("nvme"):
-        yield Fault("hardware", "warning", f"the system disk is not the NVMe of {name}", f"/dev/{disk}", remedy)
+    others = [disk for disk in _system_disks(machine) if not disk.startswith("nvme")]
+    if has["nvme"] and others:
+        shown = ", ".join(f"/dev/{disk}" for disk in others)
+        yield Fault("hardware", "warning", f"the system disk is not the NVMe of {name}", shown, remedy)
 
 
 def _ports(machine: Machine, wanted: Wanted, remedy: str) -> Iterator[Fault]:
@@ -53,14 +56,18 @@ def _ports(machine: Machine, wanted: Wanted, remedy: str) -> Iterator[Fault]:
             )
 
 
-def _system_disk(machine: Machine) -> str:
-    """Return the disk of the root file system; empty when it is not a plain partition."""
+def _system_disks(machine: Machine) -> list[str]:
+    """Return the disks of the root file system, also below LVM, RAID, multipath and encryption."""
     number = machine.root.stat().st_dev
     device = machine.path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
-    if not device.exists():
-        return ""
-    device = device.resolve()
-    return device.parent.name if (device / "partition").exists() else device.name
+    return sorted(_disks_below(device.resolve())) if device.exists() else []
+
+
+def _disks_below(device: Path) -> set[str]:
+    below = list((device / "slaves").iterdir()) if (device / "slaves").is_dir() else []
+    if below:
+        return set().union(*(_disks_below(one.resolve()) for one in below))
+    return {device.parent.name if (device / "partition").exists() else device.name}
 
 
 def space(machine: Machine, wanted: Wanted) -> Iterator[Fault]:

@@ -28,6 +28,9 @@ CHECKS: dict[str, Check] = {
         "network that this version does not use",
         (network.addresses,),
     ),
+    "ranges": Check(
+        "no interface and no route of a new node is inside the networks of pods and Services", (network.ranges,)
+    ),
     "mtu": Check(
         "packets of the planned size, not to be cut, reach the next two hosts and three control hosts on each network; "
         "a warning on a host that serves and reaches others",

@@ -15,6 +15,7 @@ _GET_LINK, _NEW_LINK, _GET_ADDRESS, _NEW_ADDRESS = 18, 16, 22, 20
 _REQUEST_DUMP = 0x301
 _DONE, _ERROR = 3, 2
 _HARDWARE, _NAME, _MTU, _LOCAL = 1, 3, 4, 2
+_PROPERTIES, _ALTNAME = 52, 53
 _UP = 1
 
 
@@ -26,6 +27,7 @@ class Link:
     up: bool
     mac: str
     addresses: dict[str, int] = field(default_factory=dict)  # IPv4 address -> prefix length
+    altnames: tuple[str, ...] = ()
 
 
 def links() -> dict[str, Link]:
@@ -41,6 +43,7 @@ def links() -> dict[str, Link]:
                 mtu=struct.unpack("=I", values[_MTU])[0],
                 up=bool(flags & _UP),
                 mac=values.get(_HARDWARE, b"").hex(":"),
+                altnames=tuple(_names(values.get(_PROPERTIES, b""))),
             )
             found[name] = by_index[index] = link
     for kind, body in _dump(_GET_ADDRESS):
@@ -71,10 +74,19 @@ def _dump(request: int) -> Iterator[tuple[int, bytes]]:
                 data = data[(length + 3) & ~3 :]
 
 
+def _names(data: bytes) -> Iterator[str]:
+    """Yield the alternative names of a link's list of properties, which repeats one attribute."""
+    while len(data) >= _ATTRIBUTE.size:
+        length, kind = _ATTRIBUTE.unpack_from(data)
+        if kind == _ALTNAME:
+            yield data[_ATTRIBUTE.size : length].rstrip(b"\0").decode()
+        data = data[max(4, (length + 3) & ~3) :]
+
+
 def _attributes(data: bytes) -> dict[int, bytes]:
     found = {}
     while len(data) >= _ATTRIBUTE.size:
         length, kind = _ATTRIBUTE.unpack_from(data)
-        found[kind] = data[_ATTRIBUTE.size : length]
+        found[kind & 0x3FFF] = data[_ATTRIBUTE.size : length]
         data = data[max(4, (length + 3) & ~3) :]
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 
 from .links import holder
 from .model import Fault, Machine, Wanted
@@ -16,7 +17,8 @@ def addresses(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
     for planned in wanted.interfaces:
         network, address = planned["network"], planned["address"]
         if not address:
-            if planned["name"] not in found and network not in wanted.unused_networks:
+            known = {name for link, state in found.items() for name in (link, *state.altnames)}
+            if planned["name"] not in known and network not in wanted.unused_networks:
                 yield Fault(
                     "address", "error", f"there is no interface {planned['name']}, the plan's on {network}",
                     f"it has {', '.join(sorted(found))}",
@@ -48,6 +50,41 @@ def addresses(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
                 "mtu", severity, f"the interface of {network} has a smaller MTU than the plan's {planned['mtu']}",
                 f"{name}: {link.mtu}", f"raise it on host and switch, or write networks.{network}.mtu: {link.mtu}",
             )  # fmt: skip
+
+
+def ranges(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
+    """Yield interfaces and routes of a new node inside the networks of pods and Services."""
+    if machine.site == wanted.site or not wanted.node:
+        return
+    taken = [
+        (name, IPv4Interface(f"{address}/{prefix}").network, True)
+        for name, link in machine.links().items()
+        for address, prefix in link.addresses.items()
+    ]
+    taken += [(name, network, False) for name, network in _routes(machine)]
+    for key, cidr in wanted.ranges.items():
+        inside = IPv4Network(cidr)
+        # A wider route is no fault: the narrower one of pods wins.
+        found = {
+            f"{name}: {network}"
+            for name, network, own in taken
+            if network.overlaps(inside) and (own or network.prefixlen >= inside.prefixlen)
+        }
+        if found:
+            shown = ", ".join(sorted(found))
+            yield Fault(
+                "ranges", "error", f"an interface or route of the host is inside {key}, {cidr}", shown,
+                f"write another network into {key} of the site file, or take that interface or route away",
+            )  # fmt: skip
+
+
+def _routes(machine: Machine) -> Iterator[tuple[str, IPv4Network]]:
+    """Yield interface and destination of each route but the default one."""
+    for line in machine.read("/proc/net/route").splitlines()[1:]:
+        cells = line.split()
+        if len(cells) > 7 and int(cells[7], 16):
+            address, mask = (bytes.fromhex(cells[number])[::-1] for number in (1, 7))
+            yield cells[0], IPv4Interface((address, str(IPv4Address(mask)))).network
 
 
 def frames(machine: Machine, wanted: Wanted) -> Iterator[Fault]:

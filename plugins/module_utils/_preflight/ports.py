@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -77,32 +78,66 @@ def firewall(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
 
 def _dropping_chains(machine: Machine) -> list[str]:
     """Return base chains at the input hook that drop by policy, or by an unconditional last rule."""
-    if rules := machine.said(["nft", "--stateless", "list", "ruleset"]):
-        return list(_nft_chains(rules))
-    for program in ("iptables-legacy", "iptables"):
-        rules = machine.said([program, "-S", "INPUT"]) or ""
-        last = (rules.splitlines() or [""])[-1]
-        if "-P INPUT DROP" in rules or last.startswith(("-A INPUT -j DROP", "-A INPUT -j REJECT")):
-            return [f"{program}: INPUT"]
-    return []
+    found = list(_nft_chains(machine.said(["nft", "--stateless", "list", "ruleset"]) or ""))
+    # Legacy rules are not in nft's list; iptables of Debian shows nft's once more.
+    for program in ("iptables-legacy", *(() if found else ("iptables",))):
+        rules = machine.said([program, "-S"]) or ""
+        chains: dict[str, list[str]] = {}
+        for line in rules.splitlines():
+            if line.startswith("-A "):
+                chains.setdefault(line.split()[1], []).append(line.partition(line.split()[1])[2].strip())
+        if "-P INPUT DROP" in rules or _ends_in_drop(chains, "INPUT"):
+            found.append(f"{program}: INPUT")
+    return found
+
+
+_NO_MATCH = re.compile(r"(-j|-g|--goto) (\S+)|(jump|goto) (\S+)|(drop|reject)\b.*")
+
+
+def _ends_in_drop(chains: dict[str, list[str]], name: str, above: tuple[str, ...] = ()) -> bool:
+    """Return whether a rule of the chain that matches every packet drops it, or leads to a chain that does."""
+    for rule in chains.get(name, ()):
+        plain = _unconditional(rule)
+        if plain in ("accept", "return", "-j ACCEPT", "-j RETURN"):
+            return False
+        found = _NO_MATCH.fullmatch(plain)
+        if not found:
+            continue
+        target = found[2] or found[4]
+        if not target or target in ("DROP", "REJECT"):
+            return True
+        if target not in above and _ends_in_drop(chains, target, (*above, name)):
+            return True
+    return False
+
+
+def _unconditional(rule: str) -> str:
+    """Return ``rule`` without what matches nothing: log, counters, comments, how it is rejected."""
+    rule = re.sub(r'-m comment --comment ("[^"]*"|\S+)|--reject-with \S+|comment "[^"]*"', "", rule)
+    rule = re.sub(r"\bcounter( packets \d+ bytes \d+)?", "", rule)
+    rule = re.sub(
+        r'\blog( (prefix ("[^"]*"|\S+)|level \S+|flags \S+|group \d+|snaplen \d+|queue-threshold \d+))*', "", rule
+    )
+    return " ".join(rule.split())
 
 
 def _nft_chains(rules: str) -> Iterator[str]:
+    """Yield the base chains at the input hook that drop what no rule accepts."""
+    tables: dict[str, dict[str, list[str]]] = {}
+    bases: list[tuple[str, str, bool]] = []
     table = chain = ""
-    at_input = False
     for line in map(str.strip, rules.splitlines()):
         if line.startswith("table "):
             table = " ".join(line.split()[1:3])
         elif line.startswith("chain "):
-            chain, at_input = line.split()[1], False
+            chain = line.split()[1]
         elif "hook input" in line:
-            at_input = True
-            if "policy drop" in line:
-                yield f"{table} {chain}"
-                at_input = False
-        elif at_input and (line.startswith(("drop", "reject")) or line in ("counter drop", "counter reject")):
+            bases.append((table, chain, "policy drop" in line))
+        elif line not in ("", "}"):
+            tables.setdefault(table, {}).setdefault(chain, []).append(line)
+    for table, chain, by_policy in bases:
+        if by_policy or _ends_in_drop(tables.get(table, {}), chain):
             yield f"{table} {chain}"
-            at_input = False
 
 
 def reachable(machine: Machine, wanted: Wanted) -> Iterator[Fault]:

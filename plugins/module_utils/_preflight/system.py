@@ -122,6 +122,12 @@ def time_service(machine: Machine, _wanted: Wanted) -> Iterator[Fault]:
     started = [
         unit for unit in installed if any(machine.has(f"/etc/systemd/system/{target}/{unit}") for target in wanted_by)
     ]
+    ptp = [name for name in ("phc2sys", "timemaster") if any(
+        name in unit and unit.endswith(".service")
+        for target in wanted_by for unit in machine.names(f"/etc/systemd/system/{target}")
+    )]  # fmt: skip
+    if ptp and not started:
+        return  # the clock follows a network card's, by PTP
     if installed and not started and not machine.contained:
         yield Fault(
             "clock", "error", f"the time service {installed[0]} is installed and disabled", installed[0],

@@ -15,40 +15,88 @@ Kind = Literal[
     "host-key-changed",
     "denied",
     "unreachable",
+    "starting",
+    "closed",
+    "silent",
     "ssh-broken",
     "sudo-password",
     "sudo-refused",
     "sudo-missing",
     "python-missing",
+    "login-failed",
 ]
 
 # Faults that end a task on the host before its Python starts.
 BEFORE_PYTHON: tuple[Kind, ...] = ("sudo-password", "sudo-refused", "sudo-missing", "python-missing")
-# The first match counts: specific patterns come first.
+# Faults that another login may have, too: the first of others decides.
+_COMMON: tuple[Kind, ...] = ("denied", "unreachable", "starting", "closed", "silent", "login-failed")
+_MISSING = r"(not found|command not found|No such file)"
+_NO_WAY = (
+    r"(Connection refused|[Tt]imed out|No route to host|(Network|Host) is (unreachable|down)|No address associated"
+    r"|[Nn]ame or service not known|[Nn]ame resolution|nodename nor servname|[Nn]on-recoverable failure)"
+)
+# The first match counts: specific patterns come first. Without a match, the host answered: `login-failed`.
 _SIGNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("host-key-changed", re.compile(r"REMOTE HOST IDENTIFICATION HAS CHANGED|is marked as revoked")),
     (
         "host-key-unknown",
-        re.compile(r"Host key verification failed|host key is known for"),
+        re.compile(r"Host key verification failed|host key is known for|Host Key checking is enabled"),
     ),
-    ("sudo-missing", re.compile(r"sudo: (not found|command not found|No such file)")),
-    ("sudo-refused", re.compile(r"not in the sudoers file|not allowed to (run sudo|execute)|may not run sudo")),
+    ("starting", re.compile(r"System is booting up")),
+    (
+        "sudo-missing",
+        re.compile(rf"(^|[\s/])sudo: {_MISSING}|env: \W?sudo\W?: {_MISSING}|(not found|[Uu]nknown command): '?sudo\b"),
+    ),
+    (
+        "sudo-refused",
+        re.compile(
+            r"not in the sudoers file|not allowed to (run sudo|execute)|may not run sudo|afraid I can't do that"
+        ),
+    ),
     (
         "sudo-password",
-        re.compile(r"(Missing|Incorrect) su(do)? password|sudo: a (terminal|password) is required|escalation prompt"),
+        re.compile(
+            r"(Missing|Incorrect) su(do)? password|sudo: a (terminal|password) is required|escalation prompt"
+            r"|sudo: (no tty present and no askpass|no password was provided|interactive authentication is required)"
+            r"|sudo: (Authentication failed, try again|(Maximum )?\d+ incorrect)"
+            r"|Sorry, (try again|a password is required)"
+        ),
     ),
     (
         "python-missing",
-        re.compile(r"python3: (not found|No such file|command not found)|interpreter .* was not found"),
+        re.compile(rf"python3\W?: {_MISSING}|interpreter .* was not found|(not found|[Uu]nknown command): \S*python3"),
     ),
-    ("denied", re.compile(r"Permission denied|Too many authentication failures|No supported authentication methods")),
+    # Before `denied` and `unreachable`: what the controller's own kernel or ssh refuses is no answer of a host.
     (
         "ssh-broken",
         re.compile(
-            r"too long for Unix domain socket|onfiguration option|Bad owner or permissions|command-line line|'ssh'"
+            r"too long for Unix domain socket|onfiguration option|Bad owner or permissions|command-line line|b?'ssh'"
+            r"|unix_listener|muxserver_listen|write to ControlPath|execute ssh command|sshpass|percent_expand"
+            r"|ssh: connect to .* port \d+: (Permission denied|Operation not permitted|Invalid|Cannot)"
         ),
     ),
-    ("unreachable", re.compile(r"")),
+    (
+        "denied",
+        re.compile(
+            r"Permission denied( \(|, please)|Too many authentication failures|No supported authentication methods"
+            r"|no more authentication methods|^Invalid/incorrect password"
+        ),
+    ),
+    # Only ssh's own lines, or those of a jump host: sudo complains of name resolution, too.
+    (
+        "unreachable",
+        re.compile(
+            rf"ssh: (connect to host|connect to address|Could not resolve hostname) .*{_NO_WAY}"
+            rf"|(open failed: connect failed|\b(nc|netcat|ncat|Ncat|socat)\b.*): .*{_NO_WAY}"
+            r"|^(ssh: )?Connection timed out|timed out during banner|Timeout, server \S+ not responding"
+            r"|Connection to \S+( port \d+)? timed out"
+        ),
+    ),
+    (
+        "closed",
+        re.compile(r"^\W*((kex|ssh)_exchange_identification:|banner exchange:|Connection (closed|reset) by)"),
+    ),
+    ("silent", re.compile(r"^\s*$")),
 )
 _FAULTS: dict[Kind, tuple[str, str]] = {  # fault, remedy
     "host-key-unknown": (
@@ -62,12 +110,25 @@ _FAULTS: dict[Kind, tuple[str, str]] = {  # fault, remedy
     ),
     "unreachable": (
         "cannot be reached by ssh",
-        "see that it runs, its address and access.port in the site file, and packet filters between; an sshd that ends "
-        "the connection may do so after failed logins: wait a minute",
+        "see that it runs, its address and access.port in the site file, and packet filters between",
+    ),
+    "starting": (
+        "is still starting, and lets no account but root in",
+        "run this again when it has started; systemctl list-jobs there names what it waits for",
+    ),
+    "closed": (
+        "answers, but ends the connection before a login",
+        "wait a minute: sshd does so after failed logins (PerSourcePenalties, fail2ban) and when too many log in "
+        "(MaxStartups); journalctl -u ssh there names the reason",
+    ),
+    "silent": (
+        "cannot be logged in to, and ssh does not say why",
+        "take LogLevel QUIET out of your ssh configuration, and try: {command}",
     ),
     "ssh-broken": (
         "was not asked: ssh fails on this machine",
-        "correct ~/.ssh/config; a path too long for a socket: set ANSIBLE_SSH_CONTROL_PATH_DIR to a short directory",
+        "correct ~/.ssh/config and this machine's own packet filter; a path too long for a socket: set "
+        "ANSIBLE_SSH_CONTROL_PATH_DIR to a short directory",
     ),
     "sudo-password": (
         "has a sudo that asks for a password",
@@ -79,14 +140,21 @@ _FAULTS: dict[Kind, tuple[str, str]] = {  # fault, remedy
     ),
     "sudo-missing": ("has no sudo", "apt-get install sudo there"),
     "python-missing": ("has no /usr/bin/python3", "apt-get install python3 there"),
+    "login-failed": (
+        "answers, but login or sudo fails",
+        "put right what its own words name, then try: {command}; journalctl there says more (-t sshd, -t sudo)",
+    ),
 }
 _SENT = re.compile(r"sent by the remote host is\s+(SHA256:[A-Za-z0-9+/]+)")
 _OFFENDING = re.compile(r"Offending \S+ key in (.+):(\d+)")
 # Lines of ssh that do not tell the reason.
-_NOISE = re.compile(r"^(Warning: Permanently added|debug\d:|\*\* |Connection to \S+ closed)|^@+$|^\s*$")
+_NOISE = re.compile(
+    r"^(Warning: Permanently added|debug\d:|\*\* |(Shared c|C)onnection to \S+ closed\.?$|Module result deserializ"
+    r"|sudo: unable to resolve host)|^@+$|^\s*$"
+)
 _PREFACE = re.compile(
-    r"^(Task failed: )?(Failed to connect to the host via ssh: |Data could not be sent to remote host \"[^\"]*\"\. "
-    r"Make sure this host can be reached over ssh: )"
+    r"^(Task failed: )?(Failed to connect to the host via ssh: ?|Data could not be sent to remote host \"[^\"]*\"\. "
+    r"Make sure this host can be reached over ssh: ?)"
 )
 
 
@@ -106,7 +174,8 @@ class Fault:
 
 def kind_of(said: str) -> Kind:
     """Return the kind of fault in ``said``, output of ssh, sudo or the host's shell."""
-    return next(kind for kind, sign in _SIGNS if sign.search(said))
+    told = words(said)
+    return next((kind for kind, sign in _SIGNS if sign.search(told)), "login-failed")
 
 
 def words(said: str) -> str:
@@ -115,15 +184,18 @@ def words(said: str) -> str:
     return " ".join(lines)
 
 
-def fault_of(host: str, address: str, tried: Mapping[str, str]) -> Fault:
+def fault_of(host: str, address: str, tried: Mapping[str, str], *, command: str = "ssh") -> Fault:
     """Return the fault of ``host`` at ``address``; ``tried``: the error of each login.
 
-    The login that came furthest decides, else the last.
+    The login that came furthest decides, else the last. ``command``: what an operator may type to see it.
     """
     kinds = [kind_of(said) for said in tried.values()]
-    kind = next((kind for kind in kinds if kind not in ("denied", "unreachable")), kinds[-1])
+    kind = next(
+        (kind for kind in kinds if kind not in _COMMON), "login-failed" if "login-failed" in kinds else kinds[-1]
+    )
     where = f"{address}; " + "; ".join(f"{login}: {words(said)}" for login, said in tried.items())
     what, remedy = _FAULTS[kind]
+    remedy = remedy.format(command=command)
     if kind == "host-key-changed" and (pair := changed("".join(tried.values()))):
         shows, known, file = pair
         where, remedy = f"{address} shows {shows}; {file} has {known}", _renewed(host, file)

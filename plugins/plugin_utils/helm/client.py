@@ -6,12 +6,14 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import yaml
 
 from ...module_utils._base import yaml_text
+from ...module_utils._base.run import direct
 from ..plan.types import ReleasePlan
-from ..process import Finished, Processes
+from ..process import Finished, Processes, bypassing
 from .types import ChartError
 
 RENDER_LABEL = "groundup.cloud/render"  # on Helm's record of a release: digest of its render
@@ -86,13 +88,28 @@ class Helm:
     def _run(
         self, argv: Sequence[str], *, stdin: str = "", timeout: float | None = None, cancel: Any = None
     ) -> Finished:
-        env = {**os.environ, "KUBECONFIG": str(self._kubeconfig), "HELM_DRIVER": "secret"}
+        env = {
+            **_environment(self._charts, self._kubeconfig),
+            "KUBECONFIG": str(self._kubeconfig),
+            "HELM_DRIVER": "secret",
+        }
         return self._processes.run(
             [str(self._binary), *argv], stdin=stdin, env=env, inherit=self._inherit, timeout=timeout, cancel=cancel
         )
 
     def _chart(self, release: ReleasePlan) -> list[str]:
         return chart_arguments(self._charts, release.chart, release.version)
+
+
+def _environment(charts: str, kubeconfig: Path) -> dict[str, str]:
+    """Return this process' environment; its proxies are for a repository of charts, never for the cluster."""
+    if "://" not in charts:
+        return direct(os.environ)
+    try:
+        clusters = (yaml.safe_load(kubeconfig.read_bytes()) or {}).get("clusters") or []
+    except (OSError, yaml.YAMLError):  # helm says what is wrong with it
+        clusters = []
+    return bypassing(os.environ, [urlsplit(one["cluster"]["server"]).hostname or "" for one in clusters])
 
 
 def chart_arguments(charts: str, chart: str, version: str) -> list[str]:

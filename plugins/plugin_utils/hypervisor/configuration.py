@@ -111,8 +111,11 @@ def reachable(url: str, address_of: Callable[[str], tuple[str, int]]) -> str:
 
 
 def for_hosts(text: str) -> str:
-    """Return a release's configuration without the control plane's sections."""
-    return ini.without(text, _OF_THE_CONTROL_PLANE)
+    """Return a release's configuration without the control plane's sections, and what proves a guest's request.
+
+    Neutron's agent adds that proof; nova-compute never asks for it.
+    """
+    return ini.without_option(ini.without(text, _OF_THE_CONTROL_PLANE), "neutron", "metadata_proxy_shared_secret")
 
 
 def nova_host(cluster: Cluster, host: Host) -> str:
@@ -122,8 +125,8 @@ def nova_host(cluster: Cluster, host: Host) -> str:
     # After the virtual IP has moved, pooled connections get no answer.
     client = {"auth_url": cluster.auth_url, "valid_interfaces": "public", "cafile": TRUST, "timeout": 60}
     helper = f"sudo {CURRENT}/bin/privsep-helper --config-file {NOVA[0]} --config-file {NOVA[1]}"
-    # The site's CA and no other: oslo.messaging checks no names, so any certificate of a trusted CA would pass.
-    queue = {"ssl": True, "ssl_ca_file": f"{PKI}/ca.pem"} if cluster.queue_tls else {"ssl": False}
+    # RabbitMQ's own CA: oslo.messaging checks no names, so any certificate of a trusted CA would pass.
+    queue = {"ssl": True, "ssl_ca_file": f"{PKI}/queue-ca.pem"} if cluster.queue_tls else {"ssl": False}
     return ini.text_of(
         {
             "DEFAULT": {

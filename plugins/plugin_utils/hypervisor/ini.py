@@ -29,6 +29,18 @@ def without(text: str, names: Collection[str]) -> str:
     return "".join(f"{line}\n" for name, lines in sections(text) if name not in names for line in lines)
 
 
+def without_option(text: str, section: str, option: str) -> str:
+    """Return ``text`` without an option and the lines that continue it."""
+    kept, gone = list[str](), False
+    for name, lines in sections(text):
+        for line in lines:
+            match = _OPTION.match(line)
+            gone = bool(name == section and match and match["name"] == option) or (gone and line[:1].isspace())
+            if not gone:
+                kept.append(f"{line}\n")
+    return "".join(kept)
+
+
 def value(text: str, section: str, option: str) -> str | None:
     """Return the last value of an option, as oslo.config reads it; None when it is not there."""
     found = None

@@ -34,6 +34,7 @@ class Volume:
     namespace: str
     claim: str  # bound to this volume; empty when none is, or that name is bound to another
     uid: str = ""  # of the claim
+    directory: str = ""  # on the node
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.claim}" if self.claim else f"volume {self.name}, which no claim uses"
@@ -80,6 +81,8 @@ def reasons(leaving: Leaving) -> list[Reason]:
     """Return all reasons against the removal."""
     found = []
     left = len(leaving.control_left)
+    if not (leaving.found or leaving.control_left):
+        found.append(Reason(text="the cluster names no control host at all: it does not know what is on the machine"))
     if leaving.control and not left:
         found.append(Reason(code=None, text=f"{leaving.name} is the only control host: the cluster would end with it"))
     elif leaving.control and (left < SMALLEST or left % 2 == 0):
@@ -245,9 +248,11 @@ def _volume(api: Api, item: Object) -> Volume:
     """Return the volume with its own claim: a claim recreated under the same name has its data elsewhere."""
     name, of = str(item["metadata"]["name"]), item["spec"].get("claimRef") or {}
     namespace, claim = str(of.get("namespace", "")), str(of.get("name", ""))
+    directory = str((item["spec"].get("hostPath") or item["spec"].get("local") or {}).get("path", ""))
     found = None
     if claim:
         found = api.find(resource_path("v1", "persistentvolumeclaims", namespace=namespace, name=claim))
     if not found or found["spec"].get("volumeName") != name:
-        return Volume(name=name, namespace=namespace, claim="")
-    return Volume(name=name, namespace=namespace, claim=claim, uid=str(found["metadata"]["uid"]))
+        return Volume(name=name, namespace=namespace, claim="", directory=directory)
+    uid = str(found["metadata"]["uid"])
+    return Volume(name=name, namespace=namespace, claim=claim, uid=uid, directory=directory)

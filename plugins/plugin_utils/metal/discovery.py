@@ -18,9 +18,10 @@ from ..plan.platform.metal import to_discover
 from ..plan.types import HostPlan, Plan
 from .api import BusyError, Ironic
 from .batch import left_behind
+from .controller import Controller
 from .identity import identities, identity, identity_file
 from .journal import Journal, file_of
-from .match import Controller, Identity, Verdict, match
+from .match import Identity, Verdict, match
 from .provision import as_error
 from .sighting import Sighting, read
 from .way import DISCOVERED, Card, State, Step
@@ -115,7 +116,9 @@ class Discovery:
             try:
                 password = self.password(str(bmc.get("credentials")))
                 told = self.ironic.controller(address=str(bmc["address"]), user=str(bmc["user"]), password=password)
-                return Controller(serial=str(told["serial"]), macs=frozenset(map(str, told["macs"])))
+                return Controller(
+                    serial=str(told["serial"]), sku=str(told.get("sku") or ""), macs=frozenset(map(str, told["macs"]))
+                )
             except (GroundupError, KeyError, TypeError):
                 return Controller()
 
@@ -187,9 +190,8 @@ class Discovery:
                     raise as_error(host.name, verdict.card)
                 self._tell(journal, host.name, Step(state="approved", verb="wait", doing=f"approve: {host.approve}"))
                 found = Identity(
-                    node=sighting.node, serial=sighting.serial, bmc=sighting.bmc, macs=tuple(sorted(sighting.macs)),
-                    ports=verdict.ports,
-                )  # fmt: skip
+                    node=sighting.node, serial=sighting.serial, macs=tuple(sorted(sighting.macs)), ports=verdict.ports
+                )
                 write_file(identity_file(self.home, host.name), json.dumps(asdict(found)).encode(), mode=0o600)
                 return found
             doing = "it is waited for: it boots from the network and tells what it is"

@@ -96,4 +96,5 @@ def _used(disk: Mapping[str, Any]) -> str:
     parts = [disk, *(disk.get("children") or ())]
     systems = [" ".join(filter(None, (part.get("fstype"), part.get("label")))) for part in parts]
     words = [f"{disk['pttype']} with {len(parts) - 1} partitions"] if disk.get("pttype") else []
+    words += [f"{len(parts) - 1} parts"] if len(parts) > 1 and not words else []
     return printable(", ".join([*words, *filter(None, systems)]))[:200]

@@ -20,6 +20,7 @@ from .journal import Journal, alone, file_of, home_of
 from .leave import STEPS, Leaving, Method, detach, leave, unfinished
 
 LOST, OSDS = "disks", "osds"
+CLUSTER_SILENT, CLOUD_SILENT = "cluster-silent", "cloud-silent"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +39,8 @@ class Wanted:
         return f"-e '{{\"{'reprovision' if self.stays else 'erase'}_force\": [{codes}]}}'"
 
 
-def foreseen(plan: Plan, wanted: Wanted) -> dict[str, Any]:
-    """Return the actions, one line each. Raises GroundupError without consent, or for an unsuitable machine."""
+def refuse_unsuitable(plan: Plan, wanted: Wanted) -> Journal:
+    """Return the journal of the named machine. Raises GroundupError for one that this verb does not erase."""
     name = wanted.name
     if not name:
         raise GroundupError(
@@ -64,6 +65,12 @@ def foreseen(plan: Plan, wanted: Wanted) -> dict[str, Any]:
             why="the plan says what it is installed with",
             remedy="write it there, or erase it by groundup.cloud.erase",
         )
+    return journal
+
+
+def foreseen(plan: Plan, wanted: Wanted) -> dict[str, Any]:
+    """Return the actions, one line each. Raises GroundupError without consent, or for an unsuitable machine."""
+    name, journal = wanted.name, refuse_unsuitable(plan, wanted)
     node = _ironic(plan, name).node(name)
     if node is None and not unfinished(journal):
         return {"changed": False, "changes": []}

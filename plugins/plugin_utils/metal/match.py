@@ -10,6 +10,7 @@ from ...module_utils._base.text import printable
 from ..plan.layout.wires import plain
 from ..plan.platform.metal import from_network
 from ..plan.types import HostPlan, NetworkPlan, Plan
+from .controller import Controller, doubt
 from .disks import lacks_system_disk
 from .sighting import Sighting
 from .way import Card, State
@@ -34,7 +35,7 @@ class Identity:
 
     node: str
     serial: str
-    bmc: str
+    bmc: str = ""  # of former versions, which believed what a machine said of its controller
     macs: tuple[str, ...]
     ports: Mapping[str, str]
 
@@ -45,22 +46,6 @@ class Identity:
         told = {link.network for link in host.links}
         found = plain(tuple(port for port in ports if port.network not in told), networks)
         return replace(host, interfaces=ports, bmc=bmc, links=(*host.links, *found))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Controller:
-    """A machine's serial number and MAC addresses, as its management controller reports them."""
-
-    serial: str = ""
-    macs: frozenset[str] = frozenset()
-
-    def has(self, one: Sighting) -> bool | None:
-        """Return whether ``one`` is the controller's machine, None when unknown."""
-        if self.macs & one.macs:
-            return True
-        if self.serial and one.serial:
-            return self.serial == one.serial
-        return False if self.macs else None
 
 
 def match(
@@ -99,7 +84,8 @@ def match(
             continue
         (one,) = claimants
         how = _named(plan, one)[name]
-        found[one.node] = _matched(plan, free.pop(name), one, why=f"by its {how}", named=True)
+        own = (controllers or {}).get(name, Controller())
+        found[one.node] = _matched(plan, free.pop(name), one, own, why=f"by its {how}")
     found.update(_fit(plan, free, [one for one in seen if one.node not in found], controllers or {}))
     return found
 
@@ -162,15 +148,18 @@ def ports_of(plan: Plan, host: HostPlan, one: Sighting) -> dict[str, str] | str:
 
 
 def _twice(seen: Sequence[Sighting], taken: Mapping[str, Identity]) -> dict[str, Verdict]:
-    """Quarantine machines with a serial number or MAC address that another machine has, too."""
+    """Quarantine machines with a serial number, MAC address or controller that another machine has, too."""
     serials = Counter(one.serial for one in seen if one.serial)
     macs = Counter(mac for one in seen for mac in one.macs)
     owners = {identity.serial: name for name, identity in taken.items() if identity.serial}
     owners.update({mac: name for name, identity in taken.items() for mac in identity.macs})
+    owners.update({identity.bmc: name for name, identity in taken.items() if identity.bmc})
+    bmcs = Counter(one.bmc for one in seen if one.bmc)
     found = {}
     for one in seen:
-        same = [word for word in (one.serial, *sorted(one.macs)) if word and (serials[word] > 1 or macs[word] > 1)]
-        stolen = [word for word in (one.serial, *sorted(one.macs)) if word in owners]
+        words = [word for word in (one.serial, *sorted(one.macs), one.bmc) if word]
+        same = [word for word in words if serials[word] > 1 or macs[word] > 1 or bmcs[word] > 1]
+        stolen = [word for word in words if word in owners]
         if stolen:
             what = f"it has {stolen[0]} of {owners[stolen[0]]}, which is another machine"
         elif same:
@@ -178,7 +167,7 @@ def _twice(seen: Sequence[Sighting], taken: Mapping[str, Identity]) -> dict[str,
         else:
             continue
         found[one.node] = _quarantined(
-            what, "machines are known by serial number and MAC addresses",
+            what, "machines are known by serial number, MAC addresses and management controller",
             "see both machines; correct the one that was set wrongly, then switch it on again",
         )  # fmt: skip
     return found
@@ -218,15 +207,15 @@ def _fit(
     alone = len(unnamed) == 1
     for host in sorted(unnamed, key=demand):
         own = controllers.get(host.name, Controller())
-        candidates = [(own.has(one), one) for one in rest if one.bmc or own.has(one) is not False]
+        candidates = [(own.has(one), one) for one in rest if own.has(one) is not False]
         candidates = [(has, one) for has, one in candidates if not lacks(plan, host, one)]
         candidates.sort(key=lambda pair: pair[0] is not True)
         if not candidates:
             continue
         has, fits = candidates[0]
         rest.remove(fits)
-        if has or fits.bmc or alone:
-            found[fits.node] = _matched(plan, host, fits, why="it fits", named=False)
+        if has or alone:
+            found[fits.node] = _matched(plan, host, fits, own, why="it fits")
         else:
             found[fits.node] = _quarantined(
                 f"it fits {host.name}, and nobody knows which management controller is its own",
@@ -243,13 +232,21 @@ def _fit(
     return found
 
 
-def _matched(plan: Plan, host: HostPlan, one: Sighting, *, why: str, named: bool) -> Verdict:
-    planned = str((host.bmc or {}).get("address"))
-    if one.bmc != planned and not one.controller_on(net.cidr for net in plan.networks.values() if net.purpose == "oob"):
+def _matched(plan: Plan, host: HostPlan, one: Sighting, own: Controller, *, why: str) -> Verdict:
+    """Return the verdict on ``one``, which says it is ``host``; ``own``: what the host's controller says."""
+    planned, written = str((host.bmc or {}).get("address")), f"machines.{host.group}.machines.{host.name}"
+    has = own.has(one)
+    if has is False:
+        return _quarantined(
+            f"it is {host.name} ({why}), but the management controller {planned} has another machine: {own}",
+            "a machine can claim any serial number and MAC address; another would be switched off and on in its place",
+            f"see both machines; correct {written}.bmc.address, or take this one off the network",
+        )
+    if one.bmc and one.bmc != planned and not has:
         return _quarantined(
             f"it is {host.name} ({why}), but says that its management controller is {printable(one.bmc)[:80]}",
-            "that is not on the network of controllers, and the password of the site's would be sent there",
-            f"see that machine; write machines.{host.group}.machines.{host.name}.bmc.address if it is right",
+            "what a machine says is no proof: the password of the site's controller would be sent there",
+            f"see that machine; write {written}.bmc.address if it is right",
         )
     ports = ports_of(plan, host, one)
     if missing := lacks(plan, host, one, size=plan.preflight.hardware_required):
@@ -258,14 +255,15 @@ def _matched(plan: Plan, host: HostPlan, one: Sighting, *, why: str, named: bool
         card = Card(
             what=f"it is {host.name} ({why}), but {ports}",
             why="its network would be another than the plan's",
-            remedy=f"see its cabling, or write machines.{host.group}.machines.{host.name}.ports.<network>.mac",
+            remedy=f"see its cabling, or write {written}.ports.<network>.mac",
         )
         return Verdict(state="quarantined", host=host.name, why=why, card=card)
     card_ = _unasked(host.name, one)
-    if not card_ and not named and host.approve == "ask":
+    reason = doubt(host, one, own)
+    if not card_ and reason and one.approved != host.name:
         card_ = Card(
-            what=f"it fits {host.name} and waits for approval: {one}",
-            why="approve: ask; nothing is written to it until somebody says so",
+            what=f"it is {host.name} ({why}) and waits for approval: {one}",
+            why=f"{reason}; nothing is written to it until somebody says so",
             remedy=_approve(host.name),
             asks=one.shown,
         )

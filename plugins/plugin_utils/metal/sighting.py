@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from ipaddress import ip_address, ip_network
+from ipaddress import IPv6Address, ip_address
 from typing import Any
 
 from ...module_utils._base.text import printable
@@ -70,14 +71,6 @@ class Sighting:
         """Return the fields of a node's `extra` that record its approval as machine ``name``."""
         return {APPROVED: name, APPROVED_DISKS: list(self.contents)}
 
-    def controller_on(self, planes: Iterable[str]) -> bool:
-        """Return whether the reported controller's address is in one of the networks ``planes``, or unknown."""
-        try:
-            address = ip_address(self.bmc) if self.bmc else None
-        except ValueError:
-            return False
-        return address is None or any(address in ip_network(plane) for plane in planes)
-
     def __str__(self) -> str:
         disks = " and ".join(f"{disk.gib} GiB" for disk in self.disks) or "no disk"
         return (
@@ -99,7 +92,7 @@ def read(node: Mapping[str, Any], told: Mapping[str, Any]) -> Sighting:
         return Sighting(
             node=str(node["uuid"]),
             serial="" if serial.lower() in _NO_SERIAL else serial,
-            bmc="" if bmc == "0.0.0.0" else bmc,  # noqa: S104  # of a controller without an address
+            bmc=_controller(bmc),
             boots=_mac(boots) if boots else nics[0].mac,
             nics=nics,
             disks=tuple(read_disk(one, partitions) for one in inventory.get("disks") or ()),
@@ -110,6 +103,15 @@ def read(node: Mapping[str, Any], told: Mapping[str, Any]) -> Sighting:
         )
     except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
         raise ValueError(f"its inventory is none: {type(error).__name__} {error}") from None
+
+
+def _controller(said: str) -> str:
+    """Return a controller's address in its one notation, "" for a controller without an address."""
+    with suppress(ValueError):
+        found = ip_address(said.strip())
+        found = (found.ipv4_mapped if isinstance(found, IPv6Address) else None) or found
+        return "" if found.is_unspecified else str(found)
+    return said
 
 
 def _mac(said: object) -> str:

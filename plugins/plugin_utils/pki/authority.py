@@ -1,4 +1,6 @@
-"""The site's certificate authority (CA): one key for the site's life, a certificate renewed long before it expires.
+"""The site's certificate authorities (CA), one a use: a key for the site's life, a certificate renewed in time.
+
+What only its own members may join has an authority of its own: a certificate of the site's CA opens nothing there.
 
 A renewed CA keeps its key and subject, so certificates issued before stay valid on hosts that trust the new one.
 """
@@ -16,10 +18,10 @@ from cryptography.x509.oid import NameOID
 
 from ...module_utils._base.files import write_file
 from ..errors import GroundupError
+from ..layers import authorities
+from ..layers.authorities import Use
 from ..secrets import Store
-from ..secrets.names import CA_KEY
 
-FILE = "ca.crt"
 LIFETIME = timedelta(days=3650)
 RENEW_BEFORE = timedelta(days=800)  # the longest life of a leaf, so that none outlives its CA
 BACKDATE = timedelta(days=1)  # a host whose clock is slow must accept a new certificate
@@ -44,38 +46,39 @@ class Authority:
 
 
 def ensure_authority(
-    store: Store, directory: Path, *, site: str, now: datetime | None = None, write: bool = True
+    store: Store, directory: Path, *, site: str, use: Use = "site", now: datetime | None = None, write: bool = True
 ) -> Authority:
-    """Return the CA of ``site``, created or renewed when needed; its certificate is ``directory/ca.crt``.
+    """Return the CA of ``site`` for ``use``, created or renewed when needed; its certificate is in ``directory``.
 
     ``write=False`` is a dry run; the store must be opened without write too. Raises PkiError, SecretsError, OSError.
     """
     now = now or datetime.now(UTC)
-    key = ensure_key(store, CA_KEY)
-    path = directory / FILE
+    key = ensure_key(store, authorities.key_name(use))
+    path = directory / authorities.file(use)
     current = read_certificate(path)
     if current is not None and not same_key(current, key):
         raise PkiError(
-            "the site's CA certificate does not belong to the key in the secrets store",
+            f"the certificate of the {use} CA does not belong to its key in the secrets store",
             where=str(path),
             why="certificates signed with that key would not be trusted by the hosts",
             remedy=f"restore the secrets store that belongs to it, or remove {path} to have it written again",
         )
     if current is not None and current.not_valid_after_utc - now > RENEW_BEFORE:
         return Authority(certificate=current, key=key, reason="")
-    certificate = _self_signed(key, site=site, now=now)
+    certificate = _self_signed(key, name=f"{site} {use} CA", now=now)
     if write:
+        path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
         write_file(path, to_pem(certificate).encode(), mode=0o644)
     return Authority(certificate=certificate, key=key, reason="new" if current is None else "close to its end")
 
 
-def _self_signed(key: ec.EllipticCurvePrivateKey, *, site: str, now: datetime) -> x509.Certificate:
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"{site} site CA"[:64])])
+def _self_signed(key: ec.EllipticCurvePrivateKey, *, name: str, now: datetime) -> x509.Certificate:
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name[:64])])
     public = key.public_key()
     return (
         x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
+        .subject_name(subject)
+        .issuer_name(subject)
         .public_key(public)
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - BACKDATE)

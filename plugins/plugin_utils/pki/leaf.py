@@ -1,4 +1,4 @@
-"""Certificates of servers and clients, issued by the site's CA and renewed in time.
+"""Certificates of servers and clients, issued by one of the site's CAs and renewed in time.
 
 Each user of the CA has a name (``edge``, ``ovn-nb``, ``compute-1``). Its key is the secret ``pki/<user>-key``, its
 certificate the file ``pki/<user>.crt`` in the site's state directory.
@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from ...module_utils._base.files import write_file
+from ..layers.authorities import Use
 from ..secrets import Store
 from ..secrets.names import CA_KEY, check_name
 from . import authority as ca
@@ -48,6 +49,7 @@ class LeafSpec:
     """The certificate that a user of the CA needs. Raises PkiError if it cannot be issued."""
 
     user: str
+    authority: Use = "site"
     names: tuple[str, ...] = ()  # DNS names and IP addresses; a client may have none
     usage: Usage = "server"
     days: int = 397  # the maximum that browsers accept (CA/Browser Forum, SC-31)

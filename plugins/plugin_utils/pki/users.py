@@ -1,4 +1,4 @@
-"""List the certificates that a plan needs from the site's CA."""
+"""List the certificates that a plan needs from the site's CAs."""
 
 from __future__ import annotations
 
@@ -26,20 +26,27 @@ def users(plan: Plan) -> tuple[LeafSpec, ...]:
     if LAYERS["network"].service in plan.openstack.services:
         # A member of OVN's databases is a server for its clients and a client of the other members.
         found += [
-            LeafSpec(user=f"ovn-{host.name}", names=(host.fqdn, host.address), usage="both")
+            LeafSpec(user=f"ovn-{host.name}", authority="ovn", names=(host.fqdn, host.address), usage="both")
             for host in map(plan.hosts.__getitem__, plan.edge.hosts)
         ]
-        found.append(LeafSpec(user="neutron-ovn", usage="client"))
+        found.append(LeafSpec(user="neutron-ovn", authority="ovn", usage="client"))
     # OVN's southbound database authorises a chassis by its certificate's name: the user is the host's name.
     found += [
-        LeafSpec(user=host.name, names=tuple(dict.fromkeys((host.name, host.fqdn, *_addresses(host)))), usage="both")
+        LeafSpec(
+            user=host.name,
+            authority="hypervisor",
+            usage="both",
+            names=tuple(dict.fromkeys((host.name, host.fqdn, *_addresses(host)))),
+        )
         for host in plan.hosts.values()
         if "hypervisor" in host.roles and LAYERS["hypervisor"].service in plan.openstack.services
     ]
     if plan.ceph and plan.ceph.gateway:
         hosts = [plan.hosts[name] for name in plan.ceph.locations]
         found += [LeafSpec(user=f"rgw-{host.name}", names=(host.fqdn, host.address)) for host in hosts]
-    found += [LeafSpec(user=one.user, names=one.names, usage=one.usage) for one in certificates(plan)]
+    found += [
+        LeafSpec(user=one.user, authority=one.authority, names=one.names, usage=one.usage) for one in certificates(plan)
+    ]
     if twice := [user for user, count in Counter(one.user for one in found).items() if count > 1]:
         raise GroundupError(
             f"a hypervisor is called {twice[0]}, and so is a certificate of the site",

@@ -61,6 +61,7 @@ class PreflightPlan:
     cgroup_v1: bool  # whether kubelets start with cgroup v1
     eviction: bool  # whether kubelets keep their default limits of free disk
     unused_networks: tuple[str, ...]  # no layer of this version uses them
+    ranges: dict[str, str]  # key of the site file -> network of pods or Services
     control: dict[str, tuple[str, ...]]  # network -> addresses of control hosts, to which every host sends packets
     by_roles: dict[str, PreflightRoles]  # roles joined by "+"
 

@@ -194,6 +194,7 @@ class EndpointPlan:
     health_path: str  # path of HAProxy's health check: "/v3/"
     in_catalog: bool = True
     servers: dict[str, str] = field(default_factory=dict)  # host -> address:port, with TLS; {}: the cluster serves it
+    clients: tuple[str, ...] = ()  # networks that may ask; (): anyone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

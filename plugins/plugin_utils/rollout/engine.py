@@ -20,6 +20,7 @@ from ..graph import Graph, run
 from ..helm.client import Helm
 from ..helm.preview import ChangePreview, preview
 from ..kube.client import Api
+from ..kube.retention import retain
 from ..plan.types import Plan, ReleasePlan
 from ..process import Processes, stop_on_signals
 from ..progress import reminder
@@ -121,6 +122,11 @@ class Rollout:
                         ask=self._verifiers.ask,
                     )  # fmt: skip
                     result = self._roll(found, reasons, tools)
+                    if (
+                        self._plan.kubernetes.storage_backend != "local"
+                    ):  # directories of nodes stay anyway, for a while
+                        for name in retain(api, self._plan.openstack.namespace):
+                            self._say(f"volume {name}: its data stay when its claim is deleted")
                     result = remove(
                         found.retired, result, wanted=self._options.remove, helm=self._helm, processes=self._processes,
                         leave_catalog=self._verifiers.leave_catalog, reporter=self._reporter, say=self._say,

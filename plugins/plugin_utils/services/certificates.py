@@ -1,4 +1,4 @@
-"""List and check certificates of the site's CA in pods, by the records of the deployed services."""
+"""List and check certificates of the site's CAs in pods, by the records of the deployed services."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from ..errors import GroundupError
+from ..layers import authorities
 from . import RECORDS
 from .record import PodCertificate
 from .verification import Check
@@ -29,16 +30,16 @@ def certificates(plan: Plan) -> tuple[PodCertificate, ...]:
     return tuple(one for name in names if name in RECORDS for one in RECORDS[name].certificates(plan))
 
 
-def served(context: VerifierContext, port: int, name: str, *, owner: str) -> Check:
-    """Check that every running pod serves TLS at ``port`` with a valid certificate for ``name``."""
+def served(context: VerifierContext, port: int, shown: PodCertificate, *, owner: str) -> Check:
+    """Check that every running pod serves TLS at ``port`` with the certificate ``shown``."""
     days: dict[str, int] = {}
     silent: dict[str, str] = {}
-    trust = ssl.create_default_context(cafile=str(context.authority))
+    trust = ssl.create_default_context(cafile=str(context.authority.parent / authorities.file(shown.authority)))
     for pod in context.running():
         try:
             with context.connect(pod, port) as plain:
                 plain.settimeout(10.0)
-                days[pod] = _days(trust, plain, name)
+                days[pod] = _days(trust, plain, shown.names[0])
         except (GroundupError, OSError) as error:
             silent[pod] = error.what if isinstance(error, GroundupError) else str(error)
     return judge(days, silent, owner=owner)

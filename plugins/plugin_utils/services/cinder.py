@@ -33,6 +33,18 @@ _VOLUME = "Deployment/cinder-volume"
 _GIB = 1
 _PATIENCE = 60.0  # seconds for an empty volume, which takes two
 
+# Nova's account detaches volumes of every project when no user asks: after an evacuation, or a deletion cut short.
+# Cinder's own rules have nothing for services.
+_POLICY = {
+    "context_is_admin": "role:admin or role:service",
+    "xena_system_admin_or_project_reader": (
+        "role:admin or role:service or (role:reader and project_id:%(project_id)s)"
+    ),
+    "xena_system_admin_or_project_member": (
+        "role:admin or role:service or (role:member and project_id:%(project_id)s)"
+    ),
+}
+
 
 def values(plan: Plan, sizes: Sizes) -> Values:
     """Return the chart's values. cinder-volume and cinder-backup have one pod each: two would need shared locks."""
@@ -53,6 +65,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
                 },
                 "backends": {_BACKEND: _backend(plan.ceph)} if plan.ceph else {},
                 "cinder_api_uwsgi": uwsgi(sizes.workers["cinder"]),
+                "policy": _POLICY,
             },
         ),
         "dependencies": {
@@ -230,6 +243,8 @@ SERVICE = ServiceRecord(
         "service": "whose token goes along with a tenant's",
         "swift": "for backups",  # OpenStack-Helm's chart creates it, with a public default password
     },
+    # Nova tells nobody else whether another project's volume is in use. Gateways let in members of a project.
+    roles={"nova": "admin,service", "swift": "member"},
     api=PublicApi(type="volumev3", host="volume", path="/v3", health="/healthcheck", port=8776, node_port=30877),
     images=dict.fromkeys(("cinder_api", "cinder_db_sync", *(f"cinder_{name}" for name in _OTHERS)), "openstack"),
     certificates=_certificates,

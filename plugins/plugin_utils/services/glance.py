@@ -26,6 +26,7 @@ _OBJECT = "Deployment/glance-api"
 _KEYRING = "images-rbd-keyring"  # name of the Secret
 _VOLUME = {"lab": "4Gi", "edge": "100Gi", "rack": "200Gi", "region": "500Gi"}
 _CHUNK = 64 * 1024 * 1024  # bytes per chunk of an upload; with uWSGI's smaller default, snapshots would hang
+_THREADS = 8  # of each process: a client that reads slowly holds one
 _SIZE = 256 * 1024  # bytes of the test image
 
 
@@ -39,7 +40,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
     own = {
         "conf": {
             **queued("glance"),
-            "glance_api_uwsgi": uwsgi(sizes.workers["glance"], **{"chunked-input-limit": _CHUNK}),
+            "glance_api_uwsgi": uwsgi(sizes.workers["glance"], threads=_THREADS, **{"chunked-input-limit": _CHUNK}),
         },
         # A file store needs no setup, the layer storage creates pools, and no image is fetched from elsewhere.
         "dependencies": {
@@ -113,7 +114,6 @@ def judge(content: bytes, back: bytes, *, algorithm: str, digest: str) -> Check:
 
 SERVICE = ServiceRecord(
     name="glance",
-    copies=lambda plan, _: int(plan.ceph is None),
     needs=("keystone",),
     uses=("database", "queue", "cache"),
     api=PublicApi(type="image", host="image", health="/healthcheck", port=9292, node_port=30092),

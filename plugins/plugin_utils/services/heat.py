@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from .keystone import ADMIN
+from .keystone import ADMIN, SERVICE_ROLE
 from .parts import WORKERS, ChartNames, api_values, merge, public_endpoint, queued, resources, uwsgi
 from .probing import PROBE, Client, forgotten, probed
 from .record import PublicApi, ServiceRecord, Values
@@ -46,7 +46,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
                 "auth": {
                     # Acts for a stack's creator, with a trust; owns the domain of users that stacks create.
                     "heat_trustee": {
-                        **ADMIN, **place, "project_name": "service", "role": "admin,service",
+                        **ADMIN, **place, "project_name": "service", "role": SERVICE_ROLE,
                         "username": "heat-trust", "password": secret(_TRUSTEE),
                     },
                     "heat_stack_user": {

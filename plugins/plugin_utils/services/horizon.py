@@ -10,6 +10,7 @@ from .parts import WORKERS, anti_affinity, merge, node_labels, public_endpoint, 
 from .record import PodCertificate, PublicApi, ServiceRecord, Values
 from .secrets import secret
 from .sizes import Sizes
+from .timeouts import TIMEOUTS
 from .verification import Verification
 
 if TYPE_CHECKING:
@@ -36,6 +37,9 @@ ErrorLog /dev/stdout
 </IfModule>
 
 <VirtualHost *:{_PORT}>
+    <IfModule reqtimeout_module>
+        RequestReadTimeout header=20-40,MinRate=500 body={TIMEOUTS.server_client},MinRate=500
+    </IfModule>
     WSGIDaemonProcess horizon processes={processes} threads=4 \
 user=horizon group=horizon home=/tmp display-name=%{{GROUP}}
     WSGIProcessGroup horizon

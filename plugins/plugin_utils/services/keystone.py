@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 ADMIN = {
     "username": "admin", "project_name": "admin", "user_domain_name": "default", "project_domain_name": "default",
 }  # fmt: skip
+SERVICE_ROLE = "service"  # for calls between services; it is nothing in Keystone
 ADMIN_CREDENTIAL = "keystone/admin"  # name of the secret
 _OBJECT = "Deployment/keystone-api"
 
@@ -33,13 +34,13 @@ def endpoints(plan: Plan, _sizes: Sizes, client: str) -> Values:
     admin = {**shared, "password": secret(ADMIN_CREDENTIAL), "default_domain_id": "default"}
     if client:
         place = {"project_name": "service", "user_domain_name": "service", "project_domain_name": "service"}
-        # `service` is the role for calls between services; without `admin` no service may act for a tenant.
-        user = {**shared, **place, "role": "admin,service"}
+        user, roles = {**shared, **place}, RECORDS[client].roles
         auth = {"admin": admin}
         if "keystone" not in RECORDS[client].nobody_at:
-            auth[client] = {**user, **account(client, f"{client}/keystone")}
+            auth[client] = {**user, "role": roles.get(client, SERVICE_ROLE), **account(client, f"{client}/keystone")}
         for key in RECORDS[client].accounts:
-            auth[key] = {**user, **account(f"{client}_{key}", f"{client}/keystone-{key}")}
+            own = account(f"{client}_{key}", f"{client}/keystone-{key}")
+            auth[key] = {**user, "role": roles.get(key, SERVICE_ROLE), **own}
         return merge(api_endpoint(plan, "keystone", _API), {"identity": {"auth": auth}})
     test = {**admin, **account("keystone-test", "keystone/test"), "role": "admin", "project_name": "test"}
     return merge(api_endpoint(plan, "keystone", _API), {"identity": {"auth": {"admin": admin, "test": test}}})
@@ -82,13 +83,26 @@ _MPM = """\
 """
 
 
+# keystone-manage makes the administrator admin of the project and of the system. The rules for people's passwords lock
+# nobody out whom a run logs in as.
+_BOOTSTRAP = """\
+openstack role add --user "${OS_USERNAME}" --domain "${OS_DEFAULT_DOMAIN}" admin
+openstack user set --domain "${OS_USER_DOMAIN_NAME}" --ignore-lockout-failure-attempts --ignore-password-expiry \\
+  --ignore-change-password-upon-first-use "${OS_USERNAME}"
+"""
+
+
 def values(plan: Plan, sizes: Sizes) -> Values:
     """Return the chart's values."""
     public = urlsplit(public_endpoint(plan, "keystone").url)
     own = {
+        "bootstrap": {"script": _BOOTSTRAP},
         "conf": {
             "keystone": {
                 "DEFAULT": {"public_endpoint": f"{public.scheme}://{public.netloc}"},
+                # Each request remembers what it read, and nothing outlives it: all Keystones refuse a revoked token at
+                # once, and no other pod can write what this one reads.
+                "cache": {"enabled": True, "backend": "dogpile.cache.null"},
                 "oslo_middleware": {"enable_proxy_headers_parsing": True},
                 # Notifications have no consumer yet, and with a driver a broken queue would stall every login.
                 "oslo_messaging_notifications": {"driver": "noop"},

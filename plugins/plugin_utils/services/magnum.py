@@ -102,6 +102,7 @@ SERVICE = ServiceRecord(
             remedy="leave magnum out of a site that people rely on; or try it, and tell what you saw",
         ),
     ),
+    roles={"magnum": "admin,service"},  # it makes trusts, users and stacks of other projects; nobody tried it with less
     api=PublicApi(type="container-infra", host="container-infra", path="/v1", port=9511, node_port=30511),
     images=dict.fromkeys(("magnum_api", "magnum_conductor", "magnum_db_sync"), "openstack-more"),
     secrets={_DOMAIN_ADMIN: "administrator of the domain of the users that clusters act as"},

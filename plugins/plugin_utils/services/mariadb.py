@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from ..errors import GroundupError
 from ..layers.scales import Scale
 from . import RECORDS
+from .certificates import given
 from .parts import anti_affinity, node_labels, probes, resources
-from .record import ServiceRecord, Values
+from .record import Advice, PodCertificate, ServiceRecord, Values
 from .secrets import account
 from .sizes import Sizes, majority
 from .verification import Check, Verification
@@ -25,6 +26,7 @@ _ARGV = (
     "mariadb", f"--defaults-file={_DEFAULTS}", "--host=localhost", "--batch", "--skip-column-names",
     "--connect-timeout=5", f"--execute={_SQL}",
 )  # fmt: skip
+_GALERA = "mariadb-galera-tls"  # Secret
 _WAITING = ("cat", "/tmp/waiting")  # noqa: S108 - in the member's own container
 
 
@@ -100,6 +102,17 @@ def values(plan: Plan, sizes: Sizes) -> Values:
     }
 
 
+def _certificates(plan: Plan) -> tuple[PodCertificate, ...]:
+    """Return the members' certificate. Whoever has one of its authority may join and copy every database.
+
+    OpenStack-Helm's chart has no way to add files to its members' pods.
+    """
+    one = PodCertificate(
+        user="galera", secret=_GALERA, usage="both", names=("mariadb-server",), authority="galera", believes="galera"
+    )
+    return (one,) if plan.openstack.charts == "builtin" else ()
+
+
 def verify(context: VerifierContext) -> Verification:
     """Verify that all Galera members are in one primary component and synchronised (H1).
 
@@ -128,6 +141,7 @@ def verify(context: VerifierContext) -> Verification:
                 detail=_listed(missing) or f"{len(statuses)} of {wanted} members answer",
             ),
             judge_state(statuses, owner=owner),
+            *(given(context, one.secret, owner=owner) for one in _certificates(context.plan)),
         )
     )  # fmt: skip
 
@@ -202,7 +216,6 @@ def parse(output: str) -> dict[str, str]:
 
 SERVICE = ServiceRecord(
     name="mariadb",
-    copies=lambda _, sizes: sizes.members["mariadb"],
     title="MariaDB",
     kind="infrastructure",
     provides="database",
@@ -215,8 +228,21 @@ SERVICE = ServiceRecord(
     secrets={
         "mariadb/root": "administrator of the database, who creates each service's schema and account",
         "mariadb/sst": "account that copies a whole member to a joining one",
-        "mariadb/audit": "read-only account",
+        "mariadb/audit": "account that asks whether a member serves",
     },
+    certificates=_certificates,
+    advice=(
+        Advice(
+            name="database-open-to-members",
+            when=lambda plan, _: not _certificates(plan),
+            where="openstack.charts",
+            what="any pod can join the database's cluster",
+            why="OpenStack-Helm's chart of MariaDB starts Galera without TLS: whoever reaches port 4567 gets a copy of "
+            "every database, and may write to it",
+            remedy="keep that port to MariaDB's pods by a NetworkPolicy that the pod network enforces, or write "
+            "builtin",
+        ),
+    ),
     client_images={"db_init": "openstack-client", "db_drop": "openstack-client"},
     client_account=("db", "database account"),
     members="Galera members",

@@ -1,4 +1,4 @@
-"""Memcached: the services' cache, mostly for tokens."""
+"""Memcached: OpenStack-Helm's charts wait for it. No service keeps anything in it (parts.py, keystone.py)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..errors import GroundupError
 from ..layers.scales import Scale
 from .parts import anti_affinity, node_labels, resources
-from .record import Advice, ServiceRecord, Values
+from .record import ServiceRecord, Values
 from .secrets import secret
 from .sizes import Sizes
 from .verification import Check, Verification
@@ -87,19 +87,8 @@ SERVICE = ServiceRecord(
     kind="infrastructure",
     provides="cache",
     images={"memcached": "memcached"},
-    secrets={"memcached/secret-key": "encrypts what services keep in Memcached"},
+    secrets={"memcached/secret-key": "OpenStack-Helm's charts would generate one per render"},
     members="Memcached members",
-    advice=(
-        Advice(
-            name="single-memcached",
-            when=lambda _, sizes: sizes.members["memcached"] < 2,
-            production=True,
-            where="openstack.replicas.memcached",
-            what="Memcached has one member",
-            why="its loss makes every token check ask the database at once",
-            remedy="write 2 or more",
-        ),
-    ),
     endpoints=endpoints,
     values=values,
     verify=verify,

@@ -28,6 +28,14 @@ _WORKERS = {"ovn-maintenance-worker": "neutron-ovn-maintenance-worker", "periodi
 _FILES = ("--config-file neutron.conf", "--config-file plugins/ml2/ml2_conf.ini", "--config-dir neutron.conf.d")
 _OPTIONS = " ".join(one.replace(" ", f" {_ETC}/") for one in _FILES)
 
+# What Nova's account reads of every project, and Neutron's own rules show to administrators alone.
+_SERVICE = "rule:admin_only or rule:service_api"
+_POLICY = {
+    "get_floatingip": f"{_SERVICE} or (role:reader and project_id:%(project_id)s)",
+    **{f"get_network:provider:{one}": _SERVICE for one in ("network_type", "physical_network", "segmentation_id")},
+    **{f"get_{one}": _SERVICE for one in ("network:segments", "port:resource_request", "segment", "subnet:segment_id")},
+}
+
 
 def sync_command(namespace: str, mode: str) -> str:
     """Return the command that compares OVN with Neutron's database (``log``), or rewrites OVN from it (``repair``)."""
@@ -56,7 +64,8 @@ def values(plan: Plan, sizes: Sizes) -> Values:
                 },
                 "neutron_api_uwsgi": uwsgi(sizes.workers["neutron"]),
                 "plugins": {"ml2_conf": _ml2(plan.ovn)},
-                "ovn_agent": {"DEFAULT": _metadata(plan)},
+                "ovn_agent": {"DEFAULT": _metadata(plan), "cache": {"enabled": False}},
+                "policy": _POLICY,
             },
         ),
         "pod": {
@@ -276,6 +285,7 @@ SERVICE = ServiceRecord(
     needs=("keystone",),
     uses=("database", "queue", "cache"),
     accounts={"nova": "for calls to Nova", "placement": "for calls to Placement"},
+    roles={"nova": "admin,service"},  # Nova takes events about other projects' instances from nobody else
     layer="network",
     plans_for="hypervisor",
     api=PublicApi(type="network", host="network", port=9696, node_port=30096, backend="neutron-server"),

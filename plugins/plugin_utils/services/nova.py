@@ -23,6 +23,7 @@ from .probing import Client, probed
 from .record import PodCertificate, PublicApi, ServiceRecord, Values
 from .secrets import secret
 from .sizes import Sizes
+from .timeouts import TIMEOUTS
 from .verification import Check, Verification
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ _SNIPPETS = "/etc/nova/nova.conf.d"
 
 _DISCOVERY = 20  # seconds between searches for new hypervisors, which wait for it to join
 # After a move of the virtual IP, pooled connections hang: each call to another service gets a timeout.
-_TIMEOUT = {"timeout": 60}
+_TIMEOUT = {"timeout": TIMEOUTS.service}
 
 
 def values(plan: Plan, sizes: Sizes) -> Values:
@@ -73,6 +74,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
                         "osapi_compute_workers": workers, "metadata_workers": workers,
                         "enable_new_services": False,  # until a test instance on it answers (hypervisor_probe)
                     },
+                    "cache": {"enabled": False},  # of each process, in its own memory
                     "conductor": {"workers": workers},
                     "scheduler": {"workers": workers, "discover_hosts_in_cells_interval": _DISCOVERY},
                     "neutron": {
@@ -157,7 +159,11 @@ def _vencrypt() -> Values:
 
 def _certificates(_plan: Plan) -> tuple[PodCertificate, ...]:
     """Return the console proxy's client certificate for hypervisors."""
-    return (PodCertificate(user="nova-novncproxy", secret=_VENCRYPT, usage="client"),)
+    return (
+        PodCertificate(
+            user="nova-novncproxy", secret=_VENCRYPT, usage="client", authority="console", believes="hypervisor"
+        ),
+    )
 
 
 def _port(plan: Plan, type_: str) -> int:
@@ -249,7 +255,7 @@ SERVICE = ServiceRecord(
     more_apis=(
         PublicApi(
             type="compute-metadata", host="metadata", path="/", port=8775, node_port=30775, backend="nova-metadata",
-            port_name="metadata", in_catalog=False,
+            port_name="metadata", in_catalog=False, for_hosts=True,
         ),
         PublicApi(
             type="compute-novnc-proxy", host="console", path=_CONSOLE, health=_CONSOLE, port=6080, node_port=30680,

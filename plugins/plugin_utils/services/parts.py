@@ -12,6 +12,7 @@ from ..layers.scales import Scale
 from . import RECORDS, needs, provider
 from .record import PublicApi, ServiceRecord, Values
 from .sizes import Sizes
+from .timeouts import TIMEOUTS
 
 if TYPE_CHECKING:
     from ..plan.types import EndpointPlan, Plan
@@ -49,7 +50,17 @@ def shared_values(plan: Plan, sizes: Sizes, record: ServiceRecord) -> Values:
         },
         "endpoints": endpoints,
         "manifests": {"job_image_repo_sync": False},
+        "conf": _token_cache(record.name) if "cache" in record.uses and "keystone" in record.needs else {},
     }
+
+
+def _token_cache(service: str) -> Values:
+    """Return `conf` of an API that remembers in each process which tokens it has validated, and asks no Memcached.
+
+    The client library unpickles what it is given before anything is decrypted or verified: whoever reaches Memcached
+    would run code in every API. A blank, since OpenStack-Helm's charts replace an empty list by their own.
+    """
+    return {service: {"keystone_authtoken": {"memcached_servers": " "}}}
 
 
 def public_endpoint(plan: Plan, service: str, type_: str = "") -> EndpointPlan:
@@ -127,8 +138,12 @@ def api_values(
 
 
 def uwsgi(processes: int, **options: Any) -> Values:
-    """Return uWSGI's options. Without need-app, a failed application answers 500 forever and looks alive."""
-    return {"uwsgi": {"processes": processes, "need-app": True, **options}}
+    """Return uWSGI's options. Without need-app, a failed application answers 500 forever and looks alive.
+
+    uWSGI itself gives a client 4 seconds, and what it has sent by then looks complete: the edge is to give up first.
+    """
+    patience = {"socket-timeout": TIMEOUTS.server_client}
+    return {"uwsgi": {"processes": processes, "need-app": True, **patience, **options}}
 
 
 def queued(service: str) -> Values:

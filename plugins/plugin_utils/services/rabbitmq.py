@@ -92,7 +92,13 @@ def _tls(plan: Plan) -> bool:
 def _certificates(plan: Plan) -> tuple[PodCertificate, ...]:
     """Return the server certificate, for the control hosts' addresses, at which hypervisors reach the members."""
     names = tuple(plan.hosts[name].address for name in plan.edge.hosts)
-    return (PodCertificate(user="rabbitmq", secret=_CERTIFICATE, usage="server", names=names),) if _tls(plan) else ()
+    if not _tls(plan):
+        return ()
+    return (
+        PodCertificate(
+            user="rabbitmq", secret=_CERTIFICATE, usage="server", names=names, authority="queue", believes="queue"
+        ),
+    )
 
 
 def _from_hosts(members: int, *, tls: bool) -> Values:
@@ -126,7 +132,7 @@ def verify(context: VerifierContext) -> Verification:
             answer = context.execute(pod, _ARGV, container="rabbitmq", timeout=60.0)
             checks = judge(parse(answer), wanted=wanted, owner=owner)
             if shown := _certificates(context.plan):
-                checks += (served(context, _TLS, shown[0].names[0], owner=owner),)
+                checks += (served(context, _TLS, shown[0], owner=owner),)
             return Verification(checks=checks)
         except GroundupError as error:
             trouble = f"{pod}: {error.what}"
@@ -167,7 +173,6 @@ def judge(status: dict[str, Any], *, wanted: int, owner: str) -> tuple[Check, ..
 
 SERVICE = ServiceRecord(
     name="rabbitmq",
-    copies=lambda _, sizes: sizes.members["rabbitmq"],
     title="RabbitMQ",
     kind="infrastructure",
     provides="queue",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from .verification import Verifier
 
 if TYPE_CHECKING:
+    from ..layers.authorities import Use
     from ..layers.roles import Role
     from ..layers.scales import Scale
     from ..plan.types import Plan
@@ -35,16 +36,19 @@ class PublicApi:
     backend: str = ""  # name of the Service; "": <service>-api
     port_name: str = "api"  # the port's key under the charts' endpoint
     in_catalog: bool = True
+    for_hosts: bool = False  # for the site's own hosts: the edge refuses all others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodCertificate:
-    """A certificate of the site's CA for pods: a Secret with tls.crt, tls.key and ca.crt."""
+    """A certificate of one of the site's CAs for pods: a Secret with tls.crt, tls.key and ca.crt."""
 
-    user: str  # name of the certificate at the site's CA
+    user: str  # name of the certificate at its CA
     secret: str  # name of the Secret
-    usage: Literal["server", "client"]
+    usage: Literal["server", "client", "both"]
     names: tuple[str, ...] = ()  # of a server: the names its clients use
+    authority: Use = "site"  # that signs it
+    believes: Use = "site"  # whose certificate ca.crt is
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +81,7 @@ class ServiceRecord:
     provides: Facility | None = None
     databases: Mapping[str, str] = field(default_factory=dict)  # the charts' endpoint -> schema; {}: oslo_db, its name
     accounts: Mapping[str, str] = field(default_factory=dict)  # further accounts in Keystone: key in charts -> purpose
-    copies: Callable[[Plan, Sizes], int] = lambda *_: 0  # of what its volumes hold, on as many hosts; 0: it has none
+    roles: Mapping[str, str] = field(default_factory=dict)  # of an account that needs other roles than `service`
     unmet: tuple[str, str] = ("service-without-its-needs", "it would come up and fail every request")  # finding, why
 
     api: PublicApi | None = None

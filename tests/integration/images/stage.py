@@ -85,7 +85,7 @@ class Stage:
         data = yaml.safe_load((ROOT / "inventories/cloud/site.yml").read_text())
         data["openstack"]["services"] = list(dict.fromkeys(["keystone", *absent, *services]))
         self.plan: Plan = with_values(make_plan(build_site(data)))
-        self.objects = {name: self._render(name) for name in services}
+        self.objects = {name: self.render(name) for name in services}
         accounts = {f"{name}.identity.json": self.file(name, "identity.json") for name in services}
         self.shared = self.folder("mnt", accounts)
         self.shared.chmod(0o777)
@@ -108,7 +108,8 @@ class Stage:
     def _identity(self) -> str:
         return f"http://keystone-api.openstack.svc.{self.plan.kubernetes.dns_domain}:5000/v3"
 
-    def _render(self, name: str) -> list[dict[str, Any]]:
+    def render(self, name: str) -> list[dict[str, Any]]:
+        """Return what the built-in chart makes of a release."""
         release = next(one for one in self.plan.openstack.releases if one.name == name)
         done = subprocess.run(
             [supply.tool("helm"), "template", name, ROOT / f"charts/{name}", "--namespace=openstack", "--values=-"],

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import stat
 import subprocess
 import zlib
 from pathlib import Path
@@ -73,6 +76,59 @@ def test_an_osd_of_this_cluster_is_not_to_be_wiped_before_ceph_says_so(disk: Pat
     with pytest.raises(GroundupError, match=f"it holds an OSD of this cluster: {FOREIGN}") as caught:
         devices.refuse_signed(str(disk), ours=[FOREIGN])
     assert caught.value.remedy.index("safe-to-destroy") < caught.value.remedy.index("zap-device")
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "fault"),
+    [
+        (4, "", ""),
+        (2, "", "blkid: error: /dev/x: Permission denied"),
+        (2, "DEVNAME=/dev/x", ""),
+        (1, "", "blkid: cannot open shared object"),
+        (127, "", ""),
+        (-9, "", ""),
+        (0, "", ""),
+        (0, "DEVNAME=/dev/x", ""),
+        (0, "DEVNAME=/dev/x\nUSAGE=other", ""),
+        (0, "DEVNAME=/dev/x\nPART_ENTRY_NUMBER=1\nUSAGE=other", ""),
+    ],
+)  # fmt: skip
+def test_a_device_is_empty_by_blkid_s_word_alone(
+    disk: Path, monkeypatch: pytest.MonkeyPatch, code: int, said: str, fault: str
+) -> None:
+    monkeypatch.setattr(devices, "attempt", lambda argv: subprocess.CompletedProcess(argv, code, said, fault))
+    with pytest.raises(GroundupError, match=r"is not taken for an OSD: (blkid cannot say|it holds)"):
+        devices.refuse_signed(str(disk))
+
+
+@pytest.mark.parametrize(("code", "said"), [(2, ""), (0, "DEVNAME=/dev/x\nPART_ENTRY_NUMBER=1")])
+def test_nothing_found_is_an_empty_device_and_so_is_an_empty_partition(
+    disk: Path, monkeypatch: pytest.MonkeyPatch, code: int, said: str
+) -> None:
+    monkeypatch.setattr(devices, "attempt", lambda argv: subprocess.CompletedProcess(argv, code, said, ""))
+    devices.refuse_signed(str(disk))
+
+
+@pytest.mark.parametrize("said", ["", "{}", "no json", '{"blockdevices": []}', '{"blockdevices": null}'])
+def test_a_device_of_which_lsblk_says_nothing_is_refused(
+    disk: Path, monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
+    monkeypatch.setattr(stat, "S_ISBLK", lambda _mode: True)
+    monkeypatch.setattr(devices, "run", lambda _argv: said)
+    with pytest.raises(GroundupError, match="lsblk does not say what uses it"):
+        devices.refuse_used(str(disk))
+
+
+def test_a_device_that_the_kernel_holds_for_another_is_refused(disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def busy(_path: str, flags: int) -> int:
+        assert flags & os.O_EXCL
+        raise OSError(errno.EBUSY, "Device or resource busy")
+
+    monkeypatch.setattr(stat, "S_ISBLK", lambda _mode: True)
+    monkeypatch.setattr(devices, "run", lambda _argv: '{"blockdevices": [{"name": "x", "mountpoints": [null]}]}')
+    monkeypatch.setattr(os, "open", busy)
+    with pytest.raises(GroundupError, match="Device or resource busy"):
+        devices.refuse_used(str(disk))
 
 
 def test_what_is_no_device_is_refused(disk: Path) -> None:

@@ -105,6 +105,21 @@ def test_what_an_osd_s_unit_did_before_its_start_goes_with_its_data(
     assert not disk.drop_in(1).exists()
 
 
+@pytest.mark.parametrize("check", [True, False])
+def test_osds_that_the_cluster_has_on_another_host_are_not_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, check: bool
+) -> None:
+    """A host was renamed: asked by its new name, the cluster knows of no OSD on it."""
+    monkeypatch.setattr(disk, "OSDS", tmp_path)
+    (tmp_path / "ceph-1").mkdir()
+    (tmp_path / "ceph-1/ceph_fsid").write_text(FSID)
+    cluster = Cluster()
+    with pytest.raises(GroundupError, match=r"its disks have osd\.1, which the cluster has on another host"):
+        retired(cluster, "renamed", here=True, fsid=FSID, force=("lost",), check=check)
+    assert (tmp_path / "ceph-1").exists()
+    assert cluster.told == []
+
+
 def test_a_monitor_that_ceph_needs_stays_whatever_is_accepted() -> None:
     cluster = Cluster()
     drained(cluster)

@@ -33,6 +33,16 @@ def test_passwords_with_quotes_do_not_leave_their_string() -> None:
     sql = data.accounts_sql(env)
     assert "'it\\'s\\\\'" in sql
     assert "'it's" not in sql
+    assert "'it's" not in data.narrowing_sql(env)
+
+
+def test_the_auditor_may_ask_how_the_server_does_and_read_nothing() -> None:
+    env = {
+        f"MYSQL_DB{who}_{what}": who.lower() for who in ("ADMIN", "SST", "AUDIT") for what in ("USERNAME", "PASSWORD")
+    }
+    assert [line for line in data.accounts_sql(env).splitlines() if "'audit'" in line] == [
+        "CREATE USER 'audit'@'%' IDENTIFIED BY 'audit';"
+    ]
 
 
 def test_a_database_half_made_is_not_taken_for_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,10 +132,14 @@ def become(
     monkeypatch.setattr(start, "MEMBER_FILE", tmp_path / "member.cnf")
     monkeypatch.setattr(start, "PAUSE", 0.0)
     env = {"POD_NAME": pod(1), "POD_IP": "10.0.0.2", "WSREP_PORT": "4567"}
-    env |= {"MYSQL_DBSST_USERNAME": "sst", "MYSQL_DBSST_PASSWORD": "word"}
+    env |= {f"MYSQL_DB{who}_{what}": "word" for who in ("SST", "AUDIT") for what in ("USERNAME", "PASSWORD")}
     with pytest.raises(BecameServer):
         start.become_server(env, decision, position, shared.SharedObject(api, collection="/c", name="n"))
-    return argv[0][1:]
+    accounts = tmp_path / "accounts.sql"
+    assert argv[0][1] == f"--init-file={accounts}"
+    assert "REVOKE ALL PRIVILEGES, GRANT OPTION FROM 'word'@'%'" in accounts.read_text()
+    assert accounts.stat().st_mode & 0o077 == 0
+    return argv[0][2:]
 
 
 def test_a_cluster_formed_after_a_crash_is_the_one_it_was(

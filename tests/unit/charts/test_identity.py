@@ -15,7 +15,7 @@ from .conftest import script
 identity = script("groundup-lib/files/identity.py")
 USER = {
     "name": "glance", "password": "word", "domain": "service", "project": "service", "project_domain": "Default",
-    "roles": ["admin", "service"],
+    "roles": ["reader", "service"],
 }  # fmt: skip
 URLS = {"public": "https://image.lab.test", "internal": "http://glance-api:9292", "admin": "http://glance-api:9292"}
 WANTED = {"region": "one", "users": [USER], "services": [{"type": "image", "name": "glance", "endpoints": URLS}]}
@@ -38,6 +38,8 @@ class Keystone:
     def __init__(self) -> None:
         self.kept: dict[str, list[Any]] = {}
         self.calls: list[str] = []
+        self.watched = False  # whether logins are among the calls
+        self.answers: list[bool | Exception] = []  # to logins; then the truth
         self.before_create: Callable[[str, dict[str, Any]], None] = lambda _kind, _attributes: None
 
     def __getattr__(self, call: str) -> Callable[..., Any]:
@@ -55,17 +57,42 @@ class Keystone:
     def assign_project_role_to_user(self, project: Any, user: Any, role: Any) -> None:
         user.roles = {*getattr(user, "roles", ()), (project.id, role.name)}
 
+    def role_assignments(self, *, user_id: str) -> list[Any]:
+        (user,) = self.of("user", id=user_id)
+        ids = {role.name: role.id for role in self.of("role")}
+        own = [
+            SimpleNamespace(role={"id": ids[role]}, scope={"project": {"id": project}})
+            for project, role in sorted(getattr(user, "roles", ()))
+        ]
+        return [*own, *getattr(user, "elsewhere", ())]
+
+    def unassign_project_role_from_user(self, project: str, user: str, role: str, *, inherited: bool = False) -> None:
+        self.take("project", project, user, role, inherited)
+
+    def unassign_domain_role_from_user(self, domain: str, user: str, role: str, *, inherited: bool = False) -> None:
+        self.take("domain", domain, user, role, inherited)
+
+    def unassign_system_role_from_user(self, user: str, role: str, system: str) -> None:
+        self.take("system", system, user, role, False)
+
+    def take(self, kind: str, place: str, user: str, role: str, inherited: bool) -> None:
+        (held,), (named,) = self.of("user", id=user), self.of("role", id=role)
+        self.calls.append(f"take {named.name} of {kind} {place}{' inherited' if inherited else ''}")
+        held.roles = {one for one in held.roles if one != (place, named.name)}
+
     def of(self, kind: str, **at: Any) -> list[Any]:
         return [item for item in self.kept.get(kind, []) if {**at, "gone": False}.items() <= item.__dict__.items()]
 
-    def change(self, call: str, item: Any, changes: dict[str, Any]) -> None:
-        self.calls.append(call)
+    def change(self, call: str, item: Any, changes: dict[str, Any]) -> Any:
+        self.calls.append(f"{call} options" if "options" in changes else call)
         item.__dict__.update(changes)
+        return item
 
     def create(self, kind: str, attributes: dict[str, Any]) -> Any:
         self.calls.append(f"create_{kind}")
         self.before_create(kind, attributes)
-        item = SimpleNamespace(**{"id": f"{kind}-{len(self.kept.get(kind, []))}", "gone": False, **attributes})
+        own = {"options": {}, "is_enabled": True} if kind == "user" else {}
+        item = SimpleNamespace(**{"id": f"{kind}-{len(self.kept.get(kind, []))}", "gone": False, **own, **attributes})
         self.kept.setdefault(kind, []).append(item)
         return item
 
@@ -74,10 +101,16 @@ class Keystone:
 def keystone(monkeypatch: pytest.MonkeyPatch) -> Keystone:
     found = Keystone()
 
-    def works(_self: Any, name: str, password: str, domain: str, _project: str) -> bool:
+    def accepted(_self: Any, name: str, password: str, domain: str) -> bool:
+        found.calls.append("login") if found.watched else None
+        if found.answers:
+            if isinstance(answer := found.answers.pop(0), Exception):
+                raise answer
+            return answer
         return any(user.password == password for user in found.of("user", name=name, domain_id=domain))
 
-    monkeypatch.setattr(identity.Identity, "works", works)
+    monkeypatch.setattr(identity.Identity, "accepted", accepted)
+    monkeypatch.setattr(identity, "PAUSE", 0.0)
     return found
 
 
@@ -94,7 +127,7 @@ def test_everything_is_made_once(keystone: Keystone, capsys: pytest.CaptureFixtu
     assert (user.name, user.domain_id, user.roles) == (
         "glance",
         keystone.of("domain")[0].id,
-        {("project-0", "admin"), ("project-0", "service")},
+        {("project-0", "reader"), ("project-0", "service")},
     )
     assert keystone.of("project")[0].domain_id == "default"
     assert {end.interface: end.url for end in keystone.of("endpoint", service_id=service.id, region_id="one")} == URLS
@@ -111,6 +144,73 @@ def test_a_password_is_set_only_when_the_old_one_does_not_work(
     assert converge(keystone, {**WANTED, "users": [{**USER, "password": "another"}]}) == ["update_user"]
     assert keystone.of("user")[0].password == "another"
     assert "another" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("answers", [[False, True], [False, False, True]])
+def test_a_keystone_that_errs_for_a_while_costs_no_password(
+    keystone: Keystone, answers: list[bool | Exception]
+) -> None:
+    converge(keystone)
+    keystone.answers = answers
+    assert converge(keystone) == []
+
+
+@pytest.mark.parametrize("code", [429, 503, None])
+def test_a_login_that_is_not_answered_changes_nothing(keystone: Keystone, code: int | None) -> None:
+    converge(keystone)
+    keystone.answers = [RefusedError(code)]
+    with pytest.raises(RefusedError):
+        converge(keystone)
+    assert keystone.calls == []
+
+
+def test_five_wrong_passwords_of_anybody_lock_no_service(keystone: Keystone) -> None:
+    """An account of before is mended first: a refusal is then one of the password, and of no lockout."""
+    converge(keystone)
+    (user,) = keystone.of("user")
+    assert user.options["ignore_lockout_failure_attempts"] is True
+    assert user.options["lock_password"] is True, "who holds its password cannot set it"
+    user.options, keystone.watched = {"multi_factor_auth_enabled": False}, True
+    assert converge(keystone) == ["update_user options", "login"]
+    assert user.options["ignore_lockout_failure_attempts"] is True
+    assert converge(keystone) == ["login"]
+
+
+@pytest.mark.parametrize(("change", "words"), [({"is_enabled": False}, "is disabled"), ({"options": {}}, "read-only")])
+def test_a_refusal_that_no_password_ends_sets_none(
+    keystone: Keystone, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], words: str
+) -> None:
+    converge(keystone)
+    (user,) = keystone.of("user")
+    user.__dict__.update(change)
+    monkeypatch.setattr(keystone, "update_user", lambda item, **_: item, raising=False)
+    keystone.answers = [False] * 9
+    with pytest.raises(SystemExit, match=words):
+        converge(keystone)
+    assert keystone.calls == []
+
+
+def test_a_service_has_the_roles_it_is_given_and_no_other(keystone: Keystone) -> None:
+    converge(keystone)
+    (user,), home = keystone.of("user"), keystone.of("domain")[0].id
+    admin = keystone.create("role", {"name": "admin"})
+    user.roles.add(("project-0", "admin"))
+    reader = keystone.of("role", name="reader")[0].id
+    user.elsewhere = [
+        SimpleNamespace(role={"id": reader}, scope={"project": {"id": "other"}}),
+        SimpleNamespace(role={"id": admin.id}, scope={"domain": {"id": home}}),
+        SimpleNamespace(role={"id": admin.id}, scope={"system": {"all": True}}),
+        SimpleNamespace(
+            role={"id": reader}, scope={"project": {"id": "project-0"}, "OS-INHERIT:inherited_to": "projects"}
+        ),
+    ]
+    assert converge(keystone) == [
+        "take admin of project project-0",
+        "take reader of project other",
+        f"take admin of domain {home}",
+        "take admin of system all",
+        "take reader of project project-0 inherited",
+    ]
 
 
 def test_an_endpoint_is_brought_up_to_date_and_others_of_its_interface_go(keystone: Keystone) -> None:
@@ -146,14 +246,14 @@ def test_it_waits_for_a_keystone_that_is_away_and_not_for_one_that_refuses(
 ) -> None:
     naps: list[float] = []
     monkeypatch.setattr(identity.time, "sleep", naps.append)
-    answers: list[int | None] = [None, 503, 401]
+    answers: list[int | None] = [None, 503, 429, 401]
 
     def work() -> None:
         raise RefusedError(answers.pop(0))
 
     with pytest.raises(SystemExit, match="HTTP 401"):
         identity.patiently(work)
-    assert len(naps) == 2
+    assert len(naps) == 3
     assert "Keystone does not answer yet" in capsys.readouterr().out
 
 

@@ -36,7 +36,68 @@ SAID: list[tuple[str, Kind]] = [
     ("ssh: connect to host 10.0.0.1 port 22: Connection refused", "unreachable"),
     ("ssh: connect to host 10.0.0.1 port 22: Connection timed out", "unreachable"),
     ("ssh: connect to host 10.0.0.1 port 22: No route to host", "unreachable"),
-    ("kex_exchange_identification: Connection closed by remote host", "unreachable"),
+    (
+        "Failed to connect to the host via ssh: ssh: connect to host 10.0.0.1 port 22: Network is unreachable",
+        "unreachable",
+    ),
+    ("ssh: connect to host 10.0.0.1 port 22: Host is down", "unreachable"),
+    ("ssh: Could not resolve hostname node-1: Name or service not known", "unreachable"),
+    ("ssh: Could not resolve hostname node-1: Temporary failure in name resolution", "unreachable"),
+    ("Connection timed out during banner exchange\nConnection to 10.0.0.1 port 22 timed out", "unreachable"),
+    ("Timeout, server 10.0.0.1 not responding.", "unreachable"),
+    ("channel 0: open failed: connect failed: No route to host\nstdio forwarding failed", "unreachable"),
+    ("nc: connect to 10.0.0.1 port 22 (tcp) failed: Connection refused", "unreachable"),
+    (
+        "System is booting up. Unprivileged users are not permitted to log in yet. Please come back later.\n"
+        "Connection closed by 10.0.0.1 port 22",
+        "starting",
+    ),
+    ("kex_exchange_identification: Connection closed by remote host", "closed"),
+    ("kex_exchange_identification: read: Connection reset by peer\nConnection reset by 10.0.0.1 port 22", "closed"),
+    ("Connection closed by 10.0.0.1 port 22", "closed"),
+    ("Failed to connect to the host via ssh: ", "silent"),
+    ("sudo: sorry, you must have a tty to run sudo", "login-failed"),
+    ("This account is currently not available.", "login-failed"),
+    (
+        "Your account has expired; please contact your system administrator.\nConnection closed by 10.0.0.1",
+        "login-failed",
+    ),
+    ("Password change required but no TTY available.", "login-failed"),
+    ("WARNING: Your password has expired.", "login-failed"),
+    ("You are required to change your password immediately (administrator enforced).", "login-failed"),
+    (
+        "Unable to negotiate with 10.0.0.1 port 22: no matching host key type found. Their offer: ssh-rsa",
+        "login-failed",
+    ),
+    ("mux_client_request_session: session request failed: Session open refused by peer", "login-failed"),
+    ("exec request failed on channel 0", "login-failed"),
+    ("/bin/sh: 1: cannot create /home/ops/x: Permission denied", "login-failed"),
+    ("mkdir: cannot create directory '/home/ops/.ansible': Permission denied", "login-failed"),
+    ("mkdir: cannot create directory '/home/ops/.ansible': No space left on device", "login-failed"),
+    ("bash: fork: retry: Resource temporarily unavailable", "login-failed"),
+    ("/bin/sh: 1: /usr/bin/python3: Permission denied", "login-failed"),
+    ("sudo: PAM account management error: Authentication service cannot retrieve authentication info", "login-failed"),
+    ("sudo: account validation failure, is your account locked?", "login-failed"),
+    ("sudo: /usr/bin/sudo must be owned by uid 0 and have the setuid bit set", "login-failed"),
+    ("sudo: effective uid is not 0, is /usr/bin/sudo on a file system with the 'nosuid' option set", "login-failed"),
+    ("sudo: unable to open /etc/sudoers: Permission denied", "login-failed"),
+    ("/etc/sudoers.d/site:3:19: syntax error\nsudo: no valid sudoers sources found, quitting", "login-failed"),
+    ('sudo: The "no new privileges" flag is set, which prevents sudo from running as root.', "login-failed"),
+    ("sudo: ldap_sasl_bind_s(): Connection timed out", "login-failed"),
+    ("sudo: unable to resolve host node-1: Name or service not known\nsudo: a password is required", "sudo-password"),
+    ("sudo: no tty present and no askpass program specified", "sudo-password"),
+    ("sudo: interactive authentication is required", "sudo-password"),
+    ("sudo: 3 incorrect password attempts", "sudo-password"),
+    ("env: 'sudo': No such file or directory", "sudo-missing"),
+    ("env: \u2018sudo\u2019: No such file or directory", "sudo-missing"),
+    ("zsh:1: command not found: sudo", "sudo-missing"),
+    ("sudo: I'm sorry ops. I'm afraid I can't do that", "sudo-refused"),
+    ("env: 'python3': No such file or directory", "python-missing"),
+    ("ssh: connect to host 10.0.0.1 port 22: Operation not permitted", "ssh-broken"),
+    ("ssh: connect to host 10.0.0.1 port 22: Permission denied", "ssh-broken"),
+    ("[Errno 2] No such file or directory: b'ssh'", "ssh-broken"),
+    ("to use the password_mechanism=sshpass, you must install the sshpass program", "ssh-broken"),
+    ("Invalid/incorrect password: Permission denied, please try again.", "denied"),
     ('unix_listener: path "/home/x/.ansible/cp/1" too long for Unix domain socket', "ssh-broken"),
     ("/home/x/.ssh/config: line 3: Bad configuration option: prot", "ssh-broken"),
     ("Bad owner or permissions on /home/x/.ssh/config", "ssh-broken"),
@@ -61,6 +122,15 @@ def test_what_is_said_has_a_meaning(said: str, kind: Kind) -> None:
 def test_the_login_that_came_furthest_decides() -> None:
     tried = {"a": "Permission denied (publickey).", "b": "Missing sudo password", "c": "Permission denied (publickey)."}
     assert fault_of("node-1", "10.0.0.1, port 22", tried).kind == "sudo-password"
+
+
+def test_a_host_that_answers_is_told_with_its_own_words_and_a_command_to_try() -> None:
+    said = "sudo: sorry, you must have a tty to run sudo"
+    tried = {"ops with the site's key": "Permission denied (publickey).", "ops with your ssh keys": said}
+    fault = fault_of("node-1", "10.0.0.1, port 22", tried, command="ssh -p 22 ops@10.0.0.1 sudo -n true")
+    assert (fault.kind, fault.what) == ("login-failed", "node-1 answers, but login or sudo fails")
+    assert said in fault.where
+    assert "ssh -p 22 ops@10.0.0.1 sudo -n true" in fault.remedy
 
 
 def test_every_login_is_named_with_what_ssh_said() -> None:

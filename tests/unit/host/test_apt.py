@@ -6,6 +6,7 @@ import subprocess
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
@@ -110,6 +111,26 @@ def run_with(monkeypatch: pytest.MonkeyPatch, *answers: tuple[int, str]) -> Apt:
     monkeypatch.setattr(apt, "attempt", found)
     monkeypatch.setattr(time, "sleep", lambda _: None)
     return found
+
+
+def ended(argv: Sequence[str], given: list[Any], one: Any) -> subprocess.CompletedProcess[str]:
+    given.append(one)
+    return subprocess.CompletedProcess(argv, 0, "", "")
+
+
+@pytest.mark.parametrize(("file", "through"), [("OURS", False), ("MIRROR", False), (None, True)])
+def test_only_the_hosts_own_sources_may_be_behind_a_proxy(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, file: str | None, through: bool
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://proxy.example.org:3128")
+    for name in ("OURS", "MIRROR"):
+        monkeypatch.setattr(apt, name, tmp_path / name)
+    if file:
+        (tmp_path / file).touch()
+    given: list[Any] = []
+    monkeypatch.setattr(apt, "attempt", lambda argv, *, environment, **_: ended(argv, given, environment))
+    apt.update()
+    assert (given[0] is not None and "http_proxy" in given[0]) is through
 
 
 def test_lists_that_another_apt_holds_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -71,6 +71,13 @@ def test_what_a_module_makes_can_be_read_by_services_whatever_the_logins_umask(t
     assert (tmp_path / "srv").stat().st_mode & 0o777 == 0o755
 
 
+def test_a_program_of_the_site_knows_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("https_proxy", "HTTP_PROXY", "all_proxy", "no_proxy"):
+        monkeypatch.setenv(name, "http://proxy.example.org:3128")
+    said = run([sys.executable, "-c", "import os; print([one for one in os.environ if 'proxy' in one.lower()])"])
+    assert said == "[]\n"
+
+
 @pytest.mark.parametrize("detached", [True, False])
 def test_a_program_that_is_not_detached_hears_what_ends_the_run(detached: bool) -> None:
     group = int(run([sys.executable, "-c", "import os; print(os.getpgid(0))"], detached=detached))

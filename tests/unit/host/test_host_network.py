@@ -94,6 +94,17 @@ def in_place(*links: LinkPlan) -> None:
         (network.DIRECTORY / name).write_text(text)
 
 
+def test_a_port_is_a_network_card_even_where_a_dummy_has_its_address() -> None:
+    mac = "52:54:00:00:00:01"
+    dummy = link("dummy0", mac, linkinfo={"info_kind": "dummy"})
+    links = Links({"dummy0": dummy, "enP3s1f0np0": link("enP3s1f0np0", mac, altnames=["enP3s1f0"])})
+    for planned in ({"mac": mac, "name": "mgmt0"}, {"mac": None, "name": "enP3s1f0"}):
+        found = links.of({"kind": "port", **planned})
+        assert found
+        assert found["ifname"] == "enP3s1f0np0"
+    assert Links({"dummy0": dummy}).of({"kind": "port", "mac": mac, "name": "mgmt0"}) is None
+
+
 def test_a_prediction_shows_each_file_and_starts_nothing(host: Host) -> None:
     found = host_network.apply(Changes(check=True), wanted())
     assert (found["changed"], found["pending"]) == (True, False)

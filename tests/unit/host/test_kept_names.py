@@ -100,11 +100,18 @@ def test_names_that_resolve_elsewhere_or_not_at_all_are_all_named(monkeypatch: p
     def ask(name: str, _port: None) -> list[Any]:
         if name == "gone.lab.test":
             raise OSError(-2, "Name or service not known")
-        return [(0, 0, 0, "", ("10.0.0.1", 0))]
+        other = [(0, 0, 0, "", ("127.0.0.1", 0))] if name == "both.lab.test" else []
+        return [*other, (0, 0, 0, "", ("10.0.0.1", 0))]
 
     monkeypatch.setattr(verification, "socket", SimpleNamespace(getaddrinfo=ask))
-    names = {"right.lab.test": "10.0.0.1", "wrong.lab.test": "10.0.0.2", "gone.lab.test": "10.0.0.3"}
+    names = {
+        "right.lab.test": "10.0.0.1",
+        "both.lab.test": "10.0.0.1",
+        "wrong.lab.test": "10.0.0.2",
+        "gone.lab.test": "10.0.0.3",
+    }
     assert verification.unresolved(names) == [
+        "both.lab.test: 10.0.0.1, 127.0.0.1, not 10.0.0.1 alone",
         "gone.lab.test: Name or service not known, not 10.0.0.3",
         "wrong.lab.test: 10.0.0.1, not 10.0.0.2",
     ]

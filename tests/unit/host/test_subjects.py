@@ -101,6 +101,35 @@ def test_a_prediction_takes_parameters_of_modules_that_it_does_not_load_as_they_
         kernel.parameters(Changes(check=True), wanted, file=tmp_path / "drop-in")
 
 
+@pytest.mark.parametrize(
+    ("file", "line", "wins"),
+    [
+        ("etc/sysctl.d/99-cis.conf", "net.ipv4.ip_forward = 0", True),
+        ("etc/sysctl.d/99-cis.conf", "-net/ipv4/ip_forward=0", True),
+        ("etc/sysctl.d/99-cis.conf", "net.ipv4.ip_forward = 1", False),
+        ("etc/sysctl.d/99-cis.conf", "# net.ipv4.ip_forward = 0", False),
+        ("etc/sysctl.d/10-network.conf", "net.ipv4.ip_forward = 0", False),
+        ("usr/lib/sysctl.d/99-local.conf", "net.ipv4.ip_forward = 0", True),
+        ("usr/lib/sysctl.d/99-hidden.conf", "net.ipv4.ip_forward = 0", False),
+        ("etc/sysctl.d/10-network.conf", "net.ipv4.conf.eth0.rp_filter = 1", True),
+        ("etc/ufw/sysctl.conf", "net/ipv4/ip_forward=0", True),
+    ],
+)
+def test_a_file_that_wins_at_the_next_boot_is_named(tmp_path: Path, file: str, line: str, wins: bool) -> None:
+    wanted = {"net.ipv4.ip_forward": "1", "net.ipv4.conf.*.rp_filter": "0"}
+    texts = {
+        "etc/sysctl.d/90-groundup.conf": "net.ipv4.ip_forward = 1\nnet.ipv4.conf.*.rp_filter = 0\n",
+        "etc/sysctl.d/99-hidden.conf": "",
+        "etc/ufw/ufw.conf": "ENABLED=yes\n",
+        file: f"{line}\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    found = kernel.overridden(wanted, file=kernel.PARAMETERS, root=tmp_path)
+    assert [one.partition(" ")[0] for one in found] == ([f"/{file}"] if wins else [])
+
+
 def test_a_host_knows_itself_by_its_real_address_and_keeps_what_others_wrote(
     changes: Changes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,6 +146,29 @@ def test_a_host_knows_itself_by_its_real_address_and_keeps_what_others_wrote(
         "10.0.0.9 w-1.lab.test w-1",
         "10.0.0.2 identity.lab.test",
         "# END groundup.cloud",
+    ]
+    assert len(changes.done) == 1
+
+
+def test_foreign_lines_lose_the_sites_names_and_keep_all_others(
+    changes: Changes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hosts = tmp_path / "hosts"
+    monkeypatch.setattr(naming, "HOSTS", hosts)
+    hosts.write_text(
+        "127.0.0.1 localhost W-1 identity.LAB.test # by the installer\n::1 localhost ip6-localhost w-2\n"
+        "10.9.9.9\tw-2.lab.test w-2 store\n10.0.0.2 identity.lab.test\n# 10.0.0.8 w-2\nbroken\n"
+    )
+    names = {"identity.lab.test": "10.0.0.2", "w-1": "10.0.0.9", "w-2": "10.0.0.8", "w-2.lab.test": "10.0.0.8"}
+    for _ in range(2):
+        naming.known_names(changes, name="w-1", fqdn="w-1.lab.test", address="10.0.0.9", names=names)
+    assert hosts.read_text().splitlines()[:6] == [
+        "127.0.0.1 localhost # by the installer",
+        "::1 localhost ip6-localhost",
+        "10.9.9.9 store",
+        "# 10.0.0.8 w-2",
+        "broken",
+        "# BEGIN groundup.cloud",
     ]
     assert len(changes.done) == 1
 
@@ -188,6 +240,21 @@ def test_the_clock_is_in_step_or_not_or_somebody_elses(
     monkeypatch.setattr(clock, "properties", lambda *_: unit)
     monkeypatch.setattr(clock, "attempt", lambda argv: subprocess.CompletedProcess(argv, 0, said, ""))
     assert clock.state()["synchronised"] is expected
+
+
+def test_a_clock_of_ptp_is_left_alone_and_trusted(
+    changes: Changes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("CHRONYD", "TIMESYNCD", "NTPD"):
+        monkeypatch.setattr(clock, name, tmp_path / name)
+    monkeypatch.setattr(clock, "UNITS", tmp_path)
+    (tmp_path / "multi-user.target.wants").mkdir()
+    (tmp_path / "multi-user.target.wants/phc2sys@ens3.service").touch()
+    monkeypatch.setattr(clock, "properties", lambda unit, *_: {"ActiveState": "active"} if "@ens3" in unit else {})
+    assert clock.lacking() == [], "two programs would set one clock"
+    clock.servers(changes, ["ntp.lab.test"])
+    assert (changes.done, len(changes.warnings)) == ([], 1)
+    assert clock.state()["synchronised"] is True
 
 
 def test_a_trust_store_a_killed_run_left_old_is_made_anew(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import file_error
 from ansible_collections.groundup.cloud.plugins.module_utils._base.files import write_file
 
 
@@ -54,3 +56,10 @@ def test_a_new_file_is_looked_at_before_it_counts(tmp_path: Path) -> None:
         before=lambda: seen.append(path.read_text()),
     )
     assert [*seen, path.read_text()] == ["new", "old", "new"]
+
+
+def test_an_immutable_file_is_told_with_the_command_that_helps() -> None:
+    error = PermissionError(errno.EPERM, "Operation not permitted", "/etc/.resolv.conf.x", None, "/etc/resolv.conf")
+    said = str(file_error(error, host="host w-1"))
+    assert "host w-1, /etc/resolv.conf" in said
+    assert "chattr -i /etc/resolv.conf" in said

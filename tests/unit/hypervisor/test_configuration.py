@@ -57,6 +57,15 @@ def test_passwords_of_databases_never_leave_the_controller() -> None:
     assert text.startswith("# rendered\n[DEFAULT]\n"), "the rest is as it was rendered"
 
 
+def test_the_proof_of_a_guests_request_is_in_the_agents_file_alone() -> None:
+    secret = "[neutron]\nmetadata_proxy_shared_secret = proof\n  goes-on\nservice_metadata_proxy = true\n"
+    found = configuration.for_hosts(f"{NOVA}{secret}[other]\nmetadata_proxy_shared_secret = its\n")
+    assert "proof" not in found
+    assert "goes-on" not in found
+    assert ini.value(found, "neutron", "service_metadata_proxy") == "true"
+    assert ini.value(found, "other", "metadata_proxy_shared_secret") == "its"
+
+
 def test_the_last_value_of_an_option_counts_as_for_the_service() -> None:
     assert ini.value("[a]\nb = 1\n[c]\nb = 2\n[a]\nb: 3\n", "a", "b") == "3"
     assert ini.value("[a]\n", "a", "b") is None
@@ -123,7 +132,7 @@ def test_the_queue_is_spoken_to_as_it_listens(tls: bool) -> None:
     text = configuration.nova_host(cluster(tls=tls), host())
     assert ini.value(text, "oslo_messaging_rabbit", "ssl") == str(tls).lower()
     # Without a CA file it is not verified, and with everybody's a certificate of any of them would do.
-    trusted = "/etc/groundup/hypervisor/ca.pem" if tls else None
+    trusted = "/etc/groundup/hypervisor/queue-ca.pem" if tls else None
     assert ini.value(text, "oslo_messaging_rabbit", "ssl_ca_file") == trusted
 
 

@@ -81,9 +81,23 @@ def test_domains_need_consent(host: Host, tmp_path: Path) -> None:
     assert host.off
 
 
-def test_a_libvirt_that_does_not_answer_is_said(host: Host, tmp_path: Path) -> None:
+@pytest.mark.parametrize("missing", [True, False])
+def test_a_libvirt_that_does_not_answer_is_no_consent(
+    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, missing: bool
+) -> None:
     host.virsh = 1
-    changes = left(tmp_path / "retired")
+
+    def attempt(argv: Any, **more: Any) -> subprocess.CompletedProcess[str]:
+        if missing and argv[0] == "virsh":
+            raise GroundupError("no connection: no such program", where="", why="", remedy="")
+        return host.attempt(argv, **more)
+
+    monkeypatch.setattr(leave, "attempt", attempt)
+    for check in (True, False):
+        with pytest.raises(GroundupError, match="does not say whether it has domains: no connection"):
+            left(tmp_path / "retired", check=check)
+    assert host.off == []
+    changes = left(tmp_path / "retired", force=["domains"])
     assert host.off
     assert "domains are not known: no connection" in changes.warnings[0]
 

@@ -11,6 +11,8 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.changes impor
 from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import libvirt, pki
 from ansible_collections.groundup.cloud.tests.unit.tls import pair
 
+HOST: dict[str, Any] = {"hypervisors": ("hypervisor-1", "hypervisor-2"), "uuid": "u", "datapath": "netdev"}
+
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
@@ -57,31 +59,45 @@ def test_units_are_marked_before_their_certificate_is_replaced() -> None:
 
     agent: Any = Agent()
     pki.own(Changes(check=False), shown(), readers=None, units=(agent,))
-    assert said == ["marked", "marked", "marked", "replaced"], "a run that is killed in between leaves the mark"
+    assert said == ["marked"] * 4 + ["replaced"], "a run that is killed in between leaves the mark"
     pki.own(Changes(check=True), shown(), readers=None, units=())
 
 
 def shown(*, days: int = 300) -> pki.Pair:
     made = pair(days=days)
-    return pki.Pair(user="hypervisor-1", certificate=made.certificate, key=made.key, authority=made.certificate)
+    return pki.Pair(
+        user="hypervisor-1",
+        certificate=made.certificate,
+        key=made.key,
+        authority=made.certificate,
+        consoles="",
+        ovn="",
+        queue="",
+    )
 
 
 def test_consoles_of_running_guests_show_a_renewed_certificate(asked: list[str]) -> None:
     first, changes = shown(), Changes(check=False)
-    libvirt.configure(changes, first, datapath="netdev")
+    libvirt.configure(changes, first, **HOST)
     reloads = [f"domdisplay-reload guest-{number} --type vnc" for number in (1, 2)]
     assert asked == ["list --uuid", *reloads]
     (warning,) = changes.warnings
     assert "guest-2" in warning
     assert "guest-1" not in warning
     asked.clear()
-    libvirt.configure(Changes(check=False), first, datapath="netdev")
+    libvirt.configure(Changes(check=False), first, **HOST)
     assert asked == [], "the same certificate is shown already"
-    libvirt.configure(Changes(check=True), shown(), datapath="netdev")
+    libvirt.configure(Changes(check=True), shown(), **HOST)
     assert asked == []
 
 
-def test_consoles_demand_a_certificate_of_the_sites_ca() -> None:
+def test_libvirt_lets_in_hypervisors_of_the_site_file_by_name_and_nobody_else() -> None:
+    text = libvirt._libvirtd(("hypervisor-2", "hypervisor-1"), uuid="u")
+    assert 'tls_allowed_dn_list = ["CN=hypervisor-1", "CN=hypervisor-2"]' in text
+    assert 'host_uuid = "u"' in text, "boards repeat theirs, and libvirt refuses to migrate between two of one id"
+
+
+def test_consoles_demand_a_certificate() -> None:
     options = dict(line.split(" = ") for line in libvirt._QEMU.splitlines() if " = " in line)
     assert (options["vnc_tls"], options["vnc_tls_x509_verify"]) == ("1", "1")
     assert options["vnc_tls_x509_cert_dir"] == f'"{pki.QEMU}"'

@@ -112,6 +112,69 @@ def test_a_node_is_reset_and_its_files_go(paths: Paths, stopped: list[str]) -> N
     assert again.done == []
 
 
+DATA = "/srv/kubernetes-volumes/pvc-1_openstack_mysql-data-0/ibdata1"
+OPTIONS = {"name": "worker-1", "member": None, "address": "", "expected_ca": "0" * 64, "site": "s"}
+
+
+def place(paths: Paths, *files: str) -> None:
+    for path in files:
+        paths.at(path).parent.mkdir(parents=True, exist_ok=True)
+        paths.at(path).write_text("d")
+
+
+def gone(paths: Paths, *, check: bool = False, **given: Any) -> Changes:
+    changes = Changes(check=check)
+    kubeadm_leave.leave(FakeHost(paths), {**OPTIONS, "directories": [], "force": [], **given}, changes)
+    return changes
+
+
+@pytest.mark.parametrize("check", [True, False])
+@pytest.mark.parametrize("named", [[], ["/srv/kubernetes-volumes/pvc-2"], [""]])
+def test_a_volume_that_the_cluster_does_not_name_is_refused(
+    paths: Paths, stopped: list[str], *, check: bool, named: list[str]
+) -> None:
+    place(paths, DATA)
+    with pytest.raises(
+        GroundupError, match="pvc-1_openstack_mysql-data-0, which no volume of the cluster is"
+    ) as caught:
+        gone(paths, check=check, directories=named)
+    assert '"remove_force": [other-volumes]' in caught.value.remedy
+    assert stopped == []
+    assert paths.at(DATA).exists()
+
+
+@pytest.mark.parametrize(
+    "given", [{"directories": [str(Path(DATA).parent)]}, {"force": ["other-volumes"]}], ids=["named", "accepted"]
+)
+@pytest.mark.parametrize("mounted", [True, False])
+@pytest.mark.usefixtures("stopped")
+def test_volumes_of_a_host_that_leaves_are_set_aside(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch, *, given: dict[str, Any], mounted: bool
+) -> None:
+    directory = paths.at("/srv/kubernetes-volumes")
+    monkeypatch.setattr(Path, "is_mount", lambda path: mounted and path == directory)
+    place(paths, DATA, "/srv/kubernetes-volumes/.deleted-1-pvc-3/ibdata1")
+    if mounted:
+        (directory / "lost+found").mkdir()
+    assert gone(paths, check=True, **given).done == (done := gone(paths, **given)).done
+    kept = sorted(path.relative_to(directory.parent) for path in directory.parent.rglob("ibdata1"))
+    assert len(kept) == 2
+    assert all(".before-reset/" in str(path) for path in kept)
+    assert "keeps volumes" in done.warnings[-1]
+    assert paths.at(DATA).exists() is False
+    assert gone(paths).done == [], "what was set aside is left alone"
+
+
+@pytest.mark.usefixtures("stopped")
+def test_volumes_are_not_set_aside_without_end(paths: Paths) -> None:
+    for number in range(5):
+        place(paths, f"/srv/kubernetes-volumes.2026112{number}T080000Z.before-reset/pvc/d")
+    gone(paths)
+    place(paths, DATA)
+    with pytest.raises(GroundupError, match="set aside 5 times before"):
+        gone(paths, force=["other-volumes"])
+
+
 def test_a_node_of_another_cluster_is_left_alone(paths: Paths, stopped: list[str]) -> None:
     paths.pki.mkdir(parents=True, exist_ok=True)
     (paths.pki / "ca.crt").write_text(pem(certificate()))

@@ -11,7 +11,8 @@ STUB = "# systemd-resolved\nnameserver 127.0.0.53\noptions edns0\n"
 @pytest.mark.parametrize(
     ("texts", "servers"),
     [
-        (["search site.test\nnameserver 10.0.0.2\nnameserver 2001:db8::2\n"], ("10.0.0.2", "2001:db8::2")),
+        (["search site.test\nnameserver 10.0.0.2\nnameserver 2001:db8::2\n"], ("10.0.0.2",)),
+        (["nameserver 2001:db8::1\nnameserver 2001:db8::2\n"], ()),  # pods have IPv4 alone: they could ask neither
         ([STUB, "nameserver 10.0.0.2\n"], ("10.0.0.2",)),
         (["nameserver 10.0.0.3\n", "nameserver 10.0.0.2\n"], ("10.0.0.3",)),
         ([STUB, ""], ()),

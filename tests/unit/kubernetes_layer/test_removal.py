@@ -49,6 +49,13 @@ def test_an_even_or_too_small_number_of_control_hosts_needs_consent(left: int, c
             refuse(leaving, [])
 
 
+@pytest.mark.parametrize("force", [[], ["local-volumes", "other-volumes", "bare-pods", "last-node", "control-count"]])
+def test_a_cluster_that_names_no_node_does_not_let_one_go(force: list[str]) -> None:
+    leaving = survey(Cluster(), "worker-1")  # type: ignore[arg-type]  # a stand-in
+    with pytest.raises(GroundupError, match="the cluster names no control host at all"):
+        refuse(leaving, force)
+
+
 def test_what_is_lost_with_the_host_is_named() -> None:
     leaving = replace(
         WORKER, volumes=(Volume(name="pv", namespace="openstack", claim="mysql-data-0"),), others=(), bare=("a/b",)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,21 @@ def test_a_volume_is_not_open_to_every_user_of_its_node(volumes: dict[str, Any],
     (volume / "ibdata1").touch()
     subprocess.run(["sh", "-c", volumes["teardown"]], check=True, env=environment)
     assert not volume.exists()
+
+
+def test_the_data_of_a_deleted_claim_stay_for_thirty_days(volumes: dict[str, Any], tmp_path: Path) -> None:
+    now = int(time.time())
+    names = {f".deleted-{now - 31 * 86400}-old", f".deleted-{now - 29 * 86400}-young", ".deleted-by-hand", "other"}
+    for name in (*names, "pvc 1_openstack_mysql-data-0"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "ibdata1").write_text(name)
+    environment = {"VOL_DIR": str(tmp_path / "pvc 1_openstack_mysql-data-0"), "PATH": os.environ["PATH"]}
+    for _ in range(2):  # a helper that was killed runs again
+        subprocess.run(["sh", "-c", volumes["teardown"]], check=True, env=environment)
+    (kept,) = {path.name for path in tmp_path.iterdir()} - names
+    assert re.fullmatch(r"\.deleted-\d+-pvc 1_openstack_mysql-data-0", kept)
+    assert (tmp_path / kept / "ibdata1").exists()
+    assert sorted(names - {path.name for path in tmp_path.iterdir()}) == [f".deleted-{now - 31 * 86400}-old"]
 
 
 def test_helpers_of_volumes_and_the_probe_run_in_the_same_image(volumes: dict[str, Any]) -> None:

@@ -88,7 +88,7 @@ def test_a_controller_tells_whose_it_is_to_those_who_know_the_password(
         )
         ask = {"address": "127.0.0.1", "user": "admin", "password": "p"}
         told = seed.ask("POST", "/v1/controllers", ask)
-        assert told == (200, {"serial": "S1", "macs": ["52:54:00:00:00:0a"]})
+        assert told == (200, {"serial": "S1", "sku": "", "macs": ["52:54:00:00:00:0a"]})
         assert seed.ask("POST", "/v1/controllers", ask, login="")[0] == 401
         assert seed.ask("POST", "/v1/controllers", {**ask, "user": "other"})[0] == 502, (
             "a place that is none of Redfish"

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.action import machine_erase
 from ansible_collections.groundup.cloud.plugins.action.machine_erase import _refuse_serving
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import compute_host, connection
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import erase
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.erase import Wanted
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.identity import identity_file
@@ -22,8 +27,20 @@ WANTED = Wanted(name="storage-2", method="metadata", stays=True, force=frozenset
 
 
 @pytest.fixture
-def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
+def nodes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The nodes that the cluster names."""
+    found = ["control-1"]
+    answer = SimpleNamespace(get=lambda _path: {"items": [{"metadata": {"name": name}} for name in found]})
+    monkeypatch.setattr(machine_erase, "Api", lambda _path: answer)
+    return found
+
+
+@pytest.fixture
+def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nodes: list[str]) -> Plan:
+    assert nodes
     monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path))
+    monkeypatch.setattr(connection, "of_site", lambda _plan: SimpleNamespace(compute=None))
+    monkeypatch.setattr(compute_host, "look", lambda *_: SimpleNamespace(service=None))
     return make_plan(load_site(COLLECTION / "inventories/cloud/site.yml"))
 
 
@@ -79,17 +96,73 @@ def test_a_hypervisor_is_one_by_the_cloud_whatever_the_site_file_makes_of_it_by_
     _refuse_serving(plan, replace(WANTED, name=name))
 
 
-def test_what_no_site_file_calls_a_hypervisor_needs_no_answer_of_a_cloud_that_is_down(
-    plan: Plan, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def down(_plan: Plan) -> None:
-        raise connection.UnreachedError("the cloud does not answer", where="", why="", remedy="")
+def silent(*_: object) -> None:
+    raise GroundupError("the API does not answer", where="", why="", remedy="")
 
-    monkeypatch.setattr(connection, "of_site", down)
-    _refuse_serving(plan, replace(WANTED, name="worker-1"))
-    for name in ("hypervisor-1", "left-the-site"):
-        with pytest.raises(GroundupError, match="does not answer"):
-            _refuse_serving(plan, replace(WANTED, name=name))
+
+def one_node(_path: str) -> dict[str, Any]:
+    return {"items": [{"metadata": {"name": "another"}}]}
+
+
+def without_kubeconfig(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine_erase, "Api", Api)
+
+
+def without_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine_erase, "Api", lambda _path: SimpleNamespace(get=silent))
+
+
+def without_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine_erase, "Api", lambda _path: SimpleNamespace(get=lambda _path: {"items": []}))
+
+
+def of_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine_erase, "known_ca", silent)
+
+
+def without_cloud(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "of_site", silent)
+
+
+def without_nova(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compute_host, "look", silent)
+
+
+@pytest.mark.parametrize("name", ["control-1", "worker-1", "hypervisor-1", "left-the-site"])
+@pytest.mark.parametrize(
+    ("breaks", "who"),
+    [
+        (without_kubeconfig, "cluster"), (without_answer, "cluster"), (without_nodes, "cluster"),
+        (of_another, "cluster"), (without_cloud, "cloud"), (without_nova, "cloud"),
+    ],
+)  # fmt: skip
+def test_a_service_that_does_not_say_whether_it_uses_the_machine_is_no_consent(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch, name: str, breaks: Callable[[pytest.MonkeyPatch], None], who: str
+) -> None:
+    monkeypatch.setattr(machine_erase, "Api", lambda _path: SimpleNamespace(get=one_node))
+    breaks(monkeypatch)
+    with pytest.raises(GroundupError, match=f"the {who} does not say whether it uses {name}") as refused:
+        _refuse_serving(plan, replace(WANTED, name=name))
+    assert f'"reprovision_force": [{who}-silent, disks]' in refused.value.remedy
+    _refuse_serving(plan, replace(WANTED, name=name, force=frozenset({"disks", f"{who}-silent"})))
+    with pytest.raises(GroundupError, match="is a storage host"):
+        _refuse_serving(plan, replace(WANTED, force=frozenset({"disks", f"{who}-silent"})))
+
+
+@pytest.mark.parametrize(
+    "record",
+    [None, {"ca": "c"}, {"ca": "c", "nodes": ["control-1"]}],
+    ids=["no record", "as the first run writes it", "from before it joined"],
+)
+def test_a_node_is_one_by_the_cluster_whatever_this_controller_remembers(
+    plan: Plan, nodes: list[str], tmp_path: Path, record: dict[str, Any] | None
+) -> None:
+    nodes.append("worker-1")
+    if record:
+        (tmp_path / plan.site).mkdir()
+        (tmp_path / plan.site / "cluster.json").write_text(json.dumps(record))
+    with pytest.raises(GroundupError, match="worker-1 is a node of the cluster"):
+        _refuse_serving(plan, replace(WANTED, name="worker-1", force=frozenset({"disks", "cluster-silent"})))
 
 
 @pytest.mark.parametrize(("stays", "force"), [(False, "disks"), (False, "dead"), (True, "disks")])

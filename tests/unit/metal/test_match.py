@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.match import Controller, Identity, judge, match
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.controller import Controller
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.match import Identity, judge, match
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.sighting import Sighting, read
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform.metal import to_discover
@@ -31,7 +32,8 @@ def verdicts(
 def test_a_machine_that_fits_is_approved_by_itself_or_waits_for_somebody(site: Any) -> None:
     assert verdicts(site(), seen(1)) == {"node-1": ("approved", "found-1")}
     assert verdicts(site("approve: ask"), seen(1)) == {"node-1": ("matched", "found-1")}
-    assert verdicts(site("approve: ask"), seen(1, approved="found-2")) == {"node-1": ("approved", "found-2")}
+    approved = verdicts(site("approve: ask"), seen(1, approved="found-2"), controllers={})
+    assert approved == {"node-1": ("approved", "found-2")}
 
 
 def test_each_port_is_found_by_where_its_cable_ends(site: Any) -> None:
@@ -62,12 +64,13 @@ def test_ports_that_cannot_be_told_apart_are_asked_for(site: Any) -> None:
     ["{serial: S2}", "{ports: {management: {mac: '52:54:00:00:01:02'}}}", "{bmc: {address: 10.77.1.99}}"],
     ids=["serial", "mac", "bmc"],
 )
-def test_a_machine_is_the_one_that_the_site_file_names_without_a_question(site: Any, written: str) -> None:
-    plan = site("approve: ask", machines=f"    machines: {{found-2: {written}}}\n")
-    assert verdicts(plan, seen(1), seen(2, bmc="10.77.1.99")) == {
-        "node-1": ("matched", "found-1"),
-        "node-2": ("approved", "found-2"),
-    }
+def test_a_machine_is_the_one_that_the_site_file_names_and_is_approved_as_any_other(site: Any, written: str) -> None:
+    for approve, state in (("ask", "matched"), ("automatic", "approved")):
+        plan = site(f"approve: {approve}", machines=f"    machines: {{found-2: {written}}}\n")
+        assert verdicts(plan, seen(1), seen(2, bmc="10.77.1.99" if "bmc" in written else None)) == {
+            "node-1": (state, "found-1"),
+            "node-2": (state, "found-2"),
+        }
 
 
 def test_what_fits_nothing_is_quarantined_with_what_it_lacks(site: Any) -> None:

@@ -79,6 +79,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     monkeypatch.setattr(databases, "DATA", found.data)
     for name, place in {
         "CA": "ca",
+        "CHASSIS_CA": "sb-ca",
         "MEMBER": "member",
         "OPTIONS": "default",
         "PARAMETERS": "northd",

@@ -52,7 +52,7 @@ Election timer: 1000
 CENTRAL = converge.Central(
     packages=(), step="verify", name="control-2", address="10.0.0.12", peers=("10.0.0.11",), create=(), nodes=(),
     clusters={"sb": CLUSTER}, northbound=("ssl:10.0.0.11:6641",), southbound=("ssl:10.0.0.11:16642",),
-    election_timer=4000, inactivity_probe=60000, certificate="", private_key="", ca_certificate="",
+    election_timer=4000, inactivity_probe=60000, certificate="", private_key="", ca_certificate="", hypervisor_ca="",
 )  # fmt: skip
 
 

@@ -250,7 +250,29 @@ def test_the_seed_has_a_certificate_with_every_name_and_address_hosts_reach_it_b
 def test_a_site_with_a_registry_of_its_own_makes_no_certificate_for_it() -> None:
     plan = make_plan(load_site(LAB))
     plan = replace(plan, supply=replace(plan.supply, seed=None))
-    assert [spec.user for spec in users(plan)] == ["edge"]
+    assert [spec.user for spec in users(plan)] == ["edge", "galera"]
+
+
+def test_members_of_the_database_have_an_authority_that_signs_nothing_else(store: Store) -> None:
+    """A certificate of the site's CA, which many have, must not let anybody join and copy every database."""
+    specs = users(make_plan(load_site(LAB)))
+    assert [(spec.user, spec.usage) for spec in specs if spec.authority == "galera"] == [("galera", "both")]
+    directory = store.path.parent
+    site = ensure_authority(store, directory, site="lab", now=NOW)
+    own = ensure_authority(store, directory, site="lab", use="galera", now=NOW)
+    assert (directory / "pki/authority/galera.crt").read_text() == own.pem
+    assert site.certificate.public_key() != own.certificate.public_key()
+    assert ensure_authority(store, directory, site="lab", use="galera", now=NOW).reason == ""
+    (spec,) = (spec for spec in specs if spec.authority == "galera")
+    leaf = ensure_leaf(own, store, directory, spec, now=NOW)
+    leaf.certificate.verify_directly_issued_by(own.certificate)
+    assert ensure_leaf(own, store, directory, spec, now=NOW).reason == ""
+    assert ensure_leaf(site, store, directory, spec, now=NOW).reason == "another authority"
+
+
+def test_no_certificate_takes_the_key_of_an_authority() -> None:
+    with pytest.raises(PkiError, match="is no user of the authority"):
+        LeafSpec(user="authority/galera", names=("a",))
 
 
 def test_a_site_with_neutron_has_a_certificate_a_member_of_ovns_databases_and_one_for_their_clients() -> None:

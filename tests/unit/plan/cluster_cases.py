@@ -24,7 +24,7 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         "openstack.replicas.mariadb",
     ),
     ("quorum-larger-than-hosts", "error", "region", {"storage/monitors": 5}, "storage.monitors"),
-    ("single-memcached", "warning", "region", {"openstack/replicas": {"memcached": 1}}, "openstack.replicas.memcached"),
+    ("database-open-to-members", "warning", "lab", {"openstack/charts": "/charts"}, "openstack.charts"),
     ("queue-in-clear", "warning", "cloud", {"openstack/charts": "/charts"}, "openstack.charts"),
     ("replicas-do-not-fit", "error", "region", {"storage/replicas": 4}, "storage.replicas"),
     ("replicas-do-not-fit", "error", "region", {"storage/pools": {"images": {"replicas": 5}}}, "storage.pools.images"),
@@ -34,6 +34,16 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("quorum-in-one-failure-domain", "warning", "region", {"machines/control/racks": ["c1", "c2"]}, "machines.control"),
     # the cluster
     ("openstack-on-tenant-cluster", "error", "lab", {"kubernetes/serves": "tenants"}, "kubernetes.serves"),
+    ("dns-domain-meets-domain", "error", "lab", {"kubernetes/dns_domain": "lab.test", "domain": "lab.test"}, "domain"),
+    ("dns-domain-meets-domain", "error", "lab", {"kubernetes/dns_domain": "test", "domain": "lab.test"}, "domain"),
+    (
+        "dns-domain-meets-domain",
+        "error",
+        "lab",
+        {"kubernetes/dns_domain": "k8s.lab.test", "domain": "lab.test"},
+        "domain",
+    ),
+    ("dns-domain-meets-domain", "error", "lab", {"domain": "a.cluster.local.example.org"}, "domain"),
     ("cni-not-built", "info", "lab", {"kubernetes/cni": "cilium"}, "kubernetes.cni"),
     ("cni-backend-unknown", "error", "lab", {"kubernetes/cni_backend": "geneve"}, "kubernetes.cni_backend"),
     (

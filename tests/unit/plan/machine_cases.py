@@ -7,6 +7,8 @@ from typing import Any
 # name, severity, example, changes, a key the finding points at
 CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     # addresses
+    ("network-on-loopback", "error", "edge", {"networks/storage/cidr": "127.9.0.0/24"}, "networks.storage.cidr"),
+    ("network-on-loopback", "error", "lab", {"kubernetes/pod_cidr": "127.64.0.0/16"}, "kubernetes.pod_cidr"),
     ("cidr-overlap", "error", "region", {"networks/storage/cidr": "10.96.20.0/23"}, "networks.tunnel.cidr"),
     ("cidr-overlap", "error", "lab", {"kubernetes/pod_cidr": "10.90.0.0/16"}, "kubernetes.pod_cidr"),
     ("cidr-overlap", "error", "lab", {"kubernetes/service_cidr": "10.233.64.0/20"}, "kubernetes.service_cidr"),

@@ -27,12 +27,22 @@ IN_CEPH = {
     "machines/hypervisor/hardware": "own",
 }  # fmt: skip
 
+LOCAL = {"storage/volumes": "local"}
 IMAGES = {"storage": {"backend": "native", "volumes": "ceph-rbd"}, "machines/storage": {"count": 3}}
 
 # name, severity, example, changes, a key the finding points at
 CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
-    ("hostpath-in-production", "error", "region", {"storage": {"backend": "none"}}, "storage.volumes"),
-    ("hostpath-in-production", "error", "region", {"storage/volumes": "local"}, "storage.volumes"),
+    ("hostpath-in-production", "info", "region", {"storage": {"backend": "none"}}, "storage.volumes"),
+    ("hostpath-in-production", "info", "region", {"storage/volumes": "local"}, "storage.volumes"),
+    ("hostpath-in-production", "error", "region", {**LOCAL, "openstack/replicas": {"mariadb": 1}}, "storage.volumes"),
+    ("hostpath-in-production", "error", "region", {**LOCAL, "openstack/replicas": {"rabbitmq": 1}}, "storage.volumes"),
+    (
+        "hostpath-in-production",
+        "error",
+        "region",
+        {"storage": {"backend": "none"}, "openstack/services": ["keystone", "glance"]},
+        "storage.volumes",
+    ),
     ("volumes-without-backend", "error", "lab", {"storage/volumes": "ceph-rbd"}, "storage.backend"),
     (
         "volumes-without-backend",
@@ -98,6 +108,13 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         "error",
         "region",
         {"hardware/region-osd/osds": [{"device": "/dev/disk/by-path/a"}, {"device": "/dev/disk/by-path/a"}]},
+        "hardware.region-osd.osds",
+    ),
+    (
+        "same-disk-twice",
+        "error",
+        "region",
+        {"hardware/region-osd/osds": [{"device": "/dev/disk/by-path/a"}, {"device": "/dev/disk/by-path/a-part1"}]},
         "hardware.region-osd.osds",
     ),
     (

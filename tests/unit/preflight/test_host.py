@@ -212,14 +212,77 @@ def test_ports_nobody_planned_are_nobodys_business(host: Host) -> None:
         "table inet filter {\n\tchain input {\n\t\ttype filter hook input priority filter; policy drop;\n\t}\n}\n",
         "table inet filter {\n\tchain input {\n\t\ttype filter hook input priority filter; policy accept;\n"
         "\t\ttcp dport 22 accept\n\t\treject with icmpx admin-prohibited\n\t}\n}\n",
+        "table inet filter {\n\tchain input {\n\t\ttype filter hook input priority filter; policy accept;\n"
+        '\t\tlog prefix "no, drop: " level info counter packets 3 bytes 180 drop comment "end"\n\t}\n}\n',
+        "table inet filter {\n\tchain last {\n\t\tlog\n\t\tcounter reject\n\t}\n\tchain input {\n"
+        "\t\ttype filter hook input priority filter; policy accept;\n\t\tct state established accept\n"
+        "\t\tjump last\n\t}\n}\n",
     ],
-    ids=["policy", "last rule"],
+    ids=["policy", "last rule", "log and drop", "a chain at the end"],
 )
 def test_a_filter_that_drops_what_it_does_not_name_is_named(host: Host, rules: str) -> None:
     host.programs["nft"] = rules
     (fault,) = run(host, wanted())["faults"]
     assert (fault["severity"], fault["where"]) == ("warning", "inet filter input")
     assert "10250/tcp" in fault["remedy"]
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "-P INPUT ACCEPT\n-N LOGDROP\n-A INPUT -p tcp --dport 22 -j ACCEPT\n-A INPUT -j LOGDROP\n-A LOGDROP -j LOG\n"
+        "-A LOGDROP -j DROP\n",
+        '-P INPUT ACCEPT\n-A INPUT -m comment --comment "the rest" -j REJECT --reject-with icmp-port-unreachable\n',
+    ],
+)
+def test_rules_of_the_legacy_iptables_are_seen_beside_nfts(host: Host, rules: str) -> None:
+    host.programs = {"nft": "table inet empty {\n}\n", "iptables-legacy": rules}
+    assert faults(host) == [("firewall", "warning", "a packet filter drops what it does not name")]
+
+
+def test_a_chain_that_accepts_first_drops_nothing(host: Host) -> None:
+    host.programs = {"iptables": "-P INPUT ACCEPT\n-A INPUT -j ACCEPT\n-A INPUT -j DROP\n"}
+    assert faults(host) == []
+
+
+RANGES = {"kubernetes.pod_cidr": "10.233.64.0/18", "kubernetes.service_cidr": "10.233.0.0/18"}
+ROUTES = "Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT\n"
+
+
+def test_an_interface_or_route_inside_the_networks_of_pods_and_services_is_an_error(host: Host) -> None:
+    host.found["wg0"] = Link(mtu=1420, up=True, mac="", addresses={"10.233.70.1": 24})
+    host.write("/proc/net/route", f"{ROUTES}tun0 0010E90A 0100000A 0003 0 0 0 00F0FFFF 0 0 0\n")
+    found = run(host, wanted(ranges=RANGES))["faults"]
+    assert [(one["check"], one["severity"], one["where"]) for one in found] == [
+        ("ranges", "error", "wg0: 10.233.70.0/24"),
+        ("ranges", "error", "tun0: 10.233.16.0/20"),
+    ]
+    assert faults(host, wanted(ranges=RANGES, node=False)) == [], "pods run on nodes alone"
+
+
+def test_a_wider_route_leaves_the_way_to_pods_as_it_is(host: Host) -> None:
+    host.write("/proc/net/route", f"{ROUTES}ens3 0000000A 0100000A 0003 0 0 0 000000FF 0 0 0\n")
+    assert faults(host, wanted(ranges=RANGES)) == []
+
+
+@pytest.mark.parametrize(("disks", "found"), [(("nvme0n1", "nvme1n1"), []), (("nvme0n1", "sda"), ["/dev/sda"])])
+def test_the_disks_below_a_volume_of_raid_are_the_system_disk(
+    host: Host, disks: tuple[str, ...], found: list[str]
+) -> None:
+    number = host.root.stat().st_dev
+    md, dm = host.path("/sys/devices/virtual/block/md0"), host.path("/sys/devices/virtual/block/dm-0")
+    for at, below in ((dm, [md]), (md, [])):
+        (at / "slaves").mkdir(parents=True)
+        for one in below:
+            (at / "slaves" / one.name).symlink_to(one)
+    for disk in disks:
+        host.write(f"/sys/devices/{disk}/{disk}p2/partition", "2\n")
+        (md / "slaves" / f"{disk}p2").symlink_to(host.path(f"/sys/devices/{disk}/{disk}p2"))
+    block = host.path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
+    block.parent.mkdir(parents=True)
+    block.symlink_to(dm)
+    small = {"name": "small", "cores": 1, "memory_gb": 1, "nic_gbps": 1, "nvme": True}
+    assert [one["where"] for one in run(host, wanted(hardware=small))["faults"]] == found
 
 
 def test_filters_elsewhere_and_rules_with_conditions_are_none_of_it(host: Host) -> None:

@@ -28,6 +28,12 @@ def test_a_time_service_that_will_not_start_is_named(host: Host) -> None:
     assert [one[1] for one in faults(host)] == ["warning"]
 
 
+def test_a_clock_that_follows_ptp_needs_no_other_time_service(host: Host) -> None:
+    host.write("/usr/lib/systemd/system/chrony.service")
+    host.write("/etc/systemd/system/multi-user.target.wants/phc2sys@ens3.service")
+    assert faults(host) == []
+
+
 def test_openntpd_is_no_ntpsec_that_is_off(host: Host) -> None:
     host.write("/usr/sbin/ntpd")
     host.write("/usr/lib/systemd/system/openntpd.service")

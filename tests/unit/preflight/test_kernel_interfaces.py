@@ -18,10 +18,13 @@ ROOT = Path(__file__).resolve().parents[3]
 HOME = ROOT / "plugins/module_utils/_preflight"
 ASK = """
 import json
+import subprocess
 from ansible_collections.groundup.cloud.plugins.module_utils._preflight.links import links
 from ansible_collections.groundup.cloud.plugins.module_utils._preflight.probe import Echo, connects
 echo, others = Echo("192.0.2.1"), ["192.0.2.2", "192.0.2.3"]
+subprocess.run("ip link property add dev near altname enP3s1f0 altname enx020000000001".split(), check=True)
 print(json.dumps({
+    "altnames": sorted(links()["near"].altnames),
     "large": echo.lost(others, size=1500), "fits": echo.lost(others, size=1400), "small": echo.lost(others, size=64),
     "huge": echo.lost(others[:1], size=9000), "mtu": links()["near"].mtu, "closed": connects("192.0.2.2", 22),
 }))
@@ -52,6 +55,7 @@ def test_a_closed_port_is_told_from_an_open_one(listening: int) -> None:
 @pytest.mark.root
 def test_a_wire_that_carries_less_than_both_ends_believe_is_found_out() -> None:
     assert json.loads(said_on_a_wire(ASK)) == {
+        "altnames": ["enP3s1f0", "enx020000000001"],
         "large": {"192.0.2.2": "no answer", "192.0.2.3": "no answer"},
         "fits": {"192.0.2.3": "no answer"},
         "small": {"192.0.2.3": "no answer"},

@@ -15,15 +15,18 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers import authorities
 from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import PkiError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.certificates import place
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.context import VerifierContext
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.certificates import certificates, judge, served
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services.record import PodCertificate
 from ansible_collections.groundup.cloud.tests.unit.tls import Pair, pair
 
 CLOUD = Path(__file__).resolve().parents[3] / "inventories/cloud/site.yml"
 ADDRESS = "10.90.0.11"
+SHOWN = PodCertificate(user="rabbitmq", secret="", usage="server", names=(ADDRESS,), authority="queue")
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +51,10 @@ class Cluster:
 def issued(directory: Path, plan: Plan) -> None:
     """Have the certificates of all pods."""
     (directory / "pki").mkdir(exist_ok=True)
-    (directory / "ca.crt").write_text("authority")
+    (directory / "ca.crt").write_text("authority of site")
+    (directory / "pki/authority").mkdir(exist_ok=True)
     for one in certificates(plan):
+        (directory / authorities.file(one.believes)).write_text(f"authority of {one.believes}")
         (directory / f"pki/{one.user}.crt").write_text("one")
 
 
@@ -65,7 +70,9 @@ def test_pods_get_what_was_issued_and_a_renewed_certificate_replaces_it(plan: Pl
     assert len(placed(api, plan, tmp_path).done) == len(certificates(plan))
     path = f"/api/v1/namespaces/{plan.openstack.namespace}/secrets/rabbitmq-tls-direct"
     data = {name: base64.b64decode(text).decode() for name, text in api.kept[path]["data"].items()}
-    assert data == {"tls.crt": "one", "tls.key": "key pki/rabbitmq-key", "ca.crt": "authority"}
+    assert data == {"tls.crt": "one", "tls.key": "key pki/rabbitmq-key", "ca.crt": "authority of queue"}
+    members = api.kept[f"/api/v1/namespaces/{plan.openstack.namespace}/secrets/mariadb-galera-tls"]["data"]
+    assert base64.b64decode(members["ca.crt"]) == b"authority of galera"
     assert placed(api, plan, tmp_path).done == [], "a second run changes nothing"
     (tmp_path / "pki/rabbitmq.crt").write_text("two")
     foreseen = placed(api, plan, tmp_path, check=True)
@@ -83,7 +90,7 @@ def test_a_prediction_needs_neither_cluster_nor_certificates(plan: Plan, tmp_pat
 
 
 def test_a_certificate_that_was_not_issued_is_named_with_the_playbook_that_does(plan: Plan, tmp_path: Path) -> None:
-    with pytest.raises(PkiError, match=r"(?s)pki/rabbitmq.crt is missing.*groundup.cloud.secrets"):
+    with pytest.raises(PkiError, match=r"(?s)pki/galera.crt is missing.*groundup.cloud.secrets"):
         placed(Cluster(), replace(plan), tmp_path)
 
 
@@ -111,7 +118,8 @@ def showing(shown: Pair, directory: Path) -> Iterator[Any]:
 
 def context(shown: Pair, authority: Pair, directory: Path) -> VerifierContext:
     """Return the context of a queue of one member."""
-    (directory / "ca.crt").write_text(authority.certificate)
+    (directory / "pki/authority").mkdir(parents=True)
+    (directory / authorities.file("queue")).write_text(authority.certificate)
     ready = {"conditions": [{"type": "Ready", "status": "True"}]}
     pods = {"items": [{"metadata": {"name": "rabbitmq-rabbitmq-0"}, "status": ready}]}
     api: Any = SimpleNamespace(get=lambda *_, **__: pods, connect=lambda *_: showing(shown, directory))
@@ -123,7 +131,7 @@ def context(shown: Pair, authority: Pair, directory: Path) -> VerifierContext:
 def test_a_member_that_shows_a_certificate_of_the_site_passes_with_its_days(tmp_path: Path) -> None:
     authority = pair()
     good = pair(days=100.5, address=ADDRESS, signed_by=authority)
-    check = served(context(good, authority, tmp_path), 5671, ADDRESS, owner="StatefulSet/rabbitmq-rabbitmq")
+    check = served(context(good, authority, tmp_path), 5671, SHOWN, owner="StatefulSet/rabbitmq-rabbitmq")
     assert (check.ok, check.detail) == (True, "100 days left")
 
 
@@ -132,7 +140,7 @@ def test_a_member_that_hypervisors_would_refuse_fails_by_name(fault: str, tmp_pa
     authority = pair()
     signer, address = (pair(), ADDRESS) if fault == "another CA" else (authority, "10.90.0.99")
     shown = pair(address=address, signed_by=signer)
-    check = served(context(shown, authority, tmp_path), 5671, ADDRESS, owner="s")
+    check = served(context(shown, authority, tmp_path), 5671, SHOWN, owner="s")
     assert not check.ok
     assert "rabbitmq-rabbitmq-0 serves none that the site's CA signed for its hosts" in check.detail
 

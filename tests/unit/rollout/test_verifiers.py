@@ -18,8 +18,8 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.services import mar
 def context(name: str, api: Any, **values: Any) -> VerifierContext:
     """Return the context of release ``name``."""
     release: Any = SimpleNamespace(name=name, namespace="openstack")
-    nothing: Any = None
-    return VerifierContext(api=api, plan=nothing, release=release, values=values, authority=Path("/nonexistent"))
+    plan: Any = SimpleNamespace(openstack=SimpleNamespace(charts="builtin"))
+    return VerifierContext(api=api, plan=plan, release=release, values=values, authority=Path("/nonexistent"))
 
 
 def galera(size: str, status: str = "Primary", state: str = "Synced") -> dict[str, str]:
@@ -91,7 +91,7 @@ class Galera:
 
 
 def test_the_galera_card_says_who_is_missing_and_why() -> None:
-    quorum, answers, _ = mariadb.verify(context("mariadb", Galera())).checks
+    quorum, answers, _, certificate = mariadb.verify(context("mariadb", Galera())).checks
     assert quorum.detail == (
         "2 of 4 Galera members answer and see a cluster of 1; "
         "missing: mariadb-server-2 (its node node-2 is not Ready), mariadb-server-3 (it has no pod); "
@@ -99,6 +99,7 @@ def test_the_galera_card_says_who_is_missing_and_why() -> None:
     )
     assert not quorum.ok
     assert not answers.ok
+    assert (certificate.ok, certificate.detail) == (False, "there is no Secret mariadb-galera-tls")
 
 
 class Waiting(Galera):

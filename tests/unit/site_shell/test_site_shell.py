@@ -36,6 +36,16 @@ def plan() -> Plan:
     return make_plan(load_site(LAB))
 
 
+def test_the_operators_proxy_does_not_get_requests_to_the_site(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = make_plan(load_site(site_without_openstack(home)))
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example.org:3128")
+    monkeypatch.setenv("no_proxy", "intranet")
+    found = site_shell.environment(plan)
+    for name in ("no_proxy", "NO_PROXY"):
+        assert {"intranet", f".{plan.domain}", plan.edge.address} <= set(found[name].split(","))
+    assert "HTTPS_PROXY" not in found, "other programs of this shell may need it"
+
+
 @pytest.fixture
 def entered(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[subprocess.CompletedProcess[str]]]:
     """What the command did that this process would have become; helm and kubectl are two empty directories."""

@@ -11,15 +11,33 @@ from ..layout.context import PlanContext
 from ..layout.wires import gateway_of
 from ..types import Finding
 
+_LOOPBACK = IPv4Network("127.0.0.0/8")
 _SHOWN = 5  # clashes listed one by one: enough to see the pattern
 
 
 def check(context: PlanContext) -> Iterator[Finding]:
     """Yield findings about CIDRs, ranges and single addresses."""
+    yield from _loopback(context)
     yield from _overlaps(context)
     yield from _ranges(context)
     yield from _outside(context)
     yield from _twice(context)
+
+
+def _loopback(context: PlanContext) -> Iterator[Finding]:
+    kubernetes = context.plan.kubernetes
+    planes = {f"networks.{name}.cidr": network.cidr for name, network in context.plan.networks.items()}
+    # A site on loopback alone is one process that speaks to itself: tests do.
+    if all(IPv4Network(cidr).is_loopback for cidr in planes.values()):
+        planes = {}
+    planes |= {"kubernetes.pod_cidr": kubernetes.pod_cidr, "kubernetes.service_cidr": kubernetes.service_cidr}
+    for key, cidr in planes.items():
+        if IPv4Network(cidr).overlaps(_LOOPBACK):
+            yield error("network-on-loopback", key)(
+                what=f"{cidr} holds addresses by which every host reaches itself",
+                why="a packet to such an address never leaves the host",
+                remedy="write another network, such as 10.0.0.0/24",
+            )
 
 
 def _overlaps(context: PlanContext) -> Iterator[Finding]:

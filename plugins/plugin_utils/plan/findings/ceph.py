@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import combinations
 
 from ...layers.storage import BACKENDS, CLIENTS, POOLS
+from ..device_names import overlap
 from ..form import choose, error, finding, warning
 from ..layout.context import PlanContext
 from ..part_types import CephPlan
@@ -98,6 +100,14 @@ def _devices(ceph: CephPlan) -> Iterator[Finding]:
                 why="one device is one OSD: the layer would wait for the other for ever",
                 remedy="leave one out; two OSDs in files have two names",
             )
+        paths = list(dict.fromkeys(one.device for one in osds if one.device))
+        for one, other in combinations(paths, 2):
+            if overlap(one, other):
+                yield error("same-disk-twice", where)(
+                    what=f"OSDs of hardware {kind} are on {one} and {other}: one disk, or a disk and a part of it",
+                    why="two OSDs would be written over each other, and the data of the first be lost",
+                    remedy="leave one out",
+                )
         if moving := [one.device for one in osds if one.device and _MOVES.match(one.device)]:
             yield warning("device-that-moves", where)(
                 what=f"OSDs of hardware {kind} are on {', '.join(moving)}",

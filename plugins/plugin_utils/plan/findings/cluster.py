@@ -25,6 +25,13 @@ def check(context: PlanContext) -> Iterator[Finding]:
             remedy="leave serves out; tenants' clusters are made on top of the cloud",
         )
     yield from _pod_network(context)
+    inner, outer = f".{plan.dns_domain}.", f".{context.site.domain}."
+    if inner in outer or outer in inner:
+        yield error("dns-domain-meets-domain", "kubernetes.dns_domain", "domain")(
+            what=f"{plan.dns_domain}, the domain of Services, and {context.site.domain} of the site meet",
+            why="CoreDNS answers for all of its domain, so pods would not find the site's names, or Services",
+            remedy="leave kubernetes.dns_domain out (cluster.local), or write one that is no part of domain",
+        )
     services = IPv4Network(plan.service_cidr)
     if not _SERVICES[0] <= services.prefixlen <= _SERVICES[1]:
         yield error("service-network-size", "kubernetes.service_cidr")(

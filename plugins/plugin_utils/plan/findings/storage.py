@@ -12,6 +12,8 @@ from ..form import error, finding, info, warning
 from ..layout.context import PlanContext
 from ..types import Finding
 
+_QUORUM = 3  # members that survive the loss of one
+
 
 def check(context: PlanContext) -> Iterator[Finding]:
     """Yield findings about volumes, pools and the size of the storage cluster."""
@@ -39,20 +41,22 @@ def check(context: PlanContext) -> Iterator[Finding]:
 
 
 def _local(context: PlanContext) -> Finding:
-    """Return the finding about volumes that are gone with their host: an error where one holds the only copy."""
-    plan, size = context.plan, sizes(context.plan)
-    copies = {one.name: RECORDS[one.name].copies(plan, size) for one in plan.openstack.releases}
-    if alone := [name for name, count in copies.items() if count == 1]:
-        return error("hostpath-in-production", "storage.volumes", "profile")(
-            what=f"what {', '.join(alone)} keeps is on one volume, which is a directory on one host",
-            why="it is gone with that host, and no other member has it (C6)",
-            remedy="three control hosts keep database and queue three times, storage.backend: native images; or write "
-            "storage.volumes: ceph-rbd, or profile: edge",
+    """Return the finding about volumes that are directories: right for members that copy to each other (C6)."""
+    plan = context.plan
+    members = sizes(plan).members if plan.openstack.services else {}
+    single = [name for name, count in members.items() if RECORDS[name].quorum and count < _QUORUM]
+    if "glance" in plan.openstack.services and not plan.ceph:
+        single.append("glance")  # its images have one volume
+    if not single:
+        return info("hostpath-in-production", "storage.volumes")(
+            what="persistent volumes are directories on one host each",
+            why="one is gone with its host; members of Galera and RabbitMQ have them, and the others keep the data",
+            remedy="nothing, for these; for volumes of others write storage.volumes: ceph-rbd",
         )
-    return info("hostpath-in-production", "storage.volumes")(
-        what="persistent volumes are directories on one host: " + (", ".join(name for name, count in copies.items() if count) or "none yet"),
-        why="a volume is gone with its host; its member gets all from the others, so a quorum keeps the data",
-        remedy="leave it so; what you install yourself has to replicate, too, or storage.volumes: ceph-rbd",
+    return error("hostpath-in-production", "storage.volumes", *(f"openstack.replicas.{name}" for name in single))(
+        what=f"the only copy of {', '.join(single)} is a directory on one host, in a site of profile {plan.profile}",
+        why="it is gone with its host",
+        remedy="have three control hosts and storage.backend: native; or write profile: edge",
     )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
+from ..device_names import overlap
 from ..form import error, warning
 from ..layout.context import PlanContext
 from ..types import Finding, HostPlan
@@ -33,9 +35,13 @@ def _beside_osds(context: PlanContext, dark: list[HostPlan]) -> Iterator[Finding
             unsaid.setdefault(host.hardware, []).append(host.name)
         disk = host.system_disk or {}
         said = [str(disk[name]).lower() for name in ("path", "wwn", "serial") if name in disk]
+        paths = [str(disk["path"])] if "path" in disk else []
+        paths += [f"/dev/disk/by-id/wwn-{disk['wwn']}"] if "wwn" in disk else []
         for device in devices:
-            known = device.lower()
-            if any(known == one or known.endswith((f"-{one}", f"_{one}")) for one in said):
+            known = re.sub(r"(_1)?(-part\d+)?$", "", device.lower())
+            if any(overlap(device, path) for path in paths) or any(
+                known == one or known.endswith((f"-{one}", f"_{one}")) for one in said
+            ):
                 yield error("system-disk-is-an-osd", f"hardware.{host.hardware}.osds", f"machines.{host.group}")(
                     what=f"{host.name}: {device} is its system disk and an OSD",
                     why="one would be written over the other",

@@ -14,10 +14,11 @@ def expand_names(expression: str) -> list[str]:
     """Return the names that ``expression`` stands for: itself, or ``hv-[01:40]`` as hv-01 ... hv-40 (padding kept).
 
     Raises:
-        ValueError: not a host name (RFC 1123), a range that ends before it starts, or one of more than 20,000 names.
+        ValueError: not a host name (RFC 1123) or one that is read as an address, a range that ends before it starts,
+            or one of more than 20,000 names.
     """
     if "[" not in expression and "]" not in expression:
-        return [host_name(expression)]
+        return [_machine_name(expression)]
     match = _RANGE.fullmatch(expression)
     if not match:
         raise ValueError("not a name range: write prefix[first:last] such as hv-[01:40], lower case")
@@ -28,7 +29,7 @@ def expand_names(expression: str) -> list[str]:
     if high - low >= MAX_NAMES:
         raise ValueError(f"stands for {high - low + 1} names: write at most {MAX_NAMES}")
     width = len(first) if first.startswith("0") else 0
-    host_name(f"{prefix}{last}{suffix}")
+    _machine_name(f"{prefix}{last}{suffix}")
     return [f"{prefix}{number:0{width}d}{suffix}" for number in range(low, high + 1)]
 
 
@@ -37,6 +38,19 @@ def number_in(name: str) -> int | None:
     match = _NUMBER.search(name)
     number = int(match.group()) if match and len(match.group()) < 12 else 0
     return number if 0 < number <= 65535 else None
+
+
+def is_number(label: str) -> bool:
+    """Return whether resolvers read ``label`` as a number: inet_aton takes decimal, octal and hexadecimal ones."""
+    return bool(re.fullmatch(r"[0-9]+|0x[0-9a-f]*", label))
+
+
+def _machine_name(name: str) -> str:
+    if is_number(name):
+        raise ValueError(f"{name} is read as an address, not as a name: write one with a letter, such as hv-{name}")
+    if name == "localhost":
+        raise ValueError("localhost is every machine's own name for itself: write another")
+    return host_name(name)
 
 
 def host_name(name: str) -> str:

@@ -8,7 +8,15 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from ..layout.names import LABEL, host_name
+from ..layout.names import LABEL, host_name, is_number
+
+# No host can have such an address. Loopback is not among them: a resolver may be the host's own.
+_SPECIAL = {
+    "this host alone (0.0.0.0/8)": IPv4Network("0.0.0.0/8"),
+    "links without a network (169.254.0.0/16)": IPv4Network("169.254.0.0/16"),
+    "groups (multicast, 224.0.0.0/4)": IPv4Network("224.0.0.0/4"),
+    "later use, which kernels and routers refuse (240.0.0.0/4)": IPv4Network("240.0.0.0/4"),
+}
 
 
 class Model(BaseModel):
@@ -32,16 +40,21 @@ def _cidr(value: str) -> str:
         raise ValueError("has no prefix length: write address/length such as 10.0.0.0/24")
     if network.prefixlen > 30 or network.prefixlen < 8:
         raise ValueError(f"/{network.prefixlen} is not a usable plane: write a length from /8 to /30")
+    if special := next((name for name, one in _SPECIAL.items() if network.overlaps(one)), None):
+        raise ValueError(f"holds addresses that are for {special}: write a network such as 10.0.0.0/24")
     return str(network)
 
 
 def checked_address(value: str) -> str:
     """Return the IPv4 address ``value`` in canonical form. Raises ValueError for anything else."""
     try:
-        return str(IPv4Address(value))
+        address = IPv4Address(value)
     except AddressValueError as error:
         hint = "IPv6 is not supported yet" if ":" in value else "not an IPv4 address"
         raise ValueError(f"{hint}: write one such as 10.0.0.2") from error
+    if special := next((name for name, one in _SPECIAL.items() if address in one), None):
+        raise ValueError(f"is for {special}: write one such as 10.0.0.2")
+    return str(address)
 
 
 def _mac(value: str) -> str:
@@ -93,6 +106,8 @@ def _json_only(value: Any) -> Any:
 def _domain(value: str) -> str:
     if len(value) > 200 or not all(map(LABEL.fullmatch, value.split("."))):
         raise ValueError("not a DNS domain: write lower-case labels joined by dots, such as cloud.example.org")
+    if is_number(value.rpartition(".")[2]):
+        raise ValueError("ends in a number, so names in it are read as addresses: write one such as cloud.example.org")
     return value
 
 
@@ -106,7 +121,7 @@ Version = Annotated[
 ]
 Vlan = Annotated[int, Field(ge=1, le=4094)]
 Mtu = Annotated[int, Field(ge=1280, le=9216)]
-InterfaceName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9._-]{0,14}$")]
+InterfaceName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9._-]{0,14}$")]
 IdRange = Annotated[str, Field(pattern=r"^[0-9]{1,8}-[0-9]{1,8}$", json_schema_extra={"examples": ["100-3999"]})]
 Text = Annotated[str, AfterValidator(_printable), Field(min_length=1, max_length=4096)]
 Plain = Annotated[dict[str, Any], AfterValidator(_json_only)]

@@ -247,8 +247,8 @@ class MachineGroup(Model):
     )
     approve: Approve = Field(
         "ask",
-        description="Whether a discovered machine that fits is approved without a question. Machines that the "
-        "site file names by serial number, MAC address or controller need no approval; used disks always do.",
+        description="Whether a discovered machine is approved without a question. Used disks always need approval; so "
+        "does a control host or seed whose management controller does not confirm it.",
     )
     max_unavailable: Annotated[int, Field(ge=0, le=20000)] | Share | None = Field(
         None,

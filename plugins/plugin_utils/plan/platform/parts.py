@@ -71,7 +71,7 @@ def supply(layout: Layout) -> SupplyPlan:
         files_url=site.supply.files_url or f"https://registry.{site.domain}:{FILES_PORT}",
         files_root=FILES_ROOT,
         seed=seed,
-        readers=tuple(network.cidr for network in layout.networks.values() if PURPOSES[network.purpose].reads),
+        readers=_readers(layout),
         ca=site.supply.ca,
         packages={release: f"{name}/{release}" for release, name in repositories.items()},
         images={**found, **site.supply.images},
@@ -90,6 +90,11 @@ def supply(layout: Layout) -> SupplyPlan:
             ),
         ),
     )
+
+
+def _readers(layout: Layout) -> tuple[str, ...]:
+    """Return the networks from which the site's hosts ask the seed and the edge."""
+    return tuple(network.cidr for network in layout.networks.values() if PURPOSES[network.purpose].reads)
 
 
 def package_source(written: Hosts, seed: str | None) -> PackageSource:
@@ -167,6 +172,7 @@ def edge(layout: Layout) -> EdgePlan:
                     node_port=api.node_port,
                     health_path=api.health,
                     in_catalog=api.in_catalog,
+                    clients=_readers(layout) if api.for_hosts else (),
                     servers={one.name: f"{one.address}:{api.port}" for one in layout.with_role(api.role)}
                     if api.role
                     else {},

@@ -89,6 +89,7 @@ def preflight(
             for name, network in layout.networks.items()
             if _unused(network.purpose, layout.site.openstack.services, layout.site.storage.backend)
         ),
+        ranges={f"kubernetes.{name}": getattr(kubernetes, name) for name in ("pod_cidr", "service_cidr")},
         control={name: addresses for name in layout.networks if (addresses := tuple(_addresses(control, name)))},
         by_roles={
             "+".join(roles): needs.of(roles) for roles in dict.fromkeys(one.roles for one in layout.hosts.values())

@@ -1,4 +1,4 @@
-"""Create the Secrets with certificates of the site's authority that the releases' pods mount.
+"""Create the Secrets with certificates of the site's authorities that the releases' pods mount.
 
 A renewed certificate changes only the Secret: the kubelet updates the files in running pods within two minutes, and
 no release changes.
@@ -15,6 +15,7 @@ from ....module_utils._base.changes import Changes
 from ...kube.client import Api
 from ...kube.objects import MANAGER, shown, title
 from ...kube.types import Object, resource_path
+from ...layers import authorities
 from ...pki import PkiError
 from ...pki.leaf import certificate_path, key_name
 from ...plan.types import Plan
@@ -49,7 +50,7 @@ def _secret(one: PodCertificate, *, namespace: str) -> Object:
 
 
 def _data(one: PodCertificate, *, directory: Path, secret: Callable[[str], str]) -> dict[str, str]:
-    own, authority = certificate_path(directory, one.user), directory / "ca.crt"
+    own, authority = certificate_path(directory, one.user), directory / authorities.file(one.believes)
     texts = {"tls.crt": files.read(own), "ca.crt": files.read(authority)}
     if missing := next((path for path, text in zip((own, authority), texts.values(), strict=True) if not text), None):
         raise PkiError(

@@ -45,8 +45,10 @@ class ArtifactStore:
 
     def __init__(self) -> None:
         """Open the store in the user's cache; create it when missing."""
-        self.root = cache_dir() / "artifacts"
-        self.root.mkdir(parents=True, exist_ok=True)
+        cache = cache_dir()
+        cache.mkdir(mode=0o700, parents=True, exist_ok=True)  # whatever the umask: others cannot reach what is below
+        self.root = cache / "artifacts"
+        self.root.mkdir(exist_ok=True)
 
     def find(self, entry: Entry, key: str, *, thorough: bool = False) -> Artifact | None:
         """Return the artifact of ``entry`` with ``key``, None when it is not stored.

@@ -1,0 +1,20 @@
+"""List the site's certificate authorities, one a use: a listener for one use believes no certificate of another."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+Use = Literal["site", "hypervisor", "console", "ovn", "queue", "galera"]
+# `site` signs servers that are known by their name, and is in every host's trust store. Clients are never believed
+# by it, and neither is a server whose clients compare no names.
+USES: tuple[Use, ...] = get_args(Use)
+
+
+def key_name(use: Use) -> str:
+    """Return the name of the secret with the authority's private key."""
+    return "pki/ca-key" if use == "site" else f"pki/authority/{use}-key"
+
+
+def file(use: Use) -> str:
+    """Return the path of the authority's certificate in the site's state directory."""
+    return "ca.crt" if use == "site" else f"pki/authority/{use}.crt"

@@ -1,0 +1,45 @@
+"""No request to the cluster goes through the operator's proxy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.client import Helm
+from ansible_collections.groundup.cloud.plugins.plugin_utils.process import Finished
+
+PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "ALL_PROXY")
+
+
+class _Processes:
+    def __init__(self) -> None:
+        self.env: dict[str, str] = {}
+
+    def run(self, _: list[str], *, env: dict[str, str], **__: Any) -> Finished:
+        self.env = env
+        return Finished(code=0, stdout="", stderr="")
+
+
+def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, charts: str) -> dict[str, str]:
+    for name in PROXIES:
+        monkeypatch.setenv(name, "http://proxy.example.org:3128")
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text("clusters: [{name: one, cluster: {server: 'https://10.0.0.2:6443'}}]")
+    processes: Any = _Processes()
+    Helm(binary=Path("helm"), kubeconfig=kubeconfig, charts=charts, processes=processes).uninstall("one", namespace="x")
+    return dict(processes.env)
+
+
+def test_a_helm_with_charts_of_its_own_knows_no_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not environment(tmp_path, monkeypatch, "/charts").keys() & set(PROXIES)
+
+
+@pytest.mark.parametrize("charts", ["oci://charts.example.org/openstack", "https://charts.example.org"])
+def test_a_helm_that_fetches_charts_asks_the_cluster_directly(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, charts: str
+) -> None:
+    found = environment(tmp_path, monkeypatch, charts)
+    assert found["HTTPS_PROXY"]
+    assert "10.0.0.2" in found["NO_PROXY"].split(",")
+    assert "10.0.0.2" in found["no_proxy"].split(",")
