@@ -213,6 +213,7 @@ def planned(variables: Mapping[str, Any]) -> dict[str, Any]:
         # If the host layer configures the network, only the interface of the controller's login exists yet.
         "interfaces": [one for one in host["interfaces"] if not host["links"] or one["address"] == host["address"]],
         "neighbours": host["neighbours"],
+        "virtual_ip": site["edge"]["address"] if host["name"] in site["edge"]["hosts"] else "",
         "hardware": checks["hardware"][host["hardware"]],
         "releases": site["host"]["debian_releases"],
     }

@@ -31,6 +31,10 @@ options:
     type: list
     elements: str
     default: []
+  virtual_ip:
+    description: The site's virtual IP, on hosts that are to hold it; who answers for it is a fact.
+    type: str
+    default: ""
   ranges:
     description: By key of the site file, the networks of pods and Services.
     type: dict
@@ -134,13 +138,15 @@ faults:
       remedy: "turn it off: swapoff -a, and take it out of /etc/fstab"
 facts:
   description:
-    - What identifies the machine, whether it serves in the site already, which planned addresses it has, and by network
-      the interface with one.
+    - What identifies the machine, whether it belongs to the site and serves already, who answers for the virtual IP,
+      which planned addresses it has, and by network the interface with one.
   type: dict
   returned: always
   sample:
     hostname: worker-1
     serves: false
+    ours: false
+    virtual_ip: ""
     addresses: [10.0.0.4]
     machine_id: 0123456789abcdef0123456789abcdef
     macs: ["52:54:00:12:34:56"]
@@ -169,6 +175,7 @@ def main() -> None:
             "user": {"type": "str", "default": "root"},
             "interfaces": {"type": "list", "elements": "dict", "default": []},
             "unused_networks": {"type": "list", "elements": "str", "default": []},
+            "virtual_ip": {"type": "str", "default": ""},
             "ranges": {"type": "dict", "default": {}},
             "neighbours": {"type": "dict", "default": {}},
             "control": {"type": "dict", "default": {}},

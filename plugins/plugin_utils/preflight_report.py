@@ -169,6 +169,15 @@ def _collisions(facts: Mapping[str, Mapping[str, Any]]) -> Iterable[Line]:
             remedy="correct their addresses in the site file" if same else f"on all but one: {_NEW_IDENTITY}",
             hosts=dict.fromkeys(hosts, macs),
         )
+    answered = {host: fact["virtual_ip"] for host, fact in facts.items() if fact.get("virtual_ip")}
+    if answered and not any(fact.get("ours") for fact in facts.values()):
+        yield Line(
+            check=COMPARED,
+            severity="error",
+            what="another machine answers for the site's virtual IP, and no host belongs to the site yet",
+            remedy="write a free address into edge.address of the site file, or take it from that machine",
+            hosts={host: f"answer from {mac}" for host, mac in answered.items()},
+        )
     for name, hosts in _shared(facts, "hostname").items():
         if name not in _UNNAMED:
             yield Line(

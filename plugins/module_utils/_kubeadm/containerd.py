@@ -6,6 +6,14 @@ import json
 
 from .spec import CRI_SOCKET, Node
 
+LIMITS = "/etc/systemd/system/containerd.service.d/10-groundup.conf"
+# Debian's unit says infinity, a thousand million: RabbitMQ and MariaDB size tables by it, and take gigabytes.
+LIMITS_TEXT = """\
+# Written by groundup.cloud.kubeadm_node.
+[Service]
+LimitNOFILE=1048576
+"""
+
 
 def config(node: Node) -> str:
     """Return containerd's configuration (version 2, readable by containerd 1.7 and 2)."""

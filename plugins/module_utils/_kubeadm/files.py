@@ -42,6 +42,7 @@ def wanted(node: Node) -> tuple[File, ...]:
     """Return all files of the node, configuration first."""
     files = [
         File(path="/etc/containerd/config.toml", text=containerd.config(node), restarts=CONTAINERD),
+        File(path=containerd.LIMITS, text=containerd.LIMITS_TEXT, restarts=CONTAINERD),
         *_registry(node),
         File(path="/etc/crictl.yaml", text=containerd.crictl_config()),
         File(path=data.SCRIPT, text=data.SCRIPT_TEXT, mode=0o755),

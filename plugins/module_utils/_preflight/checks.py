@@ -97,8 +97,12 @@ def facts(machine: Machine, wanted: Wanted) -> dict[str, Any]:
         found = {}
     # systemd derives MAC addresses of bridges and tunnels from the machine-id: machines with the same id share them.
     hardware = [name for name in found if machine.has(f"/sys/class/net/{name}/device")]
+    here = next((one["address"] for one in wanted.interfaces if one["address"] and holder(found, one["address"])), "")
+    asked = bool(here and wanted.virtual_ip and not holder(found, wanted.virtual_ip))
     return {
         "serves": machine.serves(wanted),
+        "ours": machine.site == wanted.site,
+        "virtual_ip": network.answered(machine, wanted.virtual_ip, source=here) if asked else "",
         "machine_id": machine.read("/etc/machine-id").strip(),
         "hostname": machine.read("/proc/sys/kernel/hostname").strip(),
         "macs": sorted(

@@ -38,6 +38,7 @@ class Wanted:
     user: str = "root"
     interfaces: Sequence[Mapping[str, Any]] = ()
     unused_networks: Sequence[str] = ()
+    virtual_ip: str = ""  # of the site; asked by hosts that are to hold it
     ranges: Mapping[str, str] = field(default_factory=dict)  # key of the site file -> network of pods or Services
     neighbours: Mapping[str, Sequence[str]] = field(default_factory=dict)
     control: Mapping[str, Sequence[str]] = field(default_factory=dict)

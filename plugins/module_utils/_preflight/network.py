@@ -10,6 +10,8 @@ from .links import holder
 from .model import Fault, Machine, Wanted
 from .probe import SMALL
 
+_COMPLETE = 2  # flag of an ARP entry with an answer
+
 
 def addresses(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
     """Yield planned addresses and interfaces that are missing, and interfaces that differ from the plan."""
@@ -50,6 +52,22 @@ def addresses(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
                 "mtu", severity, f"the interface of {network} has a smaller MTU than the plan's {planned['mtu']}",
                 f"{name}: {link.mtu}", f"raise it on host and switch, or write networks.{network}.mtu: {link.mtu}",
             )  # fmt: skip
+
+
+def answered(machine: Machine, address: str, *, source: str) -> str:
+    """Return who answers for ``address`` on the network of ``source``: a MAC address, "echo", or empty for nobody.
+
+    A machine that ignores echoes still answers ARP.
+    """
+    try:
+        lost = machine.echo(source).lost([address], size=SMALL)
+    except OSError:
+        lost = {address: "not asked"}
+    for line in machine.read("/proc/net/arp").splitlines()[1:]:
+        cells = line.split()
+        if len(cells) > 3 and cells[0] == address and int(cells[2], 16) & _COMPLETE:
+            return cells[3]
+    return "" if address in lost else "echo"
 
 
 def ranges(machine: Machine, wanted: Wanted) -> Iterator[Fault]:

@@ -19,6 +19,13 @@ def by_kind(text: str) -> dict[str, dict[str, Any]]:
     return {document["kind"]: document for document in yaml.safe_load_all(text)}
 
 
+def test_containers_have_a_limit_of_open_files_that_programs_can_size_tables_by() -> None:
+    files = {file.path: file for file in wanted(make_node())}
+    limits = files["/etc/systemd/system/containerd.service.d/10-groundup.conf"]
+    assert "LimitNOFILE=1048576\n" in limits.text
+    assert limits.restarts == "containerd.service"
+
+
 def test_init_serves_on_the_hosts_own_port_and_is_called_by_the_endpoint() -> None:
     found = by_kind(documents.init_config(make_node()))
     assert found["InitConfiguration"]["localAPIEndpoint"] == {"advertiseAddress": "10.0.0.16", "bindPort": 6444}

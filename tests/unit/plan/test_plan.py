@@ -12,7 +12,13 @@ from pathlib import Path
 
 import pytest
 import yaml
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, defaults, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import (
+    Plan,
+    build_site,
+    defaults,
+    load_site,
+    make_plan,
+)
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.serial import site_vars
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform.ovn import election_timer
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS, of_kind
@@ -298,3 +304,10 @@ def test_a_site_of_ten_thousand_hosts_is_planned_without_an_error() -> None:
     plan = make_plan(build_site(data))
     assert len(plan.hosts) == 10_007
     assert [f for f in plan.findings if f.severity == "error"] == []
+
+
+def test_only_hosts_with_their_own_kernel_get_more_instances_of_inotify() -> None:
+    name = "fs.inotify.max_user_instances"
+    assert [
+        name in make_plan(load_site(ROOT / "inventories" / one / "site.yml")).host.sysctl for one in ("edge", "lab")
+    ] == [True, False]

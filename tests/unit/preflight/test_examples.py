@@ -30,6 +30,7 @@ def examined(host: Host, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str]
         plan = make_plan(load_site(INVENTORIES / site / "site.yml"))
         variables = {"groundup_site": site_vars(plan), "groundup_host": host_vars(plan.hosts[name])}
         host.write("/usr/sbin/visudo")
+        host.lost[64] = {plan.edge.address: "no answer"}
         host.found["ens3"].addresses = {plan.hosts[name].address: 24}
         host.write("/proc/modules", "".join(f"{module} 1 0 - Live 0x0\n" for module in MODULES))
         options = planned(variables) | {"systems": SYSTEMS, "space": {}}  # this machine's kernel, Python and disk

@@ -20,6 +20,8 @@ def test_a_plain_debian_passes_every_check_and_tells_its_interface(host: Host) -
     assert result["faults"] == []
     assert result["facts"] == {
         "serves": False,
+        "ours": False,
+        "virtual_ip": "",
         "machine_id": "0123456789abcdef0123456789abcdef",
         "hostname": "debian",
         "macs": ["52:54:00:00:00:01"],
@@ -258,6 +260,26 @@ def test_an_interface_or_route_inside_the_networks_of_pods_and_services_is_an_er
         ("ranges", "error", "tun0: 10.233.16.0/20"),
     ]
     assert faults(host, wanted(ranges=RANGES, node=False)) == [], "pods run on nodes alone"
+
+
+ARP = "IP address HW type Flags HW address Mask Device\n10.0.0.9 0x1 {} 52:54:00:99:99:99 * ens3\n"
+
+
+@pytest.mark.parametrize(
+    ("lost", "flags", "answer"),
+    [
+        ({}, "0x0", "echo"),
+        ({"10.0.0.9": "no answer"}, "0x2", "52:54:00:99:99:99"),
+        ({"10.0.0.9": "no answer"}, "0x0", ""),
+    ],
+)
+def test_who_answers_for_the_virtual_ip_is_told(host: Host, lost: dict[str, str], flags: str, answer: str) -> None:
+    host.lost = {64: lost}
+    host.write("/proc/net/arp", ARP.format(flags))
+    assert run(host, wanted(virtual_ip="10.0.0.9"))["facts"]["virtual_ip"] == answer
+    assert run(host, wanted())["facts"]["virtual_ip"] == "", "a host that is not to hold it does not ask"
+    host.found["ens3"].addresses["10.0.0.9"] = 32
+    assert run(host, wanted(virtual_ip="10.0.0.9"))["facts"]["virtual_ip"] == "", "it holds the address itself"
 
 
 def test_a_wider_route_leaves_the_way_to_pods_as_it_is(host: Host) -> None:

@@ -163,3 +163,11 @@ def test_what_a_host_calls_itself_does_not_reach_the_terminal_as_it_is() -> None
         assert "\\x1b[2J" in said
         assert "\\u202egnp.exe" in said
         assert all(character.isprintable() or character == "\n" for character in said)
+
+
+def test_a_virtual_ip_that_another_machine_answers_for_stops_the_first_run_alone() -> None:
+    taken = {"virtual_ip": "52:54:00:99:99:99"}
+    (found,) = lines({"worker-1": result(1, **taken), "worker-2": result(2)})
+    assert (found.severity, found.hosts) == ("error", {"worker-1": "answer from 52:54:00:99:99:99"})
+    assert "edge.address" in found.remedy
+    assert lines({"worker-1": result(1, **taken), "worker-2": result(2, ours=True)}) == [], "it is the site's own"

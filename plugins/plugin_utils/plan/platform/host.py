@@ -10,6 +10,9 @@ from ..types import EdgePlan, HostSettings, SupplyPlan
 from . import hardening
 from .parts import package_source
 
+# Of inotify: kubelet, containerd and each pod's programs run as root, and share the 128 of one user.
+INSTANCES = {"fs.inotify.max_user_instances": "8192"}
+
 
 def host_settings(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) -> HostSettings:
     """Return the settings of every host. Names: only those that a host must resolve without a DNS server."""
@@ -30,6 +33,7 @@ def host_settings(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) 
     units = hardening.DISABLED_UNITS if written.hardening else ()
     sysctl = {
         **(hardening.parameters(own_kernel=own_kernel) if written.hardening else {}),
+        **(INSTANCES if own_kernel else {}),
         **layout.profile.sysctl,
         **written.sysctl,
     }
