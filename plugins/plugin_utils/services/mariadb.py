@@ -31,16 +31,16 @@ _WAITING = ("cat", "/tmp/waiting")  # noqa: S108 - in the member's own container
 
 
 @dataclass(frozen=True, slots=True)
-class _Weight:
+class Weight:
     buffer_pool: int  # MiB of InnoDB's cache, most of its memory
     connections: int  # maximum of concurrent clients
 
 
-_WEIGHTS: dict[Scale, _Weight] = {
-    "tiny": _Weight(128, 512),
-    "small": _Weight(1024, 2048),
-    "medium": _Weight(4096, 4096),
-    "large": _Weight(8192, 8192),
+WEIGHTS: dict[Scale, Weight] = {
+    "tiny": Weight(128, 512),
+    "small": Weight(1024, 2048),
+    "medium": Weight(4096, 4096),
+    "large": Weight(8192, 8192),
 }
 # By profile: a claim of a StatefulSet stays as it was made, so its size must not follow hardware.
 _VOLUME = {"lab": "2Gi", "edge": "20Gi", "rack": "50Gi", "region": "100Gi"}
@@ -56,7 +56,7 @@ def endpoints(_plan: Plan, _sizes: Sizes, client: str) -> Values:
     return {"oslo_db": {"auth": {"admin": admin, **own}}}
 
 
-def _server_options(weight: _Weight, members: int) -> str:
+def _server_options(weight: Weight, members: int) -> str:
     # Sync each commit to disk: after a power loss of all members, no other copy exists.
     return (
         "[mysqld]\n"
@@ -72,7 +72,7 @@ def _server_options(weight: _Weight, members: int) -> str:
 
 def values(plan: Plan, sizes: Sizes) -> Values:
     """Return the chart's values."""
-    members, weight = sizes.members["mariadb"], _WEIGHTS[plan.openstack.scale]
+    members, weight = sizes.members["mariadb"], WEIGHTS[plan.openstack.scale]
     several = members > 1
     return {
         "labels": node_labels(("server", "controller", "job", "test")),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _PORT = 11211  # the chart's default
 _LIMIT = 65536  # bytes; the answer to "stats" is about 2 kB
 
-_MEMORY: dict[Scale, int] = {"tiny": 64, "small": 256, "medium": 512, "large": 1024}  # MiB of items
+MEMORY: dict[Scale, int] = {"tiny": 64, "small": 256, "medium": 512, "large": 1024}  # MiB of items
 _CONNECTIONS: dict[Scale, int] = {"tiny": 1024, "small": 4096, "medium": 4096, "large": 8192}
 
 
@@ -30,7 +30,7 @@ def endpoints(_plan: Plan, _sizes: Sizes, _client: str) -> Values:
 
 def values(plan: Plan, sizes: Sizes) -> Values:
     """Return the chart's values."""
-    members, memory = sizes.members["memcached"], _MEMORY[plan.openstack.scale]
+    members, memory = sizes.members["memcached"], MEMORY[plan.openstack.scale]
     return {
         "labels": node_labels(("server",)),
         "conf": {"memcached": {"memory": memory, "max_connections": _CONNECTIONS[plan.openstack.scale]}},

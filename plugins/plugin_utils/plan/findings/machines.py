@@ -170,8 +170,8 @@ def _hardware(context: PlanContext) -> Iterator[Finding]:
                     "machines",
                 )(
                     what=f"{host.hardware} of {host.name} has {', '.join(lacking)} ({role}, {context.site.profile})",
-                    why="sizes but CPU requests follow from the profile: on less, services lack memory or time out",
-                    remedy="use larger machines, or the profile edge or lab",
+                    why="sizes follow from the hardware, requests of memory do not: pods stay pending or are slow",
+                    remedy="use larger machines, or a profile for smaller ones (rack, edge)",
                 )
 
 
