@@ -44,6 +44,12 @@ options:
     type: list
     elements: str
     default: []
+  installed:
+    description:
+      - The seed installed the machine. Keys in O(user)'s and root's own C(authorized_keys), and a former account's keys
+        and sudo rule, are removed, because its first boot wrote them. On other machines they are their operator's.
+    type: bool
+    default: false
   sysctl:
     description: Kernel parameters by name. C(*) stands for every interface; an explicit name takes precedence.
     type: dict
@@ -153,6 +159,8 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> None:
     if wanted["authorized_keys"]:
         access.keys(changes, wanted["user"], wanted["authorized_keys"])
     access.sshd(changes, wanted["user"])
+    if wanted["installed"] and wanted["authorized_keys"]:
+        access.taken_over(changes, wanted["user"])
     unloaded = kernel.modules(changes, wanted["kernel_modules"], file=MODULES)
     sysctl = {name: str(value) for name, value in wanted["sysctl"].items()}
     kernel.parameters(changes, sysctl, file=kernel.PARAMETERS, unloaded=unloaded)
@@ -213,6 +221,7 @@ def main() -> None:
             "names": {"type": "dict", "default": {}},
             "dns_servers": {"type": "list", "elements": "str", "default": []},
             "user": {"type": "str", "default": "root"},
+            "installed": {"type": "bool", "default": False},
             "authorized_keys": {"type": "list", "elements": "str", "default": [], "no_log": False},
             "sysctl": {"type": "dict", "default": {}},
             "kernel_modules": {"type": "list", "elements": "str", "default": []},

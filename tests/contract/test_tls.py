@@ -42,8 +42,8 @@ def test_the_queue_listens_with_tls_beside_the_plain_port_by_files_of_its_secret
     items = rendered["rabbitmq"]
     text = next(item for item in items if name_of(item) == "ConfigMap/rabbitmq-rabbitmq-etc")["data"]["rabbitmq.conf"]
     conf = dict(line.split(" = ", 1) for line in text.splitlines() if " = " in line)
-    assert conf["listeners.tcp.1"] == ":::5672"
-    assert conf["listeners.ssl.1"] == ":::5671"
+    assert conf["listeners.tcp.1"] == "0.0.0.0:5672"
+    assert conf["listeners.ssl.1"] == "0.0.0.0:5671"
     pod = dict(pods(items))["StatefulSet/rabbitmq-rabbitmq"]
     (volume,) = [one for one in pod["volumes"] if one["name"] == "tls"]
     (mount,) = [one for one in pod["containers"][0]["volumeMounts"] if one["name"] == "tls"]

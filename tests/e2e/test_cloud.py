@@ -96,7 +96,7 @@ def test_hypervisors_reach_the_message_queue_with_tls_alone(plan: Plan, connect:
     control, *others = (plan.hosts[name].address for name in (*plan.edge.hosts, *_workers(plan)))
     for name in (name for name, host in plan.hosts.items() if "hypervisor" in host.roles):
         chassis = connect(name)
-        asked = f"openssl s_client -connect {control}:30672 -CAfile {OURS}/ca.pem -verify_return_error"
+        asked = f"openssl s_client -connect {control}:30672 -CAfile {OURS}/queue-ca.pem -verify_return_error"
         assert chassis.run(f"sudo {asked} -verify_ip {control} </dev/null").rc == 0
         wrong = wait_until(partial(_others, chassis, control), timeout=120, pause=2)
         assert not wrong, wrong

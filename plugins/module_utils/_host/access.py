@@ -16,9 +16,11 @@ from .units import Unit
 KEYS = Path("/etc/ssh/authorized_keys.d")
 SSHD = Path("/etc/ssh/sshd_config.d/20-groundup.conf")
 SUDOERS = Path("/etc/sudoers.d/groundup")
+FIRST_RULE = "{0} ALL=(ALL) NOPASSWD: ALL\n"  # in a file of that name, as first boots once wrote it
 FORMER = re.compile(r"^(\S+) ALL=", re.MULTILINE)
 
-# A user's own authorized_keys stays valid: it is the operator's way in when the site's key is lost.
+# A user's own authorized_keys stays valid: it is the operator's way in when the site's key is lost. On a machine that
+# the seed installed `taken_over` has removed those of the site's account.
 SSHD_TEXT = """\
 # Written by groundup.cloud. The first value sshd reads counts, so this holds against later files.
 AuthorizedKeysFile .ssh/authorized_keys {keys}/%u
@@ -82,6 +84,24 @@ def keys(changes: Changes, user: str, public_keys: Sequence[str]) -> None:
     """Write ``public_keys`` as the site's keys of ``user``; the user's own authorized_keys stays untouched."""
     lines = sorted({key.strip() for key in public_keys if key.strip()})
     files.place(changes, KEYS / user, "".join(f"{line}\n" for line in lines))
+
+
+def taken_over(changes: Changes, user: str) -> None:
+    """Remove keys and sudo rules that a first boot wrote beside ours: on a machine that the seed installed.
+
+    Call after `keys` and `sshd`, which let in whoever may. A former account's rule goes last: it records its name.
+    """
+    first = [path for path in sorted(SUDOERS.parent.glob("*")) if files.read(path) == FIRST_RULE.format(path.name)]
+    for name in sorted({user, "root", *(path.name for path in first)}):
+        try:
+            home = Path(pwd.getpwnam(name).pw_dir)
+        except KeyError:
+            continue
+        files.remove(changes, home / ".ssh/authorized_keys")
+        if name != user:
+            files.remove(changes, KEYS / name)
+    for path in first:
+        files.remove(changes, path)
 
 
 def sshd(changes: Changes, user: str) -> None:

@@ -21,6 +21,9 @@ def authority(changes: Changes, certificate: str, *, site: str) -> None:
     text = f"{certificate.strip()}\n"
     name = f"groundup-{site}"
     placed = files.place(changes, OURS / f"{name}.crt", text)
+    for former in sorted(OURS.glob("groundup-*.crt")):  # a first boot's
+        if former.name != f"{name}.crt":
+            placed |= files.remove(changes, former)
     # Check what programs really read: an earlier run may have been killed before the rebuild.
     stale = not trusted(certificate) or not (LINKS / f"{name}.pem").exists()
     if (placed or stale) and changes.add("rebuild the trust store"):

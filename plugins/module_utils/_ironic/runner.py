@@ -109,6 +109,8 @@ def converge(changes: Changes, wanted: Mapping[str, Any]) -> str:
     if changes.check and not (home.exists() and KEY.exists()):
         changes.add(f"start {UNIT.name}")
         return ""
+    key = run(["ssh-keygen", "-y", "-f", str(KEY)]).strip()
+    unit.place(PUBLIC / "ssh/runner.pub", f"{key}\n")  # the host layer lets it in
     password = PASSWORD.read_text(encoding="utf-8").strip()
     line = line_of(own.PROGRAMS / environment.CURRENT, USER, own.RUNNER_PASSWORDS, password)
     reader = accounts.group_id("ironic")
@@ -117,7 +119,7 @@ def converge(changes: Changes, wanted: Mapping[str, Any]) -> str:
     for former in COLLECTIONS.iterdir():
         if former != place and changes.add(f"remove {former}"):
             shutil.rmtree(former)
-    return run(["ssh-keygen", "-y", "-f", str(KEY)]).strip()
+    return key
 
 
 def serves() -> None:

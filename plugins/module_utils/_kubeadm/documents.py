@@ -150,8 +150,9 @@ def audit_policy() -> str:
     """Return the audit policy: who did what to which object; request bodies only where they hold no secret."""
     quiet_users = ["system:kube-proxy", "system:kube-scheduler", "system:kube-controller-manager", "system:apiserver"]
     reading = ["get", "list", "watch"]
+    keys = [{"group": "", "resources": ["secrets", "serviceaccounts/token"]}]
     secretive = [
-        {"group": "", "resources": ["secrets", "configmaps", "serviceaccounts/token"]},
+        {"group": "", "resources": ["configmaps"]},
         {"group": "authentication.k8s.io", "resources": ["tokenreviews"]},
     ]
     return to_text(
@@ -159,7 +160,9 @@ def audit_policy() -> str:
             "apiVersion": "audit.k8s.io/v1",
             "kind": "Policy",
             "omitStages": ["RequestReceived"],
+            # The first rule that fits decides: none before this one may silence a read of Secrets, whoever reads.
             "rules": [
+                {"level": "Metadata", "resources": keys},
                 {"level": "None", "users": quiet_users, "verbs": reading},
                 {"level": "None", "userGroups": ["system:nodes"], "verbs": reading},
                 {"level": "None", "nonResourceURLs": ["/healthz*", "/livez*", "/readyz*", "/version", "/openapi*"]},

@@ -2,8 +2,8 @@
 
 A certificate of OVN's own CA opens them all, and a chassis' those of the southbound database: a server has one set of
 CAs for all its ports, and accepts any of their certificates as a member's. So the host filters by address: the raft
-ports admit members; the ports with full access admit the cluster's nodes and pods, for northd and Neutron. Only our own
-nftables table is changed.
+ports admit members; the ports with full access admit the cluster's nodes and pods, for northd and Neutron. Only our
+own nftables table is changed.
 """
 
 from __future__ import annotations

@@ -26,7 +26,8 @@ def files(directory: Path) -> list[Path]:
 @pytest.fixture
 def play(tmp_path: Path) -> Play:
     """Return a function that runs a playbook on a site whose one machine refuses connections, from an empty cache."""
-    text = EDGE.replace("10.95.0.", "127.95.0.").replace("access:\n", "access:\n  port: 9\n")
+    moved = EDGE.replace("10.95.", "127.95.").replace("203.0.113.", "127.95.3.")
+    text = moved.replace("access:\n", "access:\n  port: 9\n")
 
     def on_site(name: str, *arguments: str, site: str = text) -> subprocess.CompletedProcess[str]:
         (tmp_path / "site.yml").write_text(site)

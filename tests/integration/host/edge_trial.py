@@ -84,9 +84,9 @@ def stats() -> list[dict[str, str]]:
     return [dict(zip(rows[0].split(","), row.split(","), strict=False)) for row in rows[1:] if row]
 
 
-def frontend(name: str) -> int:
-    """Return the connections of a frontend."""
-    return next(int(row["scur"]) for row in stats() if (row["pxname"], row["svname"]) == (name, "FRONTEND"))
+def frontend(name: str, field: str = "scur") -> int:
+    """Return the connections of a frontend; ``dcon``: those it refused so far."""
+    return next(int(row[field]) for row in stats() if (row["pxname"], row["svname"]) == (name, "FRONTEND"))
 
 
 def wait(what: str, ready: Callable[[], Any]) -> Any:
@@ -135,8 +135,8 @@ def main() -> None:
     for one in flood:
         one.close()
     wait("the end of the flood", lambda: frontend("public") == 0)
-    lone = silent(443, 200, sources=1)
-    found["one source"] = wait("its connections", lambda: frontend("public"))
+    before, lone = frontend("public", "dcon"), silent(443, 200, sources=1)
+    found["one source"] = 200 - wait("refusals", lambda: max(0, frontend("public", "dcon") - before - 149) and 150)
     found["others"] = ask(identity, "/v3/", source=user)[0]
     for one in lone:
         one.close()

@@ -30,13 +30,15 @@ LEAVES = (
     LeafSpec(user="edge", names=("identity.cloud.test",)),
     LeafSpec(user="another-client", usage="client"),
 )
-# Each ends with 0 only where the listener has let the certificate of /tmp/LEAF in.
-_LIBVIRT = f"virsh -c 'qemu+tls://{ADDRESS}/system?pkipath=/tmp/'$1 uri"  # opens the connection, and has QEMU probe nothing
+# Each ends with 0 only where the listener has let the certificate of /srv/LEAF in.
+_LIBVIRT = (
+    f"virsh -c 'qemu+tls://{ADDRESS}/system?pkipath=/srv/'$1 uri"  # opens the connection, and has QEMU probe nothing
+)
 _QEMU = """\
 import socket, ssl, struct, sys
 leaf, port, vnc = sys.argv[1], int(sys.argv[2]), len(sys.argv) > 3
-context = ssl.create_default_context(cafile=f"/tmp/{leaf}/cacert.pem")
-context.load_cert_chain(f"/tmp/{leaf}/clientcert.pem", f"/tmp/{leaf}/clientkey.pem")
+context = ssl.create_default_context(cafile=f"/srv/{leaf}/cacert.pem")
+context.load_cert_chain(f"/srv/{leaf}/clientcert.pem", f"/srv/{leaf}/clientkey.pem")
 plain = socket.create_connection(("10.90.0.41", port), timeout=60)
 def read(size):
     found = b""
@@ -56,11 +58,11 @@ with context.wrap_socket(plain, server_hostname="10.90.0.41") as secure:
         secure.sendall(b"IHAVEOPT" + struct.pack("!II", 3, 0))  # list
     sys.exit(0 if secure.recv(4) else "closed")
 """
-_OVN = "ovsdb-client -t 20 -p /tmp/$1/clientkey.pem -c /tmp/$1/clientcert.pem -C {ca} list-dbs ssl:{address}:{port}"
+_OVN = "ovsdb-client -t 20 -p /srv/$1/clientkey.pem -c /srv/$1/clientcert.pem -C {ca} list-dbs ssl:{address}:{port}"
 ASKS = {
     "libvirt": ("sh", "-c", _LIBVIRT, "sh"),
-    "console": ("python3", "/tmp/qemu.py", "{}", "5900", "vnc"),
-    "disks of a migration": ("python3", "/tmp/qemu.py", "{}", "10809"),
+    "console": ("python3", "/srv/qemu.py", "{}", "5900", "vnc"),
+    "disks of a migration": ("python3", "/srv/qemu.py", "{}", "10809"),
     "northbound": ("sh", "-c", _OVN.format(ca=CA, address=ADDRESS, port=6641), "sh"),
     "southbound": ("sh", "-c", _OVN.format(ca=CA, address=ADDRESS, port=6642), "sh"),
 }
@@ -81,7 +83,7 @@ def _place(host: HostRoot, directory: Path) -> None:
     texts = {CA: pem["ovn"], CHASSIS_CA: pem["ovn"] + pem["hypervisor"], placed.AUTHORITY: pem["hypervisor"]}
     for spec in LEAVES:
         leaf, key = ensure_leaf(signing[spec.authority], store, directory, spec).pem, store.get(spec.key_name)
-        own = Path("/tmp", spec.user)  # noqa: S108 - of the host
+        own = Path("/srv", spec.user)
         texts |= {own / "clientcert.pem": leaf, own / "clientkey.pem": key, own / "cacert.pem": "".join(pem.values())}
         if spec.user == "ovn-control-1":
             texts[MEMBER] = tls.with_key(leaf, key)
@@ -91,10 +93,14 @@ def _place(host: HostRoot, directory: Path) -> None:
                 (placed.QEMU, pem["hypervisor"] + pem["console"]),
                 (placed.QEMU / placed.MIGRATION, pem["hypervisor"]),
             ):
-                texts |= {place / "server-cert.pem": leaf, place / "server-key.pem": key, place / "ca-cert.pem": believed}
+                texts |= {
+                    place / "server-cert.pem": leaf,
+                    place / "server-key.pem": key,
+                    place / "ca-cert.pem": believed,
+                }
     texts |= {
         libvirt.LIBVIRTD: libvirt._libvirtd(LET_IN["libvirt"], uuid="5d8dfc0a-5f0b-4f5c-8d28-67726f756e64"),
-        Path("/tmp/qemu.py"): _QEMU,  # noqa: S108 - of the host
+        Path("/srv/qemu.py"): _QEMU,
     }
     for path, text in texts.items():
         host.at(path).parent.mkdir(parents=True, exist_ok=True)
@@ -106,17 +112,17 @@ def _start(host: HostRoot) -> None:
     qemu = ("-M", "none", "-nodefaults", "-display", "none", "-S")
     creds = "tls-creds-x509,id=t,endpoint=server,verify-peer=on,dir={}"
     host.start("qemu-system-x86_64", *qemu, "-object", creds.format(placed.QEMU), "-vnc", f"{ADDRESS}:0,tls-creds=t")
-    host.run("truncate", "-s", "1M", "/tmp/disk")
+    host.run("truncate", "-s", "1M", "/srv/disk")
     host.start(
         "qemu-nbd", "-t", "-b", ADDRESS, "-f", "raw", "-e", "20",
-        "--object", creds.format(placed.QEMU / placed.MIGRATION), "--tls-creds", "t", "/tmp/disk",
+        "--object", creds.format(placed.QEMU / placed.MIGRATION), "--tls-creds", "t", "/srv/disk",
     )  # fmt: skip
     for short, port, believed in (("nb", 6641, CA), ("sb", 6642, CHASSIS_CA)):
-        made = host.run("ovsdb-tool", "create", f"/tmp/{short}.db", f"/usr/share/ovn/ovn-{short}.ovsschema")
+        made = host.run("ovsdb-tool", "create", f"/srv/{short}.db", f"/usr/share/ovn/ovn-{short}.ovsschema")
         assert made.returncode == 0, made.stdout
         host.start(
-            "ovsdb-server", f"--remote=pssl:{port}:{ADDRESS}", f"--unixctl=/tmp/{short}.ctl", "--private-key", str(MEMBER),
-            "--certificate", str(MEMBER), "--ca-cert", str(believed), f"/tmp/{short}.db",
+            "ovsdb-server", f"--remote=pssl:{port}:{ADDRESS}", f"--unixctl=/srv/{short}.ctl",
+            "--private-key", str(MEMBER), "--certificate", str(MEMBER), "--ca-cert", str(believed), f"/srv/{short}.db",
         )  # fmt: skip
 
 

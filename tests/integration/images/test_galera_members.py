@@ -107,7 +107,8 @@ def _certificate(place: Path, store: Store, directory: Path, *, use: Use, user: 
     for file, text in (("tls.crt", leaf.pem), ("tls.key", store.get(spec.key_name)), ("ca.crt", authority.pem)):
         (place / file).write_text(text)
         os.chown(place / file, 999, 999)
-    return f"serial={leaf.certificate.serial_number:X}"
+    serial = f"{leaf.certificate.serial_number:X}"
+    return f"serial={serial:0>{len(serial) + len(serial) % 2}}"  # whole bytes
 
 
 def test_only_a_member_with_the_clusters_own_certificate_joins_it_by_a_whole_copy_and_by_what_it_lacks(

@@ -120,16 +120,18 @@ def given(tmp_path: Path) -> Mapping[str, str]:
     entry = {"type": "object-store", "name": "ceph-rgw", "endpoints": {"public": url}}
     cinder = next(one for one in plan.openstack.releases if one.name == "cinder").values
     options = {**cinder["conf"]["cinder"]["DEFAULT"], "backup_swift_key": PASSWORD}
-    assert options["backup_swift_user"] == cinder["endpoints"]["identity"]["auth"]["swift"]["username"]
+    backup = cinder["endpoints"]["identity"]["auth"]["swift"]
+    other = {**user, "name": options["backup_swift_user"], "roles": backup["role"].split(",")}
+    assert other["name"] == backup["username"]
     (mount,) = cinder["pod"]["mounts"]["cinder_backup"]["cinder_backup"]["volumeMounts"]
-    trusted = str(options["backup_swift_ca_cert_file"])
-    options["backup_swift_ca_cert_file"] = trusted.replace(mount["mountPath"], "/mnt")
+    trusted = options["backup_swift_ca_cert_file"]
+    options["backup_swift_ca_cert_file"] = str(trusted).replace(mount["mountPath"], "/mnt")
     backups = {name: said for name, said in options.items() if name.startswith("backup_")}
     (tmp_path / "cinder.conf").write_text(text({"DEFAULT": {**backups, "state_path": TEMPORARY}}))
     (tmp_path / "backup.py").write_text(BACKUP)
-    users = [user, {**user, "name": options["backup_swift_user"]}]
-    identity = {"region": "one", "roles": [], "users": users, "services": [entry]}
-    (tmp_path / "identity.json").write_text(json.dumps(identity))
+    (tmp_path / "identity.json").write_text(
+        json.dumps({"region": "one", "roles": [], "users": [user, other], "services": [entry]})
+    )
     shutil.copy(CHARTS / "groundup-lib/files/identity.py", tmp_path)
     (tmp_path / "start").write_text(_START)
     (tmp_path / "objects.py").write_text(OBJECTS)

@@ -67,7 +67,7 @@ class Site:
                 release="2026.1", releases=releases, charts=str(CHARTS), namespace=self.namespace
             ),
             supply=SimpleNamespace(images={}),
-            kubernetes=SimpleNamespace(version="1.36.3"),
+            kubernetes=SimpleNamespace(version="1.36.3", storage_backend="local"),
             edge=SimpleNamespace(endpoints=(), address="127.0.0.1"),
             host=SimpleNamespace(names={}),
         )

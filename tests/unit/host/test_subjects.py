@@ -199,6 +199,33 @@ def test_the_account_a_site_had_before_loses_its_way_in(
     assert [path.name for path in (tmp_path / "keys").iterdir()] == [user]
 
 
+def test_what_a_first_boot_wrote_ends_and_what_an_operator_wrote_stays(
+    changes: Changes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A leaver's key, or a stolen one of the runner, opened each machine until it was installed again."""
+    monkeypatch.setattr(access, "KEYS", tmp_path / "keys")
+    monkeypatch.setattr(access, "SUDOERS", tmp_path / "sudoers.d/groundup")
+    accounts = {name: SimpleNamespace(pw_dir=str(tmp_path / name)) for name in ("root", "ops", "former", "jane")}
+    monkeypatch.setattr("pwd.getpwnam", accounts.__getitem__)
+    keys = {name: tmp_path / name / ".ssh/authorized_keys" for name in accounts}
+    rules = {name: tmp_path / "sudoers.d" / name for name in ("groundup", "ops", "former", "jane", "staff")}
+    for path in (*keys.values(), *rules.values(), tmp_path / "keys/ops", tmp_path / "keys/former"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{path.name} ALL=(ALL) NOPASSWD: ALL\n")
+    rules["jane"].write_text("jane ALL=(ALL) NOPASSWD: /usr/bin/apt\n")
+    rules["staff"].write_text("%staff ALL=(ALL) NOPASSWD: ALL\n")
+    rules["groundup"].write_text("ops ALL=(ALL:ALL) NOPASSWD: ALL\n")
+    access.taken_over(Changes(check=True), "ops")
+    assert all(path.exists() for path in (*keys.values(), *rules.values()))
+    access.taken_over(changes, "ops")
+    assert {name for name, path in keys.items() if path.exists()} == {"jane"}
+    assert {name for name, path in rules.items() if path.exists()} == {"groundup", "jane", "staff"}
+    assert [path.name for path in (tmp_path / "keys").iterdir()] == ["ops"]
+    again = Changes(check=False)
+    access.taken_over(again, "ops")
+    assert again.done == []
+
+
 @pytest.mark.parametrize(("user", "root"), [("root", "prohibit-password"), ("ops", "no")])
 def test_sshd_takes_keys_only_and_root_only_when_the_controller_is_root(
     changes: Changes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, user: str, root: str
@@ -278,6 +305,20 @@ def test_a_trust_store_a_killed_run_left_old_is_made_anew(
     trust.authority(changes, "CERTIFICATE", site="lab")
     assert calls == [["update-ca-certificates"]]
     assert changes.done == ["rebuild the trust store"]
+
+
+def test_a_ca_that_the_first_boot_trusted_is_trusted_under_the_site_s_name_alone(
+    changes: Changes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("BUNDLE", "LINKS", "OURS"):
+        monkeypatch.setattr(trust, name, tmp_path / name)
+    (tmp_path / "OURS").mkdir()
+    for name in ("groundup-site.crt", "operator.crt"):
+        (tmp_path / "OURS" / name).write_text("OLD\n")
+    monkeypatch.setattr(trust, "run", lambda _: None)
+    trust.authority(changes, "CERTIFICATE", site="lab")
+    assert {path.name for path in (tmp_path / "OURS").iterdir()} == {"groundup-lab.crt", "operator.crt"}
+    assert "rebuild the trust store" in changes.done
 
 
 def test_a_host_without_a_time_service_gets_one_though_no_server_is_written(

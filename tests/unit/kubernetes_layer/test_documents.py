@@ -70,6 +70,42 @@ def test_a_control_host_joins_with_its_own_address_and_the_certificate_key() -> 
     assert control["certificateKey"] == JOIN.certificate_key
 
 
+def audited(user: str, groups: set[str], verb: str, group: str, resource: str) -> str:
+    """Return the level of the first rule that fits a request, as the API server looks for it."""
+    for rule in yaml.safe_load(documents.audit_policy())["rules"]:
+        kinds = rule.get("resources")
+        if (
+            "nonResourceURLs" not in rule
+            and user in rule.get("users", [user])
+            and (groups & set(rule.get("userGroups", groups)))
+            and verb in rule.get("verbs", [verb])
+            and (not kinds or any(one["group"] == group and resource in one["resources"] for one in kinds))
+        ):
+            return str(rule["level"])
+    return "None"
+
+
+@pytest.mark.parametrize(("user", "groups"), [
+    ("system:node:worker-1", {"system:nodes"}), ("system:kube-controller-manager", set()),
+    ("system:kube-scheduler", set()), ("system:kube-proxy", set()), ("system:apiserver", {"system:masters"}),
+    ("system:serviceaccount:openstack:nova", {"system:serviceaccounts"}),
+    ("system:anonymous", {"system:unauthenticated"}), ("kubernetes-admin", {"kubeadm:cluster-admins"}), ("jane", set()),
+])  # fmt: skip
+@pytest.mark.parametrize("verb", ["get", "list", "watch", "create", "update", "delete"])
+def test_whoever_reads_or_writes_a_secret_is_in_the_audit_log_without_its_content(
+    user: str, groups: set[str], verb: str
+) -> None:
+    everybody = groups | {"system:authenticated"}
+    assert audited(user, everybody, verb, "", "secrets") == "Metadata"
+    assert audited(user, everybody, "create", "", "serviceaccounts/token") == "Metadata"
+    assert audited(user, everybody, "create", "authentication.k8s.io", "tokenreviews") == "Metadata"
+
+
+def test_what_nodes_watch_all_day_does_not_push_the_rest_out_of_the_log() -> None:
+    assert audited("system:node:worker-1", {"system:nodes"}, "watch", "", "configmaps") == "None"
+    assert audited("jane", {"system:authenticated"}, "get", "", "configmaps") == "Metadata"
+
+
 def test_bodies_of_secrets_are_never_in_the_audit_log() -> None:
     rules = yaml.safe_load(documents.audit_policy())["rules"]
     # The first rule that matches decides: a rule with bodies must come after the one for Secrets.

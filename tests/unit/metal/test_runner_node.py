@@ -82,6 +82,7 @@ def test_a_seed_gets_its_runner_once_and_keeps_key_and_password(seed: Path) -> N
     assert runner.lacks(options["collection"])
     key = runner.converge(Changes(check=False), options)
     assert key.startswith("ssh-ed25519 ")
+    assert (runner.PUBLIC / "ssh/runner.pub").read_text() == f"{key}\n", "else its own runs shut it out"
     assert not runner.lacks(options["collection"])
     assert (runner.COLLECTION / INSIDE / "plugins/a.py").read_text() == "a = 1\n"
     assert list((runner.COLLECTION / INSIDE / "plugins/__pycache__").iterdir()), "compiled: the service cannot"

@@ -1,4 +1,4 @@
-"""Each certificate of a site against each listener that lets in by certificate, as the code writes them."""
+"""Each certificate of a site against each listener that a certificate opens, as the code writes them."""
 
 from __future__ import annotations
 

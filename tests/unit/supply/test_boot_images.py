@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._host import access
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import load_lock
@@ -89,12 +90,25 @@ def test_the_first_boot_writes_what_is_this_machine_s_own(program: ModuleType, t
     program.first_boot({"meta_data.json": META, "network_data.json": NETWORK}, tmp_path)
     assert (tmp_path / "etc/hostname").read_text() == "worker-1\n"
     assert "worker-1.lab.test" in (tmp_path / "etc/hosts").read_text()
-    assert (tmp_path / "etc/sudoers.d/ops").stat().st_mode & 0o777 == 0o440
+    assert (tmp_path / "etc/sudoers.d/groundup").stat().st_mode & 0o777 == 0o440
     assert {path.name: path.read_text() for path in (tmp_path / "etc/systemd/network").iterdir()} == FILES
     assert (tmp_path / program.CA).read_text() == "CERTIFICATE\n"
     token = tmp_path / "var/lib/groundup/phone-home.json"
     assert token.stat().st_mode & 0o777 == 0o600
     assert json.loads(token.read_text()) == {"url": "https://10.0.0.8:6386/x", "token": "t", "name": "worker-1"}
+
+
+def test_keys_and_sudo_of_the_first_boot_are_in_the_files_that_the_host_layer_converges(
+    program: ModuleType, tmp_path: Path
+) -> None:
+    program.first_boot({"meta_data.json": META}, tmp_path)
+    written = {path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()}
+    texts = {str(path): (tmp_path / path).read_text() for path in written}
+    assert {name for name, text in texts.items() if "ssh-ed25519" in text} == {f"{access.KEYS}/ops".lstrip("/")}
+    assert {name for name, text in texts.items() if "NOPASSWD" in text} == {str(access.SUDOERS).lstrip("/")}
+    assert access.FORMER.findall(texts["etc/sudoers.d/groundup"]) == ["ops"], "the host layer knows whose it is"
+    drop_in = (BOOT / "machine/files" / str(access.SSHD).lstrip("/")).read_text()
+    assert f"\nAuthorizedKeysFile .ssh/authorized_keys {access.KEYS}/%u\n" in drop_in
 
 
 def test_the_call_home_carries_the_token_and_the_public_host_keys(program: ModuleType, tmp_path: Path) -> None:
