@@ -11,6 +11,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._preflight.checks i
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import LAYERS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.ports import PORTS, Clients
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.roles import ROLES, Role
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.scales import SCALES
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.storage import (
     CLIENTS,
     POOLS,
@@ -21,6 +22,9 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.systems impo
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.layout.profiles import HARDWARE
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform.ceph import placement_groups
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS, needs
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services.mariadb import WEIGHTS
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services.memcached import MEMORY
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services.parts import WORKERS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.secrets import secrets
 
 _OURS = "groundup.cloud."
@@ -91,11 +95,20 @@ def ports(_: Path) -> Iterator[str]:
 
 def sizes(_: Path) -> Iterator[str]:
     """Yield the table of machine sizes by role and profile, from what preflight compares."""
-    profiles = ("edge", "region")  # those whose machines somebody buys
-    yield f"| role | {' | '.join(profiles)} | room, GiB |"
+    profiles = ("edge", "region")  # a rack has the machines of an edge
+    yield "| role | edge, rack | region | room, GiB |"
     for role in ROLES:
         machines = " | ".join(_machine(role, profile) for profile in profiles)
         yield f"| {role} | {machines} | {_room(role)} |"
+
+
+def scales(_: Path) -> Iterator[str]:
+    """Yield the table of what services take, by the smallest machine they run on."""
+    yield "| scale | cores and GiB, at least | processes of each API pod | MariaDB's cache, clients | memcached |"
+    for name, (cores, memory) in reversed(SCALES.items()):
+        least, weight = f"{cores}, {memory}" if cores else "less", WEIGHTS[name]
+        database = f"{weight.buffer_pool} MiB, {weight.connections}"
+        yield f"| `{name}` | {least} | {WORKERS[name]} | {database} | {MEMORY[name]} MiB |"
 
 
 def services(_: Path) -> Iterator[str]:
@@ -189,6 +202,7 @@ STORAGE_PAGE = "docs/storage.md"
 PAGES: dict[str, dict[str, Callable[[Path], Iterator[str]]]] = {  # by page and name of the table
     LAYERS_PAGE: {"layers": layers},
     HOSTS_PAGE: {"systems": systems, "checks": checks, "ports": ports, "sizes": sizes},
+    "docs/profiles.md": {"scales": scales},
     STORAGE_PAGE: {"pools": pools, "keys": keys},
     CHARTS_PAGE: {"services": services, "secrets": names_of_secrets},
 }

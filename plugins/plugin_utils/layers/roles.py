@@ -34,7 +34,7 @@ class RoleRecord:
 
 
 def _hardware(*, edge: str, region: str) -> dict[str, str]:
-    return {"lab": "lab-container", "edge": edge, "region": region}
+    return {"lab": "lab-container", "edge": edge, "rack": edge, "region": region}
 
 
 ROLES: dict[Role, RoleRecord] = {

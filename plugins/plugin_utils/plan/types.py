@@ -13,6 +13,7 @@ from ..layers.enough import Enough
 from ..layers.provisioners import Approve, Provisioner
 from ..layers.purposes import Purpose
 from ..layers.roles import Role
+from ..layers.scales import Scale
 from ..layers.storage import Volumes
 from .part_types import AccessPlan, CephClient, CephPlan, LinkPlan, MetalPlan, PreflightPlan
 
@@ -264,6 +265,7 @@ class OpenStackPlan:
     charts: str  # builtin, a directory, a Helm repository URL or oci:// reference
     releases: tuple[ReleasePlan, ...]
     images: tuple[str, ...]  # images its pods run, in the order releases need them
+    scale: Scale  # of services, by the smallest node they run on
     cpu_share: float  # cores of the smallest node it runs on / cores of the profile's control host; at most 1
     replicas: dict[str, int] = field(default_factory=dict)  # as written: members or pods by service, pods of each `api`
     workers: dict[str, int] = field(default_factory=dict)  # as written: processes per pod, by service

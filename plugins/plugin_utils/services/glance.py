@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 KEY = "ceph/client.glance"  # name of the secret
 _OBJECT = "Deployment/glance-api"
 _KEYRING = "images-rbd-keyring"  # name of the Secret
-_VOLUME = {"lab": "4Gi", "edge": "100Gi", "region": "500Gi"}
+_VOLUME = {"lab": "4Gi", "edge": "100Gi", "rack": "200Gi", "region": "500Gi"}
 _CHUNK = 64 * 1024 * 1024  # bytes per chunk of an upload; with uWSGI's smaller default, snapshots would hang
 _THREADS = 8  # of each process: a client that reads slowly holds one
 _SIZE = 256 * 1024  # bytes of the test image

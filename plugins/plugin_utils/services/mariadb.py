@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import GroundupError
+from ..layers.scales import Scale
 from . import RECORDS
 from .certificates import given
 from .parts import anti_affinity, node_labels, probes, resources
@@ -30,17 +31,19 @@ _WAITING = ("cat", "/tmp/waiting")  # noqa: S108 - in the member's own container
 
 
 @dataclass(frozen=True, slots=True)
-class _Weight:
+class Weight:
     buffer_pool: int  # MiB of InnoDB's cache, most of its memory
     connections: int  # maximum of concurrent clients
-    volume: str
 
 
-_WEIGHTS = {
-    "lab": _Weight(128, 512, "2Gi"),
-    "edge": _Weight(1024, 2048, "20Gi"),
-    "region": _Weight(8192, 8192, "100Gi"),
+WEIGHTS: dict[Scale, Weight] = {
+    "tiny": Weight(128, 512),
+    "small": Weight(1024, 2048),
+    "medium": Weight(4096, 4096),
+    "large": Weight(8192, 8192),
 }
+# By profile: a claim of a StatefulSet stays as it was made, so its size must not follow hardware.
+_VOLUME = {"lab": "2Gi", "edge": "20Gi", "rack": "50Gi", "region": "100Gi"}
 
 
 def endpoints(_plan: Plan, _sizes: Sizes, client: str) -> Values:
@@ -53,7 +56,7 @@ def endpoints(_plan: Plan, _sizes: Sizes, client: str) -> Values:
     return {"oslo_db": {"auth": {"admin": admin, **own}}}
 
 
-def _server_options(weight: _Weight, members: int) -> str:
+def _server_options(weight: Weight, members: int) -> str:
     # Sync each commit to disk: after a power loss of all members, no other copy exists.
     return (
         "[mysqld]\n"
@@ -69,7 +72,7 @@ def _server_options(weight: _Weight, members: int) -> str:
 
 def values(plan: Plan, sizes: Sizes) -> Values:
     """Return the chart's values."""
-    members, weight = sizes.members["mariadb"], _WEIGHTS[plan.profile]
+    members, weight = sizes.members["mariadb"], WEIGHTS[plan.openstack.scale]
     several = members > 1
     return {
         "labels": node_labels(("server", "controller", "job", "test")),
@@ -87,7 +90,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
                 ),
             },
         },
-        "volume": {"enabled": True, "class_name": plan.kubernetes.storage_class, "size": weight.volume},
+        "volume": {"enabled": True, "class_name": plan.kubernetes.storage_class, "size": _VOLUME[plan.profile]},
         "conf": {"database": {"config_override": _server_options(weight, members)}},
         "manifests": {
             # Directs Service `mariadb` to one writer; a single member does not need it.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..errors import GroundupError
+from ..layers.scales import Scale
 from .parts import anti_affinity, node_labels, resources
 from .record import ServiceRecord, Values
 from .secrets import secret
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 _PORT = 11211  # the chart's default
 _LIMIT = 65536  # bytes; the answer to "stats" is about 2 kB
 
-_MEMORY = {"lab": 64, "edge": 256, "region": 1024}  # MiB of items
-_CONNECTIONS = {"lab": 1024, "edge": 4096, "region": 8192}
+MEMORY: dict[Scale, int] = {"tiny": 64, "small": 256, "medium": 512, "large": 1024}  # MiB of items
+_CONNECTIONS: dict[Scale, int] = {"tiny": 1024, "small": 4096, "medium": 4096, "large": 8192}
 
 
 def endpoints(_plan: Plan, _sizes: Sizes, _client: str) -> Values:
@@ -29,10 +30,10 @@ def endpoints(_plan: Plan, _sizes: Sizes, _client: str) -> Values:
 
 def values(plan: Plan, sizes: Sizes) -> Values:
     """Return the chart's values."""
-    members, memory = sizes.members["memcached"], _MEMORY[plan.profile]
+    members, memory = sizes.members["memcached"], MEMORY[plan.openstack.scale]
     return {
         "labels": node_labels(("server",)),
-        "conf": {"memcached": {"memory": memory, "max_connections": _CONNECTIONS[plan.profile]}},
+        "conf": {"memcached": {"memory": memory, "max_connections": _CONNECTIONS[plan.openstack.scale]}},
         "pod": {
             "replicas": {"server": members},
             "affinity": anti_affinity(sizes, members=members, quorum=False),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ..layers.roles import CONTROL_LABEL
+from ..layers.scales import Scale
 from . import RECORDS, needs, provider
 from .record import PublicApi, ServiceRecord, Values
 from .sizes import Sizes
@@ -93,8 +94,8 @@ def api_endpoint(plan: Plan, service: str, api: PublicApi) -> Values:
     }
 
 
-# Processes of an API pod by profile: each is a Python process of about 120 MiB.
-WORKERS = {"lab": 1, "edge": 2, "region": 4}
+# Processes of an API pod by scale: each is a Python process of about 120 MiB.
+WORKERS: Mapping[Scale, int] = {"tiny": 1, "small": 2, "medium": 3, "large": 4}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,7 @@ _ADMIN = "rabbitmq"
 _NODE_PORT = PORTS["queue"].port  # of the first member, for hosts outside the cluster; the others' ports follow
 _PLAIN, _TLS = 5672, 5671
 _CERTIFICATE = "rabbitmq-tls-direct"  # Secret, by the charts' own name
-_VOLUME = {"lab": "1Gi", "edge": "4Gi", "region": "20Gi"}
+_VOLUME = {"lab": "1Gi", "edge": "4Gi", "rack": "10Gi", "region": "20Gi"}
 
 
 def endpoints(_plan: Plan, sizes: Sizes, client: str) -> Values:

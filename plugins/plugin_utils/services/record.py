@@ -14,6 +14,7 @@ from .verification import Verifier
 if TYPE_CHECKING:
     from ..layers.authorities import Use
     from ..layers.roles import Role
+    from ..layers.scales import Scale
     from ..plan.types import Plan
     from .sizes import Sizes
 
@@ -93,7 +94,7 @@ class ServiceRecord:
     shares: tuple[tuple[str, str, str], ...] = ()  # own value, other release, its value: both must be equal
 
     members: str = ""  # unit of `openstack.replicas.<name>`; "": pods of its API, or none
-    workers: Mapping[str, int] = field(default_factory=dict)  # by profile: processes of each pod
+    workers: Mapping[Scale, int] = field(default_factory=dict)  # by scale: processes of each pod
     slowness: float = 1.0  # factor on the rollout's start_timeout
     runs_on: tuple[Role, str] | None = None  # role whose hosts it needs, and why
     layer: str = ""  # layer that its pods need to start

@@ -17,7 +17,7 @@ _SMALL = ("lab",)  # profiles where all pods share one small machine: no request
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sizes:
-    """Sizes derived from the control hosts; each service's module has those of the profile."""
+    """Sizes derived from the control hosts; each service's module has those of the scale."""
 
     members: dict[str, int]  # by service
     api: int  # pods of an API without its own number
@@ -58,7 +58,7 @@ def sizes(plan: Plan) -> Sizes:
         api=api,
         pods={record.name: wanted.get(record.name, api) for record in RECORDS.values() if record.api},
         workers={
-            record.name: plan.openstack.workers.get(record.name, record.workers[plan.profile])
+            record.name: plan.openstack.workers.get(record.name, record.workers[plan.openstack.scale])
             for record in RECORDS.values()
             if record.workers
         },

@@ -19,7 +19,7 @@ from .loopback import FSID, Loopback
 def planned(*, osds: list[dict[str, Any]] | None = None, **changes: Any) -> Plan:
     """Return the plan of a region, whose Ceph is cephadm's."""
     data = yaml.safe_load((Path(__file__).resolve().parents[3] / "inventories/region/site.yml").read_text())
-    data["storage"] |= changes
+    data["storage"] |= {"backend": "cephadm", **changes}
     data["hardware"]["region-osd"]["osds"] = osds or data["hardware"]["region-osd"]["osds"]
     data["openstack"]["services"] = ["keystone", "glance", "cinder"]
     return make_plan(build_site(data))

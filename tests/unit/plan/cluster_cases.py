@@ -71,7 +71,11 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         "tunnel-port-collision",
         "error",
         "region",
-        {"kubernetes/cni_backend": "geneve", "machines/hypervisor/roles": ["hypervisor", "worker"]},
+        {
+            "kubernetes/cni": "cilium",
+            "kubernetes/cni_backend": "geneve",
+            "machines/hypervisor/roles": ["hypervisor", "worker"],
+        },
         "kubernetes.cni_backend",
     ),
     (

@@ -43,6 +43,10 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         {"storage": {"backend": "none"}, "openstack/services": ["keystone", "glance"]},
         "storage.volumes",
     ),
+    ("hostpath-in-production", "info", "ha", {"profile": "rack"}, "storage.volumes"),
+    ("hostpath-in-production", "error", "ha", {"profile": "rack", "openstack/replicas": {"mariadb": 1}}, "mariadb"),
+    ("osd-in-a-file", "warning", "ha", {"profile": "rack", **FILES}, "hardware.files.osds"),
+    ("laptop-ceph", "error", "ha", {"profile": "rack", "machines/storage/names": ["storage-1"]}, "machines.storage"),
     ("volumes-without-backend", "error", "lab", {"storage/volumes": "ceph-rbd"}, "storage.backend"),
     (
         "volumes-without-backend",
@@ -58,7 +62,7 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         {"storage": {"backend": "external", "volumes": "ceph-rbd"}},
         "storage.volumes",
     ),
-    ("volumes-not-seen", "warning", "region", {}, "storage.volumes"),
+    ("volumes-not-seen", "warning", "region", {"storage/backend": "cephadm"}, "storage.volumes"),
     ("volumes-not-seen", "warning", "lab", IMAGES, "storage.volumes"),
     (
         "node-without-storage-network",

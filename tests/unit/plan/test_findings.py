@@ -33,17 +33,42 @@ def test_a_mistake_is_found_at_its_key(
     assert all(finding.what and finding.why and finding.remedy for finding in findings)
 
 
-def test_a_region_says_what_it_needs_and_what_this_version_does_not_build(plan_of: Callable[..., Plan]) -> None:
+def test_a_region_is_made_of_what_this_version_builds_and_says_what_it_needs(plan_of: Callable[..., Plan]) -> None:
     every = {finding.name: finding for finding in plan_of("region").findings}
-    assert set(every) == {"not-in-this-version", "not-run-here", "hardware-needed", "cni-not-built", "volumes-not-seen"}
+    assert set(every) == {"hardware-needed", "hostpath-in-production"}
+    assert {finding.severity for finding in every.values()} == {"info"}
     assert "1 x region-seed: 8 cores, 32 GiB, 10 Gbit/s;" in every["hardware-needed"].what
-    found = [finding for finding in plan_of("region").findings if finding.name == "not-in-this-version"]
+
+
+def test_what_this_version_does_not_build_is_told(plan_of: Callable[..., Plan]) -> None:
+    changes = {
+        "networks/cluster": {"cidr": "10.96.12.0/22", "vlan": 99},
+        "machines/hypervisor/bmc/protocol": "redfish-virtual-media",
+    }
+    found = [finding for finding in plan_of("region", changes).findings if finding.name == "not-in-this-version"]
     assert {(finding.name, finding.severity) for finding in found} == {("not-in-this-version", "warning")}
     said = [(finding.where, finding.what.partition(": ")[2].partition(",")[0]) for finding in found]
     assert said == [
         (("machines",), "machines by virtual media without a MAC address"),
         (("networks.cluster",), "a network of its own for pods' packets"),
     ]
+
+
+def test_what_takes_many_machines_is_an_error_in_a_region_and_none_in_a_rack(plan_of: Callable[..., Plan]) -> None:
+    one_place = {
+        "machines/control/racks": ["c1"],
+        "machines/control/roles": ["control", "hypervisor"],
+        "machines/control/hardware": "edge-node",
+    }
+    lost = {"quorum-in-one-failure-domain", "tenants-on-infrastructure", "hardware-too-small"}
+    errors = {
+        profile: {
+            one.name for one in plan_of("region", one_place | {"profile": profile}).findings if one.severity == "error"
+        }
+        for profile in ("rack", "region")
+    }
+    assert lost <= errors["region"]
+    assert lost & errors["rack"] == set()
 
 
 @pytest.mark.parametrize("base", ["lab", "lab-ha"])

@@ -35,7 +35,7 @@ def test_every_rack_machine_plane_and_the_virtual_ip_are_drawn(plan_of: Callable
 
 
 def test_a_rack_is_joined_to_the_planes_its_machines_are_on_and_to_no_other(plan_of: Callable[..., Plan]) -> None:
-    tree, _ = drawn(plan_of("region"))
+    tree, _ = drawn(plan_of("region", {"networks/cluster": {"cidr": "10.96.12.0/22", "vlan": 99}}))
     ends = [circle.get("stroke") for circle in tree.iter(f"{SVG}circle")]
     assert ends.count(PURPOSES["provider"].colour) == 8  # the hypervisors' racks
     assert ends.count(PURPOSES["cluster"].colour) == 3  # the control hosts'

@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan, with_values
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.parts import merge, public_endpoint
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.secrets import secret
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.sizes import majority, sizes
@@ -40,6 +41,23 @@ def test_sizes_in_the_site_file_win() -> None:
     asked = replace(plan, openstack=replace(plan.openstack, replicas={"mariadb": 5, "api": 7}))
     assert sizes(asked).members == {"mariadb": 5, "rabbitmq": 3, "memcached": 3}
     assert sizes(asked).pods["keystone"] == sizes(asked).api == 7
+
+
+@pytest.mark.parametrize(
+    ("cores", "memory", "processes", "cache"),
+    [(4, 256, 1, 128), (16, 64, 2, 1024), (16, 256, 3, 4096), (32, 128, 3, 4096), (64, 512, 4, 8192)],
+)
+def test_sizes_follow_from_the_smallest_machine_not_from_the_profile(
+    cores: int, memory: int, processes: int, cache: int
+) -> None:
+    data = yaml.safe_load((ROOT / "inventories/region/site.yml").read_text())
+    data["hardware"]["own"] = {"cores": cores, "memory_gb": memory, "nic_gbps": 25, "nvme": True}
+    data["machines"]["control"]["hardware"] = "own"
+    plan = make_plan(build_site(data))
+    assert sizes(plan).workers["keystone"] == processes
+    mariadb = next(release for release in with_values(plan).openstack.releases if release.name == "mariadb")
+    assert f"innodb_buffer_pool_size={cache}M" in mariadb.values["conf"]["database"]["config_override"]
+    assert mariadb.values["volume"]["size"] == "100Gi"
 
 
 def test_an_api_has_pods_and_processes_of_its_own_number() -> None:

@@ -9,7 +9,7 @@ from itertools import combinations
 
 from ...layers.storage import BACKENDS, CLIENTS, POOLS
 from ..device_names import overlap
-from ..form import choose, error, warning
+from ..form import choose, error, finding, warning
 from ..layout.context import PlanContext
 from ..part_types import CephPlan
 from ..platform.ceph import DEBIAN, clients_of
@@ -45,7 +45,8 @@ def check(context: PlanContext) -> Iterator[Finding]:
     files = [kind for kind, osds in ceph.osds.items() if any(one.device is None for one in osds)]
     orchestrated = BACKENDS[ceph.backend].orchestrated
     if files and (context.layout.profile.production or orchestrated):
-        yield error("osd-in-a-file", *(f"hardware.{kind}.osds" for kind in files))(
+        severe = context.layout.profile.large or orchestrated
+        yield finding("osd-in-a-file", "error" if severe else "warning", *(f"hardware.{kind}.osds" for kind in files))(
             what=f"OSDs of hardware {', '.join(files)} are files, in a site of profile {context.site.profile}",
             why=f"{ceph.backend} takes devices alone"
             if orchestrated

@@ -75,7 +75,8 @@ def _control(context: PlanContext) -> Iterator[Finding]:
     racks = {host.rack for host in control}
     if len(control) >= 3 and len(racks) < 3 and context.layout.profile.production:
         quorums = ", ".join(("etcd", *(record.quorum for record in RECORDS.values() if record.quorum)))
-        yield finding("quorum-in-one-failure-domain", "error" if len(racks) == 1 else "warning", "machines.control")(
+        severe = len(racks) == 1 and context.layout.profile.large
+        yield finding("quorum-in-one-failure-domain", "error" if severe else "warning", "machines.control")(
             what=f"{len(control)} control hosts stand in {_counted(len(racks), 'rack')}: {', '.join(sorted(racks))}",
             why=f"one power feed or switch holds the majority of {quorums}",
             remedy="spread them over three racks: racks: [a, b, c]",

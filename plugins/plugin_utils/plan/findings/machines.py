@@ -165,13 +165,13 @@ def _hardware(context: PlanContext) -> Iterator[Finding]:
             if lacking:
                 yield finding(
                     "hardware-too-small",
-                    "error" if layout.profile.production else "warning",
+                    "error" if layout.profile.large else "warning",
                     f"hardware.{host.hardware}",
                     "machines",
                 )(
                     what=f"{host.hardware} of {host.name} has {', '.join(lacking)} ({role}, {context.site.profile})",
-                    why="sizes but CPU requests follow from the profile: on less, services lack memory or time out",
-                    remedy="use larger machines, or the profile edge or lab",
+                    why="sizes follow from the hardware, requests of memory do not: pods stay pending or are slow",
+                    remedy="use larger machines, or a profile for smaller ones (rack, edge)",
                 )
 
 
@@ -210,7 +210,7 @@ def _mixed(context: PlanContext) -> Iterator[Finding]:
         if {"control", "worker"}.intersection(host.roles):
             yield finding(
                 "tenants-on-infrastructure",
-                "error" if context.layout.profile.production else "info",
+                "error" if context.layout.profile.large else "info",
                 next(member.key for member in context.layout.members if member.name == host.name),
             )(
                 what=f"{host.name} runs tenants' servers beside the control plane",

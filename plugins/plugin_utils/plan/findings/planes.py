@@ -39,7 +39,7 @@ def _shared(context: PlanContext) -> Iterator[Finding]:
     together = len(missing) == len(carried) and len(carried) > 1
     yield finding(
         "one-plane-for-everything" if together else "plane-missing",
-        "error" if layout.profile.production else "warning",
+        "error" if layout.profile.large else "warning",
         "networks",
     )(
         what=f"{traffic} would share {layout.management.name} with management and the API",
@@ -51,12 +51,12 @@ def _shared(context: PlanContext) -> Iterator[Finding]:
 def _provider(context: PlanContext) -> Iterator[Finding]:
     both = [host.name for host in context.layout.with_role("hypervisor") if "control" in host.roles]
     if both and context.layout.by_purpose("provider"):
-        production = context.layout.profile.production
-        yield finding("provider-network-on-control-host", "error" if production else "warning", "machines")(
+        large = context.layout.profile.large
+        yield finding("provider-network-on-control-host", "error" if large else "warning", "machines")(
             what=f"the provider network ends on {both[0]}, which is a control host",
             why="a wire that strangers reach is one bridge away from the control plane (N7)",
             remedy="keep hypervisors and control hosts apart"
-            if production
+            if large
             else "filter it at the switch; a larger site keeps them apart",
         )
 

@@ -94,7 +94,7 @@ def _cluster(context: PlanContext) -> Iterator[Finding]:
     hosts = context.layout.with_role("storage")
     if 0 < len(hosts) < 3 and production:
         yield error("laptop-ceph", "machines.storage")(
-            what=f"Ceph on {len(hosts)} host{'s' if len(hosts) > 1 else ''}, in a site of profile region",
+            what=f"Ceph on {len(hosts)} host{'s' if len(hosts) > 1 else ''}, with the profile {context.plan.profile}",
             why="with fewer than three hosts the loss of one stops writes or loses data",
             remedy="write three storage hosts, or profile: edge",
         )

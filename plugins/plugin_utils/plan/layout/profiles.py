@@ -10,7 +10,7 @@ from ..model.machines import Compute, Hardware, Osd
 from ..model.site import ProfileName
 from ..types import CniName
 
-# Requirement A2: the machines of a region, and smaller ones for the other profiles.
+# Requirement A2: the machines of a region, and smaller ones for the other profiles; a rack has those of an edge.
 HARDWARE: dict[str, Hardware] = {
     "region-control": Hardware(cores=32, memory_gb=256, nic_gbps=25, nvme=True),
     "region-hypervisor": Hardware(cores=64, memory_gb=512, nic_gbps=25, nvme=True),
@@ -55,7 +55,8 @@ class Profile:
     ntp_servers: tuple[str, ...]
     ceph: dict[str, str]  # options of Ceph daemons
     failure_domain: Literal["host", "rack"]
-    production: bool  # findings about quorums, networks and local volumes are errors or warnings, elsewhere milder
+    production: bool  # findings about quorums, copies and settings are errors or warnings, elsewhere milder
+    large: bool  # what takes many machines is demanded, too: their sizes, three racks, no host with two purposes
     control_taint: bool  # control hosts run only the control plane
 
 
@@ -91,6 +92,7 @@ _EDGE = Profile(
     ceph={},
     failure_domain="host",
     production=False,
+    large=False,
     control_taint=False,
 )
 
@@ -108,8 +110,10 @@ PROFILES: dict[ProfileName, Profile] = {
         ceph=_SHARED_BY_CEPH,
         failure_domain="host",
         production=False,
+        large=False,
         control_taint=False,
     ),
     "edge": _EDGE,
-    "region": replace(_EDGE, cni="cilium", failure_domain="rack", production=True, control_taint=True),
+    "rack": replace(_EDGE, production=True, control_taint=True),
+    "region": replace(_EDGE, failure_domain="rack", production=True, large=True, control_taint=True),
 }

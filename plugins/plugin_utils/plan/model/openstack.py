@@ -43,7 +43,7 @@ Workers = create_model(  # type: ignore[call-overload]  # fields of the records,
     **{
         record.name: (
             Annotated[int, Field(ge=1, le=64)] | None,
-            Field(None, description=f"Processes of each of {record.label}'s pods. Default: by profile."),
+            Field(None, description=f"Processes of each of {record.label}'s pods. Default: by hardware."),
         )
         for record in RECORDS.values()
         if record.workers

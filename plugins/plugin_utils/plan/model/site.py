@@ -13,7 +13,7 @@ from .openstack import OpenStack
 from .platform import Access, Cluster, Edge, Hosts, Ovn, Seed, Supply
 from .storage import Storage
 
-ProfileName = Literal["lab", "edge", "region"]
+ProfileName = Literal["lab", "edge", "rack", "region"]
 
 
 class Site(Model):

@@ -7,9 +7,11 @@ from ipaddress import IPv4Network
 from ...layers.ports import PORTS
 from ...layers.purposes import PURPOSES
 from ...layers.roles import CONTROL_LABEL, ROLES
+from ...layers.scales import Scale, scale
 from ...services import RECORDS, needs, of_kind
 from ..layout.addresses import nth_of
 from ..layout.context import Layout
+from ..model.machines import Hardware
 from ..model.platform import Hosts
 from ..part_types import AccessPlan, CephPlan
 from ..types import (
@@ -214,6 +216,7 @@ def openstack(layout: Layout) -> OpenStackPlan:
         charts=written.charts,
         releases=tuple(releases),
         images=tuple(dict.fromkeys(image for one in releases for image in RECORDS[one.name].images.values())),
+        scale=_scale(layout),
         cpu_share=_cpu_share(layout),
         replicas={name: size for name, size in written.replicas.model_dump().items() if size is not None},
         workers={name: count for name, count in written.workers.model_dump().items() if count is not None},
@@ -221,8 +224,21 @@ def openstack(layout: Layout) -> OpenStackPlan:
     )
 
 
+def _scale(layout: Layout) -> Scale:
+    """Return the scale by the fewest cores and the least memory of the cloud's machines."""
+    machines = _machines(layout) or [_expected(layout)]
+    return scale(min(one.cores for one in machines), min(one.memory_gb for one in machines))
+
+
 def _cpu_share(layout: Layout) -> float:
     """Return cores of the smallest machine of the cloud / cores of the profile's control host; at most 1."""
-    expected = layout.hardware[ROLES["control"].hardware[layout.site.profile]].cores
+    return min([1.0, *(one.cores / _expected(layout).cores for one in _machines(layout))])
+
+
+def _machines(layout: Layout) -> list[Hardware]:
     known = {host.hardware for host in layout.hosts.values() if host.node_labels.get(CONTROL_LABEL) == "enabled"}
-    return min([1.0, *(layout.hardware[name].cores / expected for name in known if name in layout.hardware)])
+    return [layout.hardware[name] for name in known if name in layout.hardware]
+
+
+def _expected(layout: Layout) -> Hardware:
+    return layout.hardware[ROLES["control"].hardware[layout.site.profile]]

@@ -80,7 +80,7 @@ def preflight(
             for name in dict.fromkeys(one.hardware for one in layout.hosts.values())
             if name in layout.hardware
         },
-        hardware_required=layout.profile.production,
+        hardware_required=layout.profile.large,
         swap=kubernetes.kubelet.get("failSwapOn", True) is False,
         cgroup_v1=kubernetes.kubelet.get("failCgroupV1", True) is False,
         eviction="evictionHard" not in kubernetes.kubelet,
