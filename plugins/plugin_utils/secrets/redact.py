@@ -14,6 +14,10 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
+
 SHORTEST = 6  # shorter values would redact half of any text; generated secrets have at least 8 characters
 SHORTEST_BASE64 = 8  # characters of base64 that cannot match by chance
 _LINE = 24  # shorter lines of a multi-line value are not secret by themselves, such as the markers of a PEM file
@@ -23,11 +27,36 @@ _PUBLIC = ("-----", "Comment: ")  # prefixes of a key's lines that its public pa
 def forms(value: str) -> frozenset[str]:
     """Return every string that would reveal ``value`` in a text."""
     whole = {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], quote(value, safe="")}
-    lines = {line for line in value.splitlines() if len(line) >= _LINE and not line.startswith(_PUBLIC)}
+    public = _public_part(value)
+    lines = {
+        line for line in value.splitlines()
+        if len(line) >= _LINE and not line.startswith(_PUBLIC) and not _within(line, public)
+    }  # fmt: skip
     found = {form for form in whole | (lines if "\n" in value else set()) if len(form) >= SHORTEST}
     for text in [value] if "\n" not in value else sorted(lines):
         found.update(_base64_forms(text.encode()))
     return frozenset(found)
+
+
+def _public_part(value: str) -> bytes:
+    """Return the point of an elliptic curve's key, which its PEM file and its certificate have in common; else b""."""
+    if "PRIVATE KEY-----" not in value:
+        return b""
+    try:
+        key = load_pem_private_key(value.encode(), password=None).public_key()
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        return b""
+    if not isinstance(key, EllipticCurvePublicKey):
+        return b""
+    return key.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
+
+
+def _within(line: str, public: bytes) -> bool:
+    """Return whether a line of base64 encodes a part of ``public``."""
+    try:
+        return base64.b64decode(line, validate=True) in public
+    except ValueError:
+        return False
 
 
 def _base64_forms(raw: bytes) -> set[str]:

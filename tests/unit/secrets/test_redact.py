@@ -11,6 +11,8 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import Redactor
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.names import openpgp_key
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.redact import forms
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -84,3 +86,13 @@ def test_a_redactor_does_not_show_what_it_hides() -> None:
 def test_no_neighbours_hide_a_value_from_being_found_in_base64(value: str, before: bytes, after: bytes) -> None:
     text = base64.b64encode(before + value.encode() + after).decode()
     assert find_values({"a/b": value}, text) == ("a/b",)
+
+
+def test_what_a_key_shares_with_its_certificate_is_no_secret_and_every_other_line_is() -> None:
+    key = ec.generate_private_key(ec.SECP256R1())
+    pem = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    ).decode()
+    *private, public = pem.splitlines()[1:-1]
+    assert public not in forms(pem), "the end of the point, which a certificate may show at the same alignment"
+    assert set(private) <= forms(pem)
