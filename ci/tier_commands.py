@@ -37,6 +37,18 @@ REAL_CHARTS_SITE = "tests/e2e/real/site.yml"
 STORAGE_SITE = "tests/e2e/storage/site.yml"
 THREE_CONTROL_HOSTS_SITE = "inventories/lab-ha/site.yml"
 
+# They make and destroy hosts themselves, or want another lab: their tiers call them in their order.
+NOT_IN_THE_LAB = {
+    "lab_clean", "lab_gone", "lab_refused", "interruption", "prediction", "existing", "host_network", "conformance",
+    "kernel", "metal", "metal_join", "metal_life", "cloud", "network_kept", "cloud_life", "cloud_faults", "real_cloud",
+    "ha_cloud", "dashboard", "storage", "storage_life", "volumes", "disks", "evacuate", "stacks", "balancer",
+}  # fmt: skip
+LAB_TESTS = sorted(
+    path.stem.removeprefix("test_")
+    for path in (ROOT / "tests/e2e").glob("test_*.py")
+    if path.stem.removeprefix("test_") not in NOT_IN_THE_LAB
+)
+
 
 def needs_root() -> str | None:
     """Say why hosts cannot be made on this machine, or None."""

@@ -17,6 +17,7 @@ from ansible_collections.groundup.cloud.ci.tier_commands import (
     CLOUD_SITE,
     CLUSTER,
     CONFORMANCE_SITE,
+    LAB_TESTS,
     LARGE_CLOUD_SITE,
     MACHINE_SITE,
     MINUTES,
@@ -40,17 +41,6 @@ LEAST_GIB, COLD_GIB = 16, 35  # free space; the molecule scenario `existing` mak
 METAL = tuple(
     f"tests/integration/metal/test_{name}.py"
     for name in ("discovery", "hostile_controllers", "ironic", "seed_backup", "storm", "way_out")
-)
-# They make and destroy hosts themselves, or want another lab: their tiers call them in their order.
-NOT_IN_THE_LAB = {
-    "lab_clean", "lab_gone", "lab_refused", "interruption", "prediction", "existing", "host_network", "conformance",
-    "kernel", "metal", "metal_join", "metal_life", "cloud", "network_kept", "cloud_life", "cloud_faults", "real_cloud",
-    "ha_cloud", "dashboard", "storage", "storage_life", "volumes", "disks", "evacuate", "stacks", "balancer",
-}  # fmt: skip
-LAB_TESTS = sorted(
-    path.stem.removeprefix("test_")
-    for path in (ROOT / "tests/e2e").glob("test_*.py")
-    if path.stem.removeprefix("test_") not in NOT_IN_THE_LAB
 )
 API_TESTS = "tests/integration/rollout_api"  # each worker starts etcd and an API server
 # Ratios and CPU seconds. Those of Kubernetes and of 1,000 unchanged hosts are in the tier `long`.
@@ -207,7 +197,6 @@ TIERS = (
     Tier(
         name="ha-cloud",  # three of everything on plain machines
         commands=(
-            ("ci/bootstrap",),
             ("env", "SITE=inventories/ha/site.yml", "ci/lab", "supply"),
             ("ci/supply", "build", "plain", "packages"),
             e2e("ha_cloud", options=("-s", "-x")),
