@@ -113,6 +113,18 @@ def test_a_prediction_takes_parameters_of_modules_that_it_does_not_load_as_they_
         ("usr/lib/sysctl.d/99-hidden.conf", "net.ipv4.ip_forward = 0", False),
         ("etc/sysctl.d/10-network.conf", "net.ipv4.conf.eth0.rp_filter = 1", True),
         ("etc/ufw/sysctl.conf", "net/ipv4/ip_forward=0", True),
+        ("run/sysctl.d/99-vpn.conf", "net.ipv4.conf.all.forwarding = 0", True),  # another name of ip_forward
+        ("etc/sysctl.d/99-cis.conf", "net.ipv4.conf.*.forwarding = 0", True),
+        ("etc/sysctl.d/10-network.conf", "net.ipv4.conf.all.forwarding = 0", False),
+        ("etc/sysctl.d/99-cis.conf", "net.ipv4.ip_f* = 0", False),  # a full name wins over patterns
+        ("etc/sysctl.d/99-cis.conf", "net.ipv4.conf.e*.rp_filter = 1", True),
+        ("etc/sysctl.d/10-network.conf", "net.ipv4.conf.e*.rp_filter = 1", False),
+        ("etc/sysctl.d/99-cis.conf", "net/ipv4/conf/eth0.100/rp_filter = 1", True),
+        ("etc/sysctl.d/99-cis.conf", "-net.ipv4.conf.eth0.rp_filter", True),
+        ("usr/lib/sysctl.d/50-default.conf", "-net.ipv4.conf.all.rp_filter", False),  # Debian's own
+        ("etc/sysctl.d/10-network.conf", "net.ipv4.conf.all.rp_filter = 1", False),
+        ("etc/sysctl.d/99-cis.conf", "net.ipv4.conf.all.rp_filter = 1", True),
+        ("etc/sysctl.d/99-cis.conf.off", "net.ipv4.ip_forward = 0", False),
     ],
 )
 def test_a_file_that_wins_at_the_next_boot_is_named(tmp_path: Path, file: str, line: str, wins: bool) -> None:
