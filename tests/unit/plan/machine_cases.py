@@ -9,6 +9,10 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     # addresses
     ("network-on-loopback", "error", "edge", {"networks/storage/cidr": "127.9.0.0/24"}, "networks.storage.cidr"),
     ("network-on-loopback", "error", "lab", {"kubernetes/pod_cidr": "127.64.0.0/16"}, "kubernetes.pod_cidr"),
+    ("server-behind-pods", "error", "lab", {"hosts/dns_servers": ["10.0.0.2", "10.233.64.10"]}, "hosts.dns_servers"),
+    ("server-behind-pods", "error", "lab", {"hosts/ntp_servers": ["10.233.0.9", "ntp.test"]}, "hosts.ntp_servers"),
+    ("server-behind-pods", "error", "lab", {"hosts/packages_url": "http://10.233.64.9/debian"}, "hosts.packages_url"),
+    ("server-behind-pods", "error", "lab", {"supply/registry": "10.233.0.9:5000"}, "supply.registry"),
     ("cidr-overlap", "error", "region", {"networks/storage/cidr": "10.96.20.0/23"}, "networks.tunnel.cidr"),
     ("cidr-overlap", "error", "lab", {"kubernetes/pod_cidr": "10.90.0.0/16"}, "kubernetes.pod_cidr"),
     ("cidr-overlap", "error", "lab", {"kubernetes/service_cidr": "10.233.64.0/20"}, "kubernetes.service_cidr"),
