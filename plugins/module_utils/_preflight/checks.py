@@ -102,6 +102,7 @@ def facts(machine: Machine, wanted: Wanted) -> dict[str, Any]:
     return {
         "serves": machine.serves(wanted),
         "ours": machine.site == wanted.site,
+        "holds_virtual_ip": bool(wanted.virtual_ip and holder(found, wanted.virtual_ip)),
         "virtual_ip": network.answered(machine, wanted.virtual_ip, source=here) if asked else "",
         "machine_id": machine.read("/etc/machine-id").strip(),
         "hostname": machine.read("/proc/sys/kernel/hostname").strip(),

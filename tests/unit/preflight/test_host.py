@@ -21,6 +21,7 @@ def test_a_plain_debian_passes_every_check_and_tells_its_interface(host: Host) -
     assert result["facts"] == {
         "serves": False,
         "ours": False,
+        "holds_virtual_ip": False,
         "virtual_ip": "",
         "machine_id": "0123456789abcdef0123456789abcdef",
         "hostname": "debian",
