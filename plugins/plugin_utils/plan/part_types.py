@@ -37,6 +37,7 @@ class LinkPlan:
     network: str | None = None  # network it carries untagged; None: a member, or carries VLANs only
     address: str | None = None  # with prefix length
     routes: tuple[tuple[str, str], ...] = ()  # destination, gateway
+    route_mtu: int | None = None  # of `network`, where the link has more for its VLANs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -73,6 +73,22 @@ def test_a_bond_carries_the_management_network_and_its_vlans(plan_of: Callable[.
     assert (management.name, management.mac) == ("bond0", MACS[0])  # it boots by a port of the bond
 
 
+def test_an_untagged_network_keeps_its_own_mtu_on_a_link_whose_vlans_have_more(plan_of: Callable[..., Plan]) -> None:
+    plan = plan_of("lab-metal", {**bonded(), "networks/management/mtu": 1500})
+    found = links(plan)
+    assert {name: (link.mtu, link.route_mtu) for name, link in found.items()} == {
+        "nic1": (9000, None), "nic2": (9000, None), "bond0": (9000, 1500), "stor0": (9000, None),
+    }  # fmt: skip
+    assert [finding.name for finding in plan.findings] == []
+    mtus = {port.network: port.mtu for port in plan.hosts["worker-1"].interfaces}
+    assert (mtus["management"], mtus["storage"]) == (1500, 9000)
+
+
+def test_a_vlan_of_less_than_its_link_needs_no_route_for_it(plan_of: Callable[..., Plan]) -> None:
+    found = links(plan_of("lab-metal", {**bonded(), "networks/storage/mtu": 1500}))
+    assert [(link.mtu, link.route_mtu) for link in found.values()] == [(9000, None)] * 3 + [(1500, None)]
+
+
 def test_cabling_of_the_hardware_is_that_of_its_machines_unless_their_group_says_otherwise(
     plan_of: Callable[..., Plan],
 ) -> None:

@@ -117,11 +117,10 @@ class _Machine:
         if network.vlan is None:
             if below.network:
                 self.findings.append(notes.untagged_twice(self.key, carrier, below.network, one.network))
-            elif below.mtu > network.mtu:
-                self.findings.append(notes.smaller_below(carrier, one.network, network.mtu, below.mtu))
             if owner := self.owner_of(carrier):
                 self.findings.append(notes.network_on_member(self.key, one.network, carrier, owner))
-            self.links[carrier] = replace(below, network=one.network, address=address, routes=routes)
+            smaller = network.mtu if address and network.mtu < below.mtu else None
+            self.links[carrier] = replace(below, network=one.network, address=address, routes=routes, route_mtu=smaller)
             return replace(one, name=carrier)
         self.links[one.name] = LinkPlan(
             name=one.name, kind="vlan", mtu=one.mtu, vlan=network.vlan, parent=carrier, network=one.network,
