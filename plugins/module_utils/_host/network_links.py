@@ -22,7 +22,7 @@ DELETE, FLUSH, DROP = "address delete", "route flush exact", "route delete"  # w
 _STANZA = re.compile(r"^\s*iface\s+(\S+)", re.MULTILINE)
 _ADDRESS = re.compile(r"^Address=(.*)$", re.MULTILINE)
 _ROUTE = re.compile(r"^Destination=(.*)\nGateway=(.*)(?:\nMTUBytes=(.*))?$", re.MULTILINE)
-_NEAR = re.compile(r"^Destination=(.*)\nScope=link\nPreferredSource=(.*)\nMTUBytes=(.*)$", re.MULTILINE)
+_NEAR = re.compile(r"^Destination=(.*)\nScope=link(?:\nPreferredSource=(.*))?(?:\nMTUBytes=(.*))?$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,8 @@ class Links:
                 found.add((DROP, f"{way} mtu {mtu}") if mtu else (FLUSH, way))
             # networkd keeps such a route beside the one that comes in its place.
             for to, source, mtu in _NEAR.findall(text):
-                found.add((DROP, f"{to} dev {device} scope link src {source} mtu {mtu}"))
+                more = (f" src {source}" if source else "") + (f" mtu {mtu}" if mtu else "")
+                found.add((DROP, f"{to} dev {device} scope link{more}"))
         return found
 
     def elsewhere(self, planned: set[tuple[str, str]]) -> set[tuple[str, str]]:
@@ -175,7 +176,7 @@ def _ways(planned: Mapping[str, Any], device: str, links: Links) -> Iterator[str
     for route in links.routes:
         mtu = next((one["mtu"] for one in route.get("metrics", ()) if "mtu" in one), None)
         first.setdefault((route["dst"], route.get("gateway") or f"dev {route.get('dev')}"), mtu)
-    wanted = [("default" if to == "0.0.0.0/0" else to, gateway) for to, gateway in planned["routes"]]
+    wanted = [("default" if to == "0.0.0.0/0" else to, gateway or f"dev {device}") for to, gateway in planned["routes"]]
     if planned["route_mtu"]:
         wanted.append((str(ip_interface(planned["address"]).network), f"dev {device}"))
     for to, way in wanted:

@@ -6,7 +6,7 @@ Pure, and imports only Python's library: the controller also writes the files to
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from ipaddress import ip_interface
+from ipaddress import ip_address, ip_interface
 from typing import Any
 
 PREFIX = "10-groundup-"  # of every file of ours; sorts before networkd's own and most others
@@ -54,8 +54,7 @@ def _texts(
         network["KeepMaster"] = "yes"  # Open vSwitch owns it
     network["VLAN"] = [one["name"] for one in links if one["parent"] == name]
     network["Address"] = None if link["route_mtu"] else link["address"]
-    default = any(destination == "0.0.0.0/0" for destination, _ in link["routes"])
-    network["DNS"] = list(dns) if default else None
+    network["DNS"] = list(dns) if link is _asks(links, dns) else None
     # Keep foreign addresses and routes: keepalived's, and those of pods.
     network["KeepConfiguration"] = "static" if link["address"] else None
     waited = link["address"] or master
@@ -67,11 +66,30 @@ def _texts(
             ("Network", network),
             *_smaller(link),
             *(
-                ("Route", {"Destination": to, "Gateway": gateway, "MTUBytes": link["route_mtu"]})
-                for to, gateway in link["routes"]
+                (
+                    "Route",
+                    {
+                        "Destination": to,
+                        **({"Gateway": by} if by else {"Scope": "link"}),
+                        "MTUBytes": link["route_mtu"],
+                    },
+                )
+                for to, by in link["routes"]
             ),
         ),
     )
+
+
+def _way(to: str, gateway: str, mtu: int | None) -> Mapping[str, Any]:
+    return {"Destination": to, **({"Gateway": gateway} if gateway else {"Scope": "link"}), "MTUBytes": mtu}
+
+
+def _asks(links: Sequence[Mapping[str, Any]], dns: Sequence[str]) -> Mapping[str, Any] | None:
+    """Return the link by which resolvers are asked: the default route's, else one whose network holds one, else any."""
+    ways = [one for one in links if any(to == "0.0.0.0/0" for to, _ in one["routes"])]
+    own = [one for one in links if one["address"]]
+    near = [one for one in own if any(ip_address(server) in ip_interface(one["address"]).network for server in dns)]
+    return next(iter([*ways, *near, *own]), None)
 
 
 def _smaller(link: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -31,6 +31,17 @@ def test_routes_of_another_mtu_are_taken_away_in_both_directions(host: Host) -> 
     assert "route replace default via 10.0.0.1 dev ens3 mtu 1400" in network.as_it_is()
 
 
+def test_a_route_on_the_link_itself_is_looked_for_and_taken_away(host: Host) -> None:
+    alone = replace(PORT, routes=(("10.233.0.0/18", ""),))
+    host.routes = []
+    assert host_network.differences(wanted(alone)) == ["no route to 10.233.0.0/18 by dev ens3"]
+    host.routes = [{"dst": "10.233.0.0/18", "dev": "ens3", "protocol": "static", "scope": "link"}]
+    assert host_network.differences(wanted(alone)) == []
+    in_place(alone)
+    host_network.apply(Changes(check=False), wanted())
+    assert (network.STATE / "new.stale").read_text() == "route delete 10.233.0.0/18 dev ens3 scope link\n"
+
+
 def test_a_route_without_the_networks_mtu_is_not_as_planned(host: Host) -> None:
     host.links[1]["mtu"] = 9000
     near = {"dst": "10.0.0.0/24", "dev": "ens3", "protocol": "static", "scope": "link", "metrics": [{"mtu": 1400}]}

@@ -86,6 +86,15 @@ def test_an_untagged_network_of_less_than_its_link_is_bound_by_its_routes() -> N
     )
 
 
+def test_without_a_default_route_resolvers_are_asked_where_they_are_and_services_are_on_the_link() -> None:
+    mgmt = port("mgmt0", network="management", address="10.0.0.64/24", routes=(("10.233.0.0/18", ""),))
+    stor = port("stor0", network="storage", address="10.8.0.2/24")
+    found = texts(stor, mgmt, dns=("10.0.0.53",))
+    assert "DNS=10.0.0.53\n" in found["mgmt0.network"]
+    assert found["mgmt0.network"].endswith("[Route]\nDestination=10.233.0.0/18\nScope=link\n")
+    assert "DNS" not in found["stor0.network"]
+
+
 def test_a_bridge_has_its_members() -> None:
     bridge = LinkPlan(name="br0", kind="bridge", mtu=1500, members=("nic1",), network="m", address="10.0.0.64/24")
     found = texts(port("nic1"), bridge)

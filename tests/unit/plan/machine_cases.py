@@ -9,6 +9,21 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     # addresses
     ("network-on-loopback", "error", "edge", {"networks/storage/cidr": "127.9.0.0/24"}, "networks.storage.cidr"),
     ("network-on-loopback", "error", "lab", {"kubernetes/pod_cidr": "127.64.0.0/16"}, "kubernetes.pod_cidr"),
+    ("lab-without-router", "error", "lab", {"networks/management/gateway": "none"}, "networks.management.gateway"),
+    (
+        "server-without-way",
+        "warning",
+        "ha",
+        {"networks/management/gateway": "none", "hosts/ntp_servers": ["192.0.2.1"]},
+        "hosts.ntp_servers",
+    ),
+    (
+        "server-without-way",
+        "warning",
+        "ha",
+        {"networks/management/gateway": "none", "hosts/dns_servers": ["192.0.2.53"]},
+        "hosts.dns_servers",
+    ),
     ("server-behind-pods", "error", "lab", {"hosts/dns_servers": ["10.0.0.2", "10.233.64.10"]}, "hosts.dns_servers"),
     ("server-behind-pods", "error", "lab", {"hosts/ntp_servers": ["10.233.0.9", "ntp.test"]}, "hosts.ntp_servers"),
     ("server-behind-pods", "error", "lab", {"hosts/packages_url": "http://10.233.64.9/debian"}, "hosts.packages_url"),

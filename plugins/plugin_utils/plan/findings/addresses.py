@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network
 from itertools import combinations
-from urllib.parse import urlsplit
 
 from ..form import error, finding
 from ..layout.context import PlanContext
@@ -23,47 +22,6 @@ def check(context: PlanContext) -> Iterator[Finding]:
     yield from _ranges(context)
     yield from _outside(context)
     yield from _twice(context)
-    yield from _behind_pods(context)
-
-
-def _behind_pods(context: PlanContext) -> Iterator[Finding]:
-    """Yield servers outside the site whose address is a pod's or a Service's."""
-    hosts, supply, ceph = context.site.hosts, context.site.supply, context.site.storage.external
-    urls = {
-        "hosts.packages_url": hosts.packages_url,
-        "supply.registry": supply.registry,
-        "supply.files_url": supply.files_url,
-    }
-    named = {
-        "hosts.dns_servers": hosts.dns_servers,
-        "hosts.ntp_servers": hosts.ntp_servers,
-        "storage.external.monitors": ceph.monitors if ceph else (),
-        **{key: (_host_in(url),) for key, url in urls.items() if url},
-        **{
-            f"{one.key}.bmc.address": (one.own.bmc.address or "",)
-            for one in context.layout.members
-            if one.own and one.own.bmc
-        },
-    }
-    kubernetes = context.plan.kubernetes
-    for key, addresses in named.items():
-        for address in filter(_is_address, addresses):
-            for inside in ("pod_cidr", "service_cidr"):
-                cidr = getattr(kubernetes, inside)
-                if IPv4Address(address) in IPv4Network(cidr):
-                    yield error("server-behind-pods", key, f"kubernetes.{inside}")(
-                        what=f"{address} of {key} is inside {cidr}, a network of the cluster alone",
-                        why="nodes look for it among pods and Services, and never ask the real one",
-                        remedy=f"write another network into kubernetes.{inside}",
-                    )
-
-
-def _host_in(url: str) -> str:
-    return urlsplit(url if "://" in url else f"//{url}").hostname or ""
-
-
-def _is_address(text: str) -> bool:
-    return text.replace(".", "").isdigit() and text.count(".") == 3
 
 
 def _loopback(context: PlanContext) -> Iterator[Finding]:
@@ -126,7 +84,7 @@ def _ranges(context: PlanContext) -> Iterator[Finding]:
 def _outside(context: PlanContext) -> Iterator[Finding]:
     parsed = {name: IPv4Network(network.cidr) for name, network in context.plan.networks.items()}
     for name, network in context.layout.written.items():
-        if network.gateway and IPv4Address(network.gateway) not in parsed[name]:
+        if network.gateway not in (None, "none") and IPv4Address(network.gateway) not in parsed[name]:
             yield _stray(f"networks.{name}.gateway", network.gateway, parsed[name])
     vip = context.site.edge.address
     if vip and IPv4Address(vip) not in parsed[context.plan.edge.network]:
