@@ -78,7 +78,7 @@ def firewall(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
 
 def _dropping_chains(machine: Machine) -> list[str]:
     """Return base chains at the input hook that drop by policy, or by an unconditional last rule."""
-    found = list(_nft_chains(machine.said(["nft", "--stateless", "list", "ruleset"]) or ""))
+    found = list(nft_chains(machine.said(["nft", "--stateless", "list", "ruleset"]) or ""))
     # Legacy rules are not in nft's list; iptables of Debian shows nft's once more.
     for program in ("iptables-legacy", *(() if found else ("iptables",))):
         rules = machine.said([program, "-S"]) or ""
@@ -121,8 +121,8 @@ def _unconditional(rule: str) -> str:
     return " ".join(rule.split())
 
 
-def _nft_chains(rules: str) -> Iterator[str]:
-    """Yield the base chains at the input hook that drop what no rule accepts."""
+def nft_chains(rules: str, *, hook: str = "input") -> Iterator[str]:
+    """Yield the base chains at ``hook`` that drop what no rule accepts."""
     tables: dict[str, dict[str, list[str]]] = {}
     bases: list[tuple[str, str, bool]] = []
     table = chain = ""
@@ -131,7 +131,7 @@ def _nft_chains(rules: str) -> Iterator[str]:
             table = " ".join(line.split()[1:3])
         elif line.startswith("chain "):
             chain = line.split()[1]
-        elif "hook input" in line:
+        elif f"hook {hook} " in line:
             bases.append((table, chain, "policy drop" in line))
         elif line not in ("", "}"):
             tables.setdefault(table, {}).setdefault(chain, []).append(line)
