@@ -60,6 +60,7 @@ CHECKS: dict[str, Check] = {
     "kernel-modules": Check("those the plan needs are built in, loaded or on the disk", (system.modules,)),
     "cgroup": Check("control groups of version 2 with cpu, cpuset, io, memory and pids", (system.control_groups,)),
     "runtime": Check("no other Kubernetes and no other container runtime on a node", (foreign.clusters,)),
+    "proxy": Check("systemd gives its services no proxy without a `NO_PROXY` (a warning)", (foreign.proxies,)),
     "cloud-init": Check("`manage_etc_hosts` is off, and `preserve_hostname` on (a warning)", (foreign.cloud_init,)),
     "packages": Check(
         "no package is half installed, no run of dpkg was interrupted; after a run of ours a warning",
