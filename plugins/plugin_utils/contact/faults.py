@@ -57,7 +57,8 @@ _SIGNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
         "sudo-password",
         re.compile(
             r"(Missing|Incorrect) su(do)? password|sudo: a (terminal|password) is required|escalation prompt"
-            r"|^\[sudo[^]]*\] password for |sudo(-rs)?: (no tty present and no askpass|no password was provided|interactive authentication is required)"
+            r"|^\[sudo[^]]*\] password for |sudo(-rs)?: (no tty present and no askpass|no password was provided"
+            r"|interactive authentication is required)"
             r"|sudo: (Authentication failed, try again|(Maximum )?\d+ incorrect)"
             r"|Sorry, (try again|a password is required)"
         ),
