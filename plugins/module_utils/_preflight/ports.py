@@ -111,10 +111,20 @@ def _ends_in_drop(chains: dict[str, list[str]], name: str, above: tuple[str, ...
     return False
 
 
+# What every new connection from another machine matches, and what is done to it on the way.
+_ANYTHING = re.compile(
+    r"\biif(name)? != \"?lo\"?|! -i lo\b|-s 0\.0\.0\.0/0|\bip (saddr|daddr) 0\.0\.0\.0/0|\bmeta nfproto ipv4\b"
+    r"|\bct state (\{[^}]*\bnew\b[^}]*\}|\S*\bnew\b\S*)"
+    r"|-m (conntrack --ctstate|state --state) \S*\bNEW\b\S*"
+    r"|\b(meta )?(nftrace|mark|priority) set \S+|\bnotrack\b"
+)
+
+
 def _unconditional(rule: str) -> str:
-    """Return ``rule`` without what matches nothing: log, counters, comments, how it is rejected."""
+    """Return ``rule`` without what excludes no connection from elsewhere: marks, log, counters, comments, not loopback."""
+    rule = _ANYTHING.sub("", rule)
     rule = re.sub(r'-m comment --comment ("[^"]*"|\S+)|--reject-with \S+|comment "[^"]*"', "", rule)
-    rule = re.sub(r"\bcounter( packets \d+ bytes \d+)?", "", rule)
+    rule = re.sub(r"\bcounter( packets \d+ bytes \d+| name \S+)?", "", rule)
     rule = re.sub(
         r'\blog( (prefix ("[^"]*"|\S+)|level \S+|flags \S+|group \d+|snaplen \d+|queue-threshold \d+))*', "", rule
     )

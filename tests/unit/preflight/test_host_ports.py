@@ -68,6 +68,36 @@ def test_rules_of_the_legacy_iptables_are_seen_beside_nfts(host: Host, rules: st
     assert faults(host) == [("firewall", "warning", "a packet filter drops what it does not name")]
 
 
+@pytest.mark.parametrize(
+    ("rule", "drops"),
+    [
+        ('counter name "dropped" drop', True),
+        ("meta nftrace set 1 drop", True),
+        ("meta mark set 0x1 log group 2 drop", True),
+        ("notrack drop", True),
+        ('iifname != "lo" drop', True),
+        ("meta nfproto ipv4 drop", True),
+        ("ct state new drop", True),
+        ("ct state { invalid, new } reject", True),
+        ("ct state invalid drop", False),
+        ("limit rate over 10/second drop", False),
+        ("meta l4proto tcp tcp dport 23 drop", False),
+        ('iifname "eth0" drop', False),
+        ("-A INPUT ! -i lo -j DROP", True),
+        ("-A INPUT -m conntrack --ctstate NEW -j DROP", True),
+        ("-A INPUT -m state --state INVALID,NEW -j REJECT --reject-with icmp-port-unreachable", True),
+        ("-A INPUT -j NFLOG --nflog-group 2\n-A INPUT -j DROP", True),
+        ("-A INPUT -m conntrack --ctstate INVALID -j DROP", False),
+        ("-A INPUT -i eth0 -j DROP", False),
+    ],
+)
+def test_a_rule_that_every_new_connection_from_elsewhere_matches_drops(host: Host, rule: str, drops: bool) -> None:
+    table = "table inet filter {\n\tchain input {\n\t\ttype filter hook input priority filter; policy accept;\n\t\t"
+    own = rule.startswith("-A")
+    host.programs = {"iptables": f"-P INPUT ACCEPT\n{rule}\n"} if own else {"nft": f"{table}{rule}\n\t}}\n}}\n"}
+    assert [one[0] for one in faults(host)] == (["firewall"] if drops else [])
+
+
 def test_a_chain_that_accepts_first_drops_nothing(host: Host) -> None:
     host.programs = {"iptables": "-P INPUT ACCEPT\n-A INPUT -j ACCEPT\n-A INPUT -j DROP\n"}
     assert faults(host) == []
