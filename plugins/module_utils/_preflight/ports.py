@@ -121,7 +121,7 @@ _ANYTHING = re.compile(
 
 
 def _unconditional(rule: str) -> str:
-    """Return ``rule`` without what excludes no connection from elsewhere: marks, log, counters, comments, not loopback."""
+    """Return ``rule`` without what excludes no connection from elsewhere: marks, log, counters, comments, loopback."""
     rule = _ANYTHING.sub("", rule)
     rule = re.sub(r'-m comment --comment ("[^"]*"|\S+)|--reject-with \S+|comment "[^"]*"', "", rule)
     rule = re.sub(r"\bcounter( packets \d+ bytes \d+| name \S+)?", "", rule)
