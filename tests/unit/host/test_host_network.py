@@ -47,7 +47,7 @@ class Host:
 
     def __init__(self) -> None:
         self.links = [link("lo", "00:00:00:00:00:00"), link("ens3", MAC, "10.0.0.64/24"), link("ens4", OTHER)]
-        self.routes = [DEFAULT]
+        self.routes: list[dict[str, Any]] = [DEFAULT]
         self.active = {"systemd-networkd.service"}
         self.calls: list[str] = []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._host import network
@@ -44,9 +45,9 @@ def test_a_route_on_the_link_itself_is_looked_for_and_taken_away(host: Host) -> 
 
 def test_a_route_without_the_networks_mtu_is_not_as_planned(host: Host) -> None:
     host.links[1]["mtu"] = 9000
-    near = {"dst": "10.0.0.0/24", "dev": "ens3", "protocol": "static", "scope": "link", "metrics": [{"mtu": 1400}]}
-    ours = {**DEFAULT, "metrics": [{"mtu": 1400}]}
-    kernels = {"dst": "10.0.0.0/24", "dev": "ens3", "protocol": "kernel", "metric": 4096}
+    near: dict[str, Any] = {"dst": "10.0.0.0/24", "dev": "ens3", "scope": "link", "metrics": [{"mtu": 1400}]}
+    ours: dict[str, Any] = {**DEFAULT, "metrics": [{"mtu": 1400}]}
+    kernels: dict[str, Any] = {"dst": "10.0.0.0/24", "dev": "ens3", "protocol": "kernel", "metric": 4096}
     for routes, said in (
         ([ours, near, kernels], []),
         ([DEFAULT, ours, near, kernels], ["the route to default by 10.0.0.1 has its link's MTU, not MTU 1400"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -60,7 +61,7 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     tables = tmp_path / "ip_tables_names"
     tables.write_text("filter\nnat\n")
     monkeypatch.setattr(forwarding, "LEGACY", tables)
-    monkeypatch.setattr(forwarding.shutil, "which", lambda name: f"/usr/sbin/{name}")
+    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/sbin/{name}")
     monkeypatch.setattr(network, "links", dict)
     return path
 
