@@ -29,7 +29,9 @@ CHECKS: dict[str, Check] = {
         (network.addresses,),
     ),
     "ranges": Check(
-        "no interface and no route of a new node is inside the networks of pods and Services", (network.ranges,)
+        "no interface and no route of a new node is inside the networks of pods and Services; a warning where no route "
+        "leads to Services",
+        (network.ranges, network.services),
     ),
     "mtu": Check(
         "packets of the planned size, not to be cut, reach the next two hosts and three control hosts on each network; "

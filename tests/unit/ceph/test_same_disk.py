@@ -95,8 +95,9 @@ def machine(root: Path) -> None:
     ids=[
         "two names", "disk and partition", "partition and disk", "multipath and path", "path and multipath",
         "a path's partition and multipath", "multipath and a path's partition", "two paths", "a path and a partition "
-        "of another", "one partition by two paths", "logical volume and its disk", "encryption and its disk", "disk and RAID on "
-        "its partition", "RAID and its member", "a partition of multipath and a path", "multipath and a partition of it",
+        "of another", "one partition by two paths", "logical volume and its disk", "encryption and its disk",
+        "disk and RAID on its partition", "RAID and its member", "a partition of multipath and a path",
+        "multipath and a partition of it",
     ],
 )  # fmt: skip
 def test_one_disk_by_two_paths_is_refused_by_both_names(

@@ -69,7 +69,8 @@ ROUTES = "Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT
 
 def test_an_interface_or_route_inside_the_networks_of_pods_and_services_is_an_error(host: Host) -> None:
     host.found["wg0"] = Link(mtu=1420, up=True, mac="", addresses={"10.233.70.1": 24})
-    host.write("/proc/net/route", f"{ROUTES}tun0 0010E90A 0100000A 0003 0 0 0 00F0FFFF 0 0 0\n")
+    default = "ens3 00000000 0100000A 0003 0 0 0 00000000 0 0 0\n"
+    host.write("/proc/net/route", f"{ROUTES}{default}tun0 0010E90A 0100000A 0003 0 0 0 00F0FFFF 0 0 0\n")
     found = run(host, wanted(ranges=RANGES))["faults"]
     assert [(one["check"], one["severity"], one["where"]) for one in found] == [
         ("ranges", "error", "wg0: 10.233.70.0/24"),
@@ -101,3 +102,20 @@ def test_who_answers_for_the_virtual_ip_is_told(host: Host, lost: dict[str, str]
 def test_a_wider_route_leaves_the_way_to_pods_as_it_is(host: Host) -> None:
     host.write("/proc/net/route", f"{ROUTES}ens3 0000000A 0100000A 0003 0 0 0 000000FF 0 0 0\n")
     assert faults(host, wanted(ranges=RANGES)) == []
+
+
+def test_a_node_without_any_way_to_services_is_told_what_to_add(host: Host) -> None:
+    own = "ens3 0000000A 00000000 0001 0 0 0 00FFFFFF 0 0 0\n"
+    for more, fault in (
+        ("", True),
+        ("ens3 00000000 0100000A 0003 0 0 0 00000000 0 0 0\n", False),  # a default route
+        ("ens3 0000E90A 00000000 0001 0 0 0 00C0FFFF 0 0 0\n", False),  # 10.233.0.0/18 itself
+        ("ens3 0000000A 0100000A 0003 0 0 0 000000FF 0 0 0\n", False),  # 10.0.0.0/8
+    ):
+        host.write("/proc/net/route", ROUTES + own + more)
+        found = run(host, wanted(ranges=RANGES, node=True))["faults"]
+        assert bool(found) is fault, more
+    host.write("/proc/net/route", ROUTES + own)
+    (missing,) = run(host, wanted(ranges=RANGES, node=True))["faults"]
+    assert missing["severity"] == "warning"
+    assert "ip route add 10.233.0.0/18 dev INTERFACE" in missing["remedy"]
