@@ -200,6 +200,7 @@ TIERS = (
             ("env", "SITE=inventories/ha/site.yml", "ci/lab", "supply"),
             ("ci/supply", "build", "plain", "packages"),
             e2e("ha_cloud", options=("-s", "-x")),
+            e2e("ha_faults", options=("-s",)),
         ),
         needs=needs_root,
         always=("ci/run", "python", "tests/e2e/plain.py", "destroy", "ha-machines"),

@@ -171,6 +171,7 @@ def test_a_node_port_leads_from_the_edge_to_the_api(plan: Plan, rendered: dict[s
     endpoint = next(end for end in plan.edge.endpoints if end.service == "keystone")
     assert service["spec"]["ports"][0]["nodePort"] == endpoint.node_port
     assert service["spec"]["type"] == "NodePort"
+    assert service["spec"]["trafficDistribution"] == "PreferSameNode", "or a third of the requests go to a dead host"
 
 
 def test_pods_that_wait_say_so_in_the_variables_of_the_real_charts(rendered: dict[str, Any]) -> None:
