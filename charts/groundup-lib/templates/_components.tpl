@@ -92,7 +92,7 @@ spec:
     rollingUpdate:
       maxUnavailable: {{ $upgrades.rolling_update.max_unavailable }}
       {{- /* All new copies come before an old one goes: what runs once moves once. */}}
-      maxSurge: {{ $component.lease | ternary "100%" $upgrades.rolling_update.max_surge }}
+      maxSurge: {{ ternary "100%" $upgrades.rolling_update.max_surge (not (empty $component.lease)) }}
     {{- end }}
   {{- end }}
   selector:
@@ -192,10 +192,11 @@ pod.probes.<known>, the charts' name of the container.
 {{- $own := get $written $probe | default dict -}}
 {{- /* A command says what a restart would not mend. */ -}}
 {{- $on := hasKey $own "enabled" | ternary $own.enabled (or (not (empty $component.endpoint)) (eq $probe "readiness")) -}}
+{{- $action := $check -}}
 {{- /* What runs in one copy at a time says itself whether it is alive: of the service, a restart would mend nothing. */ -}}
-{{- if and $component.alive (eq $probe "liveness") }}{{ $on = true }}{{ $check = dict "exec" (dict "command" $component.alive) | toYaml }}{{ end -}}
+{{- if and $component.alive (eq $probe "liveness") }}{{ $on = true }}{{ $action = dict "exec" (dict "command" $component.alive) | toYaml }}{{ end -}}
 {{- $params := $own.params | default (dict "initialDelaySeconds" $delay "periodSeconds" 15 "timeoutSeconds" 10) -}}
-{{- with include "groundup.pod.probe" (dict "probe" (dict "enabled" $on "params" $params) "action" $check) }}
+{{- with include "groundup.pod.probe" (dict "probe" (dict "enabled" $on "params" $params) "action" $action) }}
 {{ $probe }}Probe:
   {{- . | nindent 2 }}
 {{- end }}
