@@ -17,10 +17,10 @@ from typing import Any
 
 import pytest
 import yaml
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import ApiError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api, ApiError
 
 from .conftest import Site
-from .control_plane import free_port
+from .control_plane import TOKEN, free_port
 
 ROOT = Path(__file__).resolve().parents[3]
 TOY, LIBRARY = ROOT / "tests/contract/charts/toy", ROOT / "charts/groundup-lib"
@@ -131,17 +131,18 @@ def until(condition: Callable[[], bool], *copies: Copy, limit: float = 120.0) ->
 
 @pytest.fixture
 def chart(site: Site, tmp_path: Path) -> Path:
-    """A chart of what the library makes for a single component but its pods; each revision changes the Lease's labels."""
+    """What the library makes for a single component, but its pods, as a chart; each revision changes the Lease."""
     toy = tmp_path / "toy"
     shutil.copytree(TOY, toy)
     (toy / "charts").mkdir()
     (toy / "charts/groundup-lib").symlink_to(LIBRARY)
     profile = (toy / "profile.yaml").read_text()
     (toy / "profile.yaml").write_text(profile.replace("[toy-scheduler]\n", "[toy-scheduler]\n    single: true\n"))
-    argv = [site.control_plane.helm, "template", "toy", toy, "--namespace", site.namespace]
     text = subprocess.run(
-        [*argv, "--set", "pod.replicas.scheduler=3"], capture_output=True, text=True, check=True
-    ).stdout
+        [site.control_plane.helm, "template", "toy", toy, "--namespace", site.namespace,
+         "--set", "pod.replicas.scheduler=3"],
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
     kinds = ("ServiceAccount", "Role", "RoleBinding", "Lease")
     made = [one for one in yaml.safe_load_all(text) if one and one["kind"] in kinds and one["metadata"]["name"] == NAME]
     assert sorted(one["kind"] for one in made) == sorted(kinds)
@@ -252,9 +253,10 @@ def test_a_frozen_copy_kills_its_service_when_it_goes_on(start: Callable[..., Co
         until(lambda: time.monotonic() > end, first, *others)
 
 
-def test_the_account_of_a_copy_reaches_its_own_lease_alone(site: Site, token: str) -> None:
-    as_copy = type(site.api)(site.control_plane.kubeconfig)
-    as_copy.headers = {"Authorization": f"Bearer {token}"}
+def test_the_account_of_a_copy_reaches_its_own_lease_alone(site: Site, token: str, tmp_path: Path) -> None:
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text(site.control_plane.kubeconfig.read_text().replace(TOKEN, token))
+    as_copy = Api(kubeconfig)
     leases = f"/apis/coordination.k8s.io/v1/namespaces/{site.namespace}/leases"
     assert as_copy.get(f"{leases}/{NAME}")["metadata"]["name"] == NAME
     for method, path in (("GET", leases), ("GET", f"{leases}/other"), ("POST", leases), ("DELETE", f"{leases}/{NAME}")):

@@ -300,11 +300,8 @@ def test_what_an_orphan_of_a_probe_leaves_does_not_end_the_next_service(cluster:
 
 def test_an_answer_that_is_no_lease_is_no_end(cluster: Cluster, pods: tuple[Pod, ...]) -> None:
     first = pods[0]
-    for error in (
-        ValueError("no JSON"),
-        KeyError("metadata"),
-        urllib.error.HTTPError("", 403, "Forbidden", None, None),
-    ):  # type: ignore[arg-type]  # no headers are read
+    forbidden = urllib.error.HTTPError("", 403, "Forbidden", None, None)  # type: ignore[arg-type]  # no headers are read
+    for error in (ValueError("no JSON"), KeyError("metadata"), forbidden):
 
         def fails(error: Exception = error) -> None:
             raise error
