@@ -18,9 +18,10 @@ from ..plan.platform.metal import to_discover
 from ..plan.types import HostPlan, Plan
 from .api import BusyError, Ironic
 from .batch import left_behind
+from .controller import Controller, ask
 from .identity import identities, identity, identity_file
 from .journal import Journal, file_of
-from .match import Controller, Identity, Verdict, match
+from .match import Identity, Verdict, match
 from .provision import as_error
 from .sighting import Sighting, read
 from .way import DISCOVERED, Card, State, Step
@@ -110,24 +111,18 @@ class Discovery:
     def _asked(self, hosts: Sequence[HostPlan]) -> dict[str, Controller]:
         """Return serial and MAC addresses from the controllers of ``hosts``, by host; empty where one fails."""
 
-        def ask(host: HostPlan) -> Controller:
-            bmc = host.bmc or {}
-            try:
-                password = self.password(str(bmc.get("credentials")))
-                told = self.ironic.controller(address=str(bmc["address"]), user=str(bmc["user"]), password=password)
-                return Controller(serial=str(told["serial"]), macs=frozenset(map(str, told["macs"])))
-            except (GroundupError, KeyError, TypeError):
-                return Controller()
+        def asked(host: HostPlan) -> Controller:
+            return ask(self.ironic, host, self.password(str((host.bmc or {}).get("credentials"))))
 
         new = [host for host in hosts if host.name not in self._controllers]
         with ThreadPoolExecutor(max_workers=8) as pool:
-            self._controllers.update(zip((host.name for host in new), pool.map(ask, new), strict=True))
+            self._controllers.update(zip((host.name for host in new), pool.map(asked, new), strict=True))
         return self._controllers
 
     def waiting(self, name: str) -> Sighting:
         """Return the machine that was matched to ``name``. Raises GroundupError when there is none."""
         for sighting, verdict in self.look().values():
-            if verdict.host == name and verdict.state != "quarantined":
+            if verdict.host == name and (verdict.state != "quarantined" or (verdict.card and verdict.card.asks)):
                 return sighting
         node = self.ironic.node(name)
         if node and node["provision_state"] != "active" and (told := self.ironic.inventory(name)):
@@ -187,7 +182,7 @@ class Discovery:
                     raise as_error(host.name, verdict.card)
                 self._tell(journal, host.name, Step(state="approved", verb="wait", doing=f"approve: {host.approve}"))
                 found = Identity(
-                    node=sighting.node, serial=sighting.serial, bmc=sighting.bmc, macs=tuple(sorted(sighting.macs)),
+                    node=sighting.node, serial=sighting.serial, bmc="", macs=tuple(sorted(sighting.macs)),
                     ports=verdict.ports,
                 )  # fmt: skip
                 write_file(identity_file(self.home, host.name), json.dumps(asdict(found)).encode(), mode=0o600)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.match import Controller, Identity, judge, match
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.controller import Controller
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.match import Identity, judge, match
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.sighting import Sighting, read
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform.metal import to_discover

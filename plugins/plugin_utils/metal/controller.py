@@ -1,0 +1,99 @@
+"""What management controllers say of their machines, and whether that is the machine that was seen."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...module_utils._base.identifiers import is_filler, mac, scope, serial_key
+from ...module_utils._base.text import few, printable
+from ..errors import GroundupError
+from ..plan.types import HostPlan
+from .api import Ironic
+from .sighting import Sighting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Controller:
+    """A machine's serial numbers and MAC addresses, as its management controller reports them; empty: it is silent."""
+
+    serial: str = ""
+    sku: str = ""  # where some vendors have the number on the label
+    macs: frozenset[str] = frozenset()
+    system: str = ""  # path of the machine in Redfish, where the controller has several
+    several: tuple[str, ...] = ()  # paths of those that may be the machine, when nobody can tell which
+    shared: bool = False  # another controller says the same: two names lead to one, or two machines are confused
+
+    @property
+    def serials(self) -> dict[str, str]:
+        """The serial numbers that identify a machine, by their form for comparison."""
+        return {serial_key(word): word for word in (self.serial, self.sku) if word and not is_filler(word)}
+
+    def has_serial(self, one: Sighting) -> bool | None:
+        """Return whether the serial number of ``one`` is the controller's machine's, None when unknown."""
+        return serial_key(one.serial) in self.serials if self.serials and one.serial else None
+
+    def has_mac(self, one: Sighting) -> bool | None:
+        """Return whether a port of ``one`` is the controller's machine's, None when unknown."""
+        told = self.macs - {nic.mac for nic in one.odd}
+        return bool(told & one.macs) if told and one.macs else None
+
+    def has(self, one: Sighting) -> bool | None:
+        """Return whether ``one`` is the controller's machine, by all that both say; None when unknown."""
+        said = (self.has_serial(one), self.has_mac(one))
+        return False if self.shared or False in said else True if True in said else None
+
+    def __str__(self) -> str:
+        words = [f"serial {self.serial}"] * bool(self.serial) + [f"SKU {self.sku}"] * bool(self.sku)
+        return printable(", ".join([*words, *([few(sorted(self.macs), most=3)] if self.macs else [])]))[:200]
+
+
+def ask(ironic: Ironic, host: HostPlan, password: str) -> Controller:
+    """Return what the controller of ``host`` says of its machine; empty where it does not answer."""
+    bmc = host.bmc or {}
+    more = {"system": bmc.get("system"), "serial": host.serial}
+    try:
+        told = ironic.controller(
+            address=str(bmc["address"]),
+            user=str(bmc["user"]),
+            password=password,
+            **{name: str(value) for name, value in more.items() if value},
+        )
+        return parse(told)
+    except (GroundupError, KeyError, TypeError):
+        return Controller()
+
+
+def parse(told: Mapping[str, Any]) -> Controller:
+    """Return the report of `groundup-contact`. Raises KeyError, TypeError when it is none."""
+    macs = set()
+    for said in told["macs"]:
+        with suppress(ValueError):
+            macs.add(mac(said))
+    return Controller(
+        serial=str(told["serial"]).strip(),
+        sku=str(told.get("sku") or "").strip(),
+        macs=frozenset(one for one in macs if scope(one) not in ("nobody", "group")),
+        system=str(told.get("system") or ""),
+        several=tuple(map(str, told.get("several") or ())),
+    )
+
+
+def distinct(controllers: Mapping[str, Controller]) -> dict[str, Controller]:
+    """Return ``controllers`` without serial numbers and MAC addresses that several of them report."""
+    macs = Counter(one for found in controllers.values() for one in found.macs)
+    serials = Counter(word for found in controllers.values() for word in found.serials)
+
+    def own(found: Controller) -> Controller:
+        kept = replace(
+            found,
+            serial=found.serial if serials[serial_key(found.serial)] == 1 else "",
+            sku=found.sku if serials[serial_key(found.sku)] == 1 else "",
+            macs=frozenset(one for one in found.macs if macs[one] == 1),
+        )
+        return replace(kept, shared=bool(found.macs and not kept.macs and not kept.serials))
+
+    return {name: own(found) for name, found in controllers.items()}
