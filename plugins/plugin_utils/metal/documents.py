@@ -67,11 +67,18 @@ def node(plan: Plan, host: HostPlan, *, password: str) -> dict[str, Any]:
             "redfish_password": password,
             # Controllers have self-signed certificates; the site file has no key for their CA yet.
             "redfish_verify_ca": False,
+            **({"redfish_system_id": system_of(bmc)} if bmc.get("system") else {}),
         },
         "properties": {"cpu_arch": "x86_64", "capabilities": "boot_mode:uefi"},
         "network_data": network_data(plan, host),
         "extra": {"site": plan.site, "rack": host.rack},
     }
+
+
+def system_of(bmc: Mapping[str, Any]) -> str:
+    """Return the path in Redfish of the system that the site file names, by path or by the last part of it."""
+    named = str(bmc["system"])
+    return named if named.startswith("/") else f"/redfish/v1/Systems/{named}"
 
 
 def configdrive(plan: Plan, host: HostPlan, *, ca: str, keys: tuple[str, ...], home: str, token: str) -> dict[str, Any]:

@@ -30,6 +30,9 @@ LEAVES = Card(
 )
 
 
+_POWER: tuple[Verb, ...] = ("create", "manage", "inspect", "provide", "deploy", "undeploy")  # ends in power commands
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
     """The desired state of a machine."""
@@ -43,6 +46,7 @@ class Wanted:
     layers: tuple[str, ...] = ()  # to be run by the seed after the call
     again: bool = False  # retry by an operator: attempts are counted from zero
     judge: Callable[[dict[str, Any] | None], Card | None] = lambda _told: None  # by its inventory
+    guard: Callable[[], Card | None] = lambda: None  # why its management controller must not be asked for anything
 
 
 def provision(
@@ -68,7 +72,7 @@ def provision(
                 continue
             step = next_step(node, asked=asked, installed=journal.installed)
             step = _judged(ironic, wanted, node or {}, step, silent=time.monotonic() < silent)
-            step = ramdisk.judged(node or {}, step)
+            step = _guarded(wanted, ramdisk.judged(node or {}, step))
         except BusyError:
             if left.is_set() or time.monotonic() > deadline:
                 raise
@@ -144,6 +148,12 @@ def _judged(ironic: Ironic, wanted: Wanted, node: dict[str, Any], step: Step, *,
     if step.verb != "provide" or attempts(node):
         return step
     card = wanted.judge(ironic.inventory(wanted.name))
+    return Step(state="failed", verb="fail", card=card) if card else step
+
+
+def _guarded(wanted: Wanted, step: Step) -> Step:
+    """Return ``step``, or a failure when it would ask another machine's controller for power."""
+    card = wanted.guard() if step.verb in _POWER else None
     return Step(state="failed", verb="fail", card=card) if card else step
 
 

@@ -274,3 +274,21 @@ def test_an_approval_is_ironic_s_mark_the_journal_s_line_and_the_page_s_record(
         approve(Changes(check=False), plan, "worker-1", said.append)  # it was not inspected: nobody saw its disks
     with pytest.raises(GroundupError, match="no machine waits to become worker-2"):
         approve(Changes(check=False), plan, "worker-2", said.append)
+
+
+def test_a_controller_is_asked_whose_it_is_before_any_order(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = {port.mac for port in plan.hosts["worker-2"].interfaces if port.mac}
+    told_ = {"serial": "", "macs": sorted(written), "system": "/redfish/v1/Systems/System_0"}
+    monkeypatch.setattr(Seed, "controller", lambda _seed, **_given: told_, raising=False)
+    first, second = sorted(provided_by(plan, monkeypatch), key=lambda one: one.name)
+    card = first.guard()
+    assert card
+    assert "is that of worker-2" in card.what
+    assert second.guard() is None
+    assert second.node["driver_info"]["redfish_system_id"] == "/redfish/v1/Systems/System_0"
+
+
+def provided_by(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> list[Wanted]:
+    seen = provided(monkeypatch)
+    go(plan)
+    return seen
