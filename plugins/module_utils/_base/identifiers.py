@@ -11,9 +11,11 @@ _ORDER = "0123456789abcdefghijklmnopqrstuvwxyz"
 # Words around a number that is none; a serial number of words alone is none in any language.
 _FILLERS = re.compile(
     "asset|base|baseboard|be|board|by|chassis|default|dummy|empty|enclosure|filled|invalid|na|no|none|not|null|number|oem|"
-    "product|sample|sequence|serial|serialnumber|sn|string|system|tag|test|to|unknown|unset|x{2,}"
+    "product|sample|sequence|serial|serialnumber|sn|string|system|tag|test|to|type|unknown|unset|x{2,}"
 )
-_KNOWN_FILLERS = frozenset({"03000200040005000006000700080009", "123456781234567890abcddeefaabbcc"})
+_KNOWN_FILLERS = frozenset(
+    {"03000200040005000006000700080009", "00020003000400050006000700080009", "123456781234567890abcddeefaabbcc"}
+)
 
 
 def mac(said: object) -> str:
@@ -52,7 +54,12 @@ def is_filler(said: str) -> bool:
     left = "".join(rest)
     if not re.search("[0-9]", left) or len(left) < 2 or (left.isdecimal() and len(left) < 4):
         return True
-    return plain in _KNOWN_FILLERS or any(map(_patterned, (left, left.removeprefix("0x")))) or all(map(_counted, rest))
+    if plain in _KNOWN_FILLERS or any(map(_patterned, (left, left.removeprefix("0x")))):
+        return True
+    letters, digits = (re.sub(kind, "", left) for kind in ("[0-9]", "[a-z]"))  # A1B2C3
+    return any(len(token) > 8 and _counts(token, repeats=False) for token in rest) or all(
+        map(_counted, filter(None, (letters, digits)))
+    )
 
 
 def _patterned(text: str) -> bool:
@@ -61,10 +68,12 @@ def _patterned(text: str) -> bool:
 
 
 def _counted(token: str) -> bool:
+    """Return whether ``token`` is patterned and long enough for that to be no chance."""
     return len(token) > 2 and _patterned(token)
 
 
-def _counts(text: str) -> bool:
-    """Return whether the characters count up or down: each once, beyond 9 too, or some of them repeated."""
+def _counts(text: str, *, repeats: bool = True) -> bool:
+    """Return whether the characters count up or down, beyond 9 too: each once, or with ``repeats`` several times."""
     steps = {_ORDER.index(b) - _ORDER.index(a) if a + b not in ("90", "09") else a for a, b in pairwise(text)}
-    return any(steps <= found for found in ({1, "9"}, {-1, "0"}, {0, 1}, {0, -1}))
+    ways: list[set[int | str]] = [{1, "9"}, {-1, "0"}]
+    return any(steps <= way for way in ([*ways, {0, 1}, {0, -1}] if repeats else ways))

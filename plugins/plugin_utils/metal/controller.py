@@ -67,8 +67,12 @@ class Controller:
 
 def ask(ironic: Ironic, host: HostPlan, password: str) -> Controller:
     """Return what the controller of ``host`` says of its machine; empty where it does not answer."""
-    bmc = host.bmc or {}
-    more = {"system": bmc.get("system"), "serial": host.serial}
+    return asked(ironic, host.bmc or {}, password, serial=host.serial or "")
+
+
+def asked(ironic: Ironic, bmc: Mapping[str, Any], password: str, *, serial: str = "") -> Controller:
+    """Return what a controller says of its machine; ``serial``: the one that it is expected to have."""
+    more = {"system": bmc.get("system"), "serial": serial}
     try:
         told = ironic.controller(
             address=str(bmc["address"]),

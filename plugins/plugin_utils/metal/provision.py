@@ -166,7 +166,10 @@ def _again(ironic: Ironic, wanted: Wanted, journal: Journal, node: dict[str, Any
         ironic.hold(wanted.name, on=False)
         return True
     if node["provision_state"] == "deploy failed" and not journal.installed:
-        journal.note(Step(state="provisioning", verb="deploy", doing="begun again: somebody looked at it"))
+        step = _guarded(wanted, Step(state="provisioning", verb="deploy", doing="begun again: somebody looked at it"))
+        journal.note(step)
+        if step.card:
+            raise as_error(wanted.name, step.card)
         with _journaled(journal):
             _carry_out(ironic, wanted, "deploy", {"provision_state": "available"})
     return False
@@ -196,8 +199,9 @@ def _carry_out(ironic: Ironic, wanted: Wanted, verb: Verb, node: dict[str, Any])
         case "undeploy":
             ironic.provision(identity, "deleted")
         case "inspect" | "provide":
-            if own := changes_for(node, boot=wanted.node["boot_interface"]):
-                ironic.change(identity, own)
+            # Its controller's address may be another since it was managed: the guard asked the present one.
+            now = {"/driver_info": wanted.node["driver_info"]}
+            ironic.change(identity, now | changes_for(node, boot=wanted.node["boot_interface"]))
             ironic.provision(identity, verb)
         case "deploy":
             time.sleep(pause_before(node))

@@ -111,19 +111,27 @@ WHOLE: dict[str, Any] = {
         ({HGX: {"SerialNumber": "G1"}, REAL: {**WHOLE, "SKU": "TAG1"}}, {}, {"serial": "S1", "sku": "TAG1"}),
         ({HGX: WHOLE, REAL: {**WHOLE, "SKU": "TAG 1"}}, {"serial": "tag1"}, {"system": REAL}),
         ({HGX: WHOLE, REAL: WHOLE}, {"system": "System_0"}, {"system": REAL}),
+        ({REAL: WHOLE, HGX: {"SerialNumber": "G1", "PowerState": "On"}}, {}, {"serial": "S1", "system": REAL}),
+        ({HGX: None, REAL: WHOLE}, {"system": f"{REAL}/"}, {"serial": "S1", "system": REAL}),
         ({HGX: WHOLE, REAL: WHOLE}, {"system": REAL}, {"system": REAL}),
         ({HGX: WHOLE, REAL: WHOLE}, {}, {"several": [HGX, REAL], "serial": "", "macs": []}),
     ],
-    ids=["whole", "sku", "serial", "id", "path", "unclear"],
+    ids=["whole", "sku", "serial", "id", "other order", "only the named one answers", "path", "unclear"],
 )
 def test_of_several_systems_of_a_controller_the_machine_is_told_of_or_none(
     seed: Seed, monkeypatch: pytest.MonkeyPatch, systems: dict[str, Any], given: dict[str, str], told: dict[str, Any]
 ) -> None:
     places = {
         "/redfish/v1/Systems": {"Members": [{"@odata.id": place} for place in systems]},
-        f"{REAL}/E": {"Members": [{"@odata.id": f"{REAL}/E/1"}, {"@odata.id": f"{REAL}/E/2"}]},
+        f"{REAL}/E": {"Members": [{"@odata.id": f"{REAL}/E/{port}"} for port in ("1", "2", "ToManager", "4")]},
         f"{REAL}/E/1": {"MACAddress": "52-54-00-00-00-0A", "PermanentMACAddress": "5254.0000.000b"},
         f"{REAL}/E/2": {"MACAddress": None},
+        f"{REAL}/E/ToManager": {"Id": "ToManager", "MACAddress": "BE:3A:F2:B6:05:9F"},
+        f"{REAL}/E/4": {
+            "Id": "4",
+            "UefiDevicePath": "PciRoot(0x0)/Pci(0x14,0x0)/USB(0xD,0x0)",
+            "MACAddress": "BE:3A:F2:B6:05:9E",
+        },
     }
     monkeypatch.setattr(Controller, "PLACES", {**places, **systems})
     with HTTPServer(("127.0.0.1", 0), Controller) as server:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -73,6 +74,14 @@ def test_one_of_two_serial_numbers_of_a_firmware_is_approved_where_a_port_agrees
     ), "its serial number is that of a third one"
     other = Controller(serial="CZ34A9", macs=frozenset((BOOT.format(9),)))
     assert judge(plan, plan.hosts["found-2"], approved, other), "approved, and still not that controller's machine"
+
+
+@pytest.mark.parametrize("serial", ["", "To be filled by O.E.M."])
+def test_a_sku_that_is_a_model_denies_no_machine(site: Any, serial: str) -> None:
+    own = Controller(serial=serial, sku="P19766-B21")
+    assert own.has(seen(2)) is None
+    assert replace(own, macs=frozenset((BOOT.format(2),))).has(seen(2))
+    assert not_its_own(site(machines=SERIAL), site(machines=SERIAL).hosts["found-2"], own, {}) is None
 
 
 def test_the_number_on_the_label_may_be_the_controllers_sku(site: Any) -> None:
@@ -220,7 +229,9 @@ def test_a_machine_whose_number_no_controller_says_is_told_which_are_known(site:
     assert "found-2: serial S2 in the site file" in card.what
 
 
-FILLERS = """0000000000|NA|N/A|1|none|XXXXXXXX|........|0123456789|9876543210|123456789012|12121212|00000001|Serial0
+FILLERS = """MB-1234567890|BSN12345678901234567|Type2 - Board Serial Number|A1B2C3D4|____|Not Specified|?|System Name
+00020003-0004-0005-0006-000700080009|xxxxxxxx|To Be Filled By O.E.M.|System Serial Number|None|123456789|0000000000
+NA|N/A|1|none|XXXXXXXX|........|0123456789|9876543210|123456789012|12121212|00000001|Serial0
 SN0000|System-1234567|O.E.M.|ABC123456|1234567890ABCDE|FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF|INVALID|Default string
 03000200-0400-0500-0006-000700080009|Chassis Serial Number|$SN$|Unknown1|To be filled by O.E.M. 1|042"""
 
@@ -231,7 +242,21 @@ def test_a_filler_is_no_serial_number(said: str) -> None:
     assert seen(1, serial=said).serial == ""
 
 
-@pytest.mark.parametrize("said", ["S1", "A1", "S0000001", "7XKJ3Z2", "4C4C4544", "CN7475141A0123", "90000123", "SAME1"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        "S1",
+        "A1",
+        "S0000001",
+        "s000000001",
+        "CNIVC0012345678",
+        "7XKJ3Z2",
+        "4C4C4544",
+        "CN7475141A0123",
+        "90000123",
+        "SAME1",
+    ],
+)
 def test_a_serial_number_is_one(said: str) -> None:
     assert seen(1, serial=said).serial == said
 

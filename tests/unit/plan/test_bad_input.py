@@ -231,6 +231,13 @@ def test_a_controllers_address_with_more_than_an_address_is_told_what_is_support
     assert write in str(problem)
 
 
+@pytest.mark.parametrize(("written", "why"), [("224.0.0.9", "multicast"), ("169.254.0.9", "links without a network")])
+def test_a_controllers_address_that_is_nobodys_is_told_so(written: str, why: str) -> None:
+    machine = MACHINE.replace("mac: MAC", f"bmc: {{address: '{written}'}}")
+    (problem,) = refused(LAB.partition("machines:")[0] + machine).problems
+    assert why in problem.reason
+
+
 @pytest.mark.parametrize("written", ["0123456789", "To be filled by O.E.M.", "0000000000", "NA"])
 def test_a_filler_is_refused_as_a_serial_number(written: str) -> None:
     (problem,) = refused(LAB.partition("machines:")[0] + MACHINE.replace("mac: MAC", f"serial: '{written}'")).problems

@@ -91,7 +91,7 @@ def test_a_node_carries_the_plan_s_network_and_is_the_same_in_every_run(plan: Pl
     assert {"links", "networks", "services"} <= set(node["network_data"])  # Ironic's schema asks for them
 
 
-@pytest.mark.parametrize("written", ["System_0", "/redfish/v1/Systems/System_0"])
+@pytest.mark.parametrize("written", ["System_0", "/redfish/v1/Systems/System_0", "/redfish/v1/Systems/System_0/"])
 def test_ironic_is_told_which_system_of_a_controller_is_the_machine(plan: Plan, written: str) -> None:
     host = plan.hosts["worker-1"]
     assert "redfish_system_id" not in documents.node(plan, host, password="")["driver_info"]

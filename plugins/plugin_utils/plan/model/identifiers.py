@@ -23,6 +23,8 @@ def _controller(value: str) -> str:
     try:
         return checked_address(value)
     except ValueError:
+        if re.fullmatch(r"[0-9.]+", value):
+            raise
         inside = value.partition("://")[2] or value
         inside = re.split(r"[/:]", inside.rpartition("@")[2])[0]
         try:
@@ -36,4 +38,4 @@ def _controller(value: str) -> str:
 
 ChassisSerial = Annotated[Serial, AfterValidator(_chassis)]
 ControllerAddress = Annotated[str, AfterValidator(_controller), Field(json_schema_extra={"format": "ipv4"})]
-System = Annotated[str, Field(pattern=r"^(/redfish/v1/Systems/)?[A-Za-z0-9._:-]{1,128}$")]
+System = Annotated[str, Field(pattern=r"^(/redfish/v1/Systems/)?[A-Za-z0-9._:-]{1,128}/?$")]
