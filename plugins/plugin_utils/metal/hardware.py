@@ -53,6 +53,8 @@ def ports_of(plan: Plan, host: HostPlan, one: Sighting) -> dict[str, str] | str:
     if boot and one.boots in one.macs:
         found[boot] = one.boots
         rest.remove(boot)
+    elif boot and (odd := next((nic.odd for nic in one.odd if nic.mac == one.boots), "")):
+        return f"it boots from {one.boots}, which has no network: {odd}"
     free = [nic.mac for nic in one.nics if nic.carrier and nic.mac not in found.values()]
     if len(rest) == 1 and len(free) == 1:
         return {**found, rest[0]: free[0]}

@@ -77,6 +77,8 @@ def match(
                 "nobody knows which of them it is",
                 "correct serial, MAC address or bmc.address in the site file",
             )
+        elif (odd := _odd(plan, one)) and not names:
+            found[one.node] = odd
         elif one.shared and not names:
             found[one.node] = _quarantined(
                 one.shared, "machines are known by serial number and MAC addresses",
@@ -116,7 +118,8 @@ def unique(seen: Sequence[Sighting], taken: Mapping[str, Identity]) -> list[Sigh
     found = []
     for one in seen:
         key = serial_key(one.serial)
-        same = [f"it has {one.serial}{who}"] if one.serial and (who := other(key, serials[key])) else []
+        twin = other(key, serials[key]) if one.serial else ""
+        same = [f"it has {one.serial}{twin}"] if twin else []
         doubled = {nic.mac: who for nic in one.nics if (who := other(nic.mac, macs[nic.mac]))}
         odd = tuple(replace(nic, odd="another machine has its MAC address") for nic in one.nics if nic.mac in doubled)
         if odd and (one.boots in doubled or len(odd) == len(one.nics)):
@@ -127,7 +130,7 @@ def unique(seen: Sequence[Sighting], taken: Mapping[str, Identity]) -> list[Sigh
         found.append(
             replace(
                 one,
-                serial="" if other(key, serials[key]) else one.serial,
+                serial="" if twin else one.serial,
                 bmc="" if bmcs[one.bmc] > 1 else one.bmc,
                 nics=tuple(nic for nic in one.nics if nic.mac not in doubled),
                 odd=(*one.odd, *odd),
@@ -151,6 +154,19 @@ def judge(plan: Plan, host: HostPlan, one: Sighting, controller: Controller | No
     known = not to_discover(plan.hosts[host.name], plan.networks)
     reason = unconfirmed(host, one, own) if known else ""  # of a discovered one that was asked before
     return unasked(host.name, one) or question(host, one, "by the MAC address it boots from", reason)
+
+
+def _odd(plan: Plan, one: Sighting) -> Verdict | None:
+    """Return the verdict on a machine of which the site file has a port that tells no machines apart, else None."""
+    ports = {nic.mac: nic for nic in one.odd}
+    for host in plan.hosts.values():
+        if nic := next((ports[port.mac] for port in host.interfaces if port.mac in ports), None):
+            return _quarantined(
+                f"the site file has {nic.mac} for {host.name}, which is its {printable(nic.name)[:32]} ({nic.odd})",
+                "such a MAC address tells no machines apart",
+                f"write the MAC address of another port of {host.name}, or see both machines",
+            )
+    return None
 
 
 def _owner(plan: Plan, one: Sighting, taken: Mapping[str, Identity]) -> str:

@@ -40,7 +40,9 @@ class Sighting:
     boots: str  # MAC address of the port it booted from
     nics: tuple[Nic, ...]
     odd: tuple[Nic, ...] = ()  # ports that identify nobody
-    shared: str = ""  # its serial number or boot port's MAC address, when another machine has it, too; and which
+    shared: str = (
+        ""  # its serial number, boot port's MAC address or controller, if another machine has it, too; and which
+    )
     disks: tuple[Disk, ...]
     cores: int
     memory_mib: int

@@ -209,6 +209,22 @@ def test_a_serial_number_that_two_machines_have_is_neithers_identity(site: Any) 
     ]
 
 
+def test_a_port_of_the_site_file_that_tells_no_machines_apart_is_named(site: Any) -> None:
+    plan = site(machines=f"    machines: {{found-2: {{ports: {{management: {{mac: '{USB}'}}}}}}}}\n")
+    for more, why in (({}, "no PCI device, and a MAC address of no vendor"), ({"driver": "rndis_host"}, "USB")):
+        (found,) = verdicts(plan, seen(2, inventory=rack(2, **more))).values()
+        assert found.card
+        assert f"the site file has {USB} for found-2, which is its enxbe3af2b6059f ({why})" in found.card.what
+        assert "another port of found-2" in found.card.remedy
+
+
+def test_a_machine_that_boots_from_a_usb_port_is_told_so(site: Any) -> None:
+    inventory = rack(2) | {"boot": {"pxe_interface": USB}, "system_vendor": {"serial_number": "S2"}}
+    card = verdicts(site(machines=SERIAL), seen(2, inventory=inventory))["node-2"].card
+    assert card
+    assert f"it boots from {USB}, which has no network: no PCI device" in card.what
+
+
 def test_a_machine_of_two_names_is_left_alone(site: Any) -> None:
     first = "found-1: {ports: {management: {mac: '52:54:00:00:01:01'}}}"
     plan = site(machines=f"    machines: {{{first}, found-2: {{serial: S2}}}}\n")
