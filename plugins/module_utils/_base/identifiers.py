@@ -76,4 +76,6 @@ def _counts(text: str, *, repeats: bool = True) -> bool:
     """Return whether the characters count up or down, beyond 9 too: each once, or with ``repeats`` several times."""
     steps = {_ORDER.index(b) - _ORDER.index(a) if a + b not in ("90", "09") else a for a, b in pairwise(text)}
     ways: list[set[int | str]] = [{1, "9"}, {-1, "0"}]
-    return any(steps <= way for way in ([*ways, {0, 1}, {0, -1}] if repeats else ways))
+    if repeats:
+        ways += [{0, 1}, {0, -1}]
+    return any(steps <= way for way in ways)

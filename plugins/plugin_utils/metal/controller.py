@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from threading import BoundedSemaphore
 from typing import Any
 
 from ...module_utils._base.identifiers import is_filler, mac, scope, serial_key
@@ -14,6 +16,9 @@ from ..errors import GroundupError
 from ..plan.types import HostPlan
 from .api import Ironic
 from .sighting import Sighting
+
+AGE = 300.0  # seconds for which a report counts: one order to a machine follows another
+_AT_ONCE = BoundedSemaphore(8)  # the other threads of groundup-contact are for machines that call home
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,15 +79,30 @@ def asked(ironic: Ironic, bmc: Mapping[str, Any], password: str, *, serial: str 
     """Return what a controller says of its machine; ``serial``: the one that it is expected to have."""
     more = {"system": bmc.get("system"), "serial": serial}
     try:
-        told = ironic.controller(
-            address=str(bmc["address"]),
-            user=str(bmc["user"]),
-            password=password,
-            **{name: str(value) for name, value in more.items() if value},
-        )
+        with _AT_ONCE:
+            told = ironic.controller(
+                address=str(bmc["address"]),
+                user=str(bmc["user"]),
+                password=password,
+                **{name: str(value) for name, value in more.items() if value},
+            )
         return parse(told)
     except (GroundupError, KeyError, TypeError):
         return Controller()
+
+
+class Recent:
+    """A controller's report, asked for again once it is old."""
+
+    def __init__(self, ask_: Callable[[], Controller]) -> None:
+        """Take what asks the controller."""
+        self._ask, self._asked, self._found = ask_, float("-inf"), Controller()
+
+    def __call__(self) -> Controller:
+        """Return the report."""
+        if time.monotonic() - self._asked > AGE:
+            self._found, self._asked = self._ask(), time.monotonic()
+        return self._found
 
 
 def parse(told: Mapping[str, Any]) -> Controller:

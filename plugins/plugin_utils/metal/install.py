@@ -25,7 +25,7 @@ from . import documents
 from .api import Ironic, Watched
 from .batch import Batch, Failed
 from .cards import not_its_own
-from .controller import Controller, ask
+from .controller import Controller, Recent, ask
 from .decisions import Desk, person
 from .delegated import follow, login_of
 from .discovery import Discovery
@@ -97,8 +97,10 @@ def install(
         password = store.get(str((host.bmc or {}).get("credentials")))
         node = documents.node(plan, host, password=password)
 
+        report = Recent(lambda: ask(ironic, host, password))
+
         def guard() -> Card | None:
-            own = ask(ironic, host, password)
+            own = report()
             if own.system:
                 node["driver_info"]["redfish_system_id"] = own.system
             known = {name: (who.serial, *who.macs) for name, who in identities(home, plan).items()}
@@ -115,7 +117,7 @@ def install(
             ),
             layers=metal.runner.layers if metal.runner else (),
             again=name in desk.again,
-            judge=lambda told: _judged(ironic, plan, host, told, ask(ironic, host, password)),
+            judge=lambda told: _judged(ironic, plan, host, told, report),
             guard=guard,
         )
         journal = Journal(file_of(home, name))
@@ -228,11 +230,11 @@ def _predict(changes: Changes, ironic: Watched, plan: Plan, names: Sequence[str]
 
 
 def _judged(
-    ironic: Ironic, plan: Plan, host: HostPlan, told: dict[str, Any] | None, controller: Controller
+    ironic: Ironic, plan: Plan, host: HostPlan, told: dict[str, Any] | None, report: Callable[[], Controller]
 ) -> Card | None:
     """Return why a machine must not be installed, judged by its inventory; None when it may."""
     try:
-        return judge(plan, host, read(ironic.node(host.name) or {}, told or {}), controller)
+        return judge(plan, host, read(ironic.node(host.name) or {}, told or {}), report())
     except ValueError as error:
         remedy = "see journalctl -u ironic on the seed, then run this again"
         return Card(
