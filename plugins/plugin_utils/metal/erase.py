@@ -71,18 +71,19 @@ def refuse_unsuitable(plan: Plan, wanted: Wanted) -> Journal:
 
 def foreseen(plan: Plan, wanted: Wanted) -> dict[str, Any]:
     """Return the actions, one line each. Raises GroundupError without consent, or for an unsuitable machine."""
-    ironic = _ironic(plan, wanted.name)
-    node, found = _foreseen(plan, wanted, ironic)
+    ironic, node, found = _foreseen(plan, wanted)
     if node:
         _confirmed(plan, ironic, node, wanted)
     return found
 
 
-def _foreseen(plan: Plan, wanted: Wanted, ironic: Ironic) -> tuple[dict[str, Any] | None, dict[str, Any]]:
+def _foreseen(plan: Plan, wanted: Wanted) -> tuple[Ironic, dict[str, Any] | None, dict[str, Any]]:
+    """Return Ironic, its node, and the actions; the machine's controller was not asked yet."""
     name, journal = wanted.name, refuse_unsuitable(plan, wanted)
+    ironic = _ironic(plan, name)
     node = ironic.node(name)
     if node is None and not unfinished(journal):
-        return None, {"changed": False, "changes": []}
+        return ironic, None, {"changed": False, "changes": []}
     if LOST not in wanted.force:
         raise GroundupError(
             f"everything on the disks of {name} would be lost",
@@ -90,7 +91,7 @@ def _foreseen(plan: Plan, wanted: Wanted, ironic: Ironic) -> tuple[dict[str, Any
             why="nothing brings it back; nothing was changed",
             remedy=f"accept it with {wanted.accepting(LOST)}",
         )
-    return node, {"changed": True, "changes": _lines(wanted, known=node is not None)}
+    return ironic, node, {"changed": True, "changes": _lines(wanted, known=node is not None)}
 
 
 def _confirmed(plan: Plan, ironic: Ironic, node: dict[str, Any], wanted: Wanted) -> dict[str, Any]:
@@ -104,8 +105,7 @@ def _confirmed(plan: Plan, ironic: Ironic, node: dict[str, Any], wanted: Wanted)
 
 def carry_out(plan: Plan, wanted: Wanted, say: Callable[[str], None]) -> dict[str, Any]:
     """Erase the machine; return the actions and the erasure's record. Raises GroundupError."""
-    ironic = _ironic(plan, wanted.name)
-    _, found = _foreseen(plan, wanted, ironic)
+    ironic, _, found = _foreseen(plan, wanted)
     home, name = home_of(plan.site), wanted.name
     journal = Journal(file_of(home, name))
     leaving = Leaving(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -78,10 +79,10 @@ def test_a_machine_whose_controller_has_another_gets_no_order(
     plan: Plan, monkeypatch: pytest.MonkeyPatch, says: dict[str, Any], stays: bool
 ) -> None:
     seed, wanted = Seed(says), replace(WANTED, stays=stays, force=frozenset({"disks", "controller-silent"}))
-    for act in (lambda: erase.foreseen(plan, wanted), lambda: erase.carry_out(plan, wanted, lambda _line: None)):
-        monkeypatch.setattr(erase, "_ironic", lambda *_: seed)
+    monkeypatch.setattr(erase, "_ironic", lambda *_: seed)
+    for act in (erase.foreseen, partial(erase.carry_out, say=print)):
         with pytest.raises(GroundupError, match="the management controller of found-1") as refused:
-            act()
+            act(plan, wanted)
         assert "found-1 has serial S1, ports 52:54:00:00:00:01" in str(refused.value)
         assert str((plan.hosts["found-1"].bmc or {})["address"]) in refused.value.where
         assert str(says["serial"]) in refused.value.where
