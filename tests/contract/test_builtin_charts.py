@@ -25,15 +25,20 @@ UNWRITTEN = re.compile(
 FILES_FOR_OTHERS = {"Secret/nova-etc": {"nova-compute.conf"}, "Secret/neutron-etc": {"ovn_agent.ini"}}
 
 
-def pods(items: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+def templates(items: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
     """Return every pod template with the name of its owner."""
     found = []
     for item in items:
         spec = item.get("spec", {})
         spec = spec.get("jobTemplate", {}).get("spec", spec)
         if "template" in spec:
-            found.append((name_of(item), spec["template"]["spec"]))
+            found.append((name_of(item), spec["template"]))
     return found
+
+
+def pods(items: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+    """Return the spec of every pod template with the name of its owner."""
+    return [(owner, template["spec"]) for owner, template in templates(items)]
 
 
 def test_two_renders_are_identical(plan: Plan, render: Render, texts: dict[str, str]) -> None:
