@@ -23,7 +23,7 @@ def denied(host: HostPlan, one: Sighting, own: Controller) -> Card | None:
         return None
     said = "says what another one says" if own.shared else f"has another machine: {own}"
     return Card(
-        what=f"it would be {host.name}, but the management controller of {host.name} {said}; "
+        what=f"it would be {host.name}, but {_controller(host)} {said}; "
         f"this one has serial {one.serial or 'unknown'}, ports {few(sorted(one.macs), most=3) or 'unknown'}",
         why="a machine can claim any serial number and MAC address; another would be switched off and on in its place",
         remedy=f"see both machines; correct machines.{host.group}.machines.{host.name}.bmc.address, serial or MAC "
@@ -51,6 +51,10 @@ def unconfirmed(host: HostPlan, one: Sighting, own: Controller) -> str:
     """Return why a person must approve ``one``, whose boot port the site file has; "" when nobody must."""
     asks = from_network(host) and (not own.has(one) or (host.approve == "ask" and _role(host)))
     return doubt(host, one, own) if asks else ""
+
+
+def _controller(host: HostPlan) -> str:
+    return f"the management controller {(host.bmc or {}).get('address')} of {host.name}"
 
 
 def _role(host: HostPlan) -> str:
@@ -111,7 +115,7 @@ def not_its_own(plan: Plan, host: HostPlan, own: Controller, known: Mapping[str,
     whose = f"is that of {others[0]}" if others else f"is that of another machine, not of serial {host.serial}"
     both = " and ".join([host.name, *others[:1]])
     return Card(
-        what=f"the management controller of {host.name} {whose} ({own})",
+        what=f"{_controller(host)} {whose} ({own})",
         why="another machine would be switched off and on in its place",
         remedy=f"correct bmc.address, serial or MAC addresses of {both} in the site file",
     )
@@ -120,7 +124,7 @@ def not_its_own(plan: Plan, host: HostPlan, own: Controller, known: Mapping[str,
 def _several(host: HostPlan, own: Controller) -> Card:
     """Return the card of a machine whose controller has several systems."""
     return Card(
-        what=f"the management controller of {host.name} has several systems: {few(own.several)}",
+        what=f"{_controller(host)} has several systems: {few(own.several)}",
         why="nobody knows which of them is the machine",
         remedy=f"write machines.{host.group}.machines.{host.name}.bmc.system: the path of the right one",
     )

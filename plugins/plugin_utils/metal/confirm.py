@@ -14,7 +14,7 @@ from ..errors import GroundupError
 from ..plan.types import HostPlan, Plan
 from .api import Ironic
 from .cards import not_its_own
-from .controller import asked
+from .controller import Controller, asked
 from .documents import driver_info
 from .identity import identities
 from .match import Identity
@@ -47,7 +47,7 @@ def confirm(
     secret = ""
     with suppress(GroundupError, KeyError):  # it is silent
         secret = password(str(bmc["credentials"]))
-    own = asked(ironic, bmc, secret, serial=one.serial)
+    own = asked(ironic, bmc, secret, serial=one.serial) if secret else Controller()
     words = {name: (who.serial, *who.macs) for name, who in known.items()}
     card = not_its_own(plan, host, own, words) if host else None
     has = own.has(one)
@@ -55,7 +55,9 @@ def confirm(
     is_one = f"{about.name} has serial {one.serial or 'unknown'}, ports {few(sorted(one.macs), most=3) or 'unknown'}"
     if card or has is False:
         raise GroundupError(
-            card.what if card else f"the management controller of {about.name} has another machine",
+            card.what
+            if card
+            else f"the management controller {bmc.get('address')} of {about.name} has another machine",
             where=f"{said}; {is_one}",
             why="another machine would be switched off, and its disks erased; nothing was changed",
             remedy=card.remedy

@@ -55,7 +55,7 @@ def test_a_machine_that_claims_to_be_one_whose_controller_says_otherwise_is_not_
     assert (verdict.state, verdict.host) == (state, "found-2"), "what agrees in part may be approved by a person"
     assert verdict.card
     if state == "quarantined":
-        assert "the management controller of found-2 has another machine" in verdict.card.what
+        assert "of found-2 has another machine" in verdict.card.what
         assert "this one has serial S2" in verdict.card.what
 
 
@@ -74,6 +74,15 @@ def test_one_of_two_serial_numbers_of_a_firmware_is_approved_where_a_port_agrees
     ), "its serial number is that of a third one"
     other = Controller(serial="CZ34A9", macs=frozenset((BOOT.format(9),)))
     assert judge(plan, plan.hosts["found-2"], approved, other), "approved, and still not that controller's machine"
+
+
+def test_a_refusal_names_host_controller_and_what_both_say(site: Any) -> None:
+    plan = site(machines=SERIAL)
+    card = verdicts(plan, seen(2), controllers={"found-2": Controller(serial="S9")})["node-2"].card
+    assert card
+    for word in ("found-2", str((plan.hosts["found-2"].bmc or {})["address"]), "serial S9", "serial S2"):
+        assert word in card.what
+    assert "machines.found.machines.found-2.bmc.address" in card.remedy
 
 
 @pytest.mark.parametrize("serial", ["", "To be filled by O.E.M."])
