@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from ..types import CniName, DebianRelease, EdgeKind, PackageSource, SupplySource, TenantNetwork
+from ..types import CniName, DebianRelease, EdgeKind, PackageSource, SupplySource, TenantNetwork, Updates
 from .base import Address, Cidr, Domain, IdRange, Model, Mtu, Name, Plain, Text, Version
 
 
@@ -155,6 +155,12 @@ class Hosts(Model):
         None,
         description="Certificate (PEM) of the CA of packages_url's server, trusted for this server only. "
         "Default: the host's trust store.",
+    )
+    updates: Updates | None = Field(
+        None,
+        description="Who changes installed packages. site: runs alone; debian: also unattended-upgrades, from the "
+        "security suite of the host's own sources or the mirror's, without what carries the cloud, and without "
+        "restarts. Default: debian where hosts install from their own sources, except in profile lab; else site.",
     )
     hardening: bool = Field(True, description="Whether hosts are hardened (host guide, section Hardening).")
     disabled_units: list[Text] | None = Field(
