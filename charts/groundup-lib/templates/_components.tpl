@@ -100,6 +100,7 @@ spec:
         {{- end }}
     spec:
       serviceAccountName: {{ $component.name }}
+      automountServiceAccountToken: false
       enableServiceLinks: false
       terminationGracePeriodSeconds: {{ $grace.timeout | default 30 }}
       {{- $port := "" }}{{ if $component.endpoint }}{{ $port = include "groundup.component.port" $at }}{{ end }}
@@ -151,6 +152,7 @@ spec:
             {{- end }}
       volumes:
         {{- include "groundup.pod.volumes" (merge (dict "volumes" $component.volumes) $at) | nindent 8 }}
+        {{- if $wait }}{{ include "groundup.pod.waitAccess" . | nindent 8 }}{{ end }}
         {{- with $mounts.volumes }}
         {{- toYaml . | nindent 8 }}
         {{- end }}

@@ -23,7 +23,7 @@ SITE = {"plugin": "groundup.cloud.site", "site": "s", "domain": "s.test", "netwo
 # Packages of layers that may change by themselves: their upgrade restarts nothing of the cloud, or only what is
 # restarted without harm. A new package of a layer is written here or into HELD.
 MAY = {"ca-certificates", "chrony", "dbus", "ethtool", "iproute2", "kmod", "openssl", "python3-yaml", "socat", "tzdata"}
-WANTED = {"packages_url": None, "packages_suites": []}
+WANTED: dict[str, Any] = {"packages_url": None, "packages_suites": []}
 
 
 def settings(profile: str, *, seed: bool = True, **hosts: object) -> HostSettings:
