@@ -54,6 +54,6 @@ def test_a_release_keeps_two_revisions(tmp_path: Path) -> None:
     release = ReleasePlan(
         name="nova", chart="nova", version="1", namespace="openstack", values={}, needs=(), verify="nova"
     )
-    helm = Helm(binary=Path("helm"), kubeconfig=kubeconfig, charts="/charts", processes=processes)
+    helm = Helm(binary=Path("helm"), kubeconfig=kubeconfig, charts="oci://charts.example.org", processes=processes)
     helm.upgrade(release, {}, digest="d", timeout=9)
     assert processes.argv[processes.argv.index("--history-max") + 1] == "2"

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from ..types import CniName, DebianRelease, EdgeKind, PackageSource, SupplySource, TenantNetwork, Updates
-from .base import Address, Cidr, Domain, IdRange, Model, Mtu, Name, Plain, Text, Version
+from .base import Address, Cidr, Domain, IdRange, Model, Mtu, Name, Plain, Source, Text, Version
 
 
 def _with_port(value: str) -> str:
@@ -188,6 +188,11 @@ class Edge(Model):
     kind: EdgeKind = Field("haproxy", description="haproxy on the control hosts, or a Gateway in the cluster.")
     address: Address | None = Field(
         None, description="The virtual IP. Default: the second address of the management network."
+    )
+    operators: list[Source] | None = Field(
+        None,
+        description="Networks of operators and of the controller. Beside the site's own hosts only they reach "
+        "placement.<domain>, which no user needs. Default: any network.",
     )
     router_id: Annotated[int, Field(ge=1, le=255)] | None = Field(
         None, description="VRRP router id, unique on the network. Default: the last byte of the virtual IP."
