@@ -26,15 +26,20 @@ UNWRITTEN = re.compile(
 FILES_FOR_OTHERS = {"Secret/nova-etc": {"nova-compute.conf"}, "Secret/neutron-etc": {"ovn_agent.ini"}}
 
 
-def pods(items: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+def templates(items: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
     """Return every pod template with the name of its owner."""
     found = []
     for item in items:
         spec = item.get("spec", {})
         spec = spec.get("jobTemplate", {}).get("spec", spec)
         if "template" in spec:
-            found.append((name_of(item), spec["template"]["spec"]))
+            found.append((name_of(item), spec["template"]))
     return found
+
+
+def pods(items: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+    """Return the spec of every pod template with the name of its owner."""
+    return [(owner, template["spec"]) for owner, template in templates(items)]
 
 
 def test_two_renders_are_identical(plan: Plan, render: Render, texts: dict[str, str]) -> None:
@@ -172,6 +177,7 @@ def test_a_node_port_leads_from_the_edge_to_the_api(plan: Plan, rendered: dict[s
     endpoint = next(end for end in plan.edge.endpoints if end.service == "keystone")
     assert service["spec"]["ports"][0]["nodePort"] == endpoint.node_port
     assert service["spec"]["type"] == "NodePort"
+    assert service["spec"]["trafficDistribution"] == "PreferSameNode", "or a third of the requests go to a dead host"
 
 
 def test_pods_that_wait_say_so_in_the_variables_of_the_real_charts(rendered: dict[str, Any]) -> None:

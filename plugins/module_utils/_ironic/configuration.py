@@ -111,7 +111,8 @@ external_http_url = %(media_url)s
 dhcp_provider = none
 
 [inspector]
-add_ports = all
+# A port beside it may have a MAC address that other machines have, too.
+add_ports = pxe
 # Ironic's own default. By the first an inventory that is not whole is none: what is on the disks is in it.
 hooks = ramdisk-error,validate-interfaces,ports,architecture
 pre_create_ports = false

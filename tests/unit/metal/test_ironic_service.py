@@ -41,6 +41,10 @@ def test_ironic_listens_to_its_host_alone_and_wants_a_password() -> None:
     assert found["deploy"]["erase_devices_priority"] == "0"
 
 
+def test_ironic_takes_the_port_that_a_machine_boots_from_alone() -> None:
+    assert ini(configuration.conf(FOUND))["inspector"]["add_ports"] == "pxe", "others may be on all machines of a model"
+
+
 def test_an_ironic_that_was_killed_ends_all_that_a_run_may_have_under_way_and_has_threads_for_it() -> None:
     most = int(ini(configuration.conf(FOUND))["conductor"]["periodic_max_workers"])
     assert most >= 2 * Options().at_once, "machines of another run count, too"

@@ -1,0 +1,139 @@
+// kube-router's controller of network policies beside another pod network, and nothing else of kube-router: no routes, no
+// proxy, and none of the SDKs that its own main links.
+//
+// One rule is added to its own: new connections to a pod of this node that it does not know yet are dropped, so that a pod
+// is closed while it is new, and while this program is down. It is set after the first full set of rules: before, it would
+// cut off what already runs.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/cloudnativelabs/kube-router/v2/pkg/controllers/netpol"
+	"github.com/cloudnativelabs/kube-router/v2/pkg/healthcheck"
+	"github.com/cloudnativelabs/kube-router/v2/pkg/options"
+	"github.com/cloudnativelabs/kube-router/v2/pkg/utils"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+)
+
+const (
+	syncPeriod = time.Minute // also heals rules that something else removed
+	lookPeriod = time.Second
+	silence    = 5 * syncPeriod // without a sync: the container's restart is the remedy
+	accepted   = "0x20000/0x20000"
+)
+
+// stamped at build time
+var version = "unknown"
+
+func main() {
+	services := flag.String("service-cluster-ip-range", "", "addresses of Services")
+	kubeconfig := flag.String("kubeconfig", "", "kubeconfig; empty: the pod's service account")
+	ready := flag.String("ready-file", "/run/kube-router/ready", "written once all rules are in place")
+	klog.InitFlags(nil)
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, *kubeconfig, *services, *ready); err != nil {
+		klog.ErrorS(err, "The network policy controller cannot go on")
+		klog.Flush()
+		os.Exit(1)
+	}
+}
+
+// run enforces policies until ctx ends. Its rules stay: a stopped controller opens nothing.
+func run(ctx context.Context, kubeconfig, services, ready string) error {
+	settings, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return fmt.Errorf("access to the cluster: %w", err)
+	}
+	client, err := kubernetes.NewForConfig(settings)
+	if err != nil {
+		return fmt.Errorf("access to the cluster: %w", err)
+	}
+	config := options.NewKubeRouterConfig()
+	config.EnableIPv4 = true
+	config.ClusterIPCIDRs = []string{services}
+	config.IPTablesSyncPeriod = syncPeriod
+	node, err := utils.GetNodeObject(client, "")
+	if err != nil {
+		return err
+	}
+	tables, sets, err := netpol.NewIPTablesHandlers(config)
+	if err != nil {
+		return fmt.Errorf("packet filter: %w", err)
+	}
+	factory := informers.NewSharedInformerFactory(client, 0)
+	pods := factory.Core().V1().Pods().Informer()
+	policies := factory.Networking().V1().NetworkPolicies().Informer()
+	namespaces := factory.Core().V1().Namespaces().Informer()
+	factory.Start(ctx.Done())
+	if !cache.WaitForCacheSync(ctx.Done(), pods.HasSynced, policies.HasSynced, namespaces.HasSynced) {
+		return fmt.Errorf("the API server did not list pods, namespaces and policies")
+	}
+	var lock sync.Mutex
+	controller, err := netpol.NewNetworkPolicyController(client, config, pods, policies, namespaces, &lock, tables, sets)
+	if err != nil {
+		return err
+	}
+	for informer, handler := range map[cache.SharedIndexInformer]cache.ResourceEventHandler{
+		pods: controller.PodEventHandler, policies: controller.NetworkPolicyEventHandler, namespaces: controller.NamespaceEventHandler,
+	} {
+		if _, err := informer.AddEventHandler(handler); err != nil {
+			return err
+		}
+	}
+	beats := make(chan *healthcheck.ControllerHeartbeat, 10)
+	var tasks sync.WaitGroup
+	tasks.Add(1)
+	go controller.Run(beats, ctx.Done(), &tasks)
+	klog.InfoS("Running", "version", version, "node", node.Name, "pods", node.Spec.PodCIDR)
+	err = guard(ctx, tables[v1.IPv4Protocol], node.Spec.PodCIDR, ready, beats)
+	if err == nil {
+		tasks.Wait()
+	}
+	return err
+}
+
+// guard keeps the rule for unknown pods behind the controller's own, and gives up when the controller is silent.
+func guard(ctx context.Context, table utils.IPTablesHandler, cidr, ready string, beats <-chan *healthcheck.ControllerHeartbeat) error {
+	rule := []string{"-d", cidr, "-m", "conntrack", "--ctstate", "NEW", "-m", "comment", "--comment", "pods without a chain", "-j", "DROP"}
+	look := time.NewTicker(lookPeriod)
+	defer look.Stop()
+	last := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-beats:
+			last = time.Now()
+		case <-look.C:
+			if time.Since(last) > silence {
+				return fmt.Errorf("no rules were written for %s", silence)
+			}
+			lines, err := table.List("filter", "KUBE-ROUTER-FORWARD")
+			if err != nil || !strings.Contains(strings.Join(lines, "\n"), accepted) || cidr == "" {
+				continue // not there yet, or removed: the next sync brings it
+			}
+			if err := table.AppendUnique("filter", "FORWARD", rule...); err != nil {
+				return fmt.Errorf("rule for pods without a chain: %w", err)
+			}
+			if err := os.WriteFile(ready, nil, 0o600); err != nil {
+				return err
+			}
+		}
+	}
+}
