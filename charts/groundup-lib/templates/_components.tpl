@@ -109,7 +109,7 @@ spec:
         {{- end }}
     spec:
       serviceAccountName: {{ $component.name }}
-      automountServiceAccountToken: false
+      automountServiceAccountToken: {{ if $component.rules }}true{{ else }}false{{ end }}
       enableServiceLinks: false
       terminationGracePeriodSeconds: {{ include "groundup.component.grace" $at }}
       {{- $port := "" }}{{ if $component.endpoint }}{{ $port = include "groundup.component.port" $at }}{{ end }}
