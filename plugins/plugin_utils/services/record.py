@@ -37,6 +37,7 @@ class PublicApi:
     port_name: str = "api"  # the port's key under the charts' endpoint
     in_catalog: bool = True
     for_hosts: bool = False  # for the site's own hosts: the edge refuses all others
+    for_operators: bool = False  # for these and `edge.operators`, where the site file names them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

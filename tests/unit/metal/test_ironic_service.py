@@ -82,6 +82,29 @@ def test_the_web_server_shows_both_with_tls_alone() -> None:
     assert "autoindex" not in text
 
 
+@pytest.mark.parametrize(
+    ("place", "zone"),
+    [
+        ("= /machines/v1/login", "logins"),
+        ("/machines/", "calls"),
+        ("/v1/", "calls"),
+        ("/v1/continue_inspection", "inventories"),
+    ],
+)
+def test_whoever_tries_passwords_or_sends_much_is_limited_by_address(place: str, zone: str) -> None:
+    text = configuration.web(FOUND)
+    _, _, rest = text.partition(f"location {place} {{\n")
+    assert f"limit_req zone={zone} burst=" in rest.partition("}")[0]
+    assert f"limit_req_zone $binary_remote_addr zone={zone}:1m rate=" in text
+
+
+def test_no_source_has_all_connections_of_the_seed_and_a_silent_one_ends() -> None:
+    for server in configuration.web(FOUND).split("\nserver {")[1:]:
+        assert f"limit_conn sources {configuration.CONNECTIONS};" in server
+        assert "client_header_timeout 10s;" in server
+    assert configuration.CONNECTIONS * 2 < 768, "of nginx: one to the client, one to what answers"
+
+
 @pytest.fixture
 def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
     """Make the database below ``tmp_path``; programs of Ironic's account are this test's."""
