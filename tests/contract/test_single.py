@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
+import yaml
+from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import with_values
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
 
-from .conftest import name_of
+from .conftest import SITES, name_of
 from .test_builtin_services import configuration
 
 SINGLE = {"cinder": ["cinder-volume", "cinder-backup"], "designate": ["designate-producer"]}
@@ -88,6 +90,16 @@ def test_a_copy_may_change_its_own_lease_and_nothing_else_and_helm_says_nothing_
     }  # fmt: skip
     assert [one["name"] for one in found[f"RoleBinding/{name}"]["subjects"]] == [name]
     assert found[f"Deployment/{name}"]["spec"]["template"]["spec"]["serviceAccountName"] == name
+
+
+def test_charts_that_cannot_choose_one_of_several_get_one_copy() -> None:
+    """OpenStack-Helm's, and whatever else a site brings."""
+    content = yaml.safe_load(SITES["ha"].read_text())
+    content["openstack"] |= {"charts": "/srv/charts", "services": ["keystone", "cinder", "designate", "ceph-rgw"]}
+    releases = {one.name: one for one in with_values(make_plan(build_site(content))).openstack.releases}
+    replicas = {name: releases[name].values["pod"]["replicas"] for name in SINGLE}
+    assert (replicas["cinder"]["volume"], replicas["cinder"]["backup"], replicas["designate"]["producer"]) == (1, 1, 1)
+    assert replicas["cinder"]["scheduler"] == replicas["designate"]["central"] == 3
 
 
 def test_all_copies_of_cinder_volume_report_by_one_name(rendered: dict[str, Any]) -> None:

@@ -158,6 +158,32 @@ def test_a_copy_without_the_api_ends_its_service_before_another_can_start_it(
     assert first.status is None
 
 
+def test_a_service_that_heeds_the_word_is_not_killed_when_the_lease_is_lost(
+    cluster: Cluster, pods: tuple[Pod, ...]
+) -> None:
+    cluster.down = {"first"}
+    assert until(lambda: not pods[0].service.up, *pods) <= lease.LEASE - elected.TELL + 0.5
+    assert pods[0].service.killed == 0
+
+
+def test_a_renewal_that_somebody_elses_change_of_the_object_refuses_is_repeated(
+    cluster: Cluster, pods: tuple[Pod, ...]
+) -> None:
+    """As when Helm writes labels at that moment: nobody else holds the Lease."""
+    changes = 5
+
+    def change() -> None:
+        nonlocal changes
+        if changes:
+            changes -= 1
+            cluster.version += 1
+
+    cluster.before_patch = change
+    pass_time(30, *pods)
+    assert not changes
+    assert [pod.service.starts for pod in pods] == [1, 0, 0]
+
+
 def test_without_any_api_nobody_runs_the_service_and_one_does_when_it_is_back(
     cluster: Cluster, pods: tuple[Pod, ...]
 ) -> None:
