@@ -1,8 +1,8 @@
 // kube-router's controller of network policies beside another pod network, and nothing else of kube-router: no routes, no
 // proxy, and none of the SDKs that its own main links.
 //
-// One rule is added to its own: new connections to a pod of this node that it does not know yet are dropped, so that a pod
-// is closed while it is new, and while this program is down. It is set after the first full set of rules: before, it would
+// One chain is added to its own: new connections to a pod of this node that has no rules yet are dropped, so that a pod is
+// closed while it is new, and while this program is down. It is set after the first full set of rules: before, it would
 // cut off what already runs.
 package main
 
@@ -11,7 +11,10 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -108,9 +111,8 @@ func run(ctx context.Context, kubeconfig, services, ready string) error {
 	return err
 }
 
-// guard keeps the rule for unknown pods behind the controller's own, and gives up when the controller is silent.
+// guard keeps the chain for new pods as the controller's rules are, and gives up when the controller is silent.
 func guard(ctx context.Context, table utils.IPTablesHandler, cidr, ready string, beats <-chan *healthcheck.ControllerHeartbeat) error {
-	rule := []string{"-d", cidr, "-m", "conntrack", "--ctstate", "NEW", "-m", "comment", "--comment", "pods without a chain", "-j", "DROP"}
 	look := time.NewTicker(lookPeriod)
 	defer look.Stop()
 	last := time.Now()
@@ -125,15 +127,40 @@ func guard(ctx context.Context, table utils.IPTablesHandler, cidr, ready string,
 				return fmt.Errorf("no rules were written for %s", silence)
 			}
 			lines, err := table.List("filter", "KUBE-ROUTER-FORWARD")
-			if err != nil || !strings.Contains(strings.Join(lines, "\n"), accepted) || cidr == "" {
+			text := strings.Join(lines, "\n")
+			if err != nil || !strings.Contains(text, accepted) || cidr == "" {
 				continue // not there yet, or removed: the next sync brings it
 			}
-			if err := table.AppendUnique("filter", "FORWARD", rule...); err != nil {
-				return fmt.Errorf("rule for pods without a chain: %w", err)
+			if err := closed(ctx, table, cidr, known.FindAllStringSubmatch(text, -1)); err != nil {
+				return fmt.Errorf("rules for new pods: %w", err)
 			}
 			if err := os.WriteFile(ready, nil, 0o600); err != nil {
 				return err
 			}
 		}
 	}
+}
+
+// known matches the rule for what comes to a pod.
+var known = regexp.MustCompile(`(?m)^-A KUBE-ROUTER-FORWARD -d ([0-9.]+/32) .*-j KUBE-POD-FW-`)
+
+// closed lets new connections pass to pods that have rules, and drops those to others of this node.
+func closed(ctx context.Context, table utils.IPTablesHandler, cidr string, pods [][]string) error {
+	const chain = "GROUNDUP-NEW-PODS"
+	wanted := []string{"-N " + chain}
+	for _, pod := range pods {
+		if rule := "-A " + chain + " -d " + pod[1] + " -j RETURN"; !slices.Contains(wanted, rule) {
+			wanted = append(wanted, rule)
+		}
+	}
+	wanted = append(wanted, "-A "+chain+" -j DROP")
+	if there, err := table.List("mangle", chain); err != nil || !slices.Equal(there, wanted) {
+		text := "*mangle\n:" + chain + " - [0:0]\n" + strings.Join(wanted[1:], "\n") + "\nCOMMIT\n"
+		restore := exec.CommandContext(ctx, "iptables-restore", "--noflush", "--wait")
+		restore.Stdin = strings.NewReader(text)
+		if said, err := restore.CombinedOutput(); err != nil {
+			return fmt.Errorf("iptables-restore: %w: %s", err, said)
+		}
+	}
+	return table.AppendUnique("mangle", "FORWARD", "-d", cidr, "-m", "conntrack", "--ctstate", "NEW", "-j", chain)
 }
