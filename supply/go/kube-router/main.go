@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -35,6 +36,7 @@ import (
 const (
 	syncPeriod = time.Minute // also heals rules that something else removed
 	lookPeriod = time.Second
+	settled    = 5 * lookPeriod // after the begin of a sync, its rules are there
 	silence    = 5 * syncPeriod // without a sync: the container's restart is the remedy
 	accepted   = "0x20000/0x20000"
 )
@@ -92,10 +94,9 @@ func run(ctx context.Context, kubeconfig, services, ready string) error {
 	if err != nil {
 		return err
 	}
-	for informer, handler := range map[cache.SharedIndexInformer]cache.ResourceEventHandler{
-		pods: controller.PodEventHandler, policies: controller.NetworkPolicyEventHandler, namespaces: controller.NamespaceEventHandler,
-	} {
-		if _, err := informer.AddEventHandler(handler); err != nil {
+	wanted := make(chan struct{}, 1)
+	for _, informer := range []cache.SharedIndexInformer{pods, policies, namespaces} {
+		if _, err := informer.AddEventHandler(changes(wanted)); err != nil {
 			return err
 		}
 	}
@@ -103,12 +104,57 @@ func run(ctx context.Context, kubeconfig, services, ready string) error {
 	var tasks sync.WaitGroup
 	tasks.Add(1)
 	go controller.Run(beats, ctx.Done(), &tasks)
+	go pace(ctx, wanted, controller.RequestFullSync)
 	klog.InfoS("Running", "version", version, "node", node.Name, "pods", node.Spec.PodCIDR)
 	err = guard(ctx, tables[v1.IPv4Protocol], node.Spec.PodCIDR, ready, beats)
 	if err == nil {
 		tasks.Wait()
 	}
 	return err
+}
+
+// changes asks for a sync when something changed that rules are made of.
+func changes(wanted chan<- struct{}) cache.ResourceEventHandler {
+	ask := func(any) {
+		select {
+		case wanted <- struct{}{}:
+		default: // asked for already
+		}
+	}
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    ask,
+		DeleteFunc: ask,
+		UpdateFunc: func(before, after any) {
+			if old, isPod := before.(*v1.Pod); !isPod || !reflect.DeepEqual(parts(old), parts(after.(*v1.Pod))) {
+				ask(after)
+			}
+		},
+	}
+}
+
+// parts returns what rules are made of. The controller's own handlers also ask for pods on the host's network.
+func parts(pod *v1.Pod) []any {
+	if pod.Spec.HostNetwork {
+		return nil
+	}
+	return []any{pod.Status.Phase, pod.Status.PodIPs, pod.Status.HostIP, pod.Labels}
+}
+
+// pace asks for the first sync at once, and for further ones at most once a period: each writes all rules of the node.
+func pace(ctx context.Context, wanted <-chan struct{}, sync func()) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-wanted:
+			sync()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(lookPeriod):
+		}
+	}
 }
 
 // guard keeps the chain for new pods as the controller's rules are, and gives up when the controller is silent.
@@ -120,11 +166,15 @@ func guard(ctx context.Context, table utils.IPTablesHandler, cidr, ready string,
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-beats:
+		case <-beats: // a sync begins
 			last = time.Now()
 		case <-look.C:
-			if time.Since(last) > silence {
+			since := time.Since(last)
+			if since > silence {
 				return fmt.Errorf("no rules were written for %s", silence)
+			}
+			if since > settled {
+				continue // nothing is new since the last look
 			}
 			lines, err := table.List("filter", "KUBE-ROUTER-FORWARD")
 			text := strings.Join(lines, "\n")
