@@ -1,8 +1,8 @@
 """Make the NetworkPolicy of a release: who may open connections to its pods.
 
-It follows from the records: who uses or needs a release reaches its ports for clients. Ports published on nodes are open
-to all: a pod sees the address of a node there, and every pod can ask a node. All else is for the release's own pods. Both
-sets of charts render it from ``extraObjects``.
+It follows from the records: who uses or needs a release reaches its ports for clients. Ports published on nodes are
+open to all: every pod can ask a node, and its address is all that the published pod sees. All else is for the
+release's own pods. Both sets of charts render it from ``extraObjects``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 // kube-router's controller of network policies beside another pod network, and nothing else of kube-router: no routes, no
 // proxy, and none of the SDKs that its own main links.
 //
-// One rule is added to its own: new connections to a pod of this node that it does not know yet are dropped, so that a pod
-// is closed while it is new, and while this program is down. It is set after the first full set of rules: before, it would
+// One chain is added to its own: new connections to a pod of this node that has no rules yet are dropped, so that a pod is
+// closed while it is new, and while this program is down. It is set after the first full set of rules: before, it would
 // cut off what already runs.
 package main
 
@@ -11,7 +11,11 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
+	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -32,6 +36,7 @@ import (
 const (
 	syncPeriod = time.Minute // also heals rules that something else removed
 	lookPeriod = time.Second
+	settled    = 5 * lookPeriod // after the begin of a sync, its rules are there
 	silence    = 5 * syncPeriod // without a sync: the container's restart is the remedy
 	accepted   = "0x20000/0x20000"
 )
@@ -89,10 +94,9 @@ func run(ctx context.Context, kubeconfig, services, ready string) error {
 	if err != nil {
 		return err
 	}
-	for informer, handler := range map[cache.SharedIndexInformer]cache.ResourceEventHandler{
-		pods: controller.PodEventHandler, policies: controller.NetworkPolicyEventHandler, namespaces: controller.NamespaceEventHandler,
-	} {
-		if _, err := informer.AddEventHandler(handler); err != nil {
+	wanted := make(chan struct{}, 1)
+	for _, informer := range []cache.SharedIndexInformer{pods, policies, namespaces} {
+		if _, err := informer.AddEventHandler(changes(wanted)); err != nil {
 			return err
 		}
 	}
@@ -100,6 +104,7 @@ func run(ctx context.Context, kubeconfig, services, ready string) error {
 	var tasks sync.WaitGroup
 	tasks.Add(1)
 	go controller.Run(beats, ctx.Done(), &tasks)
+	go pace(ctx, wanted, controller.RequestFullSync)
 	klog.InfoS("Running", "version", version, "node", node.Name, "pods", node.Spec.PodCIDR)
 	err = guard(ctx, tables[v1.IPv4Protocol], node.Spec.PodCIDR, ready, beats)
 	if err == nil {
@@ -108,9 +113,52 @@ func run(ctx context.Context, kubeconfig, services, ready string) error {
 	return err
 }
 
-// guard keeps the rule for unknown pods behind the controller's own, and gives up when the controller is silent.
+// changes asks for a sync when something changed that rules are made of.
+func changes(wanted chan<- struct{}) cache.ResourceEventHandler {
+	ask := func(any) {
+		select {
+		case wanted <- struct{}{}:
+		default: // asked for already
+		}
+	}
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    ask,
+		DeleteFunc: ask,
+		UpdateFunc: func(before, after any) {
+			if old, isPod := before.(*v1.Pod); !isPod || !reflect.DeepEqual(parts(old), parts(after.(*v1.Pod))) {
+				ask(after)
+			}
+		},
+	}
+}
+
+// parts returns what rules are made of. The controller's own handlers also ask for pods on the host's network.
+func parts(pod *v1.Pod) []any {
+	if pod.Spec.HostNetwork {
+		return nil
+	}
+	return []any{pod.Status.Phase, pod.Status.PodIPs, pod.Status.HostIP, pod.Labels}
+}
+
+// pace asks for the first sync at once, and for further ones at most once a period: each writes all rules of the node.
+func pace(ctx context.Context, wanted <-chan struct{}, sync func()) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-wanted:
+			sync()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(lookPeriod):
+		}
+	}
+}
+
+// guard keeps the chain for new pods as the controller's rules are, and gives up when the controller is silent.
 func guard(ctx context.Context, table utils.IPTablesHandler, cidr, ready string, beats <-chan *healthcheck.ControllerHeartbeat) error {
-	rule := []string{"-d", cidr, "-m", "conntrack", "--ctstate", "NEW", "-m", "comment", "--comment", "pods without a chain", "-j", "DROP"}
 	look := time.NewTicker(lookPeriod)
 	defer look.Stop()
 	last := time.Now()
@@ -118,22 +166,51 @@ func guard(ctx context.Context, table utils.IPTablesHandler, cidr, ready string,
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-beats:
+		case <-beats: // a sync begins
 			last = time.Now()
 		case <-look.C:
-			if time.Since(last) > silence {
+			since := time.Since(last)
+			if since > silence {
 				return fmt.Errorf("no rules were written for %s", silence)
 			}
+			if since > settled {
+				continue // nothing is new since the last look
+			}
 			lines, err := table.List("filter", "KUBE-ROUTER-FORWARD")
-			if err != nil || !strings.Contains(strings.Join(lines, "\n"), accepted) || cidr == "" {
+			text := strings.Join(lines, "\n")
+			if err != nil || !strings.Contains(text, accepted) || cidr == "" {
 				continue // not there yet, or removed: the next sync brings it
 			}
-			if err := table.AppendUnique("filter", "FORWARD", rule...); err != nil {
-				return fmt.Errorf("rule for pods without a chain: %w", err)
+			if err := closed(ctx, table, cidr, known.FindAllStringSubmatch(text, -1)); err != nil {
+				return fmt.Errorf("rules for new pods: %w", err)
 			}
 			if err := os.WriteFile(ready, nil, 0o600); err != nil {
 				return err
 			}
 		}
 	}
+}
+
+// known matches the rule for what comes to a pod.
+var known = regexp.MustCompile(`(?m)^-A KUBE-ROUTER-FORWARD -d ([0-9.]+/32) .*-j KUBE-POD-FW-`)
+
+// closed lets new connections pass to pods that have rules, and drops those to others of this node.
+func closed(ctx context.Context, table utils.IPTablesHandler, cidr string, pods [][]string) error {
+	const chain = "GROUNDUP-NEW-PODS"
+	wanted := []string{"-N " + chain}
+	for _, pod := range pods {
+		if rule := "-A " + chain + " -d " + pod[1] + " -j RETURN"; !slices.Contains(wanted, rule) {
+			wanted = append(wanted, rule)
+		}
+	}
+	wanted = append(wanted, "-A "+chain+" -j DROP")
+	if there, err := table.List("mangle", chain); err != nil || !slices.Equal(there, wanted) {
+		text := "*mangle\n:" + chain + " - [0:0]\n" + strings.Join(wanted[1:], "\n") + "\nCOMMIT\n"
+		restore := exec.CommandContext(ctx, "iptables-restore", "--noflush", "--wait")
+		restore.Stdin = strings.NewReader(text)
+		if said, err := restore.CombinedOutput(); err != nil {
+			return fmt.Errorf("iptables-restore: %w: %s", err, said)
+		}
+	}
+	return table.AppendUnique("mangle", "FORWARD", "-d", cidr, "-m", "conntrack", "--ctstate", "NEW", "-j", chain)
 }
