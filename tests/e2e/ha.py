@@ -26,9 +26,30 @@ VIRTUAL_IP = "10.87.18.2"
 KINDS = {"token", "images", "networks", "servers", "placement", "written", "kubernetes"}
 
 
+# The machines are containers of this one: its kernel, its control groups, its swap, its disk; no module is loaded.
+CONTAINERS: dict[str, Any] = {
+    "hosts": {
+        "sysctl": {"kernel.yama.ptrace_scope": None, "net.netfilter.nf_conntrack_max": None},
+        "kernel_modules": [],
+    },
+    "kubernetes": {
+        "kubelet": {
+            "failSwapOn": False,
+            "failCgroupV1": False,
+            "evictionHard": {"memory.available": "100Mi", "nodefs.available": "1Gi", "imagefs.available": "1Gi"},
+            "imageGCHighThresholdPercent": 100,
+        },
+        "ignore_preflight": ["SystemVerification"],
+    },
+}
+
+
 def operator() -> Operator:
     """Return the operator of the cloud, whose machines exist."""
-    return Operator(HA, yaml.safe_load(SITE.read_text()), MACHINES)
+    content = yaml.safe_load(SITE.read_text())
+    for section, more in CONTAINERS.items():
+        content[section] = content.get(section, {}) | more
+    return Operator(HA, content, MACHINES)
 
 
 def told(operator: Operator, *command: str | Path) -> Any:

@@ -109,6 +109,7 @@ spec:
         {{- end }}
     spec:
       serviceAccountName: {{ $component.name }}
+      automountServiceAccountToken: {{ if $component.rules }}true{{ else }}false{{ end }}
       enableServiceLinks: false
       terminationGracePeriodSeconds: {{ include "groundup.component.grace" $at }}
       {{- $port := "" }}{{ if $component.endpoint }}{{ $port = include "groundup.component.port" $at }}{{ end }}
@@ -160,6 +161,7 @@ spec:
             {{- end }}
       volumes:
         {{- include "groundup.pod.volumes" (merge (dict "volumes" $component.volumes) $at) | nindent 8 }}
+        {{- if $wait }}{{ include "groundup.pod.waitAccess" . | nindent 8 }}{{ end }}
         {{- with $mounts.volumes }}
         {{- toYaml . | nindent 8 }}
         {{- end }}

@@ -55,6 +55,7 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> str:
     )
     pki.own(changes, pair, readers=None, units=(controller, agent))
     openvswitch.configure(changes, wanted["chassis"])
+    openvswitch.admit(changes, services.ACCOUNT)
     ovn.start(changes, controller)
     libvirt.configure(
         changes,
@@ -75,6 +76,7 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> str:
         environment.switch(changes, name)
     agent.running()
     compute.running()
+    openvswitch.close_loopback(changes)  # nova-compute has read by now which way it takes
     copies.running()
     return name
 
@@ -102,6 +104,7 @@ def verify(name: str, *, release: str) -> None:
     """Raise GroundupError unless the host's services work, with the control plane's ``release``."""
     faults = {
         ovn.UNIT: ovn.disconnected(),
+        openvswitch.DATABASE: openvswitch.shut_out(services.ACCOUNT),
         libvirt.DAEMON: libvirt.silent(),
         services.COMPUTE: _not_running(services.COMPUTE)
         or environment.of_another_release(environment.current(), release),

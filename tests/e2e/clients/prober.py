@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 import openstack
@@ -87,7 +88,7 @@ class Writer:
         """Return how many acknowledged ones are gone, and delete all."""
         found = again(lambda: {region.id for region in cloud.identity.regions() if region.id.startswith(PREFIX)})
         for name in found:
-            again(lambda name=name: cloud.identity.delete_region(name))
+            again(partial(cloud.identity.delete_region, name))
         return len(self.written - found)
 
 
