@@ -71,6 +71,7 @@ def test_each_control_host_has_a_copy_of_which_one_runs(
     assert only(pod)["readinessProbe"]["exec"]["command"][2:], "the service's own check, where it runs"
     assert only(pod)["livenessProbe"]["exec"]["command"] == ["/opt/bin/elected-probe.sh", "alive"]
     assert "podAntiAffinity" in pod["affinity"]
+    assert pod.get("automountServiceAccountToken") is not False, "it asks the API by its account"
     assert spec["strategy"]["rollingUpdate"] == {"maxUnavailable": 0, "maxSurge": "100%"}
 
 
