@@ -70,10 +70,10 @@ def read(choice: str) -> tuple[dict[str, Any], list[str]]:
         "outdated": [asdict(unique[name]) for name in sorted(unique)],
         "restart_needed": RESTART.exists(),
     }
-    return age, [*broken, *_warnings(choice, list(unique.values()), lists=lists, changed=changed)]
+    return age, [*broken, *_warnings(choice, list(unique.values()), lists)]
 
 
-def _warnings(choice: str, behind: list[Outdated], *, lists: datetime | None, changed: datetime | None) -> list[str]:
+def _warnings(choice: str, behind: list[Outdated], lists: datetime | None) -> list[str]:
     found, now = [], datetime.now(UTC)
     security = sorted(one.package for one in behind if one.security)
     if security:
@@ -82,12 +82,12 @@ def _warnings(choice: str, behind: list[Outdated], *, lists: datetime | None, ch
             f"{len(security)} packages lack a security update that the host's sources have: "
             f"{', '.join(security[:_SHOWN])}{rest}"
         )
-    last, said = (
-        (lists, "the newest list of packages is of") if lists else (changed, "no list of packages; they changed")
-    )
-    if last is None or (now - last).days > DAYS[choice]:
-        age = f"{(now - last).days} days ago" if last else "at no time that is known"
-        found.append(f"{said} {age}: newer security updates are not known here (hosts.updates: {choice})")
+    # A host that asked no source has nothing to be old: its packages are as they were installed (`changed`).
+    if lists and (now - lists).days > DAYS[choice]:
+        age = f"the newest list of packages is of {(now - lists).days} days ago"
+        found.append(f"{age}: newer security updates are not known here (hosts.updates: {choice})")
+    if not lists and choice == "debian":
+        found.append("no list of packages was fetched: no security update can come (hosts.updates: debian)")
     if RESTART.exists():
         found.append("an upgraded package waits for the host's restart (/run/reboot-required)")
     return found

@@ -211,8 +211,8 @@ def test_packages_behind_are_told_with_what_is_offered_and_security_apart(
         ("site", [29], 99, None),
         ("site", [31], 0, "the newest list of packages is of 31 days ago"),
         ("debian", [4], 0, "the newest list of packages is of 4 days ago"),
-        ("site", [], 31, "no list of packages; they changed 31 days ago"),
-        ("site", [], 1, None),
+        ("debian", [], 1, "no list of packages was fetched"),
+        ("site", [], 99, None),
     ],
 )
 def test_lists_that_are_old_are_told_also_when_apt_asked_in_vain_today(
@@ -221,6 +221,7 @@ def test_lists_that_are_old_are_told_also_when_apt_asked_in_vain_today(
 ) -> None:  # fmt: skip
     age, warnings = aged(choice, lists_of=lists_of, changed=changed)
     assert age["outdated"] == []
+    assert age["changed"].startswith(f"{datetime.now(UTC) - timedelta(days=changed):%Y-%m-%d}")
     assert [line.partition(":")[0] for line in warnings] == ([said] if said else [])
 
 
