@@ -18,7 +18,7 @@ class ActionModule(DocumentedAction):
         from ..plugin_utils.supply.advisories.report import report  # late: only this needs its libraries
 
         files = [Path(name).expanduser() for name in given["files"]]
-        found = report(supply.load_lock(), files, names=given["names"], hosts=given["hosts"])
+        found = report(supply.load_lock(), files, names=given["names"], hosts=given["hosts"], silent=given["silent"])
         return {
             "changed": False,
             "failed": found.code != 0,

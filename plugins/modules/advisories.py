@@ -37,6 +37,11 @@ options:
         description: Output of dpkg-query there, in the format that the playbook of this name asks for.
         type: str
         required: true
+  silent:
+    description: Hosts that did not say what is installed there. They are not known to be safe.
+    type: list
+    elements: str
+    default: []
 attributes:
   check_mode:
     description: Changes nothing anyway.

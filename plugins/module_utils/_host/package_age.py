@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -10,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from .._base import files
-from .._base.run import run
+from .._base.run import attempt
+from .._base.text import few
 from . import apt
 from .sources import LISTS as SEED_LISTS
 
@@ -44,7 +46,7 @@ def outdated(simulation: str) -> list[Outdated]:
 
 
 def read(choice: str) -> tuple[dict[str, Any], list[str]]:
-    """Return what is known of the age of the host's packages, and warnings. Raises GroundupError.
+    """Return what is known of the age of the host's packages, and warnings.
 
     A host that installs from the seed is asked for what the seed offers; else, or when it has lists of its own sources
     too, for what these offer.
@@ -52,7 +54,11 @@ def read(choice: str) -> tuple[dict[str, Any], list[str]]:
     seed = ["-c", str(apt.OURS)] if apt.OURS.exists() else []
     # The seed's repository carries the lock's date: there, count since it last brought something new.
     own, ours = _dated(LISTS), _time(SEED_LISTS) if seed and _listed(SEED_LISTS) else None
-    behind = [one for options, asked in (([], own), (seed, ours)) if asked for one in _upgrades(options)]
+    said = [_simulated(options) for options, asked in (([], own), (seed, ours)) if asked]
+    behind = [one for done in said for one in outdated(done.stdout)]
+    broken = [
+        f"apt cannot say what is newer: {few(done.stderr.splitlines(), most=2)}" for done in said if done.returncode
+    ]
     # A package that both offer is told once, with the word of the host's own sources.
     unique = {one.package: one for one in reversed(behind)}
     lists = max((each for each in (own, ours) if each), default=None)
@@ -64,10 +70,10 @@ def read(choice: str) -> tuple[dict[str, Any], list[str]]:
         "outdated": [asdict(unique[name]) for name in sorted(unique)],
         "restart_needed": RESTART.exists(),
     }
-    return age, _warnings(choice, list(unique.values()), lists=lists, changed=changed)
+    return age, [*broken, *_warnings(choice, list(unique.values()), lists)]
 
 
-def _warnings(choice: str, behind: list[Outdated], *, lists: datetime | None, changed: datetime | None) -> list[str]:
+def _warnings(choice: str, behind: list[Outdated], lists: datetime | None) -> list[str]:
     found, now = [], datetime.now(UTC)
     security = sorted(one.package for one in behind if one.security)
     if security:
@@ -76,20 +82,19 @@ def _warnings(choice: str, behind: list[Outdated], *, lists: datetime | None, ch
             f"{len(security)} packages lack a security update that the host's sources have: "
             f"{', '.join(security[:_SHOWN])}{rest}"
         )
-    last, said = (
-        (lists, "the newest list of packages is of") if lists else (changed, "no list of packages; they changed")
-    )
-    if last is None or (now - last).days > DAYS[choice]:
-        age = f"{(now - last).days} days ago" if last else "at no time that is known"
-        found.append(f"{said} {age}: newer security updates are not known here (hosts.updates: {choice})")
+    # A host that asked no source has nothing to be old: its packages are as they were installed (`changed`).
+    if lists and (now - lists).days > DAYS[choice]:
+        age = f"the newest list of packages is of {(now - lists).days} days ago"
+        found.append(f"{age}: newer security updates are not known here (hosts.updates: {choice})")
+    if not lists and choice == "debian":
+        found.append("no list of packages was fetched: no security update can come (hosts.updates: debian)")
     if RESTART.exists():
         found.append("an upgraded package waits for the host's restart (/run/reboot-required)")
     return found
 
 
-def _upgrades(options: list[str]) -> list[Outdated]:
-    argv = ["apt-get", *options, "--simulate", "--quiet", "--ignore-hold", "--with-new-pkgs", "upgrade"]
-    return outdated(run(argv, remedy="run apt-get check on the host, and correct what it names"))
+def _simulated(options: list[str]) -> subprocess.CompletedProcess[str]:
+    return attempt(["apt-get", *options, "--simulate", "--quiet", "--ignore-hold", "--with-new-pkgs", "upgrade"])
 
 
 def _dated(lists: Path) -> datetime | None:

@@ -178,7 +178,7 @@ def aged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple
     status.touch()
 
     def read(
-        choice: str, *, lists_of: Iterable[int] = (), changed: int = 0, said: str = ""
+        choice: str, *, lists_of: Iterable[int] = (), changed: int = 0, said: str = "", fault: str = ""
     ) -> tuple[dict[str, Any], list[str]]:
         for number, days in enumerate(lists_of):
             dated = format_datetime(datetime.now(UTC) - timedelta(days=days), usegmt=True)
@@ -186,7 +186,8 @@ def aged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple
             (lists / f"{number}_main_binary-amd64_Packages.lz4").touch()
         then = time.time() - changed * 86400
         os.utime(status, (then, then))
-        monkeypatch.setattr(package_age, "run", lambda *_, **__: said)
+        done = subprocess.CompletedProcess([], 100 if fault else 0, said, fault)
+        monkeypatch.setattr(package_age, "attempt", lambda _argv: done)
         return package_age.read(choice)
 
     return read
@@ -210,8 +211,8 @@ def test_packages_behind_are_told_with_what_is_offered_and_security_apart(
         ("site", [29], 99, None),
         ("site", [31], 0, "the newest list of packages is of 31 days ago"),
         ("debian", [4], 0, "the newest list of packages is of 4 days ago"),
-        ("site", [], 31, "no list of packages; they changed 31 days ago"),
-        ("site", [], 1, None),
+        ("debian", [], 1, "no list of packages was fetched"),
+        ("site", [], 99, None),
     ],
 )
 def test_lists_that_are_old_are_told_also_when_apt_asked_in_vain_today(
@@ -220,7 +221,13 @@ def test_lists_that_are_old_are_told_also_when_apt_asked_in_vain_today(
 ) -> None:  # fmt: skip
     age, warnings = aged(choice, lists_of=lists_of, changed=changed)
     assert age["outdated"] == []
+    assert age["changed"].startswith(f"{datetime.now(UTC) - timedelta(days=changed):%Y-%m-%d}")
     assert [line.partition(":")[0] for line in warnings] == ([said] if said else [])
+
+
+def test_an_apt_that_cannot_say_is_told(aged: Callable[..., tuple[dict[str, Any], list[str]]]) -> None:
+    _, warnings = aged("site", lists_of=[1], fault="E: Unmet dependencies.\nE: x\nE: y\n")
+    assert warnings == ["apt cannot say what is newer: E: Unmet dependencies., E: x and 1 more"]
 
 
 def test_a_host_of_the_seed_alone_is_asked_for_what_the_seed_offers(

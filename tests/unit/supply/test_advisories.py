@@ -218,8 +218,12 @@ def test_what_is_not_built_or_has_an_old_bill_is_told(
     more = make_lock(**{
         name: {"version": one.version, "inputs": one.inputs} for name, one in built.artifacts.items()
     }, c={})  # fmt: skip
-    found = report(more, [tracker([])], hosts=())
-    assert [(one.holders, one.why) for one in found.unknown] == [(("c",), "artifacts that are not built")]
+    found = report(more, [tracker([])], hosts=(), silent=["worker-1"])
+    assert [(one.holders, one.why) for one in found.unknown] == [
+        (("c",), "artifacts that are not built"),
+        (("host worker-1",), "hosts that did not say what is installed"),
+    ]
+    assert found.code == 2
     (old,) = parts("a", [Component("libssl3", "3", "pkg:deb/debian/libssl3@3?distro=trixie")])
     assert (old.name, old.exact) == ("libssl3", False)
     with pytest.raises(GroundupError, match="nothing to hold"):

@@ -81,14 +81,23 @@ class Report:
 
 
 def report(
-    lock: Lock, files: Iterable[Path], *, names: Iterable[str] | None = None, hosts: Iterable[Mapping[str, str]]
+    lock: Lock,
+    files: Iterable[Path],
+    *,
+    names: Iterable[str] | None = None,
+    hosts: Iterable[Mapping[str, str]],
+    silent: Iterable[str] = (),
 ) -> Report:
     """Return what the advisories in ``files`` say of the artifacts ``names`` (None: all) and ``hosts``.
+
+    ``silent``: hosts that were asked for their packages, and did not answer.
 
     Raises GroundupError for a file that is no list of advisories, and when there is nothing to look at.
     """
     unknown: list[Unknown] = []
     installed = [*_artifact_parts(lock, names, unknown), *host_parts(hosts)]
+    if unheard := tuple(f"host {name}" for name in silent):
+        unknown.append(Unknown(holders=unheard, why="hosts that did not say what is installed"))
     vague = [part.holder for part in installed if not part.exact]
     if vague:
         why = "bills without source packages, made by an older version; make them again: ci/supply build --rebuild NAME"
