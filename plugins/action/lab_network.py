@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..module_utils._base.changes import Changes
-from ..module_utils._container import network
+from ..module_utils._container import forwarding, network
 from ..module_utils._container.model import networks_of
 from ..module_utils._container.names import link_name
 from ..plugin_utils.actions import DocumentedAction
@@ -29,6 +29,9 @@ def present(changes: Changes, site: str, plan: dict[str, Any]) -> dict[str, Any]
         faults = "; ".join(network.bridge_faults(site, item, links))
         if faults and changes.add(f"bridge of {name}: {faults}", name=name, before=f"{faults}\n", after="as planned\n"):
             network.make_bridge(site, item, links)
+    for program in forwarding.closed(site):
+        if changes.add(f"let packets cross the lab's bridges: the chain FORWARD of {program} drops"):
+            forwarding.let_through(program, site)
     return {"bridges": {name: link_name(site, name) for name in networks}, **changes.result()}
 
 
@@ -37,4 +40,7 @@ def absent(changes: Changes, site: str) -> dict[str, Any]:
     mine = network.links_of(site)
     if mine and changes.add("remove the site's links", name="links", before="".join(f"{name}\n" for name in mine)):
         network.remove_links(mine)
+    for program in forwarding.opened(site):
+        if changes.add(f"remove the lab's rule from the chain FORWARD of {program}"):
+            forwarding.take_away(program, site)
     return {"removed": mine, **changes.result()}

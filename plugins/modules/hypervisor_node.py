@@ -61,6 +61,10 @@ options:
   files_ca:
     description: CA of the file server's certificate, in PEM. Default is the host's trust store.
     type: str
+  programs:
+    description: What services call at run time, by path, and what fails without it. Verified to be there.
+    type: dict
+    default: {}
   environments:
     description:
       - File of the Python environment by Debian release, each with C(path) below O(files_url) and C(sha256).
@@ -178,6 +182,7 @@ def main() -> None:
             "release": {"type": "str", "required": True},
             "files_url": {"type": "str", "required": True},
             "files_ca": {"type": "str"},
+            "programs": {"type": "dict", "default": {}},
             "environments": {"type": "dict", "default": {}},
             "chassis": {"type": "dict", "default": {}},
             "underlay": {"type": "dict", "default": {}},

@@ -14,7 +14,7 @@ from ipaddress import ip_interface, ip_network
 from pathlib import Path
 from typing import Any
 
-from ..module_utils._container import cgroups, network, runtime
+from ..module_utils._container import cgroups, forwarding, network, runtime
 from ..module_utils._container.names import Lab, link_prefix
 from .errors import GroundupError
 
@@ -60,6 +60,7 @@ class MachineFacts:
     links: Mapping[str, Mapping[str, Any]]
     routes: Sequence[Mapping[str, Any]]
     running: frozenset[str]  # running hosts of the site
+    dropping: Sequence[str] = ()  # chains of nftables that drop what crosses the lab's bridges
 
     @classmethod
     def now(cls, needs: LabNeeds) -> MachineFacts:
@@ -74,13 +75,21 @@ class MachineFacts:
             disk_free=shutil.disk_usage(_existing(needs.lab.root)).free,
             links=network.links() if reachable else {},
             routes=network.routes() if reachable else [],
+            dropping=forwarding.foreign(needs.lab.site),
             running=frozenset(name for name in needs.memory_gb if runtime.init_pid(needs.lab, name) is not None),
         )
 
 
 def faults(needs: LabNeeds, machine: MachineFacts) -> list[GroundupError]:
     """Return all unmet lab requirements of this machine."""
-    each = (_root(machine), _tools(machine), _memory(needs, machine), _disk(needs, machine), _networks(needs, machine))
+    each = (
+        _root(machine),
+        _tools(machine),
+        _memory(needs, machine),
+        _disk(needs, machine),
+        _networks(needs, machine),
+        _filter(needs, machine),
+    )
     return [fault for found in each for fault in found]
 
 
@@ -146,6 +155,17 @@ def _networks(needs: LabNeeds, machine: MachineFacts) -> Iterator[GroundupError]
                 why="its bridge would take packets that belong elsewhere, or never get its own",
                 remedy=f"write another networks.{name}.cidr, or remove what uses it from this machine",
             )
+
+
+def _filter(needs: LabNeeds, machine: MachineFacts) -> Iterator[GroundupError]:
+    """Yield chains that no rule of the lab can pass; those of iptables, as Docker's, get one (module lab_network)."""
+    for chain in machine.dropping:
+        yield GroundupError(
+            f"the chain {chain} of nftables drops what this machine forwards, also from one host of the lab to another",
+            where=f"{_here()}, nft list ruleset; {forwarding.CALLS}",
+            why="hosts of the lab would not reach each other, and the first that needs another waits in vain",
+            remedy=f"{forwarding.remedy(chain, needs.lab.site)}; after the lab, nft --handle list ruleset names it",
+        )
 
 
 def _taken(site: str, machine: MachineFacts) -> Iterator[tuple[str, str]]:

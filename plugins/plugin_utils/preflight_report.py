@@ -53,7 +53,8 @@ def lines(found: Mapping[str, Mapping[str, Any]], *, predicts: bool = False) -> 
         Line(check=check, severity=severity, what=what, remedy=remedy, hosts=hosts, hint=_bad_end(wires.get(what, {})))
         for (check, severity, what, remedy), hosts in grouped.items()
     ]
-    made += _collisions({host: result["facts"] for host, result in found.items() if result.get("facts")})
+    facts = {host: result["facts"] for host, result in found.items() if result.get("facts")}
+    made += _collisions(facts, whole=len(facts) == len(found))
     return sorted(made, key=lambda one: (_ORDER.index(one.severity), -len(one.hosts), one.check))
 
 
@@ -158,7 +159,7 @@ def _bad_end(wires: Mapping[str, Sequence[str]]) -> str:
     return f"look first at {'; '.join(shown)}"
 
 
-def _collisions(facts: Mapping[str, Mapping[str, Any]]) -> Iterable[Line]:
+def _collisions(facts: Mapping[str, Mapping[str, Any]], *, whole: bool) -> Iterable[Line]:
     """Yield faults that only a comparison of all hosts shows: one machine under several names, or shared identities."""
     for identity, hosts in _shared(facts, "machine_id").items():
         same = _proof([set(facts[host]["macs"]) for host in hosts])
@@ -170,12 +171,12 @@ def _collisions(facts: Mapping[str, Mapping[str, Any]]) -> Iterable[Line]:
             remedy="correct their addresses in the site file" if same else f"on all but one: {_NEW_IDENTITY}",
             hosts=dict.fromkeys(hosts, macs),
         )
-    answered = {host: fact["virtual_ip"] for host, fact in facts.items() if fact.get("virtual_ip")}
-    if answered and not any(fact.get("ours") for fact in facts.values()):
+    if answered := _strangers(facts, whole=whole):
+        first = "" if any(fact.get("ours") for fact in facts.values()) else ", and no host belongs to the site yet"
         yield Line(
             check=COMPARED,
             severity="error",
-            what="another machine answers for the site's virtual IP, and no host belongs to the site yet",
+            what=f"another machine answers for the site's virtual IP{first}",
             remedy="write a free address into edge.address of the site file, or take it from that machine",
             hosts={host: f"answer from {mac}" for host, mac in answered.items()},
         )
@@ -210,6 +211,19 @@ def _proof(macs: Sequence[set[str]]) -> set[str]:
     """
     usable = [{mac for mac in own if scope(mac) in ("", "local")} for own in macs]
     return usable[0] if all(own == usable[0] for own in usable) else set()
+
+
+def _strangers(facts: Mapping[str, Mapping[str, Any]], *, whole: bool) -> dict[str, str]:
+    """Return who answered whom for the virtual IP, unless it may be a host of this site.
+
+    ``whole``: whether all hosts were examined; one that was not may hold it.
+    """
+    answered = {host: fact["virtual_ip"] for host, fact in facts.items() if fact.get("virtual_ip")}
+    if not any(fact.get("ours") for fact in facts.values()):
+        return answered
+    known = {mac for fact in facts.values() for mac in fact["macs"]}
+    held = any(fact.get("holds_virtual_ip") for fact in facts.values())
+    return {} if held or not whole else {host: mac for host, mac in answered.items() if mac not in known}
 
 
 def _shared(facts: Mapping[str, Mapping[str, Any]], name: str) -> dict[str, list[str]]:

@@ -23,9 +23,10 @@ def bypassing(environment: Mapping[str, str], places: Sequence[str]) -> dict[str
     """Return ``environment`` whose proxies leave out ``places``: addresses, names, domains with a leading dot."""
     if not any(name.lower().endswith("_proxy") for name in environment):
         return dict(environment)
-    # Clients read one of the two, not both.
+    # Clients read one of the two, not both; they split by commas, and some by blanks, too.
     known = [environment.get(name, "") for name in ("no_proxy", "NO_PROXY")]
-    left_out = ",".join(dict.fromkeys(part for text in (*known, *places) for part in text.split(",") if part))
+    parts = [part for text in (*known, *places) for part in text.replace(",", " ").split()]
+    left_out = "*" if "*" in parts else ",".join(dict.fromkeys(parts))  # beside other words, some take no * for all
     return {**environment, "no_proxy": left_out, "NO_PROXY": left_out}
 
 

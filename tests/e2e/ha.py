@@ -41,6 +41,9 @@ CONTAINERS: dict[str, Any] = {
         },
         "ignore_preflight": ["SystemVerification"],
     },
+    "storage": {
+        "settings": {"mon_data_avail_warn": "3", "mon_data_avail_crit": "1", "osd_mclock_skip_benchmark": "true"}
+    },
 }
 
 

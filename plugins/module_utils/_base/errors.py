@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import os
+from pathlib import Path
 
 # Faults of the disk itself; the remedy of others (missing permission, file or program) is their own text.
 _DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
@@ -22,7 +24,13 @@ def file_error(error: OSError, *, host: str) -> GroundupError:
     look = "see df -h, df -i and the kernel's messages (dmesg) there" if error.errno in _DISK else "put that right"
     file = error.filename2 or error.filename or "its files"
     if error.errno == errno.EPERM:  # root is refused nothing else on its own disk
-        look = f"lsattr {file} there shows whether it is immutable: chattr -i {file}, and see who made it so"
+        place = file if os.path.lexists(file) else Path(file).parent  # of a new file, its directory refuses
+        look = (
+            f"lsattr -d {place} there shows whether it is immutable (i) or only grows (a): chattr -i -a {place}, and "
+        )
+        look += "see who made it so"
+    elif error.errno == errno.EBUSY:
+        look = f"findmnt {file} there shows what is mounted on it: change that, or take the mount away"
     return GroundupError(
         f"{error.strerror or error}",
         where=f"{host}, {file}",

@@ -19,7 +19,10 @@ CHRONYD = Path("/usr/sbin/chronyd")
 TIMESYNCD = Path("/usr/lib/systemd/systemd-timesyncd")
 NTPD = Path("/usr/sbin/ntpd")
 UNITS = Path("/etc/systemd/system")
-PTP = ("phc2sys*.service", "timemaster*.service")  # linuxptp; the kernel does not call such a clock synchronised
+NTPCTL = Path("/usr/sbin/ntpctl")  # of OpenNTPD, whose daemon has ntpsec's name
+NTPD_RS = Path("/usr/bin/ntp-daemon")
+# linuxptp, PTPd, sfptpd; the kernel does not call such a clock synchronised
+PTP = ("phc2sys*.service", "timemaster*.service", "ptpd*.service", "sfptpd*.service")
 CHRONY_SOURCES = Path("/etc/chrony/sources.d/groundup.sources")
 TIMESYNCD_SERVERS = Path("/etc/systemd/timesyncd.conf.d/groundup.conf")
 
@@ -38,19 +41,35 @@ def timezone(changes: Changes, name: str) -> None:
 
 
 def by_ptp() -> str:
-    """Return the enabled unit that sets the clock from one of PTP, beside which no other may; empty without one."""
+    """Return the enabled unit that sets the clock from one of PTP; empty without one.
+
+    Beside an enabled service of NTP, it hands the host's time on to its network cards.
+    """
+    if any(list(UNITS.glob(f"*.wants/{unit}")) for _, unit, _ in _services()):
+        return ""
     return next((path.name for name in PTP for path in sorted(UNITS.glob(f"*.wants/{name}"))), "")
+
+
+def _services() -> list[tuple[Path, str, str]]:
+    """Return program, unit and configuration of each time service of NTP."""
+    ntpd = ("openntpd", "/etc/openntpd/ntpd.conf") if NTPCTL.exists() else ("ntpsec", "/etc/ntpsec/ntp.conf")
+    return [
+        (CHRONYD, "chrony.service", str(CHRONY_SOURCES)),
+        (TIMESYNCD, "systemd-timesyncd.service", str(TIMESYNCD_SERVERS)),
+        (NTPD, f"{ntpd[0]}.service", ntpd[1]),
+        (NTPD_RS, "ntpd-rs.service", "/etc/ntpd-rs/ntp.toml"),
+    ]
 
 
 def lacking() -> list[str]:
     """Return the package to install on a host without a time service."""
-    return [] if by_ptp() or any(program.exists() for program in (CHRONYD, TIMESYNCD, NTPD)) else [CHRONY]
+    return [] if by_ptp() or any(program.exists() for program, _, _ in _services()) else [CHRONY]
 
 
 def servers(changes: Changes, names: Sequence[str]) -> None:
     """Configure ``names`` in the host's time service; with no names, it keeps its own servers.
 
-    ntpsec is not configured, only warned about: its configuration belongs to its administrator.
+    ntpsec, OpenNTPD and ntpd-rs are not configured, only warned about: their files belong to their administrator.
     """
     if unit := by_ptp():
         if names:
@@ -61,11 +80,13 @@ def servers(changes: Changes, names: Sequence[str]) -> None:
     elif TIMESYNCD.exists():
         text = f"[Time]\nNTP={' '.join(names)}\n" if names else ""
         _configure(changes, "systemd-timesyncd.service", TIMESYNCD_SERVERS, text)
-    elif NTPD.exists() and names:
-        changes.warnings.append(
-            f"ntpsec keeps the time, and hosts.ntp_servers does not reach it: write {', '.join(names)} into "
-            "/etc/ntpsec/ntp.conf, or install chrony in its place"
-        )
+    elif names:
+        for program, unit, file in _services():
+            if program.exists():
+                changes.warnings.append(
+                    f"{unit.removesuffix('.service')} keeps the time, and hosts.ntp_servers does not reach it: write "
+                    f"{', '.join(names)} into {file}, or install chrony in its place"
+                )
 
 
 def _configure(changes: Changes, name: str, path: Path, text: str) -> None:
@@ -83,8 +104,7 @@ def state() -> dict[str, object]:
     if unit := by_ptp():
         state = properties(unit, "ActiveState").get("ActiveState")
         return {"service": unit, "synchronised": state == "active", "why": f"{unit} is {state}"}
-    known = ((CHRONYD, "chrony.service"), (TIMESYNCD, "systemd-timesyncd.service"), (NTPD, "ntpsec.service"))
-    for path, unit in known:
+    for path, unit, _ in _services():
         if path.exists():
             found = properties(unit, "ActiveState", "ConditionResult", "ConditionTimestampMonotonic")
             skipped = found.get("ConditionResult") == "no" and found.get("ConditionTimestampMonotonic") != "0"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import platform
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from .._base import files
@@ -17,6 +17,8 @@ SYS = Path("/sys")
 PARAMETERS = Path("/etc/sysctl.d/90-groundup.conf")
 BUILTIN = Path("/lib/modules")
 SYSCTL_DIRECTORIES = ("etc/sysctl.d", "run/sysctl.d", "usr/local/lib/sysctl.d", "usr/lib/sysctl.d")  # first one wins
+# Names of one setting of the kernel: a file that sets the other one sets this one, too.
+_TWINS = {"net/ipv4/ip_forward": "net/ipv4/conf/all/forwarding", "net/ipv4/conf/all/forwarding": "net/ipv4/ip_forward"}
 
 
 def parameters(
@@ -28,7 +30,7 @@ def parameters(
     A `*` in a name matches all existing parameters, as in systemd-sysctl; a full name takes precedence. Raises
     GroundupError for a parameter that does not exist or cannot be written here.
     """
-    text = "".join(f"{name} = {value}\n" for name, value in sorted(wanted.items()))
+    text = "".join(f"{name} = {value}\n" for name, value in sorted(_written(wanted).items()))
     files.generate(changes, file, text)
     for name in sorted(wanted):
         if "*" not in name:
@@ -39,33 +41,79 @@ def parameters(
                 _parameter(changes, found, wanted[name], may_vanish=True)
 
 
+def _written(wanted: Mapping[str, str]) -> dict[str, str]:
+    """Return ``wanted`` with the full names of all interfaces' two settings: Debian takes some out of patterns."""
+    whole = {
+        name.replace(".*.", f".{word}."): value
+        for name, value in wanted.items() if ".conf.*." in name for word in ("all", "default")
+    }  # fmt: skip
+    return {**whole, **wanted}
+
+
 def overridden(wanted: Mapping[str, str], *, file: Path, root: Path = Path("/")) -> list[str]:
     """Return a line for each of ``wanted`` that a file other than ``file`` sets otherwise at the next boot.
 
-    systemd-sysctl reads files in the order of their names; one in an earlier directory hides its namesakes.
+    systemd-sysctl reads files in the order of their names; one in an earlier directory hides its namesakes. The last
+    setting of a name counts, a full name before any pattern, and a name with `-` and no value is out of all patterns.
     """
-    found: dict[str, Path] = {}
+    wanted, found = _written(wanted), dict[str, Path]()
     for directory in reversed(SYSCTL_DIRECTORIES):
         found |= {path.name: path for path in (root / directory).glob("*.conf")}
-    order = [found[name] for name in sorted(found)]
+    ours = root / file.relative_to("/")
+    order = [path for _, path in sorted((found | {ours.name: ours}).items())]
     if "ENABLED=yes" in (files.read(root / "etc/ufw/ufw.conf") or ""):  # ufw sets its own when it starts
         order.append(root / "etc/ufw/sysctl.conf")
-    ours, last = root / file.relative_to("/"), dict[str, tuple[Path, str]]()
+    last: dict[str, tuple[Path, str | None]] = {}
     for path in order:
-        for line in (files.read(path) or "").splitlines():
-            name, sign, value = line.strip().lstrip("-").partition("=")
-            if sign and not name.startswith(("#", ";")):
-                last[_path(name.strip())] = path, " ".join(value.split())
+        for name, value in _settings(path) if path != ours else ((_path(one), wanted[one]) for one in wanted):
+            last.pop(name, None)  # it is set in the place of its last setting
+            last[name] = path, value
     lines = []
-    for name, (path, value) in sorted(last.items()):
-        # A full name wins over a pattern, in whichever file.
-        key = next((one for one in wanted if _path(one) == name), None) or next(
-            (one for one in wanted if "*" in one and fnmatch.fnmatchcase(name, _path(one))), None
-        )
-        if key and path != ours and value != " ".join(wanted[key].split()):
+    for key in sorted(wanted):
+        for path, value in _winners(key, wanted, last, ours):
             shown = f"/{path.relative_to(root)}"
-            lines.append(f"{shown} sets {key} to {value} at the next boot, not {wanted[key]}: take it out there")
+            does = f"takes {key} out of patterns" if value is None else f"sets {key} to {value}"
+            lines.append(f"{shown} {does} at the next boot, not {wanted[key]}: take it out there")
     return lines
+
+
+def _settings(path: Path) -> Iterator[tuple[str, str | None]]:
+    """Yield names, as paths below /proc/sys, and values of a file of sysctl.d(5); None: the name is no pattern's."""
+    for line in map(str.strip, (files.read(path) or "").splitlines()):
+        name, sign, value = line.lstrip("-").partition("=")
+        if line and not line.startswith(("#", ";")) and (sign or line.startswith("-")):
+            yield _path(name.strip()), " ".join(value.split()) if sign else None
+
+
+def _winners(
+    key: str, wanted: Mapping[str, str], last: Mapping[str, tuple[Path, str | None]], ours: Path
+) -> Iterator[tuple[Path, str | None]]:
+    """Yield file and value of the foreign settings that win over that of ``key``. ``last``: in their order."""
+    own, twin = _path(key), _TWINS.get(_path(key), "")
+    after = False  # whether our setting was before
+    for name, (path, value) in last.items():
+        after = after or (name == own and path == ours)
+        full = not set(name) & set("*?[")
+        if path == ours or (value is not None and value.split() == wanted[key].split()):
+            continue
+        if "*" in key:
+            # Of two patterns the later one wins; where both are full names, the case below has it.
+            wins = _meets(name, own) and (full or after) and all(_path(one) != name for one in wanted if one != key)
+        elif name == own:
+            wins = value is not None
+        else:
+            wins = after and value is not None and bool(twin) and (name == twin if full else _meets(twin, name))
+        if wins:
+            yield path, value
+
+
+def _meets(name: str, pattern: str) -> bool:
+    """Return whether ``pattern`` matches ``name``, part by part; ``name`` may be another pattern."""
+    one, other = name.split("/"), pattern.split("/")
+    return len(one) == len(other) and all(
+        fnmatch.fnmatchcase(a, b) or fnmatch.fnmatchcase(b, a)
+        for a, b in zip(one, other)  # noqa: B905 - Python 3.10
+    )
 
 
 def _matching(pattern: str) -> list[str]:

@@ -193,7 +193,8 @@ def as_it_is() -> list[str]:
         lines += [f"address replace {address} dev {link['ifname']}" for address in addresses_of(link)]
     for route in links.routes:
         if "gateway" in route and route.get("protocol") not in ("kernel", "ra"):
-            lines.append(f"route replace {route['dst']} via {route['gateway']} dev {route['dev']}")
+            mtu = next((f" mtu {one['mtu']}" for one in route.get("metrics", ()) if "mtu" in one), "")
+            lines.append(f"route replace {route['dst']} via {route['gateway']} dev {route['dev']}{mtu}")
     return lines
 
 

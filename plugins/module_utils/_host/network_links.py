@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from ipaddress import ip_interface
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,11 @@ from . import networkd
 INTERFACES = Path("/etc/network/interfaces")
 NETPLAN = Path("/etc/netplan")
 OURS = Path("/etc/systemd/network")
-DELETE, FLUSH = "address delete", "route flush exact"  # words of ip
+DELETE, FLUSH, DROP = "address delete", "route flush exact", "route delete"  # words of ip
 _STANZA = re.compile(r"^\s*iface\s+(\S+)", re.MULTILINE)
 _ADDRESS = re.compile(r"^Address=(.*)$", re.MULTILINE)
-_ROUTE = re.compile(r"^Destination=(.*)\nGateway=(.*)$", re.MULTILINE)
+_ROUTE = re.compile(r"^Destination=(.*)\nGateway=(.*)(?:\nMTUBytes=(.*))?$", re.MULTILINE)
+_NEAR = re.compile(r"^Destination=(.*)\nScope=link(?:\nPreferredSource=(.*))?(?:\nMTUBytes=(.*))?$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -48,12 +50,16 @@ class Links:
             return self.by_name.get(name)
         # Software made links with a kind: a dummy or tap may have the address of a port. A container's ports are veth.
         kinds = {one["ifname"]: one.get("linkinfo", {}).get("info_kind") or "" for one in self.all()}
-        made = sorted(
-            (one for one in self.all() if kinds[one["ifname"]] in ("", "veth")), key=lambda one: kinds[one["ifname"]]
-        )
+        made = [one for one in self.all() if kinds[one["ifname"]] in ("", "veth")]
+
+        def named(one: Mapping[str, Any]) -> bool:
+            return name in (one["ifname"], *one.get("altnames", ()))
+
         if not planned["mac"]:
-            return self.by_name.get(name) or next((one for one in made if name in one.get("altnames", ())), None)
+            return self.by_name.get(name) or next(filter(named, made), None)
         mac = planned["mac"].lower()
+        # A paravirtual port and the function of a card below it share one address; the lower one has a master.
+        made.sort(key=lambda one: (kinds[one["ifname"]], not named(one), "master" in one))
         # A bond sets its own MAC address on its members; the kernel still shows theirs as permaddr.
         return next((one for one in made if one.get("permaddr", one.get("address", "")).lower() == mac), None)
 
@@ -67,7 +73,13 @@ class Links:
                 continue
             device = link["ifname"]
             found |= {(DELETE, f"{one} dev {device}") for one in _ADDRESS.findall(text)}
-            found |= {(FLUSH, f"{to} via {gateway} dev {device}") for to, gateway in _ROUTE.findall(text)}
+            for to, gateway, mtu in _ROUTE.findall(text):
+                way = f"{to} via {gateway} dev {device}"
+                found.add((DROP, f"{way} mtu {mtu}") if mtu else (FLUSH, way))
+            # networkd keeps such a route beside the one that comes in its place.
+            for to, source, mtu in _NEAR.findall(text):
+                more = (f" src {source}" if source else "") + (f" mtu {mtu}" if mtu else "")
+                found.add((DROP, f"{to} dev {device} scope link{more}"))
         return found
 
     def elsewhere(self, planned: set[tuple[str, str]]) -> set[tuple[str, str]]:
@@ -150,8 +162,25 @@ def differences(planned: Sequence[Mapping[str, Any]], links: Links) -> list[str]
             below = links.of(member)
             if below and below.get("master") != link["ifname"]:
                 found.append(f"{below['ifname']} is not in {link['ifname']}")
-        has = {(route["dst"], route.get("gateway")) for route in links.routes}
-        for destination, gateway in one["routes"]:
-            if ("default" if destination == "0.0.0.0/0" else destination, gateway) not in has:
-                found.append(f"no route to {destination} by {gateway}")
+        found += _ways(one, link["ifname"], links)
     return found
+
+
+def _mtu(mtu: int | None) -> str:
+    return f"MTU {mtu}" if mtu else "its link's MTU"
+
+
+def _ways(planned: Mapping[str, Any], device: str, links: Links) -> Iterator[str]:
+    """Yield routes that are missing, or have another MTU; of several to one destination the kernel takes the first."""
+    first: dict[tuple[str, str], int | None] = {}
+    for route in links.routes:
+        mtu = next((one["mtu"] for one in route.get("metrics", ()) if "mtu" in one), None)
+        first.setdefault((route["dst"], route.get("gateway") or f"dev {route.get('dev')}"), mtu)
+    wanted = [("default" if to == "0.0.0.0/0" else to, gateway or f"dev {device}") for to, gateway in planned["routes"]]
+    if planned["route_mtu"]:
+        wanted.append((str(ip_interface(planned["address"]).network), f"dev {device}"))
+    for to, way in wanted:
+        if (to, way) not in first:
+            yield f"no route to {to} by {way}"
+        elif first[to, way] != planned["route_mtu"]:
+            yield f"the route to {to} by {way} has {_mtu(first[to, way])}, not {_mtu(planned['route_mtu'])}"

@@ -6,10 +6,12 @@ Pure, and imports only Python's library: the controller also writes the files to
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from ipaddress import ip_address, ip_interface
 from typing import Any
 
 PREFIX = "10-groundup-"  # of every file of ours; sorts before networkd's own and most others
 HEADER = "# Written by groundup.cloud.\n"
+_BEHIND = 4096  # metric of a route that another one precedes
 _HASH = "layer3+4"  # of a bond: several connections between two hosts use several ports
 
 
@@ -51,9 +53,8 @@ def _texts(
     elif link["network"] and not link["address"]:
         network["KeepMaster"] = "yes"  # Open vSwitch owns it
     network["VLAN"] = [one["name"] for one in links if one["parent"] == name]
-    network["Address"] = link["address"]
-    default = any(destination == "0.0.0.0/0" for destination, _ in link["routes"])
-    network["DNS"] = list(dns) if default else None
+    network["Address"] = None if link["route_mtu"] else link["address"]
+    network["DNS"] = list(dns) if link is _asks(links, dns) else None
     # Keep foreign addresses and routes: keepalived's, and those of pods.
     network["KeepConfiguration"] = "static" if link["address"] else None
     waited = link["address"] or master
@@ -63,9 +64,44 @@ def _texts(
             ("Match", {"PermanentMACAddress": mac} if by_mac else {"Name": name}),
             ("Link", {"MTUBytes": link["mtu"], "RequiredForOnline": None if waited else "no"}),
             ("Network", network),
-            *(("Route", {"Destination": to, "Gateway": gateway}) for to, gateway in link["routes"]),
+            *_smaller(link),
+            *(
+                (
+                    "Route",
+                    {
+                        "Destination": to,
+                        **({"Gateway": by} if by else {"Scope": "link"}),
+                        "MTUBytes": link["route_mtu"],
+                    },
+                )
+                for to, by in link["routes"]
+            ),
         ),
     )
+
+
+def _way(to: str, gateway: str, mtu: int | None) -> Mapping[str, Any]:
+    return {"Destination": to, **({"Gateway": gateway} if gateway else {"Scope": "link"}), "MTUBytes": mtu}
+
+
+def _asks(links: Sequence[Mapping[str, Any]], dns: Sequence[str]) -> Mapping[str, Any] | None:
+    """Return the link by which resolvers are asked: the default route's, else one whose network holds one, else any."""
+    ways = [one for one in links if any(to == "0.0.0.0/0" for to, _ in one["routes"])]
+    own = [one for one in links if one["address"]]
+    near = [one for one in own if any(ip_address(server) in ip_interface(one["address"]).network for server in dns)]
+    return next(iter([*ways, *near, *own]), None)
+
+
+def _smaller(link: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the address of a network with a smaller MTU than its link: by its routes, which also bound what peers send.
+
+    The kernel's own route to the network has no MTU, and comes after ours by its metric.
+    """
+    if link["route_mtu"]:
+        near = ip_interface(link["address"])
+        yield "Address", {"Address": link["address"], "RouteMetric": _BEHIND}
+        way = {"Destination": near.network, "Scope": "link", "PreferredSource": near.ip, "MTUBytes": link["route_mtu"]}
+        yield "Route", way
 
 
 def _netdev(link: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

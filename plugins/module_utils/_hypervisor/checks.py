@@ -26,6 +26,17 @@ def refuse(compute: Mapping[str, Any], *, hardware: str, host: str) -> None:
         )
 
 
+def missing(programs: Mapping[str, str], *, host: str) -> None:
+    """Raise GroundupError for those of ``programs`` that are missing: else the first instance that needs one tells."""
+    if lost := [f"{path} ({what})" for path, what in programs.items() if not Path(path).exists()]:
+        raise GroundupError(
+            f"not on the host: {', '.join(lost)}",
+            where=host,
+            why="instances that need it fail on this hypervisor: Exhausted all hosts available for retrying build",
+            remedy="run the playbook groundup.cloud.hypervisor, which installs their packages",
+        )
+
+
 def lacking(compute: Mapping[str, Any]) -> Iterator[str]:
     """Yield what the machine lacks, with the field that requires it."""
     if compute["virt_type"] == "kvm" and not KVM.exists():

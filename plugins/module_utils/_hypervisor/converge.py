@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Mapping
 from typing import Any
 
 from .._base.changes import Changes
@@ -100,8 +101,9 @@ def _environment(changes: Changes, wanted: dict[str, Any]) -> tuple[str, bool]:
     )
 
 
-def verify(name: str, *, release: str) -> None:
-    """Raise GroundupError unless the host's services work, with the control plane's ``release``."""
+def verify(name: str, *, release: str, programs: Mapping[str, str]) -> None:
+    """Raise GroundupError unless the host's services work, with the control plane's ``release`` and ``programs``."""
+    checks.missing(programs, host=name)
     faults = {
         ovn.UNIT: ovn.disconnected(),
         openvswitch.DATABASE: openvswitch.shut_out(services.ACCOUNT),
@@ -130,7 +132,7 @@ def work(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
     """Converge and verify, or only verify. Raises GroundupError."""
     name = environment.current() if wanted["verify"] else converge(changes, wanted)
     if not changes.check:
-        verify(wanted["name"], release=wanted["release"])
+        verify(wanted["name"], release=wanted["release"], programs=wanted["programs"])
         pki.soon(changes, wanted["name"])
         mtu.prove(changes, wanted["underlay"], host=wanted["name"])
     return {**changes.result(), "environment": name}

@@ -29,7 +29,9 @@ CHECKS: dict[str, Check] = {
         (network.addresses,),
     ),
     "ranges": Check(
-        "no interface and no route of a new node is inside the networks of pods and Services", (network.ranges,)
+        "no interface and no route of a new node is inside the networks of pods and Services; a warning where no route "
+        "leads to Services",
+        (network.ranges, network.services),
     ),
     "mtu": Check(
         "packets of the planned size, not to be cut, reach the next two hosts and three control hosts on each network; "
@@ -60,6 +62,7 @@ CHECKS: dict[str, Check] = {
     "kernel-modules": Check("those the plan needs are built in, loaded or on the disk", (system.modules,)),
     "cgroup": Check("control groups of version 2 with cpu, cpuset, io, memory and pids", (system.control_groups,)),
     "runtime": Check("no other Kubernetes and no other container runtime on a node", (foreign.clusters,)),
+    "proxy": Check("systemd gives its services no proxy without a `NO_PROXY` (a warning)", (foreign.proxies,)),
     "cloud-init": Check("`manage_etc_hosts` is off, and `preserve_hostname` on (a warning)", (foreign.cloud_init,)),
     "packages": Check(
         "no package is half installed, no run of dpkg was interrupted; after a run of ours a warning",
@@ -105,6 +108,7 @@ def facts(machine: Machine, wanted: Wanted) -> dict[str, Any]:
     return {
         "serves": machine.serves(wanted),
         "ours": machine.site == wanted.site,
+        "holds_virtual_ip": bool(wanted.virtual_ip and holder(found, wanted.virtual_ip)),
         "virtual_ip": network.answered(machine, wanted.virtual_ip, source=here) if asked else "",
         "machine_id": machine.read("/etc/machine-id").strip(),
         "hostname": machine.read("/proc/sys/kernel/hostname").strip(),

@@ -24,6 +24,9 @@ _RUNTIMES = {
     "/snap/bin/docker": "Docker (snap)",
 }
 _CONTAINERS = "/var/lib/containerd/io.containerd.metadata.v1.bolt/meta.db"
+_SERVICES = ("containerd", "kubelet", "nova-compute", "neutron-ovn-agent")  # that connect to the site's own servers
+_PROXY = re.compile(r"^\s*(Default|Pass)?Environment=.*\b(https?|all)_proxy=\S", re.MULTILINE | re.IGNORECASE)
+_NO_PROXY = re.compile(r"^\s*(Default|Pass)?Environment=.*\bno_proxy=\S", re.MULTILINE | re.IGNORECASE)
 _SETTING = re.compile(r"^(manage_etc_hosts|preserve_hostname):[ \t]*[\"']?(\w+)", re.MULTILINE)
 
 
@@ -55,6 +58,21 @@ def clusters(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
         yield Fault(
             "runtime", "warning", "containerd has run here before", _CONTAINERS,
             "see that nobody needs its containers: the site writes a configuration of its own",
+        )  # fmt: skip
+
+
+def proxies(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
+    """Yield a proxy that systemd gives to services and that no NO_PROXY keeps from the site's own addresses."""
+    places = ["/etc/systemd/system.conf"]
+    for name in ("system.conf.d", *(f"system/{unit}.service.d" for unit in _SERVICES)):
+        places += [f"/etc/systemd/{name}/{file}" for file in machine.names(f"/etc/systemd/{name}")]
+    texts = {place: machine.read(place) for place in places}
+    given = [place for place, text in texts.items() if _PROXY.search(text)]
+    if given and not any(_NO_PROXY.search(text) for text in texts.values()):
+        networks = ", ".join(["the site's networks and names", *wanted.ranges.values()])
+        yield Fault(
+            "proxy", "warning", "systemd gives services a proxy, which gets their requests to the site, too",
+            ", ".join(given), f"take it away there, or write NO_PROXY beside it: {networks}",
         )  # fmt: skip
 
 

@@ -82,10 +82,11 @@ def ranges(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
     taken += [(name, network, False) for name, network in _routes(machine)]
     for key, cidr in wanted.ranges.items():
         inside = IPv4Network(cidr)
-        # A wider route is no fault: the narrower one of pods wins.
+        # A wider route is no fault: the narrower one of pods wins. One to all Services only satisfies the kernel.
+        ways = [one for one in taken if one[2] or not (key.endswith("service_cidr") and one[1] == inside)]
         found = {
             f"{name}: {network}"
-            for name, network, own in taken
+            for name, network, own in ways
             if network.overlaps(inside) and (own or network.prefixlen >= inside.prefixlen)
         }
         if found:
@@ -94,6 +95,19 @@ def ranges(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
                 "ranges", "error", f"an interface or route of the host is inside {key}, {cidr}", shown,
                 f"write another network into {key} of the site file, or take that interface or route away",
             )  # fmt: skip
+
+
+def services(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
+    """Yield a new node without any way to Services: the kernel wants one before kube-proxy puts a pod in its place."""
+    table, cidr = machine.read("/proc/net/route"), wanted.ranges.get("kubernetes.service_cidr", "")
+    if machine.site == wanted.site or not (wanted.node and table and cidr):
+        return
+    default = any(cells[1:2] == ["00000000"] for cells in map(str.split, table.splitlines()[1:]))
+    if not default and not any(IPv4Network(cidr).subnet_of(network) for _, network in _routes(machine)):
+        yield Fault(
+            "ranges", "warning", f"the host has neither a default route nor one to Services, {cidr}", "/proc/net/route",
+            f"ip route add {cidr} dev INTERFACE, and keep it at boot (manage_network: true does), or a default route",
+        )  # fmt: skip
 
 
 def _routes(machine: Machine) -> Iterator[tuple[str, IPv4Network]]:

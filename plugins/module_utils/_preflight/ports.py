@@ -78,7 +78,7 @@ def firewall(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
 
 def _dropping_chains(machine: Machine) -> list[str]:
     """Return base chains at the input hook that drop by policy, or by an unconditional last rule."""
-    found = list(_nft_chains(machine.said(["nft", "--stateless", "list", "ruleset"]) or ""))
+    found = list(nft_chains(machine.said(["nft", "--stateless", "list", "ruleset"]) or ""))
     # Legacy rules are not in nft's list; iptables of Debian shows nft's once more.
     for program in ("iptables-legacy", *(() if found else ("iptables",))):
         rules = machine.said([program, "-S"]) or ""
@@ -111,18 +111,28 @@ def _ends_in_drop(chains: dict[str, list[str]], name: str, above: tuple[str, ...
     return False
 
 
+# What every new connection from another machine matches, and what is done to it on the way.
+_ANYTHING = re.compile(
+    r"\biif(name)? != \"?lo\"?|! -i lo\b|-s 0\.0\.0\.0/0|\bip (saddr|daddr) 0\.0\.0\.0/0|\bmeta nfproto ipv4\b"
+    r"|\bct state (\{[^}]*\bnew\b[^}]*\}|\S*\bnew\b\S*)"
+    r"|-m (conntrack --ctstate|state --state) \S*\bNEW\b\S*"
+    r"|\b(meta )?(nftrace|mark|priority) set \S+|\bnotrack\b"
+)
+
+
 def _unconditional(rule: str) -> str:
-    """Return ``rule`` without what matches nothing: log, counters, comments, how it is rejected."""
+    """Return ``rule`` without what excludes no connection from elsewhere: marks, log, counters, comments, loopback."""
+    rule = _ANYTHING.sub("", rule)
     rule = re.sub(r'-m comment --comment ("[^"]*"|\S+)|--reject-with \S+|comment "[^"]*"', "", rule)
-    rule = re.sub(r"\bcounter( packets \d+ bytes \d+)?", "", rule)
+    rule = re.sub(r"\bcounter( packets \d+ bytes \d+| name \S+)?", "", rule)
     rule = re.sub(
         r'\blog( (prefix ("[^"]*"|\S+)|level \S+|flags \S+|group \d+|snaplen \d+|queue-threshold \d+))*', "", rule
     )
     return " ".join(rule.split())
 
 
-def _nft_chains(rules: str) -> Iterator[str]:
-    """Yield the base chains at the input hook that drop what no rule accepts."""
+def nft_chains(rules: str, *, hook: str = "input") -> Iterator[str]:
+    """Yield the base chains at ``hook`` that drop what no rule accepts."""
     tables: dict[str, dict[str, list[str]]] = {}
     bases: list[tuple[str, str, bool]] = []
     table = chain = ""
@@ -131,7 +141,7 @@ def _nft_chains(rules: str) -> Iterator[str]:
             table = " ".join(line.split()[1:3])
         elif line.startswith("chain "):
             chain = line.split()[1]
-        elif "hook input" in line:
+        elif f"hook {hook} " in line:
             bases.append((table, chain, "policy drop" in line))
         elif line not in ("", "}"):
             tables.setdefault(table, {}).setdefault(chain, []).append(line)

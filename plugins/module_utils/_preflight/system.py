@@ -16,7 +16,7 @@ from .model import Fault, Machine, Wanted
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 SKEW_WARNING, SKEW_ERROR = 15.0, 60.0  # seconds; the delay from the controller to here is included
 # By unit name: two packages contain an ntpd.
-_SERVICES = ("chrony.service", "systemd-timesyncd.service", "ntpsec.service", "openntpd.service")
+_SERVICES = ("chrony.service", "systemd-timesyncd.service", "ntpsec.service", "openntpd.service", "ntpd-rs.service")
 _STATES = re.compile(r"^Package: (\S+)\n(?:\S.*\n| .*\n)*?Status: \S+ (\S+) (\S+)$", re.MULTILINE)
 _WHOLE = ("installed", "config-files", "not-installed")
 _CONTROLLERS = ("cpu", "cpuset", "io", "memory", "pids")  # the kubelet's and systemd's limits
@@ -122,10 +122,10 @@ def time_service(machine: Machine, _wanted: Wanted) -> Iterator[Fault]:
     started = [
         unit for unit in installed if any(machine.has(f"/etc/systemd/system/{target}/{unit}") for target in wanted_by)
     ]
-    ptp = [name for name in ("phc2sys", "timemaster") if any(
-        name in unit and unit.endswith(".service")
-        for target in wanted_by for unit in machine.names(f"/etc/systemd/system/{target}")
-    )]  # fmt: skip
+    ptp = sorted({
+        unit for target in wanted_by for unit in machine.names(f"/etc/systemd/system/{target}")
+        if unit.startswith(("phc2sys", "timemaster", "ptpd", "sfptpd")) and unit.endswith(".service")
+    })  # fmt: skip
     if ptp and not started:
         return  # the clock follows a network card's, by PTP
     if installed and not started and not machine.contained:

@@ -30,7 +30,7 @@ Kind = Literal[
 BEFORE_PYTHON: tuple[Kind, ...] = ("sudo-password", "sudo-refused", "sudo-missing", "python-missing")
 # Faults that another login may have, too: the first of others decides.
 _COMMON: tuple[Kind, ...] = ("denied", "unreachable", "starting", "closed", "silent", "login-failed")
-_MISSING = r"(not found|command not found|No such file)"
+_MISSING = r"([Nn]ot found|[Cc]ommand not found|No such file|cannot execute: required file not found)"
 _NO_WAY = (
     r"(Connection refused|[Tt]imed out|No route to host|(Network|Host) is (unreachable|down)|No address associated"
     r"|[Nn]ame or service not known|[Nn]ame resolution|nodename nor servname|[Nn]on-recoverable failure)"
@@ -57,7 +57,8 @@ _SIGNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
         "sudo-password",
         re.compile(
             r"(Missing|Incorrect) su(do)? password|sudo: a (terminal|password) is required|escalation prompt"
-            r"|sudo: (no tty present and no askpass|no password was provided|interactive authentication is required)"
+            r"|^\[sudo[^]]*\] password for |sudo(-rs)?: (no tty present and no askpass|no password was provided"
+            r"|interactive authentication is required)"
             r"|sudo: (Authentication failed, try again|(Maximum )?\d+ incorrect)"
             r"|Sorry, (try again|a password is required)"
         ),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from .packages import CONNTRACK_MAX, PackageSet
 from .provisioners import Provisioner
 from .roles import ROLES, Role
+from .runtime import HYPERVISOR
 from .storage import BACKENDS, GATEWAY, Backend, Volumes
 
 ABSENT = "absent"  # hosts set aside, and hosts a dry run cannot reach: later layers skip them
@@ -175,15 +176,13 @@ LAYERS: dict[str, LayerRecord] = {
         installs=(
             PackageSet(
                 roles=frozenset(("hypervisor",)),
-                # haproxy: the metadata agent starts one for each network of the host's guests.
                 packages=(
-                    "haproxy",
+                    *(package for package, _ in HYPERVISOR.values()),
                     "libvirt-clients",
                     "libvirt-daemon-system",
                     "openvswitch-switch",
                     "ovn-host",
                     "qemu-system-x86",
-                    "qemu-utils",
                 ),
                 space={"/opt": 1, "/var/lib/nova": 10},
             ),

@@ -36,7 +36,8 @@ class LinkPlan:
     parent: str | None = None  # the link that carries the VLAN
     network: str | None = None  # network it carries untagged; None: a member, or carries VLANs only
     address: str | None = None  # with prefix length
-    routes: tuple[tuple[str, str], ...] = ()  # destination, gateway
+    routes: tuple[tuple[str, str], ...] = ()  # destination, gateway ("": none, it is on the link itself)
+    route_mtu: int | None = None  # of `network`, where the link has more for its VLANs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -254,6 +254,7 @@ class HypervisorPlan:
     environments: dict[DebianRelease, str]  # file with the Python environment, below files_url
     volumes: CephClient | None  # key for Cinder's volumes; Cinder passes it to Nova. None: no volumes in Ceph
     disks: CephClient | None  # key for instances' disks in Ceph; None: no hardware profile has them there
+    programs: dict[str, str]  # path of what services call at run time -> what fails without it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

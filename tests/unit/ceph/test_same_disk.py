@@ -71,6 +71,11 @@ def machine(root: Path) -> None:
     kernel.disk("8:64", device__wwid="naa.S4")
     for volume in (1, 2):
         kernel.over(f"253:{volume}", "8:64", uuid=f"LVM-{volume}")
+    kernel.over("253:9", "8:0", uuid="CRYPT-LUKS2-x")
+    kernel.disk("9:0")
+    (kernel.at / "9:0" / "slaves").mkdir()
+    (kernel.at / "9:0" / "slaves" / "sdb1").symlink_to((kernel.at / "8:17").resolve())
+    kernel.over("253:8", "253:0", uuid="part1-mpath-35000c500a1b2c3d4")
     # Vendors repeat names: two disks with one WWN or one serial, of two sizes, and some with none.
     kernel.disk("8:80", device__wwid="naa.0", device__serial="S5")
     kernel.disk("8:96", device__wwid="naa.0", device__serial="S6")
@@ -85,11 +90,14 @@ def machine(root: Path) -> None:
     [
         ("8:0", "8:0"), ("8:16", "8:17"), ("8:18", "8:16"), ("253:0", "8:32"), ("8:48", "253:0"), ("8:321", "253:0"),
         ("253:0", "8:481"), ("8:32", "8:48"), ("8:321", "8:48"), ("8:321", "8:481"), ("253:1", "8:64"),
+        ("253:9", "8:0"), ("8:16", "9:0"), ("9:0", "8:17"), ("253:8", "8:48"), ("253:0", "253:8"),
     ],
     ids=[
         "two names", "disk and partition", "partition and disk", "multipath and path", "path and multipath",
         "a path's partition and multipath", "multipath and a path's partition", "two paths", "a path and a partition "
-        "of another", "one partition by two paths", "logical volume and its disk",
+        "of another", "one partition by two paths", "logical volume and its disk", "encryption and its disk",
+        "disk and RAID on its partition", "RAID and its member", "a partition of multipath and a path",
+        "multipath and a partition of it",
     ],
 )  # fmt: skip
 def test_one_disk_by_two_paths_is_refused_by_both_names(

@@ -7,6 +7,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[3]
 BOOTSTRAP = """#!/bin/sh
 echo asked >> asked
@@ -14,6 +16,29 @@ mkdir -p .run venv
 touch venv/.complete
 echo "$PWD/venv" > .run/venv
 """
+
+
+@pytest.mark.parametrize(
+    ("given", "used"),
+    [
+        ({"LC_ALL": "C"}, "C.UTF-8"),
+        ({"LC_ALL": "POSIX"}, "C.UTF-8"),
+        ({"LC_ALL": "xx_XX.UTF-8"}, "C.UTF-8"),  # not generated
+        ({"LANG": "xx_XX.UTF-8"}, "C.UTF-8"),
+        ({"LANG": "C.UTF-8", "LC_MESSAGES": "xx_XX.UTF-8"}, "C.UTF-8"),
+        ({"LANG": "xx_XX.ISO-8859-1"}, "C.UTF-8"),
+        ({}, "C.UTF-8"),
+        ({"LANG": "C.UTF-8"}, ""),
+        ({"LC_ALL": "C.UTF-8"}, "C.UTF-8"),
+    ],
+)
+def test_ansible_gets_a_locale_that_it_takes(given: dict[str, str], used: str) -> None:
+    environment = {name: text for name, text in os.environ.items() if not name.startswith(("LC_", "LANG"))}
+    says = 'import locale, os; locale.setlocale(locale.LC_ALL, ""); print(os.environ.get("LC_ALL", ""))'
+    done = subprocess.run(
+        [ROOT / "ci/run", "python", "-c", says], env=environment | given, check=True, capture_output=True, text=True
+    )
+    assert done.stdout.strip() == used
 
 
 def test_an_environment_older_than_the_requirements_is_made_again(tmp_path: Path) -> None:

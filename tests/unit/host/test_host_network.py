@@ -18,7 +18,6 @@ from ansible_collections.groundup.cloud.plugins.module_utils._host import (
     ownership,
     units,
 )
-from ansible_collections.groundup.cloud.plugins.module_utils._host.network_links import Links
 from ansible_collections.groundup.cloud.plugins.modules import host_network
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import LinkPlan
 
@@ -48,7 +47,7 @@ class Host:
 
     def __init__(self) -> None:
         self.links = [link("lo", "00:00:00:00:00:00"), link("ens3", MAC, "10.0.0.64/24"), link("ens4", OTHER)]
-        self.routes = [DEFAULT]
+        self.routes: list[dict[str, Any]] = [DEFAULT]
         self.active = {"systemd-networkd.service"}
         self.calls: list[str] = []
 
@@ -92,17 +91,6 @@ def in_place(*links: LinkPlan) -> None:
     network.DIRECTORY.mkdir(exist_ok=True)
     for name, text in networkd.files(wanted(*links)["links"]).items():
         (network.DIRECTORY / name).write_text(text)
-
-
-def test_a_port_is_a_network_card_even_where_a_dummy_has_its_address() -> None:
-    mac = "52:54:00:00:00:01"
-    dummy = link("dummy0", mac, linkinfo={"info_kind": "dummy"})
-    links = Links({"dummy0": dummy, "enP3s1f0np0": link("enP3s1f0np0", mac, altnames=["enP3s1f0"])})
-    for planned in ({"mac": mac, "name": "mgmt0"}, {"mac": None, "name": "enP3s1f0"}):
-        found = links.of({"kind": "port", **planned})
-        assert found
-        assert found["ifname"] == "enP3s1f0np0"
-    assert Links({"dummy0": dummy}).of({"kind": "port", "mac": mac, "name": "mgmt0"}) is None
 
 
 def test_a_prediction_shows_each_file_and_starts_nothing(host: Host) -> None:
@@ -241,7 +229,7 @@ def test_a_member_is_known_by_its_permanent_address(host: Host) -> None:
         link("ens4", MAC, master="bond0", permaddr=OTHER),
         link("bond0", MAC, "10.0.0.64/24", **kind),
     ]
-    assert network_links.differences(wanted(*BOND)["links"], Links.read()) == []
+    assert network_links.differences(wanted(*BOND)["links"], network_links.Links.read()) == []
 
 
 @pytest.mark.parametrize(

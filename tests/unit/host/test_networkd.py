@@ -72,6 +72,29 @@ def test_a_vlan_is_named_at_its_parent_and_has_its_own_address() -> None:
     assert "DNS" not in found["stor0.network"]  # resolvers are asked by the way out
 
 
+def test_an_untagged_network_of_less_than_its_link_is_bound_by_its_routes() -> None:
+    """A file that networkd 252 and its kernel were seen to follow, and to give up again."""
+    text = texts(port("mgmt0", mtu=9000, network="management", address="10.0.0.64/24", routes=DEFAULT, route_mtu=1500))[
+        "mgmt0.network"
+    ]
+    assert text == (
+        "[Match]\nName=mgmt0\n\n[Link]\nMTUBytes=9000\n\n"
+        "[Network]\nLinkLocalAddressing=no\nIPv6AcceptRA=no\nKeepConfiguration=static\n\n"
+        "[Address]\nAddress=10.0.0.64/24\nRouteMetric=4096\n\n"
+        "[Route]\nDestination=10.0.0.0/24\nScope=link\nPreferredSource=10.0.0.64\nMTUBytes=1500\n\n"
+        "[Route]\nDestination=0.0.0.0/0\nGateway=10.0.0.1\nMTUBytes=1500\n"
+    )
+
+
+def test_without_a_default_route_resolvers_are_asked_where_they_are_and_services_are_on_the_link() -> None:
+    mgmt = port("mgmt0", network="management", address="10.0.0.64/24", routes=(("10.233.0.0/18", ""),))
+    stor = port("stor0", network="storage", address="10.8.0.2/24")
+    found = texts(stor, mgmt, dns=("10.0.0.53",))
+    assert "DNS=10.0.0.53\n" in found["mgmt0.network"]
+    assert found["mgmt0.network"].endswith("[Route]\nDestination=10.233.0.0/18\nScope=link\n")
+    assert "DNS" not in found["stor0.network"]
+
+
 def test_a_bridge_has_its_members() -> None:
     bridge = LinkPlan(name="br0", kind="bridge", mtu=1500, members=("nic1",), network="m", address="10.0.0.64/24")
     found = texts(port("nic1"), bridge)

@@ -58,8 +58,19 @@ def test_a_new_file_is_looked_at_before_it_counts(tmp_path: Path) -> None:
     assert [*seen, path.read_text()] == ["new", "old", "new"]
 
 
-def test_an_immutable_file_is_told_with_the_command_that_helps() -> None:
-    error = PermissionError(errno.EPERM, "Operation not permitted", "/etc/.resolv.conf.x", None, "/etc/resolv.conf")
-    said = str(file_error(error, host="host w-1"))
-    assert "host w-1, /etc/resolv.conf" in said
-    assert "chattr -i /etc/resolv.conf" in said
+def test_an_immutable_file_is_told_with_the_command_that_helps(tmp_path: Path) -> None:
+    file, new = tmp_path / "resolv.conf", tmp_path / ".resolv.conf.x"
+    file.touch()
+    for error, place in (
+        (PermissionError(errno.EPERM, "Operation not permitted", str(new), None, str(file)), file),
+        (PermissionError(errno.EPERM, "Operation not permitted", str(new)), tmp_path),  # the directory is immutable
+    ):
+        said = str(file_error(error, host="host w-1"))
+        assert "host w-1, " in said
+        assert f"lsattr -d {place} " in said
+        assert f"chattr -i -a {place}, " in said
+
+
+def test_a_file_that_something_is_mounted_on_is_told_with_findmnt() -> None:
+    error = OSError(errno.EBUSY, "Device or resource busy", "/etc/.resolv.conf.x", None, "/etc/resolv.conf")
+    assert "findmnt /etc/resolv.conf there" in str(file_error(error, host="host w-1"))

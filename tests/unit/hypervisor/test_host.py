@@ -130,3 +130,12 @@ def test_the_name_of_the_chassis_is_written_before_anything_starts(
     openvswitch.named(changes, "hypervisor-1")
     assert (tmp_path / "system-id.conf").read_text() == "hypervisor-1\n"
     assert changes.warnings == []
+
+
+def test_what_only_some_instances_need_is_looked_for_before_they_come(tmp_path: Path) -> None:
+    there, lost = tmp_path / "qemu-img", tmp_path / "genisoimage"
+    there.touch()
+    checks.missing({str(there): "disks"}, host="hypervisor-1")
+    with pytest.raises(GroundupError, match=f"{lost} \\(instances with a config drive\\)") as error:
+        checks.missing({str(there): "disks", str(lost): "instances with a config drive"}, host="hypervisor-1")
+    assert "qemu-img" not in str(error.value)

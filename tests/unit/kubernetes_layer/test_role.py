@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import stat
@@ -63,16 +64,21 @@ def test_helpers_of_volumes_and_the_probe_run_in_the_same_image(volumes: dict[st
     assert probe["image"] == "{{ kubernetes_shell }}"
 
 
-def flannel(**plan: Any) -> dict[str, Any]:
-    """Return what the role gives the cluster for flannel's pods."""
+def flannel(**cni: Any) -> dict[str, Any]:
+    """Return what the role gives the cluster for flannel, by kind."""
     environment = jinja2.Environment(undefined=jinja2.ChainableUndefined, autoescape=False)  # noqa: S701  # YAML, not HTML
     text = environment.from_string((ROLE / "templates/flannel.yml.j2").read_text())
-    plan = {"pod_cidr": "10.233.64.0/18", "cni": {"name": "flannel", "backend": "vxlan"}} | plan
-    found = yaml.safe_load_all(text.render(kubernetes_plan=plan, kubernetes_images={}))
-    pods: dict[str, Any] = next(item for item in found if item["kind"] == "DaemonSet")["spec"]["template"]
-    return pods
+    cni = {"name": "flannel", "backend": "vxlan", "mtu": 1450, "overhead": 50} | cni
+    found = text.render(kubernetes_plan={"pod_cidr": "10.233.64.0/18", "cni": cni}, kubernetes_images={})
+    return {item["kind"]: item for item in yaml.safe_load_all(found)}
 
 
-def test_flannel_starts_again_with_another_backend() -> None:
+def test_flannel_starts_again_with_another_backend_or_mtu() -> None:
     """It reads its configuration only when it starts: old nodes would keep theirs, and new ones have the other."""
-    assert flannel() != flannel(cni={"name": "flannel", "backend": "host-gw"})
+    (first, *others) = (flannel(**one)["DaemonSet"] for one in ({}, {"backend": "host-gw"}, {"mtu": 8950}))
+    assert all(other != first for other in others)
+
+
+def test_flannel_has_the_networks_mtu_which_a_link_of_vlans_may_exceed() -> None:
+    backend = json.loads(flannel()["ConfigMap"]["data"]["net-conf.json"])["Backend"]
+    assert backend == {"Type": "vxlan", "MTU": 1500}

@@ -6,7 +6,10 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import LAYERS
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.runtime import HYPERVISOR
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
 
 PLUGINS = Path(__file__).resolve().parents[3] / "plugins"
 # The lab's hosts are made on the controller, where these run (meta/bindep.txt).
@@ -56,3 +59,15 @@ def test_programs_come_from_packages_of_the_tables() -> None:
         program: file for program, file in found.items() if program not in {*DOWNLOADED, *EVERY_DEBIAN, *INSTALLED}
     }
     assert not unknown, "name the package of each in a table of plugin_utils/layers, and here"
+
+
+@pytest.mark.parametrize("path", ["genisoimage", "mkfs.vfat", "mkfs.ntfs", "OVMF_CODE_4M.fd", "haproxy"])
+def test_what_novas_and_neutrons_services_call_at_run_time_is_installed_and_verified(path: str) -> None:
+    ((package, what),) = (said for place, said in HYPERVISOR.items() if Path(place).name == path)
+    installed = {name for one in LAYERS["hypervisor"].installs for name in one.packages}
+    assert package in installed
+    plan = make_plan(load_site(PLUGINS.parent / "inventories/cloud/site.yml"))
+    assert what in plan.hypervisor.programs.values()
+    assert package in plan.hosts["hypervisor-1"].packages["hypervisor"]
+    role = (PLUGINS.parent / "roles/hypervisor/vars/main.yml").read_text(encoding="utf-8")
+    assert 'programs: "{{ hypervisor_site.hypervisor.programs }}"' in role

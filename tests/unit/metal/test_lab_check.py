@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.module_utils._container.names import Lab, link_name
+from ansible_collections.groundup.cloud.plugins.module_utils._container.names import Lab, link_name, link_prefix
 from ansible_collections.groundup.cloud.plugins.plugin_utils import lab_check
 from ansible_collections.groundup.cloud.plugins.plugin_utils.lab_check import GIB, TOOLS, LabNeeds, MachineFacts
 
@@ -54,6 +54,11 @@ def test_a_machine_that_has_it_all_is_let_through(tmp_path: Path) -> None:
         ),
         ({"hierarchies": 0}, "no control groups", "mount -t cgroup2"),
         ({"memory_available": GIB}, "1.0 GiB of memory are available, and 2 hosts need", "write fewer machines"),
+        (
+            {"dropping": ["inet firewalld filter_FORWARD"]},
+            "the chain inet firewalld filter_FORWARD of nftables drops what this machine forwards",
+            f'nft insert rule inet firewalld filter_FORWARD iifname "{link_prefix("lab")}*"',
+        ),
         ({"disk_free": 3 * GIB}, "3.0 GiB of disk are free, and 2 new hosts need 6.0 GiB", "GROUNDUP_STATE"),
     ],
 )

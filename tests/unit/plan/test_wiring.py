@@ -73,6 +73,43 @@ def test_a_bond_carries_the_management_network_and_its_vlans(plan_of: Callable[.
     assert (management.name, management.mac) == ("bond0", MACS[0])  # it boots by a port of the bond
 
 
+def test_a_management_network_without_a_router_gives_hosts_a_way_to_services_alone(
+    plan_of: Callable[..., Plan],
+) -> None:
+    inside = {"hosts/ntp_servers": ["10.77.0.8"], "hosts/dns_servers": ["10.77.0.8"]}
+    plan = plan_of("lab-metal", {"networks/management/gateway": "none", **inside})
+    assert [finding.name for finding in plan.findings] == ["lab-without-router"]  # of its seed, a container
+    assert plan.networks["management"].gateway is None
+    assert links(plan)["mgmt0"].routes == (("10.233.0.0/18", ""),)
+
+
+def test_a_name_is_reached_without_a_router_if_a_resolver_inside_may_know_it(plan_of: Callable[..., Plan]) -> None:
+    def names(**changes: Any) -> set[str]:
+        found = plan_of("lab-metal", {"networks/management/gateway": "none", **changes}).findings
+        return {one.where[0] for one in found if one.name == "server-without-way"}
+
+    time = {"hosts/ntp_servers": ["ntp.lab.test"]}
+    assert names(**time) == {"hosts.ntp_servers"}
+    assert names(**time, **{"hosts/dns_servers": ["192.0.2.53"]}) == {"hosts.ntp_servers", "hosts.dns_servers"}
+    assert names(**time, **{"hosts/dns_servers": ["192.0.2.53", "10.77.0.8"]}) == {"hosts.dns_servers"}
+
+
+def test_an_untagged_network_keeps_its_own_mtu_on_a_link_whose_vlans_have_more(plan_of: Callable[..., Plan]) -> None:
+    plan = plan_of("lab-metal", {**bonded(), "networks/management/mtu": 1500})
+    found = links(plan)
+    assert {name: (link.mtu, link.route_mtu) for name, link in found.items()} == {
+        "nic1": (9000, None), "nic2": (9000, None), "bond0": (9000, 1500), "stor0": (9000, None),
+    }  # fmt: skip
+    assert [finding.name for finding in plan.findings] == []
+    mtus = {port.network: port.mtu for port in plan.hosts["worker-1"].interfaces}
+    assert (mtus["management"], mtus["storage"]) == (1500, 9000)
+
+
+def test_a_vlan_of_less_than_its_link_needs_no_route_for_it(plan_of: Callable[..., Plan]) -> None:
+    found = links(plan_of("lab-metal", {**bonded(), "networks/storage/mtu": 1500}))
+    assert [(link.mtu, link.route_mtu) for link in found.values()] == [(9000, None)] * 3 + [(1500, None)]
+
+
 def test_cabling_of_the_hardware_is_that_of_its_machines_unless_their_group_says_otherwise(
     plan_of: Callable[..., Plan],
 ) -> None:

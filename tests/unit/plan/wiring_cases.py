@@ -71,13 +71,6 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         "networks.storage.vlan",
     ),
     (
-        "vlan-mtu-above-parent",
-        "error",
-        "lab-metal",
-        {"networks/storage": {**STORAGE, "vlan": 120}},
-        "networks.management.mtu",
-    ),
-    (
         "vlan-mtu-no-room-for-tag",
         "warning",
         "edge",

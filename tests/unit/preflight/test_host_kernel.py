@@ -34,6 +34,13 @@ def test_a_clock_that_follows_ptp_needs_no_other_time_service(host: Host) -> Non
     assert faults(host) == []
 
 
+@pytest.mark.parametrize("unit", ["timemaster.service", "ptpd.service", "sfptpd.service"])
+def test_other_programs_of_ptp_are_known(host: Host, unit: str) -> None:
+    host.write("/usr/lib/systemd/system/chrony.service")
+    host.write(f"/etc/systemd/system/multi-user.target.wants/{unit}")
+    assert faults(host) == []
+
+
 def test_openntpd_is_no_ntpsec_that_is_off(host: Host) -> None:
     host.write("/usr/sbin/ntpd")
     host.write("/usr/lib/systemd/system/openntpd.service")

@@ -118,3 +118,20 @@ def test_a_node_serves_only_once_it_has_joined(host: Host) -> None:
     host.write("/etc/kubernetes/kubelet.conf")
     assert run(host, wanted())["facts"]["serves"]
     assert not run(host, wanted(site="other"))["facts"]["serves"]
+
+
+@pytest.mark.parametrize(
+    ("file", "line"),
+    [
+        ("/etc/systemd/system.conf.d/proxy.conf", 'DefaultEnvironment="HTTPS_PROXY=http://proxy:3128"'),
+        ("/etc/systemd/system.conf", "DefaultEnvironment=http_proxy=http://proxy:3128 X=1"),
+        ("/etc/systemd/system/containerd.service.d/http-proxy.conf", 'Environment="ALL_PROXY=socks5://proxy"'),
+    ],
+)
+def test_a_proxy_of_services_without_exceptions_is_named(host: Host, file: str, line: str) -> None:
+    host.write(file, f"[Service]\n{line}\n")
+    assert [(one[0], one[1]) for one in faults(host)] == [("proxy", "warning")]
+    host.write(file, f"[Service]\n#{line}\n")
+    assert faults(host) == []
+    host.write(file, f'[Service]\n{line}\nEnvironment="NO_PROXY=.lab.test"\n')
+    assert faults(host) == []

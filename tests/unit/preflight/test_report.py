@@ -173,9 +173,18 @@ def test_what_a_host_calls_itself_does_not_reach_the_terminal_as_it_is() -> None
         assert all(character.isprintable() or character == "\n" for character in said)
 
 
-def test_a_virtual_ip_that_another_machine_answers_for_stops_the_first_run_alone() -> None:
+def test_a_virtual_ip_that_another_machine_answers_for_stops_a_run() -> None:
     taken = {"virtual_ip": "52:54:00:99:99:99"}
     (found,) = lines({"worker-1": result(1, **taken), "worker-2": result(2)})
     assert (found.severity, found.hosts) == ("error", {"worker-1": "answer from 52:54:00:99:99:99"})
     assert "edge.address" in found.remedy
-    assert lines({"worker-1": result(1, **taken), "worker-2": result(2, ours=True)}) == [], "it is the site's own"
+    ours = {"worker-1": result(1, **taken, ours=True), "worker-2": result(2, ours=True)}
+    (found,) = lines(ours)
+    assert found.what == "another machine answers for the site's virtual IP"
+    own = {"virtual_ip": result(2)["facts"]["macs"][0]}
+    for said, why in (
+        ({**ours, "worker-2": result(2, ours=True, holds_virtual_ip=True)}, "a host of the site holds it"),
+        ({**ours, "worker-1": result(1, **own, ours=True)}, "it is that of a host of the site"),
+    ):
+        assert lines(said) == [], why
+    assert all(line.check != "names" for line in lines({**ours, "worker-3": {"msg": "x"}})), "worker-3 may hold it"

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.run import direct
 from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.client import Helm
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.process import Finished
+from ansible_collections.groundup.cloud.plugins.plugin_utils.process import Finished, bypassing
 
 PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "ALL_PROXY")
 
@@ -57,3 +58,20 @@ def test_a_release_keeps_two_revisions(tmp_path: Path) -> None:
     helm = Helm(binary=Path("helm"), kubeconfig=kubeconfig, charts="oci://charts.example.org", processes=processes)
     helm.upgrade(release, {}, digest="d", timeout=9)
     assert processes.argv[processes.argv.index("--history-max") + 1] == "2"
+
+
+@pytest.mark.parametrize("proxy", ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"])
+@pytest.mark.parametrize(
+    ("known", "left_out"),
+    [
+        ({}, ".lab.test,10.0.0.2"),
+        ({"NO_PROXY": "10.0.0.0/8"}, "10.0.0.0/8,.lab.test,10.0.0.2"),
+        ({"no_proxy": "localhost, .corp", "NO_PROXY": "b c"}, "localhost,.corp,b,c,.lab.test,10.0.0.2"),
+        ({"NO_PROXY": "*"}, "*"),
+        ({"no_proxy": "a,*"}, "*"),
+    ],
+)
+def test_every_form_of_no_proxy_is_kept_and_the_site_added(proxy: str, known: dict[str, str], left_out: str) -> None:
+    found = bypassing({proxy: "http://proxy:3128", **known}, [".lab.test", "10.0.0.2"])
+    assert (found["no_proxy"], found["NO_PROXY"], found[proxy]) == (left_out, left_out, "http://proxy:3128")
+    assert not {name for name in direct(found) if name.lower().endswith("_proxy")}

@@ -18,6 +18,7 @@ from . import (
     packages,
     planes,
     quorum,
+    servers,
     services,
     storage,
     supply,
@@ -28,7 +29,7 @@ from . import (
 )
 
 SUBJECTS = (
-    addresses, links, wiring, planes, machines, netboot, availability, access, packages, quorum, domains,
+    addresses, servers, links, wiring, planes, machines, netboot, availability, access, packages, quorum, domains,
     storage, ceph, disks, cluster, services, supply, system_disks, versions, unsupported,
 )  # fmt: skip
 _ORDER = {"error": 0, "warning": 1, "info": 2}

@@ -84,7 +84,7 @@ def _ranges(context: PlanContext) -> Iterator[Finding]:
 def _outside(context: PlanContext) -> Iterator[Finding]:
     parsed = {name: IPv4Network(network.cidr) for name, network in context.plan.networks.items()}
     for name, network in context.layout.written.items():
-        if network.gateway and IPv4Address(network.gateway) not in parsed[name]:
+        if network.gateway not in (None, "none") and IPv4Address(network.gateway) not in parsed[name]:
             yield _stray(f"networks.{name}.gateway", network.gateway, parsed[name])
     vip = context.site.edge.address
     if vip and IPv4Address(vip) not in parsed[context.plan.edge.network]:

@@ -132,11 +132,12 @@ def _networks(site: Site) -> dict[str, Network]:
 
 def _network_plan(name: str, network: Network) -> NetworkPlan:
     purpose: Purpose = network.purpose or name  # type: ignore[assignment]  # `validation` made sure
+    gateway = network.gateway or (nth_of(network.cidr, 1) if PURPOSES[purpose].routed else None)
     return NetworkPlan(
         name=name,
         purpose=purpose,
         cidr=network.cidr,
-        gateway=network.gateway or (nth_of(network.cidr, 1) if PURPOSES[purpose].routed else None),
+        gateway=None if gateway == "none" else gateway,
         vlan=network.vlan,
         mtu=network.mtu or 1500,
     )

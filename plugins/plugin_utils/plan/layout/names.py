@@ -7,6 +7,7 @@ import re
 MAX_NAMES = 20_000
 LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _RANGE = re.compile(r"([a-z0-9-]*)\[([0-9]{1,6}):([0-9]{1,6})\]([a-z0-9-]*)")
+_OWN = re.compile(r"(ip6-)?(localhost|loopback)[46]?|ip6-(all(nodes|routers|hosts)|localnet|mcastprefix)|broadcasthost")
 _NUMBER = re.compile(r"[0-9]+$")
 
 
@@ -48,8 +49,8 @@ def is_number(label: str) -> bool:
 def _machine_name(name: str) -> str:
     if is_number(name):
         raise ValueError(f"{name} is read as an address, not as a name: write one with a letter, such as hv-{name}")
-    if name == "localhost":
-        raise ValueError("localhost is every machine's own name for itself: write another")
+    if _OWN.fullmatch(name):
+        raise ValueError(f"{name} is every machine's own name, for itself or its link: write another")
     return host_name(name)
 
 

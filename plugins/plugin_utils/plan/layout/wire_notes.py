@@ -67,15 +67,6 @@ def untagged_twice(key: str, link: str, one: str, other: str) -> Finding:
     )
 
 
-def smaller_below(link: str, network: str, mtu: int, carried: int) -> Finding:
-    """Return the finding about a VLAN with a larger MTU than the network below it."""
-    return error("vlan-mtu-above-parent", f"networks.{network}.mtu")(
-        what=f"{link} must carry packets of {carried} bytes for its VLANs, and {network} has {mtu} on it",
-        why="a VLAN's packets cannot be larger than its link's: the kernel refuses, or the switch drops them",
-        remedy=f"write networks.{network}.mtu: {carried}, give {network} a vlan, or another link",
-    )
-
-
 def unmanaged(name: str, group: MachineGroup, provisioner: str) -> Finding | None:
     """Return the finding about cabling, or `manage_network`, for machines whose network the site does not manage."""
     if provisioner == "ironic" or (provisioner == "existing" and group.manage_network):

@@ -15,6 +15,7 @@ from .addresses import nth_of
 from .context import Layout, Member
 
 ANYWHERE = "0.0.0.0/0"
+ON_LINK = ""  # in the place of a gateway: every address is on the link itself
 CARRIER = "-wire"  # suffix of a port that carries a tagged network; the port is found by its MAC address
 
 
@@ -117,11 +118,10 @@ class _Machine:
         if network.vlan is None:
             if below.network:
                 self.findings.append(notes.untagged_twice(self.key, carrier, below.network, one.network))
-            elif below.mtu > network.mtu:
-                self.findings.append(notes.smaller_below(carrier, one.network, network.mtu, below.mtu))
             if owner := self.owner_of(carrier):
                 self.findings.append(notes.network_on_member(self.key, one.network, carrier, owner))
-            self.links[carrier] = replace(below, network=one.network, address=address, routes=routes)
+            smaller = network.mtu if address and network.mtu < below.mtu else None
+            self.links[carrier] = replace(below, network=one.network, address=address, routes=routes, route_mtu=smaller)
             return replace(one, name=carrier)
         self.links[one.name] = LinkPlan(
             name=one.name, kind="vlan", mtu=one.mtu, vlan=network.vlan, parent=carrier, network=one.network,
@@ -133,14 +133,23 @@ class _Machine:
         return next((link.name for link in self.links.values() if name in link.members), None)
 
     def routes(self, one: InterfacePlan) -> tuple[tuple[str, str], ...]:
-        """Return the routes of a network: the default route, or the route to other racks' subnets."""
+        """Return the routes of a network: the default route, or those to other racks' subnets and to Services."""
         network = self.layout.networks[one.network]
         gateway = gateway_of(self.layout, one.network, self.member.rack)
-        if not gateway or not one.address:
+        if not one.address:
             return ()
-        if network is self.layout.management:
+        if network is self.layout.management and network.gateway and gateway:
             return ((ANYWHERE, gateway),)
-        return ((network.cidr, gateway),) if self.layout.written[one.network].racks else ()
+        found = ((network.cidr, gateway),) if gateway and self.layout.written[one.network].racks else ()
+        return (*found, *services(self.layout)) if network is self.layout.management else found
+
+
+def services(layout: Layout) -> tuple[tuple[str, str], ...]:
+    """Return the route to Services of a host without a default route.
+
+    The kernel wants a way to an address before kube-proxy puts a pod's in its place.
+    """
+    return ((layout.site.kubernetes.service_cidr, ON_LINK),)
 
 
 def gateway_of(layout: Layout, network: str, rack: str) -> str | None:

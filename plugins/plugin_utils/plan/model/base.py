@@ -90,6 +90,17 @@ def _unquoted(value: Any) -> Any:
     return value
 
 
+def _short(value: Any) -> Any:
+    if isinstance(value, str) and len(value) > 15:
+        raise ValueError(
+            "is longer than the 15 characters of an interface's name: write its name as ip link shows it, "
+            "which is first on its line (an alternative name, altname, may be longer)"
+        )
+    if value == "lo":
+        raise ValueError("is the host's own loopback, which no other machine reaches: write a port, bond or bridge")
+    return value
+
+
 def _printable(value: str) -> str:
     if not value.isprintable():
         raise ValueError("holds characters that do not print: write one line of text")
@@ -118,6 +129,8 @@ def _domain(value: str) -> str:
         raise ValueError("not a DNS domain: write lower-case labels joined by dots, such as cloud.example.org")
     if is_number(value.rpartition(".")[2]):
         raise ValueError("ends in a number, so names in it are read as addresses: write one such as cloud.example.org")
+    if value.rpartition(".")[2] == "localhost":
+        raise ValueError("resolvers answer every name in localhost with this host: write one such as cloud.example.org")
     return value
 
 
@@ -132,7 +145,7 @@ Version = Annotated[
 ]
 Vlan = Annotated[int, Field(ge=1, le=4094)]
 Mtu = Annotated[int, Field(ge=1280, le=9216)]
-InterfaceName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9._-]{0,14}$")]
+InterfaceName = Annotated[str, BeforeValidator(_short), Field(pattern=r"^[A-Za-z][A-Za-z0-9._-]{0,14}$")]
 IdRange = Annotated[str, Field(pattern=r"^[0-9]{1,8}-[0-9]{1,8}$", json_schema_extra={"examples": ["100-3999"]})]
 Text = Annotated[str, AfterValidator(_printable), Field(min_length=1, max_length=4096)]
 Plain = Annotated[dict[str, Any], AfterValidator(_json_only)]

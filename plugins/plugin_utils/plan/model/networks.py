@@ -28,6 +28,13 @@ AddressRange = Annotated[
 ]
 
 
+def _router(value: str) -> str:
+    return value if value == "none" else checked_address(value)
+
+
+Router = Annotated[str, AfterValidator(_router), Field(json_schema_extra={"examples": ["10.0.0.1"]})]
+
+
 class RackSubnet(Model):
     """One rack's subnet of a network."""
 
@@ -42,10 +49,10 @@ class Network(Model):
     purpose: Purpose | None = Field(
         None, description="What the network carries. Default: its own name, when that is a purpose."
     )
-    gateway: Address | None = Field(
+    gateway: Router | None = Field(
         None,
-        description="Router of this plane. Default: its first address; "
-        f"none on {', '.join(_UNROUTED[:-1])} and {_UNROUTED[-1]}.",
+        description="Router of this plane; none: it has no router, and hosts no default route. Default: its first "
+        f"address; none on {', '.join(_UNROUTED[:-1])} and {_UNROUTED[-1]}.",
     )
     vlan: Vlan | None = Field(None, description="VLAN id on the wire. Default: untagged.")
     mtu: Mtu | None = Field(None, description="Bytes of payload a frame may carry. Default: 1500.")

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from ..types import CniName, DebianRelease, EdgeKind, PackageSource, SupplySource, TenantNetwork, Updates
 from .base import Address, Cidr, Domain, IdRange, Model, Mtu, Name, Plain, Source, Text, Version
+from .zones import zone
 
 
 def _with_port(value: str) -> str:
@@ -21,32 +22,6 @@ def _with_port(value: str) -> str:
         raise ValueError("has no TCP port there: write one from 1 to 65535")
     if "@" in urlsplit(address).netloc:
         raise ValueError("names a user: the plan is no secret, so write the address alone")
-    return value
-
-
-# Names of countries, which Debian moved to the package tzdata-legacy, and their zones' names today.
-_COUNTRIES = {
-    "US": {"Alaska": "America/Anchorage", "Aleutian": "America/Adak", "Arizona": "America/Phoenix",
-           "Central": "America/Chicago", "East-Indiana": "America/Indiana/Indianapolis", "Eastern": "America/New_York",
-           "Hawaii": "Pacific/Honolulu", "Indiana-Starke": "America/Indiana/Knox", "Michigan": "America/Detroit",
-           "Mountain": "America/Denver", "Pacific": "America/Los_Angeles", "Samoa": "Pacific/Pago_Pago"},
-    "Canada": {"Atlantic": "America/Halifax", "Central": "America/Winnipeg", "Eastern": "America/Toronto",
-               "Mountain": "America/Edmonton", "Newfoundland": "America/St_Johns", "Pacific": "America/Vancouver",
-               "Saskatchewan": "America/Regina", "Yukon": "America/Whitehorse"},
-    "Brazil": {"Acre": "America/Rio_Branco", "DeNoronha": "America/Noronha", "East": "America/Sao_Paulo",
-               "West": "America/Manaus"},
-    "Chile": {"Continental": "America/Santiago", "EasterIsland": "Pacific/Easter"},
-    "Mexico": {"BajaNorte": "America/Tijuana", "BajaSur": "America/Mazatlan", "General": "America/Mexico_City"},
-}  # fmt: skip
-
-
-def _zone(value: str) -> str:
-    area, _, place = value.partition("/")
-    if area in _COUNTRIES:
-        now = _COUNTRIES[area].get(place, "its zone by area and city, such as America/New_York")
-        raise ValueError(f"an old name, of the package tzdata-legacy, which hosts do not have: write {now}")
-    if not place and value != "UTC":
-        raise ValueError("has no area: write area and city, such as Europe/Berlin, or UTC")
     return value
 
 
@@ -70,7 +45,7 @@ HostPort = Annotated[
 Url = Annotated[str, Field(max_length=512, pattern=r"^https?://[!-~]+[^/]$"), AfterValidator(_with_port)]
 # These become words in files on every host: no line ends, no path separators that leave a directory.
 Zone = Annotated[
-    str, Field(max_length=64, pattern=r"^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$"), AfterValidator(_zone)
+    str, Field(max_length=64, pattern=r"^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$"), AfterValidator(zone)
 ]
 Server = Annotated[str, Field(max_length=253, pattern=r"^[A-Za-z0-9][A-Za-z0-9.:-]*$")]
 KernelModule = Annotated[str, Field(max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...layers.layers import LAYERS
 from ...layers.ports import PORTS
+from ...layers.runtime import HYPERVISOR
 from ..layout.context import Layout
 from ..part_types import CephPlan
 from ..types import HypervisorPlan
@@ -25,6 +26,7 @@ def hypervisor(layout: Layout, ceph: CephPlan | None) -> HypervisorPlan:
             for release in layout.site.hosts.debian_releases
         },
         volumes=ceph.clients["cinder"] if ceph and "cinder" in layout.site.openstack.services else None,
+        programs={path: what for path, (_, what) in HYPERVISOR.items()},
         disks=ceph.clients.get("nova") if ceph and any(one["disks"] == "ceph" for one in compute.values()) else None,
     )
 

@@ -1,0 +1,75 @@
+"""The plan's registry, file server, images and packages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import (
+    Plan,
+)
+
+
+def test_public_names_are_on_the_virtual_ip_and_the_registry_on_the_seed(plan_of: Callable[..., Plan]) -> None:
+    plan = plan_of("lab")
+    assert plan.host.names == {
+        "kubernetes.lab.test": "10.90.0.2",
+        "identity.lab.test": "10.90.0.2",
+        "registry.lab.test": "10.90.0.8",
+        "seed-1.lab.test": "10.90.0.8",
+        "control-1.lab.test": "10.90.0.16",
+    }
+
+
+def test_images_come_from_the_registry_under_kubeadms_names(plan_of: Callable[..., Plan]) -> None:
+    images = plan_of("lab").supply.images
+    assert images["kube-apiserver"] == "registry.lab.test:5000/kubernetes/kube-apiserver:v1.36.3"
+    assert images["etcd"] == "registry.lab.test:5000/kubernetes/etcd:3.6.8-0"
+    assert images["coredns"] == "registry.lab.test:5000/kubernetes/coredns:v1.14.2"
+    assert images["pause"] == "registry.lab.test:5000/kubernetes/pause:3.10.2"
+    assert images["openstack"] == "registry.lab.test:5000/groundup/openstack:2026.1"
+
+
+def test_the_seed_serves_with_tls_and_only_networks_of_the_site(plan_of: Callable[..., Plan]) -> None:
+    other = {"cluster": {"cidr": "10.91.0.0/24"}, "storage": {"cidr": "10.92.0.0/24"}}
+    supply = plan_of("lab", {f"networks/{name}": network for name, network in other.items()}).supply
+    assert supply.readers == ("10.90.0.0/24", "10.91.0.0/24")
+    assert (supply.registry_tls, supply.files_url) == (True, "https://registry.lab.test:8080")
+
+
+def test_a_registry_of_the_sites_own_needs_no_seed(plan_of: Callable[..., Plan], gone: object) -> None:
+    plan = plan_of(
+        "lab",
+        {
+            "supply/registry": "images.example.org:443",
+            "supply/files_url": "https://f.example.org",
+            "machines/seed": gone,
+        },
+    )
+    assert plan.supply.seed is None
+    assert all(reference.startswith("images.example.org:443/") for reference in plan.supply.images.values())
+    assert plan.findings == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "source", "releases"),
+    [
+        ({}, "seed", ("13",)),
+        ({"hosts/debian_releases": ["12", "13"]}, "seed", ("12", "13")),
+        ({"hosts/packages_url": "http://mirror.example.org/debian"}, "mirror", ()),
+        ({"hosts/packages": "host"}, "host", ()),
+        ({"supply/registry": "r.example.org:443"}, "host", ()),
+    ],
+)
+def test_packages_come_from_the_mirror_that_is_written_else_the_seed_else_the_hosts_own_sources(
+    plan_of: Callable[..., Plan], changes: dict[str, object], source: str, releases: tuple[str, ...]
+) -> None:
+    host = plan_of("lab", changes).host
+    assert (host.packages, host.debian_releases) == (source, releases)
+
+
+def test_a_registry_of_the_sites_own_may_speak_plain_http_and_the_seeds_does_not(plan_of: Callable[..., Plan]) -> None:
+    own = {"supply/registry": "images.example.org:443", "supply/files_url": "https://f.example.org"}
+    assert plan_of("lab", {"supply/registry_tls": False}).supply.registry_tls is True
+    assert plan_of("lab", own).supply.registry_tls is True
+    assert plan_of("lab", {**own, "supply/registry_tls": False}).supply.registry_tls is False
