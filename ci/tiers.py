@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
 from ansible_collections.groundup.cloud.ci.tier import ROOT, Tier, report, run_tiers
@@ -45,13 +46,19 @@ METAL = tuple(
 API_TESTS = "tests/integration/rollout_api"  # each worker starts etcd and an API server
 # Ratios and CPU seconds. Those of Kubernetes and of 1,000 unchanged hosts are in the tier `long`.
 BENCHMARKS = ("plan_inventory", "preflight", "supply")
-FOR_TESTS = ("cilium-charts", "packages", "plain", "hypervisor-13", "rootfs-storage-13")
-# They take longest, in this order: none is to run alone at the end.
-FIRST = ("kubernetes", "rollout", "storage", "ironic", "hypervisor")
+FOR_TESTS = ("cilium-charts", "packages", "plain", "rootfs-storage-13")
+# The tiers `cloud` and `machine` converge, repeat and predict the same, with whole sites. The longest first.
+LONG_SCENARIOS = ("kubernetes", "storage", "ironic", "hypervisor")
 SCENARIOS = sorted(
-    (path.parent.name for path in (ROOT / "molecule").glob("*/molecule.yml")),
-    key=lambda name: (FIRST.index(name) if name in FIRST else len(FIRST), name),
+    (path.parent.name for path in (ROOT / "molecule").glob("*/molecule.yml") if path.parent.name not in LONG_SCENARIOS),
+    key=lambda name: (name != "rollout", name),  # it takes longest, and is not to run alone at the end
 )
+
+
+def scenarios(names: Iterable[str]) -> tuple[tuple[str, ...], ...]:
+    """Return the commands that test molecule's scenarios."""
+    return tuple(("ci/run", "molecule", "test", "-s", name) for name in names)
+
 
 TIERS = (
     Tier(name="lint", commands=(("ci/lint",),), background=True),
@@ -59,8 +66,8 @@ TIERS = (
     Tier(name="docs", commands=(("ci/docs",),), background=True),
     Tier(
         name="supply",
-        # What the lab runs, and for tests: charts of another pod network, plain hosts, packages of all releases, what
-        # the molecule scenario `hypervisor` serves, and the hosts of the scenario `storage`.
+        # What the lab runs, and for tests: charts of another pod network, plain hosts, packages of all releases, and
+        # storage hosts of the other release.
         commands=(("ci/lab", "supply"), ("ci/supply", "build", *FOR_TESTS)),
         needs=needs_root,
     ),
@@ -78,7 +85,7 @@ TIERS = (
     ),
     Tier(
         name="molecule",
-        commands=tuple(("ci/run", "molecule", "test", "-s", scenario) for scenario in SCENARIOS),
+        commands=scenarios(SCENARIOS),
         at_once=3,  # each has networks and a state of its own, and waits for its hosts at times
         needs=needs_root,
     ),
@@ -147,6 +154,16 @@ TIERS = (
         by_default=False,
     ),
     Tier(
+        name="scenarios",
+        commands=(
+            ("ci/lab", "supply"),
+            ("ci/supply", "build", "packages", "hypervisor-13", "rootfs-storage-13"),
+            *scenarios(LONG_SCENARIOS),
+        ),
+        needs=needs_root,
+        by_default=False,
+    ),
+    Tier(
         name="kernel",
         commands=(
             ("ci/bootstrap", "machine"),
@@ -200,6 +217,7 @@ TIERS = (
             ("env", "SITE=inventories/ha/site.yml", "ci/lab", "supply"),
             ("ci/supply", "build", "plain", "packages"),
             e2e("ha_cloud", options=("-s", "-x")),
+            e2e("ha_faults", options=("-s",)),
         ),
         needs=needs_root,
         always=("ci/run", "python", "tests/e2e/plain.py", "destroy", "ha-machines"),

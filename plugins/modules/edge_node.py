@@ -86,14 +86,29 @@ KEEPALIVED = Path("/etc/keepalived/keepalived.conf")
 ALIVE = Path("/usr/local/lib/groundup/edge-alive")
 SYSCTL = Path("/etc/sysctl.d/90-groundup-edge.conf")
 
-# Keepalived runs this every two seconds; bash opens the socket itself, without another process.
+# Keepalived runs this every two seconds; bash opens the sockets itself. A host that no packet reaches still sends: it
+# would keep the address and answer nobody. Its etcd has no quorum then, and the other control hosts (the arguments) are
+# silent; a refusal is an answer, too. Without kube-proxy here (10256) no cluster is there yet, nor a quorum to lose.
 ALIVE_SCRIPT = """\
 #!/bin/bash
-# Written by groundup.cloud: succeeds while this host's HAProxy answers.
-exec 3<>/dev/tcp/127.0.0.1/8404 || exit 1
-printf 'GET /alive HTTP/1.0\\r\\n\\r\\n' >&3
-read -r _ status _ <&3
-[ "$status" = 200 ]
+# Written by groundup.cloud: succeeds while this host's HAProxy answers, unless the host is cut off from all the others.
+export LC_ALL=C
+says() {
+    exec 3<>/dev/tcp/127.0.0.1/8404 || return 1
+    printf 'GET %s HTTP/1.0\\r\\n\\r\\n' "$1" >&3
+    read -r _ status _ <&3
+    exec 3>&-
+    [ "$status" = 200 ]
+}
+answers() {
+    said=$(timeout 1 bash -c "exec 3<>/dev/tcp/$1/10256" 2>&1) || [[ $said = *refused* ]]
+}
+says /alive || exit 1
+if [ $# -eq 0 ] || says /cluster || ! (exec 3<>/dev/tcp/127.0.0.1/10256) 2>/dev/null; then exit 0; fi
+asked=()
+for host in "$@"; do answers "$host" & asked+=($!); done
+for one in "${asked[@]}"; do wait "$one" && exit 0; done
+exit 1
 """
 
 

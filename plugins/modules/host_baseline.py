@@ -73,6 +73,14 @@ options:
     description: Whether to disable memory dumps and restrict system files to root.
     type: bool
     default: false
+  updates:
+    description:
+      - Who changes installed packages. V(site) turns apt's timers and unattended-upgrades off. V(debian) sets
+        unattended-upgrades up for the security suite of the host's own sources, without what carries the cloud, and
+        without restarts of the host.
+    type: str
+    choices: [site, debian]
+    default: site
   timezone:
     description: Time zone.
     type: str
@@ -123,7 +131,19 @@ from ..module_utils._base import files
 from ..module_utils._base.changes import Changes
 from ..module_utils._base.errors import GroundupError
 from ..module_utils._base.module import run_module
-from ..module_utils._host import access, clock, hardening, kernel, naming, ownership, packages, sources, trust, units
+from ..module_utils._host import (
+    access,
+    clock,
+    hardening,
+    kernel,
+    naming,
+    ownership,
+    packages,
+    sources,
+    trust,
+    units,
+    updates,
+)
 from ..module_utils._host.units import Unit
 from ..module_utils._host.verification import verify
 from ..module_utils._kubeadm.kubeconfig import server_of
@@ -151,7 +171,10 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> None:
         trust.authority(changes, wanted["ca_certificate"], site=wanted["site"])
     # One apt run, which fetches the lists. If nothing is installed, fetch them anyway to detect a broken mirror here.
     store = [trust.PACKAGE] if wanted["ca_certificate"] else []
-    if not packages.installed(changes, [*wanted["packages"], *store, *clock.lacking()]) and unread:
+    if (
+        not packages.installed(changes, [*wanted["packages"], *store, *clock.lacking(), *updates.packages(wanted)])
+        and unread
+    ):
         sources.fetch_lists(changes)
     if not trusting:
         trust.authority(changes, wanted["ca_certificate"], site=wanted["site"])
@@ -168,6 +191,7 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> None:
     clock.timezone(changes, wanted["timezone"])
     clock.servers(changes, wanted["ntp_servers"])
     units.off(changes, wanted["disabled_units"])
+    updates.converge(changes, wanted)
     hardening.cores(changes, kept=not wanted["hardening"])
     if wanted["hardening"]:
         hardening.modes(changes)
@@ -228,6 +252,7 @@ def main() -> None:
             "blocked_modules": {"type": "list", "elements": "str", "default": []},
             "disabled_units": {"type": "list", "elements": "str", "default": []},
             "hardening": {"type": "bool", "default": False},
+            "updates": updates.OPTION,
             "timezone": {"type": "str", "default": "Etc/UTC"},
             "ntp_servers": {"type": "list", "elements": "str", "default": []},
             "ca_certificate": {"type": "str", "default": ""},

@@ -37,11 +37,12 @@ options:
       - Risks to accept. V(disks) loses everything on its disks. V(dead) deletes a machine whose management controller
         does not answer from Ironic, without erasing its disks. V(osds) loses the OSDs and monitor of a storage host of
         the site file with its disks. V(cluster-silent) and V(cloud-silent) erase it although the Kubernetes API, or
-        Nova, does not say whether it serves.
+        Nova, does not say whether it serves; V(controller-silent) although its management controller does not say whose
+        it is.
     type: list
     elements: str
     default: []
-    choices: [disks, dead, osds, cluster-silent, cloud-silent]
+    choices: [disks, dead, osds, cluster-silent, cloud-silent, controller-silent]
   timeout:
     description: Seconds it may stay in one state.
     type: int

@@ -13,6 +13,7 @@ from typing import Any
 from .plan import load_site, make_plan
 from .plan.types import Plan, ReleasePlan
 from .services import RECORDS
+from .services.network_policy import with_policy
 from .services.parts import merge, shared_values
 from .services.sizes import sizes
 
@@ -29,7 +30,8 @@ def with_values(plan: Plan) -> Plan:
     for release in cloud.releases:
         record = RECORDS[release.name]
         values = merge(shared_values(plan, size, record), record.values(plan, size))
-        made.append(replace(release, values=merge(values, cloud.overrides.get(release.name, {}))))
+        values = merge(values, cloud.overrides.get(release.name, {}))
+        made.append(replace(release, values=with_policy(plan, record, values)))
     return replace(plan, openstack=replace(cloud, releases=tuple(made)))
 
 

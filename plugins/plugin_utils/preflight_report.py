@@ -6,6 +6,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..module_utils._base.identifiers import scope
 from ..module_utils._base.text import few
 from .layers import aside
 from .plan.output.report import columns
@@ -161,7 +162,7 @@ def _bad_end(wires: Mapping[str, Sequence[str]]) -> str:
 def _collisions(facts: Mapping[str, Mapping[str, Any]], *, whole: bool) -> Iterable[Line]:
     """Yield faults that only a comparison of all hosts shows: one machine under several names, or shared identities."""
     for identity, hosts in _shared(facts, "machine_id").items():
-        same = set.intersection(*(set(facts[host]["macs"]) for host in hosts))
+        same = _proof([set(facts[host]["macs"]) for host in hosts])
         macs = f"machine-id {identity}" + (f", {min(same)}" if same else "")
         yield Line(
             check=COMPARED,
@@ -201,6 +202,15 @@ def _collisions(facts: Mapping[str, Mapping[str, Any]], *, whole: bool) -> Itera
             remedy="see that the site file has the right addresses; the host layer renames the machine",
             hosts=crossed,
         )
+
+
+def _proof(macs: Sequence[set[str]]) -> set[str]:
+    """Return the MAC addresses that prove hosts to be one machine: all of them, when they are the same.
+
+    One in common is no proof: the USB ports that controllers show their machines have one on all of a model.
+    """
+    usable = [{mac for mac in own if scope(mac) in ("", "local")} for own in macs]
+    return usable[0] if all(own == usable[0] for own in usable) else set()
 
 
 def _strangers(facts: Mapping[str, Mapping[str, Any]], *, whole: bool) -> dict[str, str]:

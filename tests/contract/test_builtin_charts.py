@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.names import password
 
 from .conftest import BUILT_IN, CHARTS, Render, chart_values, name_of
 from .test_values import violations
@@ -25,15 +26,20 @@ UNWRITTEN = re.compile(
 FILES_FOR_OTHERS = {"Secret/nova-etc": {"nova-compute.conf"}, "Secret/neutron-etc": {"ovn_agent.ini"}}
 
 
-def pods(items: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+def templates(items: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
     """Return every pod template with the name of its owner."""
     found = []
     for item in items:
         spec = item.get("spec", {})
         spec = spec.get("jobTemplate", {}).get("spec", spec)
         if "template" in spec:
-            found.append((name_of(item), spec["template"]["spec"]))
+            found.append((name_of(item), spec["template"]))
     return found
+
+
+def pods(items: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+    """Return the spec of every pod template with the name of its owner."""
+    return [(owner, template["spec"]) for owner, template in templates(items)]
 
 
 def test_two_renders_are_identical(plan: Plan, render: Render, texts: dict[str, str]) -> None:
@@ -171,6 +177,7 @@ def test_a_node_port_leads_from_the_edge_to_the_api(plan: Plan, rendered: dict[s
     endpoint = next(end for end in plan.edge.endpoints if end.service == "keystone")
     assert service["spec"]["ports"][0]["nodePort"] == endpoint.node_port
     assert service["spec"]["type"] == "NodePort"
+    assert service["spec"]["trafficDistribution"] == "PreferSameNode", "or a third of the requests go to a dead host"
 
 
 def test_pods_that_wait_say_so_in_the_variables_of_the_real_charts(rendered: dict[str, Any]) -> None:
@@ -180,6 +187,48 @@ def test_pods_that_wait_say_so_in_the_variables_of_the_real_charts(rendered: dic
     assert init["command"] == ["kubernetes-entrypoint"]
     assert env["DEPENDENCY_SERVICE"] == "openstack:mariadb"
     assert env["DEPENDENCY_JOBS"] == "keystone-db-sync,keystone-credential-setup,keystone-fernet-setup"
+
+
+def test_only_what_asks_the_kubernetes_api_has_a_token_for_it(rendered: dict[str, Any]) -> None:
+    """Of an account that may do more than wait, every container; else the init container, which ends."""
+    for items in rendered.values():
+        more = {item["metadata"]["name"] for item in items if item["kind"] == "Role"}
+        for name, pod in pods(items):
+            if pod["serviceAccountName"] in more:
+                assert pod.get("automountServiceAccountToken") is not False, name
+                continue
+            assert pod.get("automountServiceAccountToken") is False, name
+            volumes = [one["name"] for one in pod.get("volumes", ()) if "serviceAccountToken" in str(one)]
+            inits = [one for one in pod.get("initContainers", ()) if one["name"] == "init"]
+            assert volumes == ["wait-access" for _ in inits], name
+            holders = {
+                one["name"]
+                for one in (*pod.get("initContainers", ()), *pod["containers"])
+                for mount in one.get("volumeMounts", ())
+                if mount["name"] in volumes or mount["mountPath"].startswith("/var/run/secrets")
+            }
+            assert holders == {one["name"] for one in inits}, name
+
+
+def test_the_databases_controller_may_change_the_databases_pods_alone(rendered: dict[str, Any]) -> None:
+    named = {name_of(item): item for item in rendered["mariadb"]}
+    if "Role/mariadb-controller" not in named:
+        return  # one member, which is always the writer
+    members = named["StatefulSet/mariadb-server"]["spec"]["replicas"]
+    rules = [rule for rule in named["Role/mariadb-controller"]["rules"] if rule["resources"] == ["pods"]]
+    changing = [rule["resourceNames"] for rule in rules if {"patch", "update", "delete"} & set(rule["verbs"])]
+    assert changing == [[f"mariadb-server-{number}" for number in range(members)]]
+
+
+def test_short_passwords_are_refused_and_ours_are_not(rendered: dict[str, Any]) -> None:
+    (secret,) = [item for item in rendered["keystone"] if name_of(item) == "Secret/keystone-etc"]
+    config = configparser.RawConfigParser(default_section="none")
+    config.read_string(base64.b64decode(secret["data"]["keystone.conf"]).decode())
+    rule = config["security_compliance"]["password_regex"]
+    assert re.match(rule, password())  # those of the secrets store
+    assert re.match(rule, "twelve chars")
+    assert not re.match(rule, "eleven char")
+    assert config["security_compliance"]["lockout_failure_attempts"] == "5"
 
 
 def test_jobs_are_made_anew_by_an_upgrade(rendered: dict[str, Any]) -> None:

@@ -21,9 +21,10 @@ from ansible_collections.groundup.cloud.plugins.module_utils._container.model im
     LabHost,
     LabNetwork,
 )
-from ansible_collections.groundup.cloud.plugins.module_utils._container.names import Lab
+from ansible_collections.groundup.cloud.plugins.module_utils._container.names import Lab, link_name
 from ansible_collections.groundup.cloud.plugins.plugin_utils.contact.host_keys import fingerprint
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import STORE, password_source
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import unpacked
 
 USER = "ops"
@@ -100,11 +101,44 @@ class PlainRack:
         converge.clear(self.lab)
         network.remove_links(network.links_of(self.name))
         shutil.rmtree(self.home, ignore_errors=True)
+        # A site of the same name had its state there; the password goes last, as a store needs it while it exists.
+        password_source(self.name).forget(self.home / STORE, write=True)
 
     def power_off(self, machine: PlainMachine) -> None:
         """End all of ``machine`` at once. Nobody is told: its cable is cut first."""
         self.run(machine, "ip", "link", "set", NIC, "down")
         runtime.stop(self.lab, machine.name)
+
+    def cut(self, machine: PlainMachine) -> None:
+        """Pull all cables of ``machine``; it goes on."""
+        self._cables(machine, "link", "set", "{}", "down")
+
+    def deafen(self, machine: PlainMachine) -> None:
+        """Let no packet reach ``machine``, while what it sends arrives."""
+        for cable in self._names(machine):  # a queue that holds no frame
+            subprocess.run(["tc", "qdisc", "replace", "dev", cable, "root", "bfifo", "limit", "1"], check=True)
+
+    def mend(self, machine: PlainMachine) -> None:
+        """Undo `cut` and `deafen`."""
+        for cable in self._names(machine):
+            subprocess.run(["tc", "qdisc", "delete", "dev", cable, "root"], check=False, capture_output=True)
+        self._cables(machine, "link", "set", "{}", "up")
+
+    def freeze(self, machine: PlainMachine) -> None:
+        """Stop every process of ``machine``; its kernel goes on."""
+        subprocess.run(["runc", "--root", str(self.lab.runc), "pause", self.lab.id(machine.name)], check=True)
+
+    def thaw(self, machine: PlainMachine) -> None:
+        """Undo `freeze`."""
+        subprocess.run(["runc", "--root", str(self.lab.runc), "resume", self.lab.id(machine.name)], check=True)
+
+    def _names(self, machine: PlainMachine) -> list[str]:
+        ports = (NIC, *MORE_NICS[: len(machine.more)])
+        return [link_name(self.name, machine.name, port) for port in ports]
+
+    def _cables(self, machine: PlainMachine, *command: str) -> None:
+        for cable in self._names(machine):
+            subprocess.run(["ip", *(word.format(cable) for word in command)], check=True)
 
     def power_on(self, machine: PlainMachine) -> None:
         """Start ``machine`` with what is on its disks."""

@@ -15,6 +15,7 @@ Per component, <key> -> ...:
             disruption budget
   port      key under the endpoint's port (default: api)
   check     command of its probes, when it has no endpoint: whether it is ready; alive only where the values say so
+  single    one copy at a time may run: with several, the one that holds a Lease does, and the others wait (elected.py)
   mounts    its key under pod.mounts: more volumes of the values
   sources   its key under pod.etcSources: what else its service reads, in /etc/<service>/<service>.conf.d
   owns      paths of its volumes that are to be the service's own
@@ -40,15 +41,22 @@ Per component, <key> -> ...:
 {{- include "groundup.endpoint.port" (dict "root" .root "type" .component.endpoint "endpoint" "internal" "port" .component.port) -}}
 {{- end }}
 
+{{/* Seconds a component's pod has to end. In: root, component. */}}
+{{- define "groundup.component.grace" -}}
+{{- $grace := (include "groundup.known" (dict "map" (default dict .root.Values.pod.lifecycle.termination_grace_period) "names" .component.known) | fromJson).it | default dict -}}
+{{- $grace.timeout | default 30 -}}
+{{- end }}
+
 {{/* An API's Service; with a node port it is what the site's edge balances over. */}}
 {{- define "groundup.component.service" -}}
 {{- $component := .component -}}
 {{- $network := (include "groundup.known" (dict "map" .root.Values.network "names" $component.known) | fromJson).it | default .root.Values.network | default dict -}}
 {{- $port := dict "name" $component.portName "port" (include "groundup.component.port" . | int) -}}
-{{- $extra := "" -}}
+{{- /* A host asks its own pod while it is ready: for 40 s others go on asking a dead host's, as nobody told them. */ -}}
+{{- $extra := "trafficDistribution: PreferSameNode" -}}
 {{- if dig "node_port" "enabled" false $network -}}
 {{- $_ := set $port "nodePort" (int $network.node_port.port) -}}
-{{- $extra = printf "type: NodePort%s" (ternary "\nexternalTrafficPolicy: Local" "" (default false $network.external_policy_local)) -}}
+{{- $extra = printf "%s\ntype: NodePort%s" $extra (ternary "\nexternalTrafficPolicy: Local" "" (default false $network.external_policy_local)) -}}
 {{- end -}}
 {{- $name := include "groundup.endpoint.service" (dict "root" .root "type" $component.endpoint "endpoint" "internal") -}}
 {{- include "groundup.service" (dict "root" .root "name" $name "component" $component.label "ports" (list $port) "extra" $extra) }}
@@ -63,7 +71,7 @@ Per component, <key> -> ...:
 {{- $known := $component.known -}}
 {{- $labels := include "groundup.labels" (dict "root" $root "component" $component.label) -}}
 {{- $upgrades := $pod.lifecycle.upgrades.deployments -}}
-{{- $grace := (include "groundup.known" (dict "map" (default dict $pod.lifecycle.termination_grace_period) "names" $known) | fromJson).it | default dict }}
+{{- if $component.lease }}{{ include "groundup.lease" (dict "root" $root "name" $component.name "component" $component.label) }}{{ end }}
 ---
 apiVersion: apps/v1
 kind: {{ $component.kind | default "Deployment" }}
@@ -83,7 +91,8 @@ spec:
     {{- if eq $upgrades.pod_replacement_strategy "RollingUpdate" }}
     rollingUpdate:
       maxUnavailable: {{ $upgrades.rolling_update.max_unavailable }}
-      maxSurge: {{ $upgrades.rolling_update.max_surge }}
+      {{- /* All new copies come before an old one goes: what runs once moves once. */}}
+      maxSurge: {{ ternary "100%" $upgrades.rolling_update.max_surge (not (empty $component.lease)) }}
     {{- end }}
   {{- end }}
   selector:
@@ -100,8 +109,9 @@ spec:
         {{- end }}
     spec:
       serviceAccountName: {{ $component.name }}
+      automountServiceAccountToken: {{ if $component.rules }}true{{ else }}false{{ end }}
       enableServiceLinks: false
-      terminationGracePeriodSeconds: {{ $grace.timeout | default 30 }}
+      terminationGracePeriodSeconds: {{ include "groundup.component.grace" $at }}
       {{- $port := "" }}{{ if $component.endpoint }}{{ $port = include "groundup.component.port" $at }}{{ end }}
       {{- include "groundup.pod.security" (dict "user" .profile.user "port" $port) | nindent 6 }}
       {{- include "groundup.pod.placement" (dict "root" $root "component" $component.label "known" $known "spread" true) | nindent 6 }}
@@ -151,6 +161,7 @@ spec:
             {{- end }}
       volumes:
         {{- include "groundup.pod.volumes" (merge (dict "volumes" $component.volumes) $at) | nindent 8 }}
+        {{- if $wait }}{{ include "groundup.pod.waitAccess" . | nindent 8 }}{{ end }}
         {{- with $mounts.volumes }}
         {{- toYaml . | nindent 8 }}
         {{- end }}
@@ -183,8 +194,11 @@ pod.probes.<known>, the charts' name of the container.
 {{- $own := get $written $probe | default dict -}}
 {{- /* A command says what a restart would not mend. */ -}}
 {{- $on := hasKey $own "enabled" | ternary $own.enabled (or (not (empty $component.endpoint)) (eq $probe "readiness")) -}}
+{{- $action := $check -}}
+{{- /* What runs in one copy at a time says itself whether it is alive: of the service, a restart would mend nothing. */ -}}
+{{- if and $component.alive (eq $probe "liveness") }}{{ $on = true }}{{ $action = dict "exec" (dict "command" $component.alive) | toYaml }}{{ end -}}
 {{- $params := $own.params | default (dict "initialDelaySeconds" $delay "periodSeconds" 15 "timeoutSeconds" 10) -}}
-{{- with include "groundup.pod.probe" (dict "probe" (dict "enabled" $on "params" $params) "action" $check) }}
+{{- with include "groundup.pod.probe" (dict "probe" (dict "enabled" $on "params" $params) "action" $action) }}
 {{ $probe }}Probe:
   {{- . | nindent 2 }}
 {{- end }}

@@ -137,7 +137,7 @@ identity:
 {{- $wait := include "groundup.pod.wait" (merge (dict "needs" (get $root.Values.dependencies.static $key)) .) -}}
 {{- $at := merge (dict "volumes" $job.volumes) . -}}
 serviceAccountName: {{ .profile.service }}-{{ .name }}
-automountServiceAccountToken: {{ if or $wait $job.rules }}true{{ else }}false{{ end }}
+automountServiceAccountToken: {{ if $job.rules }}true{{ else }}false{{ end }}
 enableServiceLinks: false
 restartPolicy: OnFailure
 {{ include "groundup.pod.security" (dict "user" .profile.user) }}
@@ -157,4 +157,5 @@ containers:
       {{- include "groundup.pod.mounts" $at | nindent 6 }}
 volumes:
   {{- include "groundup.pod.volumes" $at | nindent 2 }}
+  {{- if $wait }}{{ include "groundup.pod.waitAccess" . | nindent 2 }}{{ end }}
 {{- end }}

@@ -14,6 +14,23 @@ data:
   {{- end }}
 {{- end }}
 
+{{/* A file of the chart, or of the library. In: root, name. */}}
+{{- define "groundup.file" -}}
+{{- $path := printf "files/%s" .name -}}
+{{- .root.Files.Get $path | default ((index .root.Subcharts "groundup-lib").Files.Get $path) -}}
+{{- end }}
+
+{{/* A Lease. Who holds it is written by pods, and nothing here, so that Helm leaves it. In: root, name, component. */}}
+{{- define "groundup.lease" }}
+---
+apiVersion: coordination.k8s.io/v1
+kind: Lease
+metadata:
+  name: {{ .name }}
+  labels:
+    {{- include "groundup.labels" . | nindent 4 }}
+{{- end }}
+
 {{/* A ConfigMap. In: name, data (map of strings). */}}
 {{- define "groundup.configMap" }}
 ---

@@ -55,7 +55,10 @@ All files of the chart's files/ are in /opt/bin of its pods.
 {{- $_ := set $defaults "command" (concat (list "/opt/bin/apache.sh" "start") $component.apache) -}}
 {{- $_ := set $defaults "stop" (dict "exec" (dict "command" (list "/opt/bin/apache.sh" "stop"))) -}}
 {{- end -}}
-{{- $_ := set $components $key (merge $component $defaults) -}}
+{{- $component = merge $component $defaults -}}
+{{- $copies := (include "groundup.known" (dict "map" $.Values.pod.replicas "names" $component.known) | fromJson).it -}}
+{{- if and $component.single (gt (int $copies) 1) }}{{ $component = merge (include "groundup.elected" (dict "root" $ "component" $component) | fromJson) $component }}{{ end -}}
+{{- $_ := set $components $key $component -}}
 {{- end -}}
 {{- $files := dict -}}
 {{- range $name, $from := merge ($profile.config | default dict) $config -}}
@@ -73,7 +76,7 @@ All files of the chart's files/ are in /opt/bin of its pods.
 {{/* Service accounts: one a workload, as OpenStack-Helm names them. */}}
 {{- define "groundup.serviceAccounts" -}}
 {{- $accounts := dict -}}
-{{- range .profile.components }}{{ $_ := set $accounts .name list }}{{ end -}}
+{{- range .profile.components }}{{ $_ := set $accounts .name (.rules | default list) }}{{ end -}}
 {{- $service := .profile.service -}}
 {{- range $name, $job := merge (dict) .profile.jobs .profile.cron }}
 {{- $_ := set $accounts (printf "%s-%s" $service $name) ($job.rules | default list) }}
@@ -119,15 +122,34 @@ All files of the chart's files/ are in /opt/bin of its pods.
 {{- end }}
 {{- end }}
 
+{{/* What a component gets of which one copy at a time may run (elected.py). In: root, component. */}}
+{{- define "groundup.elected" -}}
+{{- $field := dict "POD_NAME" "metadata.name" "NAMESPACE" "metadata.namespace" -}}
+{{- $grace := sub (include "groundup.component.grace" . | int) 5 -}}
+{{- $env := dict "LEASE" .component.name "GRACE" ($grace | toString) -}}
+{{- range $name, $path := $field }}{{ $_ := set $env $name (dict "fieldRef" (dict "fieldPath" $path)) }}{{ end -}}
+{{- dict
+      "lease" true
+      "command" (concat (list "python3" "/opt/bin/elected.py") .component.command)
+      "check" (concat (list "/opt/bin/elected-probe.sh" "ready") (.component.check | default list))
+      "alive" (list "/opt/bin/elected-probe.sh" "alive")
+      "env" (merge $env (.component.env | default dict))
+      "rules" (list (dict "apiGroups" (list "coordination.k8s.io") "resources" (list "leases")
+          "resourceNames" (list .component.name) "verbs" (list "get" "patch"))) | toJson -}}
+{{- end }}
+
 {{/* Scripts: the chart's own, and the library's that its pods run. */}}
 {{- define "groundup.bin" -}}
 {{- $root := .root -}}
 {{- $data := dict -}}
 {{- range $path, $content := .root.Files.Glob "files/*" }}{{ $_ := set $data (base $path) (toString $content) }}{{ end -}}
+{{- $files := list "apache.sh" "connected.py" "db-init.py" "elected.py" "elected-probe.sh" "identity.py" "rabbit-init.py" -}}
 {{- $commands := list -}}
 {{- range concat (values .profile.components) (values .profile.jobs) (values .profile.cron) }}{{ $commands = concat $commands .command (.check | default list) }}{{ end -}}
-{{- range list "apache.sh" "connected.py" "db-init.py" "identity.py" "rabbit-init.py" -}}
-{{- if has (printf "/opt/bin/%s" .) $commands }}{{ $_ := set $data . ((index $root.Subcharts "groundup-lib").Files.Get (printf "files/%s" .)) }}{{ end -}}
+{{- range $name := $files -}}
+{{- if has (printf "/opt/bin/%s" $name) $commands -}}
+{{- range append (eq $name "elected.py" | ternary (list "lease.py" "shared_object.py") list) $name }}{{ $_ := set $data . (include "groundup.file" (dict "root" $root "name" .)) }}{{ end -}}
+{{- end -}}
 {{- end }}
 {{- include "groundup.configMap" (dict "name" (printf "%s-bin" .profile.service) "data" $data) }}
 {{- end }}

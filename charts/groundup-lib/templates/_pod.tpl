@@ -112,7 +112,25 @@ Nothing at all when there is nothing to wait for: a container less to start. In:
       value: {{ $jobs | uniq | join "," | quote }}
     - name: DEPENDENCY_POD_JSON
       value: {{ if $needs.pod }}{{ $needs.pod | toJson | quote }}{{ else }}""{{ end }}
+  volumeMounts:
+    - name: wait-access
+      mountPath: /var/run/secrets/kubernetes.io/serviceaccount
+      readOnly: true
 {{- end }}
+{{- end }}
+
+{{/*
+The volume of the service account's token, as Kubernetes would mount it into every container: only the one that waits has
+it. What runs for the pod's whole life asks the Kubernetes API nothing.
+*/}}
+{{- define "groundup.pod.waitAccess" -}}
+- name: wait-access
+  projected:
+    defaultMode: 0444
+    sources:
+      - serviceAccountToken: {path: token, expirationSeconds: 3607}
+      - configMap: {name: kube-root-ca.crt, items: [{key: ca.crt, path: ca.crt}]}
+      - downwardAPI: {items: [{path: namespace, fieldRef: {apiVersion: v1, fieldPath: metadata.namespace}}]}
 {{- end }}
 
 {{/* Probe settings. In: probe (an entry of pod.probes), action (YAML of the check). Nothing when it is switched off. */}}

@@ -18,12 +18,12 @@ import urllib.parse
 from collections.abc import Callable
 from typing import Any
 
+from lease import Lease
 from shared_object import Api, SharedObject
 
 PAUSE = 2.0  # seconds between looks
 ASKING = 2.0  # seconds for a member to answer
 SILENCE = 10.0  # seconds after which a writer is given up; Galera itself commits nothing any sooner without it
-LEASE = 10.0  # seconds after which a Lease that was not renewed is free
 Pod = dict[str, Any]
 QUESTION = "SHOW STATUS WHERE Variable_name = 'wsrep_ready'"
 
@@ -87,38 +87,18 @@ def choose(
     return name, [str(pod["metadata"]["name"]) for pod in labelled if pod["metadata"]["name"] != name]
 
 
-class Turn:
-    """Whose turn it is to act, by a Lease; only this machine's own clock is used."""
-
-    def __init__(self, lease: SharedObject, *, own: str, clock: Callable[[], float] = time.monotonic) -> None:
-        self._lease, self._own, self._clock = lease, own, clock
-        self._version, self._since = "", 0.0
-
-    def take(self) -> bool:
-        """Return whether it is ours for the next ``LEASE`` seconds; a holder that renews it keeps it."""
-        found = self._lease.read()
-        holder, version = (found.get("spec") or {}).get("holderIdentity"), found["metadata"]["resourceVersion"]
-        if version != self._version:
-            self._version, self._since = version, self._clock()
-        if holder not in (None, "", self._own) and self._clock() - self._since < LEASE:
-            return False
-        now = time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime())
-        spec = {"holderIdentity": self._own, "renewTime": now, "leaseDurationSeconds": int(LEASE)}
-        return self._lease.change(found, {"spec": spec})
-
-
 def main() -> None:
     """Look, put right, pause, for ever."""
     api, label, namespace = Api(), os.environ["WRITER_LABEL"], os.environ["NAMESPACE"]
     leases = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
-    turn = Turn(SharedObject(api, collection=leases, name=os.environ["LEASE"]), own=os.environ["POD_NAME"])
+    turn = Lease(SharedObject(api, collection=leases, name=os.environ["LEASE"]), own=os.environ["POD_NAME"])
     pods_path = f"/api/v1/namespaces/{namespace}/pods"
     selector = urllib.parse.quote(os.environ["SELECTOR"])
     may_stay, said = Patience(serves), ""
     while True:
         try:
             word = "another copy names the writer"
-            if turn.take():
+            if turn.take() is not None:
                 writer = look(api, pods_path, selector, label, may_stay=may_stay)
                 word = f"writer: {writer or 'no member serves'}"
         except OSError as error:

@@ -22,6 +22,6 @@ port = {{ .port }}
 {{- define "mariadb.hash" -}}
 {{- $root := .root -}}
 {{- $texts := list -}}
-{{- range .files }}{{ $texts = append $texts ($root.Files.Get (printf "files/%s" .)) }}{{ end -}}
+{{- range .files }}{{ $texts = append $texts (include "groundup.file" (dict "root" $root "name" .)) }}{{ end -}}
 {{- join "" $texts | sha256sum -}}
 {{- end }}

@@ -8,7 +8,7 @@ from typing import Any
 
 from .._base.changes import Changes
 from .._base.errors import GroundupError
-from . import access, clock, kernel, naming, trust
+from . import access, clock, kernel, naming, trust, updates
 
 
 def unresolved(names: Mapping[str, str]) -> list[str]:
@@ -36,12 +36,13 @@ def verify(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
         faults += silent
     sysctl = {name: str(value) for name, value in (wanted.get("sysctl") or {}).items()}
     faults += kernel.overridden(sysctl, file=kernel.PARAMETERS)
+    faults += updates.faults(wanted)
     if wanted["user"]:
         faults += access.sshd_faults(wanted["user"])
     if faults:
         raise GroundupError(
             "; ".join(faults),
-            where="the host's resolver, trust store, kernel parameters and sshd",
+            where="the host's resolver, trust store, kernel parameters, apt and sshd",
             why="later layers reach each other by these names, over TLS; sshd is the way in",
             remedy="run the playbook groundup.cloud.host; for resolvers, correct hosts.dns_servers or mend them",
         )

@@ -56,6 +56,7 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> str:
     )
     pki.own(changes, pair, readers=None, units=(controller, agent))
     openvswitch.configure(changes, wanted["chassis"])
+    openvswitch.admit(changes, services.ACCOUNT)
     ovn.start(changes, controller)
     libvirt.configure(
         changes,
@@ -76,6 +77,7 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> str:
         environment.switch(changes, name)
     agent.running()
     compute.running()
+    openvswitch.close_loopback(changes)  # nova-compute has read by now which way it takes
     copies.running()
     return name
 
@@ -104,6 +106,7 @@ def verify(name: str, *, release: str, programs: Mapping[str, str]) -> None:
     checks.missing(programs, host=name)
     faults = {
         ovn.UNIT: ovn.disconnected(),
+        openvswitch.DATABASE: openvswitch.shut_out(services.ACCOUNT),
         libvirt.DAEMON: libvirt.silent(),
         services.COMPUTE: _not_running(services.COMPUTE)
         or environment.of_another_release(environment.current(), release),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import grp
 import json
+import os
+import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +25,10 @@ SWITCH, DAEMON = "openvswitch-switch.service", "ovs-vswitchd.service"
 RECORDER = "ovs-record-hostname.service"  # overwrites our host name (Debian 12)
 UNDERLAY_SCRIPT = Path("/usr/local/lib/groundup/underlay")
 UNDERLAY_UNIT = Path("/etc/systemd/system/groundup-underlay.service")
-MANAGER = "ptcp:6640:127.0.0.1"  # os-vif's, of nova-compute
+SOCKET = Path("/run/openvswitch/db.sock")
+DATABASE = "ovsdb-server.service"
+ADMITS = Path("/etc/systemd/system/ovsdb-server.service.d/groundup.conf")
+LOOPBACK = "ptcp:6640:127.0.0.1"  # nova-compute's way in before: every account of the host could take it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,10 +39,9 @@ class Known:
     other_config: Mapping[str, str]
     datapaths: Mapping[str, str]  # by bridge
     ports: Mapping[str, Sequence[str]]  # by bridge
-    managers: Sequence[str]
 
 
-NOTHING = Known(external_ids={}, other_config={}, datapaths={}, ports={}, managers=())
+NOTHING = Known(external_ids={}, other_config={}, datapaths={}, ports={})
 
 
 def named(changes: Changes, system_id: str) -> None:
@@ -68,6 +73,40 @@ def configure(changes: Changes, wanted: Mapping[str, Any]) -> None:
     underlay(changes, wanted["bridges"])
 
 
+def admit(changes: Changes, group: str) -> None:
+    """Let the accounts of ``group`` into the database by its socket, now and after each start of its server."""
+    unit = Unit(changes, DATABASE, on_change=None)
+    # "-": a host whose group is gone keeps its network.
+    after = "".join(f"ExecStartPost=-/usr/bin/{words} {SOCKET}\n" for words in (f"chgrp {group}", "chmod 0770"))
+    unit.place(ADMITS, f"{files.HEADER}[Service]\n{after}")
+    unit.refreshed()
+    if SOCKET.exists() and shut_out(group) and changes.add(f"let group {group} into {SOCKET}"):
+        os.chown(SOCKET, -1, grp.getgrnam(group).gr_gid)
+        SOCKET.chmod(0o770)
+
+
+def shut_out(group: str) -> str:
+    """Return why the accounts of ``group`` cannot ask the database; empty when they can."""
+    try:
+        found, owner = SOCKET.stat(), grp.getgrnam(group).gr_gid
+    except FileNotFoundError:
+        return f"there is no {SOCKET}"
+    except KeyError:
+        return f"there is no group {group}"
+    if found.st_gid != owner or not found.st_mode & stat.S_IWGRP:
+        return f"{SOCKET} is not open to group {group}"
+    return ""
+
+
+def close_loopback(changes: Changes) -> None:
+    """Close the listener that any account of the host could use; others' listeners stay."""
+    said = attempt(["ovs-vsctl", "--timeout=10", "get-manager"]) if _there() else None
+    managers = said.stdout.split() if said and not said.returncode else []
+    if LOOPBACK in managers and changes.add(f"Open vSwitch: close {LOOPBACK}"):
+        others = [one for one in managers if one != LOOPBACK]
+        run(["ovs-vsctl", "--timeout=30", *(["set-manager", *others] if others else ["del-manager"])])
+
+
 def differences(known: Known, wanted: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
     """Return the commands for ovs-vsctl, each with a line for the operator."""
     found: list[tuple[str, list[str]]] = []
@@ -85,8 +124,6 @@ def differences(known: Known, wanted: Mapping[str, Any]) -> list[tuple[str, list
             found.append((f"bridge {name}: datapath {bridge['datapath']}", kind))
         if port not in known.ports.get(name, ()):
             found.append((f"port {port} in {name}", ["--may-exist", "add-port", name, port]))
-    if MANAGER not in known.managers:
-        found.append((f"manager {MANAGER}", ["set-manager", MANAGER]))
     return found
 
 
@@ -110,7 +147,6 @@ def read(changes: Changes) -> Known:
         other_config=row.get("other_config", {}),
         datapaths={str(one["name"]): str(one["datapath_type"]) or "system" for one in bridges},
         ports={name: run(["ovs-vsctl", "--timeout=10", "list-ports", name]).split() for name in names},
-        managers=run(["ovs-vsctl", "--timeout=10", "get-manager"]).split(),
     )
 
 

@@ -14,6 +14,7 @@ from . import accounts, environment
 CURRENT = str(environment.ROOT / environment.CURRENT)
 NOVA = (Path("/etc/nova/nova-compute.conf"), Path("/etc/nova/host.conf"))
 AGENT = (Path("/etc/neutron/ovn_agent.ini"), Path("/etc/neutron/host.conf"))
+ACCOUNT = "nova"  # of nova-compute, and its group
 COMPUTE_ID = Path("/var/lib/nova/compute_id")
 SUDOERS = Path("/etc/sudoers.d/groundup-nova")
 UNITS = Path("/etc/systemd/system")
@@ -95,7 +96,7 @@ def place(changes: Changes, wanted: Mapping[str, Mapping[str, str]], *, compute_
     """Place the services' files; return their units for the caller to start. Raises GroundupError, OSError."""
     compute, agent = Unit(changes, COMPUTE), Unit(changes, OVN_AGENT)
     # A shell, because sshd runs commands with it (`nova_ssh`); no password, and no key known to the host's sshd.
-    nova = accounts.ensure(changes, "nova", home="/var/lib/nova", login="/bin/sh", groups=("libvirt",))
+    nova = accounts.ensure(changes, ACCOUNT, home="/var/lib/nova", login="/bin/sh", groups=("libvirt",))
     files.place(changes, SUDOERS, _SUDOERS, mode=0o440, valid=_sudo_takes)
     for path, text in zip(NOVA, (wanted["nova"]["cluster"], wanted["nova"]["host"]), strict=True):
         compute.place(path, text, mode=0o640, group=nova, secret=True)

@@ -29,6 +29,7 @@ RAMDISK = STATE / "ramdisk"  # the site's own, with its CA
 INITRAMFS = RAMDISK / "initramfs"
 KERNEL_OPTIONS = "console=tty0 console=ttyS0,115200n8 systemd.show_status=false nofb"
 INVENTORY_KIB = 4096
+CONNECTIONS = 256  # of one source; nginx has 768 a processor, for images, files and Ironic together
 
 # Values proven by Metal3 have their reason beside them; the rest is Ironic's default.
 CONF_TEXT = """\
@@ -110,7 +111,8 @@ external_http_url = %(media_url)s
 dhcp_provider = none
 
 [inspector]
-add_ports = all
+# A port beside it may have a MAC address that other machines have, too.
+add_ports = pxe
 # Ironic's own default. By the first an inventory that is not whole is none: what is on the disks is in it.
 hooks = ramdisk-error,validate-interfaces,ports,architecture
 pre_create_ports = false
@@ -181,12 +183,18 @@ WantedBy=multi-user.target
 """  # noqa: E501  # one command
 
 # A machine posts its inventory once, and again after a 503. Ironic checks the nesting depth only of a body that is
-# declared as JSON.
+# declared as JSON. Limits are by source address: each wrong password costs a bcrypt. Calls wait for their turn, as a
+# controller asks for all machines of a site; logins are refused at once, in the form that the page reads.
 WEB_TEXT = """\
 limit_req_zone $binary_remote_addr zone=inventories:1m rate=6r/m;
+limit_req_zone $binary_remote_addr zone=logins:1m rate=30r/m;
+limit_req_zone $binary_remote_addr zone=calls:1m rate=20r/s;
+limit_conn_zone $binary_remote_addr zone=sources:1m;
 server {
     listen %(api_port)s ssl;
 %(tls)s    client_max_body_size 64m;
+    limit_conn sources %(connections)s;
+    client_header_timeout 10s;
     location /v1/continue_inspection {
         client_max_body_size %(inventory_kib)sk;
         limit_req zone=inventories burst=12 nodelay;
@@ -205,9 +213,24 @@ server {
         proxy_set_header Host $http_host;
         proxy_read_timeout 300s;
     }
+    location = /machines/v1/login {
+        client_max_body_size 8k;
+        client_body_timeout 10s;
+        limit_req zone=logins burst=20 nodelay;
+        limit_req_status 429;
+        error_page 429 = @refused;
+        proxy_pass http://127.0.0.1:%(machines_inside)s;
+        proxy_set_header Host $http_host;
+        proxy_set_header X-Real-IP $remote_addr;
+    }
+    location @refused {
+        default_type application/json;
+        return 429 '{"error": "too many tries from your address: wait a minute"}';
+    }
     # The page of machines; its events have no end.
     location /machines/ {
         client_max_body_size 8m;
+        limit_req zone=calls burst=200;
         proxy_pass http://127.0.0.1:%(machines_inside)s;
         proxy_set_header Host $http_host;
         proxy_set_header X-Real-IP $remote_addr;
@@ -223,11 +246,15 @@ server {
 server {
     listen %(media_port)s ssl;
 %(tls)s    root %(media)s;
+    limit_conn sources %(connections)s;
+    client_header_timeout 10s;
     location / {
         limit_except GET { deny all; }
     }
     location /v1/ {
         client_max_body_size 64k;
+        client_body_timeout 10s;
+        limit_req zone=calls burst=200;
         proxy_pass http://127.0.0.1:%(contact_inside)s;
         proxy_set_header Host $http_host;
     }
@@ -248,7 +275,8 @@ def values(wanted: Mapping[str, Any], *, environment: Path) -> dict[str, Any]:
         "runner_passwords": RUNNER_PASSWORDS,
         "programs": PROGRAMS, "environment": environment, "tls": TLS_TEXT, "initramfs": INITRAMFS,
         "own_ramdisk": RAMDISK, "bounded": " ".join(BOUNDED), "kernel_options": KERNEL_OPTIONS,
-        "inventory_kib": INVENTORY_KIB, "boot_url": wanted.get("boot_url") or wanted["media_url"],
+        "inventory_kib": INVENTORY_KIB, "connections": CONNECTIONS,
+        "boot_url": wanted.get("boot_url") or wanted["media_url"],
         "discovery": str(bool(wanted.get("discovery"))).lower(),
     }  # fmt: skip
     return {**wanted, **own}

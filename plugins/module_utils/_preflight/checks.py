@@ -99,7 +99,10 @@ def facts(machine: Machine, wanted: Wanted) -> dict[str, Any]:
     except OSError:  # reported by the check of addresses
         found = {}
     # systemd derives MAC addresses of bridges and tunnels from the machine-id: machines with the same id share them.
-    hardware = [name for name in found if machine.has(f"/sys/class/net/{name}/device")]
+    # A USB port may be the controller's, whose MAC address is the same on all machines of a model.
+    devices = {name: f"/sys/class/net/{name}/device" for name in found}
+    usb = {name for name, path in devices.items() if "DEVTYPE=usb_interface" in machine.read(f"{path}/uevent")}
+    hardware = [name for name, path in devices.items() if name not in usb and machine.has(path)]
     here = next((one["address"] for one in wanted.interfaces if one["address"] and holder(found, one["address"])), "")
     asked = bool(here and wanted.virtual_ip and not holder(found, wanted.virtual_ip))
     return {

@@ -17,6 +17,9 @@ from ..process import Finished, Processes, bypassing
 from .types import ChartError
 
 RENDER_LABEL = "groundup.cloud/render"  # on Helm's record of a release: digest of its render
+# Revisions of a release that stay: each is a Secret with all its passwords. The deployed one always stays, and healing
+# needs the one before a revision that was cut short.
+HISTORY = "2"
 
 
 class Helm:
@@ -76,8 +79,9 @@ class Helm:
         """
         argv = [
             "upgrade", "--install", release.name, *self._chart(release), "--namespace", release.namespace,
-            "--create-namespace", "--values", "-", "--reset-values", "--timeout", f"{timeout}s", "--history-max", "10",
-            "--labels", f"{RENDER_LABEL}={digest}", "--force-conflicts", "--server-side=true", "--hide-notes",
+            "--create-namespace", "--values", "-", "--reset-values", "--timeout", f"{timeout}s",
+            "--history-max", HISTORY, "--labels", f"{RENDER_LABEL}={digest}",
+            "--force-conflicts", "--server-side=true", "--hide-notes",
         ]  # fmt: skip
         return self._run(argv, stdin=_dump(values), cancel=cancel)
 

@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from ...module_utils._hypervisor import disks
+from ...module_utils._hypervisor.openvswitch import SOCKET
 from ...module_utils._hypervisor.pki import OURS as PKI
 from ...module_utils._hypervisor.services import AGENT, CURRENT, NOVA
 from ..errors import GroundupError
@@ -166,7 +167,7 @@ def nova_host(cluster: Cluster, host: Host) -> str:
             "oslo_concurrency": {"lock_path": "/run/nova"},
             "oslo_messaging_rabbit": queue,
             "oslo_messaging_notifications": {"driver": "noop"},
-            "os_vif_ovs": {"ovsdb_connection": "tcp:127.0.0.1:6640"},
+            "os_vif_ovs": {"ovsdb_connection": f"unix:{SOCKET}"},
             **{name: {"helper_command": helper} for name in _NOVA_PRIVSEP},
             **dict.fromkeys(_CLIENTS, client),
             # The charts' own list answers inside the cluster only: empty, the catalog's public endpoint is used.
@@ -191,7 +192,7 @@ def agent_host(host: Host) -> str:
             },
             "agent": {"extensions": "metadata"},
             "AGENT": {"root_helper": "", "root_helper_daemon": ""},  # another section: names are case-sensitive
-            "ovs": {"ovsdb_connection": "unix:/run/openvswitch/db.sock"},
+            "ovs": {"ovsdb_connection": f"unix:{SOCKET}"},
             "ovn": {
                 "ovn_sb_connection": host.southbound,
                 "ovn_sb_private_key": f"{PKI}/key.pem",

@@ -195,10 +195,6 @@ PORTS: dict[str, PortRecord] = {
         port=8088, what="Ceph: object gateway, behind HAProxy", programs=("radosgw",), clients="control",
         roles=_STORAGE, backend="native", service=GATEWAY,
     ),
-    "ovs-manager": PortRecord(
-        port=6640, what="Open vSwitch's database, for nova-compute", programs=_OVSDB, clients="itself",
-        roles=_HYPERVISOR,
-    ),
     "libvirt-tls": PortRecord(
         port=16514, what="libvirt: live migration", programs=("libvirtd", "systemd"), clients="hosts",
         roles=_HYPERVISOR,

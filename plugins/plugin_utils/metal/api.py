@@ -92,9 +92,12 @@ class Ironic:
         """Return a machine's inventory from its ramdisk, None while it is incomplete. Raises GroundupError."""
         return self._request("GET", f"{self._api}/v1/nodes/{identity}/inventory", missing=True)
 
-    def controller(self, *, address: str, user: str, password: str) -> dict[str, Any]:
-        """Return a machine's serial number and MAC addresses from its management controller. Raises GroundupError."""
-        body = {"address": address, "user": user, "password": password}
+    def controller(self, *, address: str, user: str, password: str, **more: str) -> dict[str, Any]:
+        """Return a machine's serial number and MAC addresses from its management controller. Raises GroundupError.
+
+        ``more``: what tells several systems of a controller apart, `serial` or the path `system`.
+        """
+        body = {"address": address, "user": user, "password": password, **more}
         return self._request("POST", f"{self._media}/v1/controllers", body=body) or {}
 
     def _all(self, url: str, kind: str) -> list[dict[str, Any]]:

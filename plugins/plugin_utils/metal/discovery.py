@@ -18,7 +18,7 @@ from ..plan.platform.metal import to_discover
 from ..plan.types import HostPlan, Plan
 from .api import BusyError, Ironic
 from .batch import left_behind
-from .controller import Controller
+from .controller import Controller, ask
 from .identity import identities, identity, identity_file
 from .journal import Journal, file_of
 from .match import Identity, Verdict, match
@@ -111,20 +111,12 @@ class Discovery:
     def _asked(self, hosts: Sequence[HostPlan]) -> dict[str, Controller]:
         """Return serial and MAC addresses from the controllers of ``hosts``, by host; empty where one fails."""
 
-        def ask(host: HostPlan) -> Controller:
-            bmc = host.bmc or {}
-            try:
-                password = self.password(str(bmc.get("credentials")))
-                told = self.ironic.controller(address=str(bmc["address"]), user=str(bmc["user"]), password=password)
-                return Controller(
-                    serial=str(told["serial"]), sku=str(told.get("sku") or ""), macs=frozenset(map(str, told["macs"]))
-                )
-            except (GroundupError, KeyError, TypeError):
-                return Controller()
+        def asked(host: HostPlan) -> Controller:
+            return ask(self.ironic, host, self.password(str((host.bmc or {}).get("credentials"))))
 
         new = [host for host in hosts if host.name not in self._controllers]
         with ThreadPoolExecutor(max_workers=8) as pool:
-            self._controllers.update(zip((host.name for host in new), pool.map(ask, new), strict=True))
+            self._controllers.update(zip((host.name for host in new), pool.map(asked, new), strict=True))
         return self._controllers
 
     def waiting(self, name: str) -> Sighting:

@@ -61,17 +61,30 @@ def node(plan: Plan, host: HostPlan, *, password: str) -> dict[str, Any]:
         "name": host.name,
         "driver": "redfish",
         "boot_interface": PROTOCOLS[protocol],
-        "driver_info": {
-            "redfish_address": f"https://{bmc['address']}",
-            "redfish_username": bmc["user"],
-            "redfish_password": password,
-            # Controllers have self-signed certificates; the site file has no key for their CA yet.
-            "redfish_verify_ca": False,
-        },
+        "driver_info": driver_info(bmc, password),
         "properties": {"cpu_arch": "x86_64", "capabilities": "boot_mode:uefi"},
         "network_data": network_data(plan, host),
         "extra": {"site": plan.site, "rack": host.rack},
     }
+
+
+def driver_info(bmc: Mapping[str, Any], password: str, *, system: str = "") -> dict[str, Any]:
+    """Return how Ironic reaches a management controller. ``system``: the machine's path, where it has several."""
+    place = system or (system_of(bmc) if bmc.get("system") else "")
+    return {
+        "redfish_address": f"https://{bmc['address']}",
+        "redfish_username": bmc["user"],
+        "redfish_password": password,
+        # Controllers have self-signed certificates; the site file has no key for their CA yet.
+        "redfish_verify_ca": False,
+        **({"redfish_system_id": place} if place else {}),
+    }
+
+
+def system_of(bmc: Mapping[str, Any]) -> str:
+    """Return the path in Redfish of the system that the site file names, by path or by the last part of it."""
+    named = str(bmc["system"]).rstrip("/")
+    return named if named.startswith("/") else f"/redfish/v1/Systems/{named}"
 
 
 def configdrive(plan: Plan, host: HostPlan, *, ca: str, keys: tuple[str, ...], home: str, token: str) -> dict[str, Any]:

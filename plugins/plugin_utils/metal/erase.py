@@ -14,12 +14,13 @@ from ..plan.types import Plan
 from ..secrets import open_store
 from ..secrets.names import IRONIC
 from .api import Ironic
+from .confirm import SILENT, Question, confirm
 from .identity import identity_file
 from .install import metal_of, remember
 from .journal import Journal, alone, file_of, home_of
 from .leave import STEPS, Leaving, Method, detach, leave, unfinished
 
-LOST, OSDS = "disks", "osds"
+LOST, OSDS, DEAD = "disks", "osds", "dead"
 CLUSTER_SILENT, CLOUD_SILENT = "cluster-silent", "cloud-silent"
 
 
@@ -70,10 +71,19 @@ def refuse_unsuitable(plan: Plan, wanted: Wanted) -> Journal:
 
 def foreseen(plan: Plan, wanted: Wanted) -> dict[str, Any]:
     """Return the actions, one line each. Raises GroundupError without consent, or for an unsuitable machine."""
+    ironic, node, found = _foreseen(plan, wanted)
+    if node:
+        _confirmed(plan, ironic, node, wanted)
+    return found
+
+
+def _foreseen(plan: Plan, wanted: Wanted) -> tuple[Ironic, dict[str, Any] | None, dict[str, Any]]:
+    """Return Ironic, its node, and the actions; the machine's controller was not asked yet."""
     name, journal = wanted.name, refuse_unsuitable(plan, wanted)
-    node = _ironic(plan, name).node(name)
+    ironic = _ironic(plan, name)
+    node = ironic.node(name)
     if node is None and not unfinished(journal):
-        return {"changed": False, "changes": []}
+        return ironic, None, {"changed": False, "changes": []}
     if LOST not in wanted.force:
         raise GroundupError(
             f"everything on the disks of {name} would be lost",
@@ -81,14 +91,23 @@ def foreseen(plan: Plan, wanted: Wanted) -> dict[str, Any]:
             why="nothing brings it back; nothing was changed",
             remedy=f"accept it with {wanted.accepting(LOST)}",
         )
-    return {"changed": True, "changes": _lines(wanted, known=node is not None)}
+    return ironic, node, {"changed": True, "changes": _lines(wanted, known=node is not None)}
+
+
+def _confirmed(plan: Plan, ironic: Ironic, node: dict[str, Any], wanted: Wanted) -> dict[str, Any]:
+    """Return how Ironic is to reach its controller; empty where it asks that for nothing. Raises GroundupError."""
+    if DEAD in wanted.force or node["provision_state"] == "enroll":
+        return {}
+    about = Question(name=wanted.name, accepted=SILENT in wanted.force, accepting=wanted.accepting)
+    password = open_store(plan.site, write=False).get
+    return confirm(plan, ironic, node, about, home=home_of(plan.site), password=password)
 
 
 def carry_out(plan: Plan, wanted: Wanted, say: Callable[[str], None]) -> dict[str, Any]:
     """Erase the machine; return the actions and the erasure's record. Raises GroundupError."""
-    found = foreseen(plan, wanted)
+    ironic, _, found = _foreseen(plan, wanted)
     home, name = home_of(plan.site), wanted.name
-    ironic, journal = _ironic(plan, name), Journal(file_of(home, name))
+    journal = Journal(file_of(home, name))
     leaving = Leaving(
         name=name,
         method=wanted.method,
@@ -96,7 +115,9 @@ def carry_out(plan: Plan, wanted: Wanted, say: Callable[[str], None]) -> dict[st
         timeout=wanted.timeout,
     )
     with alone(home, name), locked(home / f".{name}.lock"):  # keeps runs of layers away
-        dead = "dead" in wanted.force
+        dead = DEAD in wanted.force
+        if (node := ironic.node(name)) and (reached := _confirmed(plan, ironic, node, wanted)):
+            _point(ironic, node, reached)
         record = (
             detach(ironic, leaving, journal, home / "erasures")
             if dead
@@ -107,6 +128,14 @@ def carry_out(plan: Plan, wanted: Wanted, say: Callable[[str], None]) -> dict[st
     if host := plan.hosts.get(name):
         remember(Changes(check=False), state_dir(plan.site) / "ssh/known_hosts", plan, host, ())
     return found | {"record": str(record or "")}
+
+
+def _point(ironic: Ironic, node: dict[str, Any], reached: dict[str, Any]) -> None:
+    """Have Ironic use the controller that was asked: the site file may have another one since the installation."""
+    told = node.get("driver_info") or {}
+    fields = ("redfish_address", "redfish_system_id")
+    if any(name in reached and told.get(name) != reached[name] for name in fields):
+        ironic.change(str(node["uuid"]), {"/driver_info": reached})
 
 
 def verified(plan: Plan, wanted: Wanted) -> dict[str, Any]:
@@ -125,7 +154,7 @@ def _lines(wanted: Wanted, *, known: bool) -> list[str]:
     name = wanted.name
     if not known:
         return [f"forget {name}, which Ironic does not know; its disks are NOT erased"]
-    if "dead" in wanted.force:
+    if DEAD in wanted.force:
         return [f"forget {name}; its disks are NOT erased"]
     lines = [f"end the installation of {name}, and switch it off", f"erase its disks ({STEPS[wanted.method]})"]
     return [*lines, f"install {name}" if wanted.stays else f"forget {name}"]

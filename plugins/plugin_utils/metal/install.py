@@ -24,10 +24,13 @@ from ..supply.publish import digests
 from . import documents
 from .api import Ironic, Watched
 from .batch import Batch, Failed
+from .cards import not_its_own
+from .controller import Controller, Recent, ask
 from .decisions import Desk, person
 from .delegated import follow, login_of
 from .discovery import Discovery
 from .disks import root_device
+from .identity import identities
 from .journal import Journal, alone, file_of, home_of
 from .match import judge
 from .page import Page, page_of
@@ -91,7 +94,18 @@ def install(
 
     def way_of(name: str) -> bool:
         host = discovered.identified(plan.hosts[name])
-        node = documents.node(plan, host, password=store.get(str((host.bmc or {}).get("credentials"))))
+        password = store.get(str((host.bmc or {}).get("credentials")))
+        node = documents.node(plan, host, password=password)
+
+        report = Recent(lambda: ask(ironic, host, password))
+
+        def guard() -> Card | None:
+            own = report()
+            if own.system:
+                node["driver_info"]["redfish_system_id"] = own.system
+            known = {name: (who.serial, *who.macs) for name, who in identities(home, plan).items()}
+            return not_its_own(plan, host, own, known)
+
         wanted = Wanted(
             name=name,
             node=node,
@@ -103,7 +117,8 @@ def install(
             ),
             layers=metal.runner.layers if metal.runner else (),
             again=name in desk.again,
-            judge=lambda told: _judged(ironic, plan, host, told),
+            judge=lambda told: _judged(ironic, plan, host, told, report),
+            guard=guard,
         )
         journal = Journal(file_of(home, name))
         call, is_new = provision(ironic, wanted, journal, say, timeout=options.timeout, pause=options.pause, left=left)
@@ -214,10 +229,12 @@ def _predict(changes: Changes, ironic: Watched, plan: Plan, names: Sequence[str]
     return failed
 
 
-def _judged(ironic: Ironic, plan: Plan, host: HostPlan, told: dict[str, Any] | None) -> Card | None:
+def _judged(
+    ironic: Ironic, plan: Plan, host: HostPlan, told: dict[str, Any] | None, report: Callable[[], Controller]
+) -> Card | None:
     """Return why a machine must not be installed, judged by its inventory; None when it may."""
     try:
-        return judge(plan, host, read(ironic.node(host.name) or {}, told or {}))
+        return judge(plan, host, read(ironic.node(host.name) or {}, told or {}), report())
     except ValueError as error:
         remedy = "see journalctl -u ironic on the seed, then run this again"
         return Card(

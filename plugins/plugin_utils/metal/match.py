@@ -6,16 +6,18 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ...module_utils._base.text import printable
+from ...module_utils._base.identifiers import serial_key
+from ...module_utils._base.text import few, printable
 from ..plan.layout.wires import plain
-from ..plan.platform.metal import from_network
+from ..plan.platform.metal import to_discover
 from ..plan.types import HostPlan, NetworkPlan, Plan
-from .controller import Controller, doubt
-from .disks import lacks_system_disk
+from .cards import denied, doubt, question, unasked, unconfirmed
+from .controller import Controller, distinct
+from .hardware import lacks, ports_of
 from .sighting import Sighting
 from .way import Card, State
 
-_SPARE = 0.9  # required share of memory: firmware reserves some
+_SEE = "see that machine; take it off the network if it is not the site's"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,20 +59,32 @@ def match(
     ``hosts``: machines of the site that wait for a match. ``taken``: identities of matched ones. ``controllers``:
     reports of the controllers of ``hosts``. Both are by name.
     """
-    found = _twice(seen, taken)
+    told = distinct(controllers or {})
     free = {host.name: host for host in hosts}
+    found: dict[str, Verdict] = {}
     claims: dict[str, list[Sighting]] = {}
+    seen = unique(seen, taken)
     for one in seen:
-        if one.node in found:
-            continue
-        names = _named(plan, one)
-        if len(names) > 1:
+        names, owner = _named(plan, one), _owner(plan, one, taken)
+        if owner and owner not in free:
+            found[one.node] = _quarantined(
+                f"it says that its management controller is {one.bmc}, which is the one of {owner}",
+                f"{owner} would be switched off and on in its place", _SEE,
+            )  # fmt: skip
+        elif len(names) > 1:
             found[one.node] = _quarantined(
                 f"it is {' and '.join(f'{name} by its {how}' for name, how in names.items())}",
                 "nobody knows which of them it is",
                 "correct serial, MAC address or bmc.address in the site file",
             )
-        for name in names if len(names) == 1 else ():
+        elif (odd := _odd(plan, one)) and not names:
+            found[one.node] = odd
+        elif one.shared and not names:
+            found[one.node] = _quarantined(
+                one.shared, "machines are known by serial number and MAC addresses",
+                "see both machines; write ports.<network>.mac of both, or take the wrong one off the network",
+            )  # fmt: skip
+        for name in names if one.node not in found else ():
             claims.setdefault(name, []).append(one)
     for name, claimants in claims.items():
         if len(claimants) > 1 or name not in free:
@@ -84,93 +98,82 @@ def match(
             continue
         (one,) = claimants
         how = _named(plan, one)[name]
-        own = (controllers or {}).get(name, Controller())
-        found[one.node] = _matched(plan, free.pop(name), one, own, why=f"by its {how}")
-    found.update(_fit(plan, free, [one for one in seen if one.node not in found], controllers or {}))
+        found[one.node] = _matched(plan, free.pop(name), one, told, why=f"by its {how}")
+    found.update(_fit(plan, free, [one for one in seen if one.node not in found], told))
     return found
 
 
-def lacks(plan: Plan, host: HostPlan, one: Sighting, *, size: bool = True) -> list[str]:
-    """Return what ``one`` lacks to be ``host``; without ``size``, only system disk and ports count."""
+def unique(seen: Sequence[Sighting], taken: Mapping[str, Identity]) -> list[Sighting]:
+    """Return ``seen`` without what several machines have: a repeated serial number or MAC address identifies none."""
+    serials = Counter(serial_key(one.serial) for one in seen if one.serial)
+    macs, bmcs = Counter(mac for one in seen for mac in one.macs), Counter(one.bmc for one in seen if one.bmc)
+    owners = {serial_key(identity.serial): name for name, identity in taken.items() if identity.serial}
+    owners.update({mac: name for name, identity in taken.items() for mac in identity.macs})
+
+    def other(key: str, count: int) -> str:
+        if key in owners:
+            return f" of {owners[key]}, which is another machine"
+        return ", and so does another machine" if count > 1 else ""
+
     found = []
-    needs = plan.preflight.hardware.get(host.hardware)
-    # For a machine that boots from virtual media, only ports with a MAC address in the site file count.
-    ports = [port for port in host.interfaces if port.mac or from_network(host)]
-    wired = [port for port in ports if plan.networks[port.network].vlan is None or port.mac]
-    if needs and size:
-        if one.cores < needs["cores"]:
-            found.append(f"{one.cores} of {needs['cores']} cores")
-        if one.memory_mib < needs["memory_gb"] * 1024 * _SPARE:
-            found.append(f"{one.memory_mib / 1024:.1f} of {needs['memory_gb']} GiB of memory")
-        speeds = [nic.gbps for nic in one.nics if nic.gbps]
-        if speeds and max(speeds) < needs["nic_gbps"]:
-            found.append(f"{max(speeds):g} of {needs['nic_gbps']} Gbit/s")
-        if needs["nvme"] and not any(disk.name.startswith("nvme") for disk in one.disks):
-            found.append("no NVMe disk")
-    if missing := lacks_system_disk(one.disks, host.system_disk):
-        found.append(missing)
-    if len(one.nics) < len(wired):
-        found.append(f"{len(one.nics)} of {len(wired)} network ports")
-    found += [
-        f"no port {port.mac} ({port.network})" for port in host.interfaces if port.mac and port.mac not in one.macs
-    ]
+    for one in seen:
+        key = serial_key(one.serial)
+        twin = other(key, serials[key]) if one.serial else ""
+        same = [f"it has {one.serial}{twin}"] if twin else []
+        doubled = {nic.mac: who for nic in one.nics if (who := other(nic.mac, macs[nic.mac]))}
+        odd = tuple(replace(nic, odd="another machine has its MAC address") for nic in one.nics if nic.mac in doubled)
+        if odd and (one.boots in doubled or len(odd) == len(one.nics)):
+            mac = one.boots if one.boots in doubled else odd[0].mac
+            same.append(f"it has {mac}{doubled[mac]}")
+        if bmcs[one.bmc] > 1:
+            same.append(f"it has {one.bmc}, and so does another machine")
+        found.append(
+            replace(
+                one,
+                serial="" if twin else one.serial,
+                bmc="" if bmcs[one.bmc] > 1 else one.bmc,
+                nics=tuple(nic for nic in one.nics if nic.mac not in doubled),
+                odd=(*one.odd, *odd),
+                shared="".join(same[:1]),
+            )
+        )
     return found
 
 
-def judge(plan: Plan, host: HostPlan, one: Sighting) -> Card | None:
-    """Return why ``one`` must not be installed as ``host``, None when it may."""
-    missing = lacks(plan, host, one, size=plan.preflight.hardware_required)
-    if host.serial and one.serial and host.serial != one.serial:
-        missing.append(f"serial {one.serial}, not {host.serial}")
-    if missing:
+def judge(plan: Plan, host: HostPlan, one: Sighting, controller: Controller | None = None) -> Card | None:
+    """Return why ``one`` must not be installed as ``host``, None when it may. ``controller``: what its own one says."""
+    if missing := lacks(plan, host, one, size=plan.preflight.hardware_required):
         return Card(
             what=f"it is not what the plan says: {', '.join(missing)}",
             why="nothing is written to a machine that differs from its plan",
             remedy="see its disks, ports and cabling, or correct hardware and MAC addresses in the site file",
         )
-    return _unasked(host.name, one)
+    own = controller or Controller()
+    if card := denied(host, one, own):
+        return card
+    known = not to_discover(plan.hosts[host.name], plan.networks)
+    reason = unconfirmed(host, one, own) if known else ""  # of a discovered one that was asked before
+    return unasked(host.name, one) or question(host, one, "by the MAC address it boots from", reason)
 
 
-def ports_of(plan: Plan, host: HostPlan, one: Sighting) -> dict[str, str] | str:
-    """Return the MAC addresses of the ports of ``host``, by network; or why they are unknown."""
-    found = {port.network: port.mac for port in host.interfaces if port.mac}
-    rest = [port.network for port in host.interfaces if not port.mac]
-    boot = next((name for name in rest if plan.networks[name].purpose == "provisioning"), None)
-    if boot and one.boots in one.macs:
-        found[boot] = one.boots
-        rest.remove(boot)
-    free = [nic.mac for nic in one.nics if nic.carrier and nic.mac not in found.values()]
-    if len(rest) == 1 and len(free) == 1:
-        return {**found, rest[0]: free[0]}
-    if rest:
-        return f"{len(free)} of its ports have a cable beside the one it boots from, for {', '.join(rest)}"
-    return found
+def _odd(plan: Plan, one: Sighting) -> Verdict | None:
+    """Return the verdict on a machine of which the site file has a port that tells no machines apart, else None."""
+    ports = {nic.mac: nic for nic in one.odd}
+    for host in plan.hosts.values():
+        if nic := next((ports[port.mac] for port in host.interfaces if port.mac in ports), None):
+            return _quarantined(
+                f"the site file has {nic.mac} for {host.name}, which is its {printable(nic.name)[:32]} ({nic.odd})",
+                "such a MAC address tells no machines apart",
+                f"write the MAC address of another port of {host.name}, or see both machines",
+            )
+    return None
 
 
-def _twice(seen: Sequence[Sighting], taken: Mapping[str, Identity]) -> dict[str, Verdict]:
-    """Quarantine machines with a serial number, MAC address or controller that another machine has, too."""
-    serials = Counter(one.serial for one in seen if one.serial)
-    macs = Counter(mac for one in seen for mac in one.macs)
-    owners = {identity.serial: name for name, identity in taken.items() if identity.serial}
-    owners.update({mac: name for name, identity in taken.items() for mac in identity.macs})
-    owners.update({identity.bmc: name for name, identity in taken.items() if identity.bmc})
-    bmcs = Counter(one.bmc for one in seen if one.bmc)
-    found = {}
-    for one in seen:
-        words = [word for word in (one.serial, *sorted(one.macs), one.bmc) if word]
-        same = [word for word in words if serials[word] > 1 or macs[word] > 1 or bmcs[word] > 1]
-        stolen = [word for word in words if word in owners]
-        if stolen:
-            what = f"it has {stolen[0]} of {owners[stolen[0]]}, which is another machine"
-        elif same:
-            what = f"it has {same[0]}, and so does another machine"
-        else:
-            continue
-        found[one.node] = _quarantined(
-            what, "machines are known by serial number, MAC addresses and management controller",
-            "see both machines; correct the one that was set wrongly, then switch it on again",
-        )  # fmt: skip
-    return found
+def _owner(plan: Plan, one: Sighting, taken: Mapping[str, Identity]) -> str:
+    """Return the machine of the site whose controller ``one`` says to have, "" when it says none or an unknown one."""
+    owners = {str((host.bmc or {}).get("address")): name for name, host in plan.hosts.items()}
+    owners.update({identity.bmc: name for name, identity in taken.items()})
+    return owners.get(one.bmc, "") if one.bmc else ""
 
 
 def _named(plan: Plan, one: Sighting) -> dict[str, str]:
@@ -179,12 +182,12 @@ def _named(plan: Plan, one: Sighting) -> dict[str, str]:
         return {one.approved: "approval"}
     found: dict[str, str] = {}
     for host in plan.hosts.values():
-        if host.serial and one.serial == host.serial:
+        if host.serial and one.serial and serial_key(one.serial) == serial_key(host.serial):
             found.setdefault(host.name, f"serial number {one.serial}")
         for port in host.interfaces:
             if port.mac and port.mac in one.macs:
                 found.setdefault(host.name, f"MAC address {port.mac}")
-        if one.bmc and host.bmc and host.bmc.get("address") == one.bmc:
+        if one.bmc and (host.bmc or {}).get("address") == one.bmc:
             found.setdefault(host.name, f"management controller {one.bmc}")
     return found
 
@@ -207,85 +210,68 @@ def _fit(
     alone = len(unnamed) == 1
     for host in sorted(unnamed, key=demand):
         own = controllers.get(host.name, Controller())
-        candidates = [(own.has(one), one) for one in rest if own.has(one) is not False]
-        candidates = [(has, one) for has, one in candidates if not lacks(plan, host, one)]
-        candidates.sort(key=lambda pair: pair[0] is not True)
+        candidates = [one for one in rest if own.has(one) is not False and not lacks(plan, host, one)]
+        # One of which a part agrees is a candidate, too: somebody may approve it.
+        candidates.sort(key=lambda one: (not own.has(one), not own.has_some(one)))
         if not candidates:
             continue
-        has, fits = candidates[0]
+        fits = candidates[0]
         rest.remove(fits)
-        if has or alone:
-            found[fits.node] = _matched(plan, host, fits, own, why="it fits")
+        if own.has_some(fits) or alone:
+            found[fits.node] = _matched(plan, host, fits, controllers, why="it fits")
         else:
             found[fits.node] = _quarantined(
                 f"it fits {host.name}, and nobody knows which management controller is its own",
                 "another machine would be switched off and on in its place",
                 f"write machines.{host.group}.machines.{host.name}.serial: {fits.serial or '...'} and its bmc.address",
             )
+    known = [f"{name}: {said}" for name, said in controllers.items() if name in free and str(said)]
+    known += [f"{name}: serial {host.serial} in the site file" for name, host in free.items() if host.serial]
     for one in rest:
         missing = min((lacks(plan, host, one) for host in unnamed), key=len, default=[])
+        who = f"serial {one.serial or 'unknown'}, {few(sorted(one.macs), most=3)}"
+        none = "no machine of the site is waited for"
+        if known:
+            none = f"it is {who}, and none that is waited for is that ({few(known, most=4)})"
         found[one.node] = _quarantined(
-            f"it has {', '.join(missing)}" if missing else "no machine of the site is waited for",
+            f"it has {', '.join(missing)}" if missing else none,
             "it fits no machine that the site file has, and is left as it is",
             "write it into the site file, by serial or MAC address; or take it off the network",
         )
     return found
 
 
-def _matched(plan: Plan, host: HostPlan, one: Sighting, own: Controller, *, why: str) -> Verdict:
-    """Return the verdict on ``one``, which says it is ``host``; ``own``: what the host's controller says."""
+def _matched(plan: Plan, host: HostPlan, one: Sighting, told: Mapping[str, Controller], *, why: str) -> Verdict:
+    """Return the verdict on ``one``, which is ``host`` by what it says; ``told``: what controllers say."""
     planned, written = str((host.bmc or {}).get("address")), f"machines.{host.group}.machines.{host.name}"
-    has = own.has(one)
-    if has is False:
-        return _quarantined(
-            f"it is {host.name} ({why}), but the management controller {planned} has another machine: {own}",
-            "a machine can claim any serial number and MAC address; another would be switched off and on in its place",
-            f"see both machines; correct {written}.bmc.address, or take this one off the network",
+    own = told.get(host.name, Controller())
+    others = [name for name, said in told.items() if name != host.name and said.has_some(one)]
+    card = denied(host, one, own)
+    if not card and others:
+        card = Card(
+            what=f"it is {host.name} ({why}), but its management controller is that of {others[0]}",
+            why=f"{host.name} would be switched off and on in its place, or {others[0]}",
+            remedy=f"compare bmc.address, serial and MAC addresses of {host.name} and {others[0]} with the machines",
         )
-    if one.bmc and one.bmc != planned and not has:
-        return _quarantined(
-            f"it is {host.name} ({why}), but says that its management controller is {printable(one.bmc)[:80]}",
-            "what a machine says is no proof: the password of the site's controller would be sent there",
-            f"see that machine; write {written}.bmc.address if it is right",
+    if not card and one.bmc and one.bmc != planned and not own.has(one):
+        card = Card(
+            what=f"it is {host.name} ({why}), but says that its management controller is {printable(one.bmc)[:80]}",
+            why="what a machine says is no proof: the password of the site's controller would be sent there",
+            remedy=f"see that machine; write {written}.bmc.address if it is right",
         )
     ports = ports_of(plan, host, one)
     if missing := lacks(plan, host, one, size=plan.preflight.hardware_required):
         ports = f"it has {', '.join(missing)}"
-    if isinstance(ports, str):
+    if not card and isinstance(ports, str):
         card = Card(
             what=f"it is {host.name} ({why}), but {ports}",
             why="its network would be another than the plan's",
             remedy=f"see its cabling, or write {written}.ports.<network>.mac",
         )
+    if card or isinstance(ports, str):
         return Verdict(state="quarantined", host=host.name, why=why, card=card)
-    card_ = _unasked(host.name, one)
-    reason = doubt(host, one, own)
-    if not card_ and reason and one.approved != host.name:
-        card_ = Card(
-            what=f"it is {host.name} ({why}) and waits for approval: {one}",
-            why=f"{reason}; nothing is written to it until somebody says so",
-            remedy=_approve(host.name),
-            asks=one.shown,
-        )
-    return Verdict(state="matched" if card_ else "approved", host=host.name, why=why, card=card_, ports=ports)
-
-
-def _unasked(name: str, one: Sighting) -> Card | None:
-    """Return the card of a machine with used disks, None when all their contents were approved."""
-    approved = one.approved_disks if one.approved == name else ()
-    new = [line for line in one.contents if line not in approved]
-    if not new:
-        return None
-    what = f"its disks are in use and it waits for approval: {one.used}"
-    if approved:
-        gone = [line for line in approved if line not in one.contents]
-        what = f"its disks are not as they were approved, and it waits for approval again: {'; '.join(new)}"
-        what += f"; approved was: {'; '.join(gone)}" if gone else ""
-    return Card(what=what, why="they would be written over", remedy=_approve(name), asks=one.shown)
-
-
-def _approve(name: str) -> str:
-    return f"approve it on the seed's page or by groundup.cloud.approve -e approve_machine={name}, then run this again"
+    card = unasked(host.name, one) or question(host, one, why, doubt(host, one, own))
+    return Verdict(state="matched" if card else "approved", host=host.name, why=why, card=card, ports=ports)
 
 
 def _quarantined(what: str, why: str, remedy: str) -> Verdict:

@@ -30,6 +30,9 @@ LEAVES = Card(
 )
 
 
+_POWER: tuple[Verb, ...] = ("create", "manage", "inspect", "provide", "deploy", "undeploy")  # ends in power commands
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
     """The desired state of a machine."""
@@ -43,6 +46,7 @@ class Wanted:
     layers: tuple[str, ...] = ()  # to be run by the seed after the call
     again: bool = False  # retry by an operator: attempts are counted from zero
     judge: Callable[[dict[str, Any] | None], Card | None] = lambda _told: None  # by its inventory
+    guard: Callable[[], Card | None] = lambda: None  # why its management controller must not be asked for anything
 
 
 def provision(
@@ -68,7 +72,7 @@ def provision(
                 continue
             step = next_step(node, asked=asked, installed=journal.installed)
             step = _judged(ironic, wanted, node or {}, step, silent=time.monotonic() < silent)
-            step = ramdisk.judged(node or {}, step)
+            step = _guarded(wanted, ramdisk.judged(node or {}, step))
         except BusyError:
             if left.is_set() or time.monotonic() > deadline:
                 raise
@@ -147,6 +151,12 @@ def _judged(ironic: Ironic, wanted: Wanted, node: dict[str, Any], step: Step, *,
     return Step(state="failed", verb="fail", card=card) if card else step
 
 
+def _guarded(wanted: Wanted, step: Step) -> Step:
+    """Return ``step``, or a failure when it would ask another machine's controller for power."""
+    card = wanted.guard() if step.verb in _POWER else None
+    return Step(state="failed", verb="fail", card=card) if card else step
+
+
 def _again(ironic: Ironic, wanted: Wanted, journal: Journal, node: dict[str, Any]) -> bool:
     """Start a failed machine again; return whether to call this again.
 
@@ -156,7 +166,10 @@ def _again(ironic: Ironic, wanted: Wanted, journal: Journal, node: dict[str, Any
         ironic.hold(wanted.name, on=False)
         return True
     if node["provision_state"] == "deploy failed" and not journal.installed:
-        journal.note(Step(state="provisioning", verb="deploy", doing="begun again: somebody looked at it"))
+        step = _guarded(wanted, Step(state="provisioning", verb="deploy", doing="begun again: somebody looked at it"))
+        journal.note(step)
+        if step.card:
+            raise as_error(wanted.name, step.card)
         with _journaled(journal):
             _carry_out(ironic, wanted, "deploy", {"provision_state": "available"})
     return False
@@ -186,8 +199,9 @@ def _carry_out(ironic: Ironic, wanted: Wanted, verb: Verb, node: dict[str, Any])
         case "undeploy":
             ironic.provision(identity, "deleted")
         case "inspect" | "provide":
-            if own := changes_for(node, boot=wanted.node["boot_interface"]):
-                ironic.change(identity, own)
+            # Its controller's address may be another since it was managed: the guard asked the present one.
+            now = {"/driver_info": wanted.node["driver_info"]}
+            ironic.change(identity, now | changes_for(node, boot=wanted.node["boot_interface"]))
             ironic.provision(identity, verb)
         case "deploy":
             time.sleep(pause_before(node))

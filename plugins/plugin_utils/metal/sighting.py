@@ -10,16 +10,13 @@ from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
 from typing import Any
 
+from ...module_utils._base.identifiers import is_filler, mac, scope
 from ...module_utils._base.text import printable
 from .disks import Disk, number, read_disk
 
 APPROVED, APPROVED_DISKS = "groundup_approved", "groundup_approved_disks"  # in a node's `extra`
-_MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5,19}")
-# Placeholders of firmwares for a serial number.
-_NO_SERIAL = {
-    "", "0", "none", "unknown", "n/a", "not specified", "not applicable", "default string", "system serial number",
-    "to be filled by o.e.m.", "123456789", "0123456789", "1234567890",
-}  # fmt: skip
+# Drivers of USB: the port that a management controller shows its machine has one MAC address on all of a model.
+_USB = re.compile(r"(cdc|rndis|usb)[_-]?\w*|r8152|asix|ax88179_178a|ipheth", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +27,7 @@ class Nic:
     mac: str
     carrier: bool
     gbps: float | None  # None: unknown
+    odd: str = ""  # why it neither identifies its machine nor has one of the plan's networks; "" when it may
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,9 +36,13 @@ class Sighting:
 
     node: str  # Ironic's id
     serial: str  # empty: none, or a placeholder
-    bmc: str  # empty: unknown
+    bmc: str  # what it says of its controller's address; empty: nothing
     boots: str  # MAC address of the port it booted from
     nics: tuple[Nic, ...]
+    odd: tuple[Nic, ...] = ()  # ports that identify nobody
+    shared: str = (
+        ""  # its serial number, boot port's MAC address or controller, if another machine has it, too; and which
+    )
     disks: tuple[Disk, ...]
     cores: int
     memory_mib: int
@@ -76,6 +78,7 @@ class Sighting:
         return (
             f"serial {self.serial or 'unknown'}, {self.boots}, {self.cores} cores, {self.memory_mib / 1024:.1f} GiB, "
             f"{len(self.nics)} ports, {disks}"
+            f"{''.join(f', not counted: {printable(nic.name)[:32]} ({nic.odd})' for nic in self.odd[:2])}"
         )
 
 
@@ -83,7 +86,8 @@ def read(node: Mapping[str, Any], told: Mapping[str, Any]) -> Sighting:
     """Parse ``told``, the inventory of ``node`` from Ironic's API. Raises ValueError when it is invalid."""
     try:
         inventory, more = told["inventory"], told.get("plugin_data") or {}
-        nics = tuple(_nic(one) for one in inventory["interfaces"] if one["mac_address"])
+        ports = tuple(_nic(one) for one in inventory["interfaces"] if one["mac_address"])
+        nics = tuple(port for port in ports if not port.odd)
         partitions = {str(one.get("name")): one for one in more.get("groundup_disks") or ()}
         vendor = inventory.get("system_vendor") or {}
         serial = printable(" ".join(str(vendor.get("serial_number") or "").split()))[:64]
@@ -91,10 +95,11 @@ def read(node: Mapping[str, Any], told: Mapping[str, Any]) -> Sighting:
         bmc, extra = str(inventory.get("bmc_address") or ""), node.get("extra") or {}
         return Sighting(
             node=str(node["uuid"]),
-            serial="" if serial.lower() in _NO_SERIAL else serial,
+            serial="" if is_filler(serial) else serial,
             bmc=_controller(bmc),
-            boots=_mac(boots) if boots else nics[0].mac,
+            boots=mac(boots) if boots else (nics or ports)[0].mac,
             nics=nics,
+            odd=tuple(port for port in ports if port.odd),
             disks=tuple(read_disk(one, partitions) for one in inventory.get("disks") or ()),
             cores=number((inventory.get("cpu") or {}).get("count")),
             memory_mib=number((inventory.get("memory") or {}).get("physical_mb")),
@@ -114,19 +119,27 @@ def _controller(said: str) -> str:
     return said
 
 
-def _mac(said: object) -> str:
-    """Normalize a MAC address, which becomes a file name. Raises ValueError when it is invalid."""
-    found = str(said).lower()
-    if not _MAC.fullmatch(found):
-        raise ValueError(f"{found[:40]!r} is no MAC address")
-    return found
-
-
 def _nic(one: Mapping[str, Any]) -> Nic:
-    speed = one.get("speed_mbps")
+    speed, address = one.get("speed_mbps"), mac(one["mac_address"])
     return Nic(
         name=str(one.get("name")),
-        mac=_mac(one["mac_address"]),
+        mac=address,
         carrier=bool(one.get("has_carrier")),
         gbps=number(speed) / 1000 if isinstance(speed, int) and speed > 0 else None,
+        odd=_odd(one, address),
     )
+
+
+def _odd(one: Mapping[str, Any], address: str) -> str:
+    """Return why a port identifies nobody, "" when it may: the agent reports the PCI vendor of each port."""
+    kind = scope(address)
+    if kind in ("nobody", "group"):
+        return f"{kind}'s MAC address"
+    if _USB.fullmatch(str(one.get("driver") or "")):
+        return "USB"
+    if "vendor" in one and not one["vendor"]:
+        return "USB or virtual" if not kind else "no PCI device, and a MAC address of no vendor"
+    try:
+        return "a link-local address" if ip_address(str(one.get("ipv4_address"))).is_link_local else ""
+    except ValueError:
+        return ""

@@ -24,6 +24,7 @@ FailureDomain = Literal["osd", "host", "rack", "room"]
 SupplySource = Literal["build", "registry", "upstream"]
 CacheSource = Literal["build", "upstream"]
 PackageSource = Literal["seed", "mirror", "host"]
+Updates = Literal["site", "debian"]
 DebianRelease = Literal["12", "13"]
 TenantNetwork = Literal["geneve", "vlan", "flat"]
 
@@ -114,6 +115,7 @@ class HostSettings:
     packages_components: tuple[str, ...]
     packages_key: str | None  # armored; None: Debian's keys
     packages_ca: str | None  # PEM, trusted for packages_url only; None: the host's trust store
+    updates: Updates  # who changes installed packages
     hardening: bool
     disabled_units: tuple[str, ...]
     blocked_modules: tuple[str, ...]

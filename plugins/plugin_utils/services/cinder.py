@@ -47,7 +47,7 @@ _POLICY = {
 
 
 def values(plan: Plan, sizes: Sizes) -> Values:
-    """Return the chart's values. cinder-volume and cinder-backup have one pod each: two would need shared locks."""
+    """Return the chart's values. cinder-volume and cinder-backup run once: two would need shared locks."""
     queue = [{"endpoint": "internal", "service": name} for name in ("oslo_messaging", "oslo_db", "identity")]
     pod = resources(memory="256Mi", limit="1Gi", cpu=sizes.cpu(100))
     own = {
@@ -75,7 +75,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
             }
         },
         "pod": {
-            "replicas": {"scheduler": sizes.pods["cinder"], "volume": 1, "backup": 1},
+            "replicas": {"scheduler": sizes.pods["cinder"], "volume": sizes.single, "backup": sizes.single},
             "resources": dict.fromkeys(("scheduler", "volume"), pod),  # the chart has no setting for backup
         },
         # The layer storage creates pools and keys. Cinder's built-in volume type is the only one.

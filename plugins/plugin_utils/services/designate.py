@@ -48,8 +48,8 @@ def values(plan: Plan, sizes: Sizes) -> Values:
         },
         "extraObjects": {"minidns": _transfers(plan)},
         "pod": {
-            # Several producers would need a coordinator, which is not deployed.
-            "replicas": {**dict.fromkeys(_WORKERS, pods), "producer": 1},
+            # Several producers at a time would need a coordinator, which is not deployed.
+            "replicas": {**dict.fromkeys(_WORKERS, pods), "producer": sizes.single},
             "resources": {name: resources(memory="128Mi", limit="1Gi", cpu=sizes.cpu(50)) for name in _WORKERS},
         },
         # The cleaner would load Designate's libraries every ten minutes. The charts' Service cannot set its node port.

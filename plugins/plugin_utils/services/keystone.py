@@ -23,6 +23,7 @@ ADMIN = {
 }  # fmt: skip
 SERVICE_ROLE = "service"  # for calls between services; it is nothing in Keystone
 ADMIN_CREDENTIAL = "keystone/admin"  # name of the secret
+PASSWORD_LENGTH = 12
 _OBJECT = "Deployment/keystone-api"
 
 _API = PublicApi(type="identity", host="identity", path="/v3", health="/v3/", port=5000, node_port=30500)
@@ -104,6 +105,11 @@ def values(plan: Plan, sizes: Sizes) -> Values:
                 # once, and no other pod can write what this one reads.
                 "cache": {"enabled": True, "backend": "dogpile.cache.null"},
                 "oslo_middleware": {"enable_proxy_headers_parsing": True},
+                # Asked of whoever sets a password; length is what counts (NIST SP 800-63B). Old ones stay valid.
+                "security_compliance": {
+                    "password_regex": f"^.{{{PASSWORD_LENGTH},}}",
+                    "password_regex_description": f"a password has at least {PASSWORD_LENGTH} characters",
+                },
                 # Notifications have no consumer yet, and with a driver a broken queue would stall every login.
                 "oslo_messaging_notifications": {"driver": "noop"},
             },

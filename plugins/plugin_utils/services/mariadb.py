@@ -219,6 +219,7 @@ SERVICE = ServiceRecord(
     title="MariaDB",
     kind="infrastructure",
     provides="database",
+    client_ports=(3306,),
     images={
         "mariadb": "mariadb",
         "mariadb_controller": "mariadb",

@@ -86,6 +86,7 @@ SERVICE = ServiceRecord(
     name="memcached",
     kind="infrastructure",
     provides="cache",
+    client_ports=(_PORT,),
     images={"memcached": "memcached"},
     secrets={"memcached/secret-key": "OpenStack-Helm's charts would generate one per render"},
     members="Memcached members",

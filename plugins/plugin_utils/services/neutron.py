@@ -173,10 +173,14 @@ def _worker(plan: Plan, sizes: Sizes, name: str, command: str) -> Values:
             {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
             *({"name": key, "value": value} for key, value in waits.items()),
         ],
+        "volumeMounts": [
+            {"name": "wait-access", "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount", "readOnly": True}
+        ],
     }
     selector = node_labels(("server",))["server"]
     spec = {
         "serviceAccountName": "neutron-server",  # may read the jobs that the init container waits for
+        "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         "nodeSelector": {selector["node_selector_key"]: selector["node_selector_value"]},
         "securityContext": {
@@ -187,6 +191,7 @@ def _worker(plan: Plan, sizes: Sizes, name: str, command: str) -> Values:
         "containers": [container],
         "volumes": [
             {"name": "scratch", "emptyDir": {}},
+            _WAIT_ACCESS,
             {"name": "etc", "secret": {"secretName": "neutron-etc", "defaultMode": 0o440}},
             # OpenStack-Helm's chart stores the accounts in a separate Secret, the built-in one in neutron.conf.
             {"name": "accounts", "secret": {"secretName": "neutron-ks-etc", "defaultMode": 0o440, "optional": True}},
@@ -208,6 +213,18 @@ def _worker(plan: Plan, sizes: Sizes, name: str, command: str) -> Values:
 
 
 _USER = 42424
+# The account's token, for the init container alone; like `groundup.pod.waitAccess` of the built-in charts.
+_WAIT_ACCESS = {
+    "name": "wait-access",
+    "projected": {
+        "defaultMode": 0o444,
+        "sources": [
+            {"serviceAccountToken": {"path": "token", "expirationSeconds": 3607}},
+            {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+            {"downwardAPI": {"items": [{"path": "namespace", "fieldRef": {"fieldPath": "metadata.namespace"}}]}},
+        ],
+    },
+}
 _SCRATCH = ("/tmp", "/var/lock", "/var/lib/neutron")  # noqa: S108 - in the pod
 
 

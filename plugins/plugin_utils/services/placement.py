@@ -50,7 +50,7 @@ SERVICE = ServiceRecord(
     name="placement",
     needs=("keystone",),
     uses=("database", "cache"),
-    api=PublicApi(type="placement", host="placement", port=8778, node_port=30778),
+    api=PublicApi(type="placement", host="placement", port=8778, node_port=30778, for_operators=True),
     images={"placement": "openstack", "placement_db_sync": "openstack"},
     workers=WORKERS,
     values=values,

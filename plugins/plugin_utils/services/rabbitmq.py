@@ -22,7 +22,7 @@ _ARGV = ("rabbitmqctl", "--quiet", "--formatter", "json", "cluster_status")
 
 _ADMIN = "rabbitmq"
 _NODE_PORT = PORTS["queue"].port  # of the first member, for hosts outside the cluster; the others' ports follow
-_PLAIN, _TLS = 5672, 5671
+_PLAIN, _TLS, _MANAGEMENT = 5672, 5671, 15672
 _CERTIFICATE = "rabbitmq-tls-direct"  # Secret, by the charts' own name
 _VOLUME = {"lab": "1Gi", "edge": "4Gi", "rack": "10Gi", "region": "20Gi"}
 
@@ -176,6 +176,7 @@ SERVICE = ServiceRecord(
     title="RabbitMQ",
     kind="infrastructure",
     provides="queue",
+    client_ports=(_PLAIN, _MANAGEMENT),
     images={
         "rabbitmq": "rabbitmq",
         "scripted_test": "rabbitmq",

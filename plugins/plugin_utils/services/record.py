@@ -37,6 +37,7 @@ class PublicApi:
     port_name: str = "api"  # the port's key under the charts' endpoint
     in_catalog: bool = True
     for_hosts: bool = False  # for the site's own hosts: the edge refuses all others
+    for_operators: bool = False  # for these and `edge.operators`, where the site file names them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +80,7 @@ class ServiceRecord:
     optional: tuple[Facility, ...] = ()  # infrastructure it has an account with, without waiting for it
     nobody_at: tuple[str, ...] = ()  # services of these where it has no account and acts as its users
     provides: Facility | None = None
+    client_ports: tuple[int, ...] = ()  # TCP ports that only its clients reach, beside its APIs
     databases: Mapping[str, str] = field(default_factory=dict)  # the charts' endpoint -> schema; {}: oslo_db, its name
     accounts: Mapping[str, str] = field(default_factory=dict)  # further accounts in Keystone: key in charts -> purpose
     roles: Mapping[str, str] = field(default_factory=dict)  # of an account that needs other roles than `service`

@@ -21,6 +21,7 @@ class Sizes:
 
     members: dict[str, int]  # by service
     api: int  # pods of an API without its own number
+    single: int  # pods of a service that runs in one of them at a time: the built-in charts know how
     pods: dict[str, int]  # of each API, by service
     workers: dict[str, int]  # processes of a pod, by service
     topology_key: str  # node label that separates members: rack if there are enough, else host
@@ -56,6 +57,7 @@ def sizes(plan: Plan) -> Sizes:
     return Sizes(
         members=members,
         api=api,
+        single=several if plan.openstack.charts == "builtin" else 1,
         pods={record.name: wanted.get(record.name, api) for record in RECORDS.values() if record.api},
         workers={
             record.name: plan.openstack.workers.get(record.name, record.workers[plan.openstack.scale])

@@ -1,4 +1,4 @@
-"""Command line of supply: build, list, verify, graph, publish, resolve, files, prune."""
+"""Command line of supply: build, list, verify, graph, publish, resolve, files, prune, advisories."""
 
 from __future__ import annotations
 
@@ -17,13 +17,27 @@ from .report import check, graph, rebuild_and_compare, record_digests, table
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; return the exit status: 0 done, 1 an error, with its message printed."""
+    """Run one command; return the exit status: 0 done, 1 an error, with its message printed.
+
+    Of ``advisories``: 0 nothing is affected, 1 something is, 2 an error or something is not known.
+    """
     options = _parser().parse_args(arguments)
     try:
-        return 0 if _run(options, load_lock(), getattr(options, "names", None) or None) else 1
+        names = getattr(options, "names", None) or None
+        if options.command == "advisories":
+            return _advisories(options.files, load_lock(), names)
+        return 0 if _run(options, load_lock(), names) else 1
     except GroundupError as error:
         sys.stderr.write(f"supply: {error}\n")
-        return 1
+        return 2 if options.command == "advisories" else 1
+
+
+def _advisories(files: list[Path], lock: Lock, names: list[str] | None) -> int:
+    from .advisories.report import report  # late: only this needs its libraries
+
+    found = report(lock, files, names=names, hosts={})
+    _show(found.text())
+    return found.code
 
 
 def _run(options: argparse.Namespace, lock: Lock, names: list[str] | None) -> bool:
@@ -93,6 +107,11 @@ def _parser() -> argparse.ArgumentParser:
     old = command("prune", "remove what the lock does not name and nothing has used for a while", names=False)
     old.add_argument("--days", type=int, default=30, help="what was used in that many days stays (default: 30)")
     old.add_argument("--dry-run", action="store_true", help="say what would be removed, remove nothing")
+    known = command("advisories", "what of the built artifacts is affected by advisories, and which version fixes it")
+    known.add_argument(
+        "--from", dest="files", type=Path, action="append", required=True, metavar="FILE",
+        help="Debian's security tracker as JSON, or OSV records: one, a list, or a directory of such files; repeatable",
+    )  # fmt: skip
     return parser
 
 

@@ -1,7 +1,8 @@
-"""Asks a cloud for six kinds of things twice a second each, without a retry, until its standard input ends.
+"""Asks a cloud for seven kinds of things twice a second each, without a retry, until its standard input ends.
 
-Prints "ready" when every kind was answered once, and at the end a line of JSON: by kind the requests, those that
-failed, the longest and the 99th percentile in seconds, and from the first to the last failure.
+One of them writes. Prints "ready" when every kind was answered once, and at the end a line of JSON: by kind the
+requests, those that failed, the longest and the 99th percentile in seconds, from the first to the last failure, and how
+many of the acknowledged writes are gone.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import openstack
 import requests
@@ -21,6 +23,10 @@ import urllib3
 
 EVERY = 0.5  # seconds between two requests of a kind
 PATIENCE = 60.0
+SETTLED = 300.0  # seconds in which the cloud must answer again, so that the written can be counted
+PREFIX = "groundup-probe-"
+
+T = TypeVar("T")
 
 
 @dataclass(kw_only=True)
@@ -56,9 +62,50 @@ class Kind:
         }  # fmt: skip
 
 
-def kinds() -> dict[str, Kind]:
-    """Return the kinds, by name."""
-    cloud = openstack.connect()
+@dataclass(kw_only=True)
+class Writer:
+    """Writes regions, which are rows of Keystone's and nothing else; what was acknowledged must be there."""
+
+    url: str
+    token: str
+    verify: Any
+    asked: int = 0
+    written: set[str] = field(default_factory=set)
+
+    def write(self) -> requests.Response:
+        """Write one."""
+        self.asked += 1
+        name = f"{PREFIX}{os.getpid()}-{self.asked}"
+        answer = requests.post(
+            f"{self.url}/regions", json={"region": {"id": name}}, headers={"X-Auth-Token": self.token},
+            verify=self.verify, timeout=PATIENCE,
+        )  # fmt: skip
+        if answer.status_code == requests.codes.created:
+            self.written.add(name)
+        return answer
+
+    def lost(self, cloud: openstack.connection.Connection) -> int:
+        """Return how many acknowledged ones are gone, and delete all."""
+        found = again(lambda: {region.id for region in cloud.identity.regions() if region.id.startswith(PREFIX)})
+        for name in found:
+            again(partial(cloud.identity.delete_region, name))
+        return len(self.written - found)
+
+
+def again(ask: Callable[[], T]) -> T:
+    """Return what ``ask`` says, asked again while the cloud settles."""
+    end = time.monotonic() + SETTLED
+    while True:
+        try:
+            return ask()
+        except (openstack.exceptions.SDKException, requests.RequestException):
+            if time.monotonic() > end:
+                raise
+            time.sleep(1.0)
+
+
+def kinds(cloud: openstack.connection.Connection) -> tuple[dict[str, Kind], Writer]:
+    """Return the kinds, by name, and who writes."""
     auth, verify = cloud.config.auth, cloud.session.verify
     url = auth["auth_url"].rstrip("/")
     token = str(cloud.session.get_token())
@@ -93,16 +140,19 @@ def kinds() -> dict[str, Kind]:
     ):
         base = cloud.session.get_endpoint(service_type=service, interface="public").rstrip("/")
         found[name] = of(base.removesuffix("/v2").removesuffix("/v2.0") + path)
+    writer = Writer(url=url, token=token, verify=verify)
+    found["written"] = Kind(ask=writer.write)
     kubernetes = os.environ.get("PROBE_KUBERNETES")
     if kubernetes:
         found["kubernetes"] = Kind(ask=lambda: requests.get(f"{kubernetes}/readyz", verify=False, timeout=PATIENCE))  # noqa: S501
-    return found
+    return found, writer
 
 
 def main() -> None:
     """Ask until standard input ends."""
     urllib3.disable_warnings()
-    asked, ended = kinds(), threading.Event()
+    cloud, ended = openstack.connect(), threading.Event()
+    asked, writer = kinds(cloud)
 
     def keep(kind: Kind) -> None:
         begin = time.monotonic()
@@ -121,7 +171,9 @@ def main() -> None:
     ended.set()
     for thread in threads:
         thread.join()
-    print(json.dumps({name: kind.told() for name, kind in asked.items()}), flush=True)
+    found = {name: kind.told() for name, kind in asked.items()}
+    found["written"]["lost"] = writer.lost(cloud)
+    print(json.dumps(found), flush=True)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ def tried(user: dict[str, Any], admin: str) -> dict[str, Any]:
     """Return what a service's account may do in Keystone, and whether wrong passwords lock it."""
     token = login(user)
     own, head = token.json()["token"]["user"]["id"], {"X-Auth-Token": token.headers["X-Subject-Token"]}
-    new = {"user": {"original_password": user["password"], "password": "mine"}}
+    new = {"user": {"original_password": user["password"], "password": "mine-from-now-on"}}
     asked = {
         "users": requests.get(f"{URL}/users", headers=head, timeout=60),
         "admin": requests.patch(f"{URL}/users/{admin}", json={"user": {"password": "x"}}, headers=head, timeout=60),
@@ -51,13 +51,13 @@ def tried(user: dict[str, Any], admin: str) -> dict[str, Any]:
 def main() -> None:
     """Try each account of the file, the administrator's and a person's."""
     place = {"domain": "Default", "project": "admin", "project_domain": "Default"}
-    admin = {"name": "admin", "password": "admin-word", **place}
+    admin = {"name": "admin", "password": "admins-words", **place}
     issued = login(admin)
     head, own = {"X-Auth-Token": issued.headers["X-Subject-Token"]}, issued.json()["token"]["user"]["id"]
     users = json.loads(Path(sys.argv[2]).read_text())["users"]
     found: dict[str, Any] = {user["name"]: tried(user, own) for user in users}
-    person = {**admin, "name": "person", "password": "person-word"}
-    body = {"user": {"name": "person", "password": "person-word", "domain_id": "default"}}
+    person = {**admin, "name": "person", "password": "person-words"}
+    body = {"user": {"name": "person", "password": "person-words", "domain_id": "default"}}
     requests.post(f"{URL}/users", json=body, headers=head, timeout=60).raise_for_status()
     for user in (admin, person):
         for _ in range(WRONG):

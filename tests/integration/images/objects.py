@@ -8,7 +8,7 @@ KEYSTONE, SWIFT, S3 = "https://identity.cloud.test/v3", "https://object-store.cl
 web = requests.Session()
 web.verify = "/mnt/ca.crt"
 
-def token(user, project, word="user-word", domain="Default"):
+def token(user, project, word="users-words1", domain="Default"):
     who = {"name": user, "password": word, "domain": {"name": domain}}
     identity = {"methods": ["password"], "password": {"user": who}}
     scope = {"project": {"name": project, "domain": {"name": domain}}}
@@ -58,7 +58,7 @@ def begin():
     sys.exit(f"the edge knows of {said}")
 
 def use():
-    found, admin = {}, token("admin", "admin", "admin-word")[0]
+    found, admin = {}, token("admin", "admin", "admins-words")[0]
     api = lambda method, path, body=None: web.request(
         method, KEYSTONE + path, json=body, headers={"X-Auth-Token": admin}
     )
@@ -69,7 +69,8 @@ def use():
             roles[role] = api("POST", "/roles", {"role": {"name": role}}).json()["role"]["id"]
         api("POST", "/projects", {"project": {"name": project, "domain_id": "default"}})
         there = api("GET", f"/projects?name={project}").json()["projects"][0]["id"]
-        made = api("POST", "/users", {"user": {"name": user, "password": "user-word", "domain_id": "default"}}).json()
+        new = {"name": user, "password": "users-words1", "domain_id": "default"}
+        made = api("POST", "/users", {"user": new}).json()
         api("PUT", f"/projects/{there}/users/{made['user']['id']}/roles/{roles[role]}")
     writer, told = token("writer", "one")
     url = next(e["url"] for s in told["catalog"] if s["type"] == "object-store" for e in s["endpoints"])

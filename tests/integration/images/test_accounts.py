@@ -42,12 +42,12 @@ python3 -c 'import sqlite3; sqlite3.connect("/tmp/db").execute("pragma journal_m
 keystone-manage db_sync > log 2>&1 || { cat log; exit 1; }
 keystone-manage fernet_setup > log 2>&1 || { cat log; exit 1; }
 url=http://127.0.0.1:5000/v3
-keystone-manage bootstrap --bootstrap-password admin-word --bootstrap-region-id one --bootstrap-public-url $url \\
+keystone-manage bootstrap --bootstrap-password admins-words --bootstrap-region-id one --bootstrap-public-url $url \\
   --bootstrap-internal-url $url > log 2>&1 || { cat log; exit 1; }
 uwsgi --http-socket 127.0.0.1:5000 --need-app --master --buffer-size 65535 --add-header "Connection: close" \\
   --module keystone.wsgi.api:application > uwsgi.log 2>&1 &
 for _ in $(seq 600); do (exec 3<>/dev/tcp/127.0.0.1/5000) 2> /dev/null && break; sleep 0.2; done
-export OS_AUTH_URL=$url OS_USERNAME=admin OS_PASSWORD=admin-word OS_PROJECT_NAME=admin OS_REGION_NAME=one \\
+export OS_AUTH_URL=$url OS_USERNAME=admin OS_PASSWORD=admins-words OS_PROJECT_NAME=admin OS_REGION_NAME=one \\
   OS_INTERFACE=internal OS_USER_DOMAIN_NAME=Default OS_PROJECT_DOMAIN_NAME=Default OS_DEFAULT_DOMAIN=default \\
   OS_IDENTITY_API_VERSION=3
 python3 -c "$BEFORE"

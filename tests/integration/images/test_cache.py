@@ -103,7 +103,7 @@ sed "s#^connection = .*#connection = sqlite:////tmp/db#; s#^key_repository = .*f
 manage() { keystone-manage "$@" >log 2>&1 || { cat log; exit 1; }; }
 python3 -c 'import sqlite3; sqlite3.connect("/tmp/db").execute("pragma journal_mode = wal")'
 manage db_sync; manage fernet_setup
-manage bootstrap --bootstrap-password word --bootstrap-region-id one --bootstrap-public-url http://127.0.0.1:5000/v3
+manage bootstrap --bootstrap-password admins-words --bootstrap-region-id one --bootstrap-public-url http://127.0.0.1:5000/v3
 for port in 5000 5001; do
   uwsgi --http-socket 127.0.0.1:$port --need-app --master --disable-logging --buffer-size 65535 \
     --add-header "Connection: close" --module keystone.wsgi.api:application >uwsgi.$port 2>&1 &
@@ -128,7 +128,7 @@ for port in (5000, 5001):
             break
         except OSError:
             time.sleep(0.2)
-user = {"name": "admin", "password": "word", "domain": {"id": "default"}}
+user = {"name": "admin", "password": "admins-words", "domain": {"id": "default"}}
 scope = {"project": {"name": "admin", "domain": {"id": "default"}}}
 body = {"auth": {"identity": {"methods": ["password"], "password": {"user": user}}, "scope": scope}}
 token, admin = (ask(5000, "POST", "/auth/tokens", body)[1]["X-Subject-Token"] for _ in range(2))

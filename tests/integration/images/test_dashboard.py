@@ -38,7 +38,7 @@ mkdir -m 700 keys
 printf "[database]\\nconnection = sqlite:////tmp/keystone.db\\n[fernet_tokens]\\nkey_repository = /tmp/keys\\n" \\
   > /etc/keystone/keystone.conf
 { keystone-manage db_sync; keystone-manage fernet_setup
-  keystone-manage bootstrap --bootstrap-password admin-word --bootstrap-region-id one \\
+  keystone-manage bootstrap --bootstrap-password admins-words --bootstrap-region-id one \\
     --bootstrap-public-url https://identity.edge.test/v3 --bootstrap-internal-url http://127.0.0.1:5000/v3
 } > log 2>&1 || cat log
 uwsgi --http-socket 127.0.0.1:5000 --need-app --master --disable-logging --buffer-size 65535 \\

@@ -63,11 +63,12 @@ manage() { keystone-manage "$@" > log 2>&1 || { cat log; exit 1; }; }
 mkdir -m 700 /etc/keystone/fernet-keys
 python3 -c 'import sqlite3; sqlite3.connect("/tmp/db").execute("pragma journal_mode = wal")'
 manage db_sync; manage fernet_setup --keystone-user root --keystone-group root
-manage bootstrap --bootstrap-password admin-word --bootstrap-region-id one --bootstrap-public-url %(keystone)s/v3 \\
+manage bootstrap --bootstrap-password admins-words --bootstrap-region-id one --bootstrap-public-url %(keystone)s/v3 \\
   --bootstrap-internal-url %(keystone)s/v3 --bootstrap-admin-url %(keystone)s/v3
 uwsgi --http-socket 127.0.0.1:%(port)s --need-app --master --buffer-size 65535 --add-header "Connection: close" \\
   --module keystone.wsgi.api:application > uwsgi.log 2>&1 &
-export OS_AUTH_URL=%(keystone)s/v3 OS_USERNAME=admin OS_PASSWORD=admin-word OS_PROJECT_NAME=admin OS_REGION_NAME=one \\
+export OS_AUTH_URL=%(keystone)s/v3 OS_USERNAME=admin OS_PASSWORD=admins-words OS_PROJECT_NAME=admin \\
+  OS_REGION_NAME=one \\
   OS_INTERFACE=internal OS_USER_DOMAIN_NAME=Default OS_PROJECT_DOMAIN_NAME=Default OS_DEFAULT_DOMAIN=default \\
   OS_CACERT=/mnt/ca.crt
 python3 /mnt/identity.py /mnt/identity.json > identity.log 2>&1 || { cat identity.log uwsgi.log; exit 1; }

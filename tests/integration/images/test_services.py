@@ -93,11 +93,11 @@ mkdir -m 700 /etc/keystone/fernet-keys
 python3 -c 'import sqlite3; sqlite3.connect("/tmp/db").execute("pragma journal_mode = wal")'
 manage db_sync; manage fernet_setup
 url=http://127.0.0.1:5000/v3
-manage bootstrap --bootstrap-password admin-word --bootstrap-region-id one --bootstrap-public-url $url \\
+manage bootstrap --bootstrap-password admins-words --bootstrap-region-id one --bootstrap-public-url $url \\
   --bootstrap-internal-url $url --bootstrap-admin-url $url
 uwsgi --http-socket 127.0.0.1:5000 --need-app --master --disable-logging --buffer-size 65535 \\
   --add-header "Connection: close" --module keystone.wsgi.api:application >uwsgi.log 2>&1 &
-export OS_AUTH_URL=$url OS_USERNAME=admin OS_PASSWORD=admin-word OS_PROJECT_NAME=admin OS_REGION_NAME=one \\
+export OS_AUTH_URL=$url OS_USERNAME=admin OS_PASSWORD=admins-words OS_PROJECT_NAME=admin OS_REGION_NAME=one \\
   OS_INTERFACE=internal OS_USER_DOMAIN_NAME=Default OS_PROJECT_DOMAIN_NAME=Default OS_DEFAULT_DOMAIN=default
 for file in /mnt/first.json /mnt/first.json /mnt/second.json; do
   echo "== $file"

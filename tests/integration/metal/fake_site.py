@@ -14,7 +14,7 @@ from typing import Any
 
 from ansible_collections.groundup.cloud.plugins.module_utils._ironic import configuration
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import documents, install, way
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import confirm, controller, documents, install, way
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import DISCOVERED
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION, state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
@@ -145,6 +145,14 @@ def without_machines(plan: Plan) -> Plan:
 
     documents.node = fake
     install._judged = lambda *_: None
+    own = {
+        host.bmc["address"]: controller.Controller(macs=frozenset(port.mac for port in host.interfaces if port.mac))
+        for host in plan.hosts.values()
+        if host.bmc
+    }
+    # Nor has it a controller.
+    controller.asked = lambda _ironic, bmc, *_, **__: own[bmc["address"]]
+    confirm.asked = controller.asked  # type: ignore[attr-defined]
     way.HOLDS = math.inf
     metal = metal_of(plan)
     return replace(plan, metal=replace(metal, files_url=metal.media_url))

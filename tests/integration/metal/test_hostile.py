@@ -85,7 +85,7 @@ def test_a_machine_that_says_it_is_another_changes_nothing_of_that_one(stranger:
 def test_two_machines_of_one_serial_number_are_both_quarantined_and_a_third_is_not_concerned(
     stranger: Stranger, tmp_path: Path
 ) -> None:
-    for number, serial in ((0x61, "SAME"), (0x62, "SAME"), (0x63, "\u001b[2J../../x")):
+    for number, serial in ((0x61, "SAME1"), (0x62, "SAME1"), (0x63, "\u001b[2J../../x")):
         assert stranger.tell(told(number, serial=serial), address="10.0.2.8") == 202
     assert stranger.tell(told(0x64, memory=10**400), address="10.0.2.8") in (202, 400), "and stops nobody below"
     found = Discovery(
@@ -100,8 +100,8 @@ def test_two_machines_of_one_serial_number_are_both_quarantined_and_a_third_is_n
 
     assert not (left := wait_until(unheard, timeout=180, pause=1)), left
     cards = {boots[-2:]: verdict.card for boots, verdict in seen.items()}
-    assert cards["61"].what == cards["62"].what == "it has SAME, and so does another machine"
-    assert "SAME" not in str(cards["63"])
+    assert cards["61"].what == cards["62"].what == "it has SAME1, and so does another machine"
+    assert "SAME1" not in str(cards["63"])
     assert {path.suffix for path in (tmp_path / "discovered").iterdir()} == {".json", ".jsonl"}
 
 

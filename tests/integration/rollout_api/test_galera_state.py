@@ -27,6 +27,7 @@ from .control_plane import TOKEN, ControlPlane, free_port
 
 FILES = Path(__file__).resolve().parents[3] / "charts/mariadb/files"
 ACCOUNT, MYSQL = "/run/secrets/kubernetes.io/serviceaccount", 999
+LIBRARY = FILES.parents[1] / "groundup-lib/files"
 CNF = """
 [client-server]
 socket = /run/mysqld/socket
@@ -60,7 +61,7 @@ class Member:
         for place in (*self._mounts.values(), directory / "etc/member.d"):
             place.mkdir()
             os.chown(place, MYSQL, MYSQL)
-        for file in FILES.glob("*.py"):
+        for file in (*FILES.glob("*.py"), *LIBRARY.glob("*.py")):
             shutil.copy(file, directory / "files")
         (directory / "etc/my.cnf").write_text(CNF.format(port=free_port()))
         control: ControlPlane = site.control_plane

@@ -21,10 +21,11 @@ def script(path: str) -> ModuleType:
     before = sys.dont_write_bytecode
     # What lies in a chart's directory becomes part of the chart.
     sys.dont_write_bytecode = True
-    sys.path.insert(0, str((CHARTS / path).parent))
+    places = [str((CHARTS / path).parent), str(CHARTS / "groundup-lib/files")]
+    sys.path[:0] = places
     try:
         spec.loader.exec_module(module)
     finally:
-        sys.path.pop(0)
+        del sys.path[: len(places)]
         sys.dont_write_bytecode = before
     return module

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import urllib.error
 from pathlib import Path
 from typing import Any
 
@@ -69,38 +68,6 @@ def test_one_lost_answer_moves_nobody_and_silence_does() -> None:
     now[0] += controller.SILENCE
     assert not may_stay(member(0))
     assert may_stay(member(1)), "a writer that was just named has not been silent yet"
-
-
-class Leases:
-    """As much of the API as two copies share a Lease through."""
-
-    def __init__(self) -> None:
-        self.version, self.spec = 1, dict[str, Any]()
-
-    def call(self, method: str, _path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-        if method == "PATCH":
-            assert body is not None
-            if body["metadata"]["resourceVersion"] != str(self.version):
-                raise urllib.error.HTTPError("", 409, "conflict", None, None)  # type: ignore[arg-type]  # no headers are read
-            self.version, self.spec = self.version + 1, body["spec"]
-        return {"metadata": {"resourceVersion": str(self.version)}, "spec": self.spec}
-
-
-def test_one_of_two_copies_acts_and_the_other_follows_when_it_is_silent() -> None:
-    api, now = Leases(), [0.0]
-    first, second = (
-        controller.Turn(controller.SharedObject(api, collection="/c", name="n"), own=own, clock=lambda: now[0])
-        for own in ("first", "second")
-    )
-    assert first.take()
-    assert not second.take()
-    now[0] += controller.LEASE - 1
-    assert first.take()
-    now[0] += 2
-    assert not second.take(), "the first one renewed it a moment ago"
-    now[0] += controller.LEASE
-    assert second.take()
-    assert not first.take()
 
 
 def test_a_copy_that_was_held_up_changes_nothing_the_other_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ import re
 import socket
 import ssl
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import
 from ansible_collections.groundup.cloud.plugins.module_utils._host import interfaces, kernel, packages, units
 from ansible_collections.groundup.cloud.plugins.modules import edge_info, edge_node
 from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import LeafSpec, ensure_authority, ensure_leaf
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import SiteError, build_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import PasswordSource, Store
 
 TEMPLATES = Path(__file__).parents[3] / "roles" / "edge" / "templates"
@@ -32,7 +34,10 @@ OBJECTS = {
 }  # fmt: skip
 
 
-def render(template: str, *, control: list[str], host: str = "control-1", public: bool = True) -> str:
+def render(
+    template: str, *, control: list[str], host: str = "control-1", public: bool = True,
+    endpoints: Sequence[dict[str, Any]] = (KEYSTONE, OBJECTS),
+) -> str:  # fmt: skip
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         undefined=jinja2.StrictUndefined,
@@ -46,7 +51,7 @@ def render(template: str, *, control: list[str], host: str = "control-1", public
         "edge_control": control,
         "edge_nodes": [*control, "worker-1"],
         "edge_host": {"name": host, "address": ADDRESSES[host]},
-        "edge_plan": {"router_id": 7, "endpoints": [KEYSTONE, OBJECTS]},
+        "edge_plan": {"router_id": 7, "endpoints": endpoints},
         "edge_trust": "/ca.crt",
         "edge_kubernetes": {"endpoint_name": "kubernetes.lab.test", "endpoint_port": 6443, "api_port": 6444},
         "hostvars": {
@@ -92,6 +97,51 @@ def test_a_name_that_hosts_serve_themselves_goes_to_them_with_tls_and_to_nobody_
     assert re.findall(r" {4}server (.+)", backend) == [
         "worker-1 10.0.0.31:8088 ssl verify required ca-file /ca.crt verifyhost worker-1.lab.test"
     ]
+
+
+SITE = """\
+plugin: groundup.cloud.site
+site: s
+domain: lab.test
+profile: edge
+networks: {management: {cidr: 10.0.0.0/24}, tunnel: {cidr: 10.0.1.0/24}, provider: {cidr: 203.0.113.0/24, vlan: 9}}
+machines: {control: {count: 1}}
+openstack: {services: [keystone, glance, placement, neutron, nova]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("edge", "placement"),
+    [
+        ({}, ()),
+        ({"operators": []}, ("10.0.0.0/24",)),
+        ({"operators": ["192.0.2.7/32", "198.51.100.0/24"]}, ("10.0.0.0/24", "192.0.2.7/32", "198.51.100.0/24")),
+    ],
+)
+def test_what_no_user_needs_answers_the_sites_hosts_and_the_operators_it_names(
+    edge: dict[str, Any], placement: tuple[str, ...]
+) -> None:
+    plan = make_plan(build_site({**yaml.safe_load(SITE), "edge": edge}))
+    clients = {one.name: one.clients for one in plan.edge.endpoints}
+    assert clients["placement.lab.test"] == placement
+    assert clients["metadata.lab.test"] == ("10.0.0.0/24",)
+    assert clients["identity.lab.test"] == clients["compute.lab.test"] == ()
+
+
+def test_haproxy_refuses_everybody_else_at_that_name_alone() -> None:
+    closed = {**KEYSTONE, "type": "placement", "name": "placement.lab.test", "clients": ["10.0.0.0/24", "192.0.2.7/32"]}
+    text = render("haproxy.cfg.j2", control=["control-1"], endpoints=[KEYSTONE, closed])
+    denied = [line.strip() for line in text.splitlines() if "deny_status 403" in line]
+    said = "http-request deny deny_status 403 if { var(txn.name) -m str placement.lab.test }"
+    assert denied == [f"{said} !{{ src 10.0.0.0/24 192.0.2.7/32 }}"]
+
+
+@pytest.mark.parametrize(
+    ("value", "said"), [("192.0.2.7", "no prefix length"), ("192.0.2.7/24", "192.0.2.0/24"), ("a", "IPv4")]
+)
+def test_an_operators_network_that_is_none_is_refused_at_its_key(value: str, said: str) -> None:
+    with pytest.raises(SiteError, match=rf"edge\.operators.*{said}"):
+        build_site({**yaml.safe_load(SITE), "edge": {"operators": [value]}})
 
 
 def test_without_public_names_there_is_no_listener_for_them() -> None:

@@ -17,7 +17,8 @@ ON_THE_CONTROLLER = ("_container/",)
 DOWNLOADED = {"crictl", "kubeadm", "kubectl", "kubelet"}  # from the seed's file tree
 # Debian's essential packages, and what a host must have before its first run: systemd, openssh-server, sudo, python3.
 EVERY_DEBIAN = {
-    "apt-get": "apt", "blkid": "util-linux", "dpkg": "dpkg", "dpkg-query": "dpkg", "install": "coreutils",
+    "apt-config": "apt", "apt-get": "apt",
+    "blkid": "util-linux", "dpkg": "dpkg", "dpkg-query": "dpkg", "install": "coreutils",
     "journalctl": "systemd", "lsblk": "util-linux", "runuser": "util-linux", "setpriv": "util-linux",
     "ssh-keygen": "openssh-client",  # sshd needs it
     "sshd": "openssh-server", "systemctl": "systemd", "systemd-run": "systemd", "tar": "tar", "timedatectl": "systemd",

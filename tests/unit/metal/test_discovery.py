@@ -227,3 +227,18 @@ def test_what_a_machine_told_is_fetched_once(plan: Plan, tmp_path: Path) -> None
     for _ in range(3):
         found.look()
     assert sorted(asked) == ["node-1", "node-2", "node-2", "node-2"]
+
+
+def test_one_of_two_serial_numbers_of_a_firmware_can_be_approved(plan: Plan, tmp_path: Path) -> None:
+    seed = Seed(told(1))
+    seed.controllers = {"serial": "CZ34A9", "macs": [OTHER.format(1)]}
+    with pytest.raises(GroundupError, match="waits for approval"):
+        discovery(seed, plan, tmp_path).identified(plan.hosts["found-1"])
+    assert identity(tmp_path, "found-1") is None
+    work = discovery(seed, plan, tmp_path)
+    work.approve("found-1", about=work.waiting("found-1").shown)
+    assert discovery(seed, plan, tmp_path).identified(plan.hosts["found-1"]).name == "found-1"
+    other = Seed(told(1))
+    other.controllers = {"serial": "CZ34A9", "macs": [OTHER.format(9)]}
+    with pytest.raises(GroundupError, match="no machine waits"):
+        discovery(other, plan, tmp_path / "2").waiting("found-1")

@@ -10,6 +10,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.enough import Enough
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import controller as reports
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import erase, journal
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import install as module
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.batch import Failed, LeftError, left_behind
@@ -274,3 +275,32 @@ def test_an_approval_is_ironic_s_mark_the_journal_s_line_and_the_page_s_record(
         approve(Changes(check=False), plan, "worker-1", said.append)  # it was not inspected: nobody saw its disks
     with pytest.raises(GroundupError, match="no machine waits to become worker-2"):
         approve(Changes(check=False), plan, "worker-2", said.append)
+
+
+def test_a_controller_is_asked_whose_it_is_before_any_order(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = {port.mac for port in plan.hosts["worker-2"].interfaces if port.mac}
+    told_ = {"serial": "", "macs": sorted(written), "system": "/redfish/v1/Systems/System_0"}
+    asked = list[str]()
+
+    def controller(_seed: Seed, **given: str) -> dict[str, Any]:
+        asked.append(given["address"])
+        return told_
+
+    monkeypatch.setattr(Seed, "controller", controller, raising=False)
+    first, second = sorted(provided_by(plan, monkeypatch), key=lambda one: one.name)
+    assert asked == [], "before it is to power anything"
+    card = first.guard()
+    assert card
+    assert "is that of worker-2" in card.what
+    assert second.guard() is None
+    assert second.node["driver_info"]["redfish_system_id"] == "/redfish/v1/Systems/System_0"
+    assert len(asked) == 2
+    monkeypatch.setattr(reports, "AGE", -1.0)
+    assert first.guard()
+    assert len(asked) == 3, "what is old is asked for again"
+
+
+def provided_by(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> list[Wanted]:
+    seen = provided(monkeypatch)
+    go(plan)
+    return seen

@@ -41,6 +41,10 @@ def test_ironic_listens_to_its_host_alone_and_wants_a_password() -> None:
     assert found["deploy"]["erase_devices_priority"] == "0"
 
 
+def test_ironic_takes_the_port_that_a_machine_boots_from_alone() -> None:
+    assert ini(configuration.conf(FOUND))["inspector"]["add_ports"] == "pxe", "others may be on all machines of a model"
+
+
 def test_an_ironic_that_was_killed_ends_all_that_a_run_may_have_under_way_and_has_threads_for_it() -> None:
     most = int(ini(configuration.conf(FOUND))["conductor"]["periodic_max_workers"])
     assert most >= 2 * Options().at_once, "machines of another run count, too"
@@ -76,6 +80,29 @@ def test_the_web_server_shows_both_with_tls_alone() -> None:
     assert listens == ["listen 6385 ssl;", "listen 6386 ssl;"]
     assert text.count("ssl_protocols TLSv1.2 TLSv1.3;") == 2
     assert "autoindex" not in text
+
+
+@pytest.mark.parametrize(
+    ("place", "zone"),
+    [
+        ("= /machines/v1/login", "logins"),
+        ("/machines/", "calls"),
+        ("/v1/", "calls"),
+        ("/v1/continue_inspection", "inventories"),
+    ],
+)
+def test_whoever_tries_passwords_or_sends_much_is_limited_by_address(place: str, zone: str) -> None:
+    text = configuration.web(FOUND)
+    _, _, rest = text.partition(f"location {place} {{\n")
+    assert f"limit_req zone={zone} burst=" in rest.partition("}")[0]
+    assert f"limit_req_zone $binary_remote_addr zone={zone}:1m rate=" in text
+
+
+def test_no_source_has_all_connections_of_the_seed_and_a_silent_one_ends() -> None:
+    for server in configuration.web(FOUND).split("\nserver {")[1:]:
+        assert f"limit_conn sources {configuration.CONNECTIONS};" in server
+        assert "client_header_timeout 10s;" in server
+    assert configuration.CONNECTIONS * 2 < 768, "of nginx: one to the client, one to what answers"
 
 
 @pytest.fixture

@@ -137,3 +137,42 @@ def test_what_ironic_refuses_of_one_that_begins_again_is_a_card_in_its_journal(t
     with pytest.raises(GroundupError, match="too large"):
         go(Seed(*states("deploy failed")), tmp_path / "journal", again=True, work=work)
     assert Journal(tmp_path / "journal").last["state"] == "failed", "else the table has it on its way for ever"
+
+
+@pytest.mark.parametrize("state", ["enroll", "manageable", "available", "deploy failed"])
+def test_no_power_is_asked_for_where_the_controller_is_another_machines(tmp_path: Path, state: str) -> None:
+    seed = Seed(*states(state))
+    card = Card(what="the management controller of m is that of n", why="w", remedy="r")
+    with pytest.raises(GroundupError, match="is that of n"):
+        go(seed, tmp_path / "journal", work=replace(wanted(), guard=lambda: card))
+    assert seed.done == []
+    assert Journal(tmp_path / "journal").last["card"]["what"] == card.what
+
+
+def test_a_machine_that_serves_asks_its_controller_for_nothing(tmp_path: Path) -> None:
+    seed = Seed(*states("active"))
+    seed.called = {"called": 1.0, "host_keys": ["ssh-ed25519 AAAA"]}
+    assert go(seed, tmp_path / "journal", work=replace(wanted(), guard=lambda: pytest.fail("it is asked")))
+
+
+def test_no_failed_machine_begins_again_by_the_controller_of_another(tmp_path: Path) -> None:
+    seed, card = (
+        Seed(*states("deploy failed")),
+        Card(what="the management controller of m is that of n", why="", remedy=""),
+    )
+    with pytest.raises(GroundupError, match="is that of n"):
+        go(seed, tmp_path / "journal", again=True, work=replace(wanted(), guard=lambda: card))
+    assert seed.done == []
+
+
+@pytest.mark.parametrize(
+    "state", [{}, {"inspection_finished_at": YOUNG, "power_state": "power on"}], ids=["inspect", "provide"]
+)
+def test_power_is_asked_of_the_controller_that_the_site_file_has_now(tmp_path: Path, state: dict[str, Any]) -> None:
+    seed, work = Seed(*states("manageable")), wanted()
+    seed.states = [{"provision_state": "manageable", **state}]
+    work.node["driver_info"] = {"redfish_address": "https://10.77.1.9"}
+    with pytest.raises(GroundupError):
+        go(seed, tmp_path / "journal", timeout=0, work=work)
+    assert seed.changed[0]["/driver_info"] == {"redfish_address": "https://10.77.1.9"}
+    assert seed.done[0] == ("provide" if state else "inspect")

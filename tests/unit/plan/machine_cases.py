@@ -161,7 +161,7 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         "duplicate-serial",
         "error",
         "lab",
-        {"machines/worker/machines": {f"worker-{n}": {"serial": "A1"} for n in (1, 2)}},
+        {"machines/worker/machines": {"worker-1": {"serial": "A1-b"}, "worker-2": {"serial": "a1B"}}},
         "machines.worker.machines.worker-2",
     ),
     (

@@ -214,6 +214,37 @@ MACHINE = "machines: {seed: {count: 1}, control: {count: 1, machines: {control-1
 
 
 @pytest.mark.parametrize(
+    ("written", "write"),
+    [
+        ("10.0.0.9:8443", "write 10.0.0.9"),
+        ("https://10.0.0.9/redfish/v1", "write 10.0.0.9"),
+        ("https://admin@10.0.0.9:443", "write 10.0.0.9"),
+        ("bmc-7.example.org", "write an IPv4 address"),
+        ("fd00::9", "write an IPv4 address"),
+        ("[fd00::9]:443", "write an IPv4 address"),
+    ],
+)
+def test_a_controllers_address_with_more_than_an_address_is_told_what_is_supported(written: str, write: str) -> None:
+    machine = MACHINE.replace("mac: MAC", f"bmc: {{address: '{written}'}}")
+    (problem,) = refused(LAB.partition("machines:")[0] + machine).problems
+    assert "asked by https on port 443" in problem.reason
+    assert write in str(problem)
+
+
+@pytest.mark.parametrize(("written", "why"), [("224.0.0.9", "multicast"), ("169.254.0.9", "links without a network")])
+def test_a_controllers_address_that_is_nobodys_is_told_so(written: str, why: str) -> None:
+    machine = MACHINE.replace("mac: MAC", f"bmc: {{address: '{written}'}}")
+    (problem,) = refused(LAB.partition("machines:")[0] + machine).problems
+    assert why in problem.reason
+
+
+@pytest.mark.parametrize("written", ["0123456789", "To be filled by O.E.M.", "0000000000", "NA"])
+def test_a_filler_is_refused_as_a_serial_number(written: str) -> None:
+    (problem,) = refused(LAB.partition("machines:")[0] + MACHINE.replace("mac: MAC", f"serial: '{written}'")).problems
+    assert "filler" in problem.reason
+
+
+@pytest.mark.parametrize(
     "mac",
     ["52:54:00:AB:cd:ef", "52-54-00-ab-cd-ef", "5254.00ab.cdef", "525400abcdef", "52:54:0:ab:cd:ef", "5254:00ab:cdef"],
 )

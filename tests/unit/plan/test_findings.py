@@ -35,7 +35,7 @@ def test_a_mistake_is_found_at_its_key(
 
 def test_a_region_is_made_of_what_this_version_builds_and_says_what_it_needs(plan_of: Callable[..., Plan]) -> None:
     every = {finding.name: finding for finding in plan_of("region").findings}
-    assert set(every) == {"hardware-needed", "hostpath-in-production"}
+    assert set(every) == {"hardware-needed", "hostpath-in-production", "updates-by-site"}
     assert {finding.severity for finding in every.values()} == {"info"}
     assert "1 x region-seed: 8 cores, 32 GiB, 10 Gbit/s;" in every["hardware-needed"].what
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,15 @@ def test_a_node_carries_the_plan_s_network_and_is_the_same_in_every_run(plan: Pl
     assert f"Address={host.address}/24\n" in text
     assert f"Gateway={plan.networks['management'].gateway}\n" in text
     assert {"links", "networks", "services"} <= set(node["network_data"])  # Ironic's schema asks for them
+
+
+@pytest.mark.parametrize("written", ["System_0", "/redfish/v1/Systems/System_0", "/redfish/v1/Systems/System_0/"])
+def test_ironic_is_told_which_system_of_a_controller_is_the_machine(plan: Plan, written: str) -> None:
+    host = plan.hosts["worker-1"]
+    assert "redfish_system_id" not in documents.node(plan, host, password="")["driver_info"]
+    named = replace(host, bmc={**(host.bmc or {}), "system": written})
+    told = documents.node(plan, named, password="")["driver_info"]
+    assert told["redfish_system_id"] == "/redfish/v1/Systems/System_0"
 
 
 def test_a_configuration_drive_has_the_token_and_no_password(plan: Plan) -> None:

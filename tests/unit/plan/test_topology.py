@@ -69,7 +69,7 @@ def test_the_table_has_every_finding_and_fits_its_width(plan_of: Callable[..., P
     text = table(findings, width=120)
     assert all(finding.name in text and finding.severity.upper() in text for finding in findings)
     assert max(map(len, text.splitlines())) <= 120
-    assert text.splitlines()[-1] == summary(findings) == "1 error, 1 warning, 1 info"
+    assert text.splitlines()[-1] == summary(findings) == "1 error, 1 warning, 2 infos"
 
 
 def test_the_table_of_nothing_says_so() -> None:

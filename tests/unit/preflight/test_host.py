@@ -31,6 +31,13 @@ def test_a_plain_debian_passes_every_check_and_tells_its_interface(host: Host) -
     }
 
 
+def test_the_usb_port_of_a_controller_identifies_no_machine(host: Host) -> None:
+    host.found["enxbe3a"] = Link(mtu=1500, up=True, mac="be:3a:f2:b6:05:9f", addresses={})
+    host.write("/sys/class/net/ens3/device/uevent", "DRIVER=mlx5_core\nPCI_ID=15B3:1015\n")
+    host.write("/sys/class/net/enxbe3a/device/uevent", "DEVTYPE=usb_interface\nDRIVER=cdc_ether\n")
+    assert run(host, wanted())["facts"]["macs"] == ["52:54:00:00:00:01"]
+
+
 def test_another_distribution_is_refused_by_its_own_name(host: Host) -> None:
     host.write("/etc/os-release", 'PRETTY_NAME="Ubuntu 24.04 LTS"\nID=ubuntu\nVERSION_ID="24.04"\n')
     assert faults(host) == [("system", "error", "Ubuntu 24.04 LTS is not supported")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.preflight_report import (
     lines,
     spared,
@@ -94,6 +95,13 @@ def test_two_names_of_one_machine_are_told_from_two_machines_of_one_identity() -
     (two,) = lines({"worker-1": result(1, **same), "worker-2": result(2, **same)})
     assert (two.severity, two.what) == ("error", "several machines have one machine-id")
     assert "systemd-machine-id-setup" in two.remedy
+
+
+@pytest.mark.parametrize("usb", ["be:3a:f2:b6:05:9f", "3c:ec:ef:99:99:99", "00:00:00:00:00:00"])
+def test_a_mac_address_that_machines_of_a_model_share_does_not_make_them_one(usb: str) -> None:
+    same = {"machine_id": "ab" * 16}
+    found = {f"worker-{n}": result(n, **same, macs=sorted([f"52:54:00:00:00:0{n}", usb])) for n in (1, 2)}
+    assert [one.what for one in lines(found)] == ["several machines have one machine-id"]
 
 
 def test_a_name_on_two_machines_or_on_the_wrong_one_is_a_warning() -> None:

@@ -1,4 +1,4 @@
-"""No request to the cluster goes through the operator's proxy."""
+"""What helm is called with: no proxy of the operator, and few revisions, each of which holds all passwords."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.run import direct
 from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.client import Helm
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.process import Finished, bypassing
 
 PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "ALL_PROXY")
@@ -16,9 +17,10 @@ PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "ALL_PROXY")
 class _Processes:
     def __init__(self) -> None:
         self.env: dict[str, str] = {}
+        self.argv: list[str] = []
 
-    def run(self, _: list[str], *, env: dict[str, str], **__: Any) -> Finished:
-        self.env = env
+    def run(self, argv: list[str], *, env: dict[str, str], **__: Any) -> Finished:
+        self.env, self.argv = env, argv
         return Finished(code=0, stdout="", stderr="")
 
 
@@ -44,6 +46,18 @@ def test_a_helm_that_fetches_charts_asks_the_cluster_directly(
     assert found["HTTPS_PROXY"]
     assert "10.0.0.2" in found["NO_PROXY"].split(",")
     assert "10.0.0.2" in found["no_proxy"].split(",")
+
+
+def test_a_release_keeps_two_revisions(tmp_path: Path) -> None:
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text("clusters: [{name: one, cluster: {server: 'https://10.0.0.2:6443'}}]")
+    processes: Any = _Processes()
+    release = ReleasePlan(
+        name="nova", chart="nova", version="1", namespace="openstack", values={}, needs=(), verify="nova"
+    )
+    helm = Helm(binary=Path("helm"), kubeconfig=kubeconfig, charts="oci://charts.example.org", processes=processes)
+    helm.upgrade(release, {}, digest="d", timeout=9)
+    assert processes.argv[processes.argv.index("--history-max") + 1] == "2"
 
 
 @pytest.mark.parametrize("proxy", ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"])

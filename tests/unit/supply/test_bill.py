@@ -130,11 +130,12 @@ def test_a_run_that_builds_nothing_does_not_load_the_library() -> None:
 def test_packages_of_a_root_are_those_dpkg_calls_installed(tmp_path: Path) -> None:
     (tmp_path / "var/lib/dpkg").mkdir(parents=True)
     (tmp_path / "var/lib/dpkg/status").write_text(
-        "Package: libc6\nStatus: install ok installed\nArchitecture: amd64\nVersion: 2.41-12\nDescription: C\n more\n\n"
+        "Package: libc6\nStatus: install ok installed\nArchitecture: amd64\nSource: glibc\nVersion: 2.41-12\n"
+        "Description: C\n more\n\n"
         "Package: gone\nStatus: deinstall ok config-files\nArchitecture: all\nVersion: 1\nDescription: left\n"
     )
     assert list(debian_components(tmp_path, "trixie")) == [
-        Component("libc6", "2.41-12", "pkg:deb/debian/libc6@2.41-12?arch=amd64&distro=trixie")
+        Component("libc6", "2.41-12", "pkg:deb/debian/libc6@2.41-12?arch=amd64&distro=trixie&upstream=glibc")
     ]
 
 

@@ -45,6 +45,12 @@ def test_a_script_is_a_program_that_a_shell_reads(source: str) -> None:
     assert script.stat().st_mode & 0o100
 
 
+def test_the_ramdisk_has_no_driver_for_the_usb_port_of_a_controller() -> None:
+    script = (BOOT / "ramdisk/make").read_text()
+    removed = script[: script.index("depmod -b tree")].rpartition("for driver in ")[2].partition(";")[0].split()
+    assert {"cdc_ether", "cdc_ncm", "cdc_subset", "rndis_host"} <= set(removed)
+
+
 @pytest.mark.parametrize("name", ["deploy-ramdisk-13", "machine-13"])
 def test_an_image_is_another_one_when_what_is_laid_over_it_is(name: str) -> None:
     entry = load_lock().artifacts[name]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from ....module_utils._base.identifiers import serial_key
 from ...layers.layers import ABSENT, LAYERS, REFUSED
 from ...layers.roles import ROLES, Role
 from ...layers.storage import BACKENDS
@@ -55,7 +56,7 @@ def _roles(context: PlanContext) -> Iterator[Finding]:
 
 def _identities(context: PlanContext) -> Iterator[Finding]:
     macs: list[tuple[str, str]] = []
-    serials: list[tuple[str, str]] = []
+    serials: list[tuple[str, str]] = []  # in one notation: firmware and label differ in case and hyphens
     bmcs: list[tuple[str, str]] = []
     keys = {member.name: member.key for member in context.layout.members}
     for host in context.plan.hosts.values():
@@ -64,7 +65,7 @@ def _identities(context: PlanContext) -> Iterator[Finding]:
         ports += [port.mac for port in host.interfaces if port.mac and port.mac not in ports]
         macs += [(mac, key) for mac in ports]
         if host.serial:
-            serials.append((host.serial, key))
+            serials.append((serial_key(host.serial), key))
         if host.bmc:
             macs += [(host.bmc["mac"], key)] if host.bmc["mac"] else []
             bmcs += [(host.bmc["address"], key)] if host.bmc["address"] else []

@@ -58,6 +58,7 @@ class Profile:
     production: bool  # findings about quorums, copies and settings are errors or warnings, elsewhere milder
     large: bool  # what takes many machines is demanded, too: their sizes, three racks, no host with two purposes
     control_taint: bool  # control hosts run only the control plane
+    self_updating: bool  # hosts with sources of their own take Debian's security updates by themselves
 
 
 _KUBELET = {"cgroupDriver": "systemd"}
@@ -94,6 +95,7 @@ _EDGE = Profile(
     production=False,
     large=False,
     control_taint=False,
+    self_updating=True,
 )
 
 PROFILES: dict[ProfileName, Profile] = {
@@ -112,6 +114,7 @@ PROFILES: dict[ProfileName, Profile] = {
         production=False,
         large=False,
         control_taint=False,
+        self_updating=False,
     ),
     "edge": _EDGE,
     "rack": replace(_EDGE, production=True, control_taint=True),

@@ -25,7 +25,7 @@ class Model(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-def _cidr(value: str) -> str:
+def _network(value: str) -> IPv4Network:
     try:
         network = IPv4Network(value)
     except (AddressValueError, NetmaskValueError, ValueError) as error:
@@ -38,6 +38,16 @@ def _cidr(value: str) -> str:
         raise ValueError(f"has bits set below its prefix length: write {network}") from error
     if "/" not in value:
         raise ValueError("has no prefix length: write address/length such as 10.0.0.0/24")
+    return network
+
+
+def _source(value: str) -> str:
+    """Return ``value``, from where somebody asks: a network of any size, or one address."""
+    return str(_network(value))
+
+
+def _cidr(value: str) -> str:
+    network = _network(value)
     if network.prefixlen > 30 or network.prefixlen < 8:
         raise ValueError(f"/{network.prefixlen} is not a usable plane: write a length from /8 to /30")
     if special := next((name for name, one in _SPECIAL.items() if network.overlaps(one)), None):
@@ -125,6 +135,7 @@ def _domain(value: str) -> str:
 
 
 Cidr = Annotated[str, AfterValidator(_cidr), Field(json_schema_extra={"examples": ["10.0.0.0/24"]})]
+Source = Annotated[str, AfterValidator(_source), Field(json_schema_extra={"examples": ["192.0.2.7/32"]})]
 Address = Annotated[str, AfterValidator(checked_address), Field(json_schema_extra={"format": "ipv4"})]
 Mac = Annotated[str, BeforeValidator(_unquoted), AfterValidator(_mac)]
 Name = Annotated[str, AfterValidator(host_name), Field(json_schema_extra={"maxLength": 63})]

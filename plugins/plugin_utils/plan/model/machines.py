@@ -11,6 +11,7 @@ from ...layers.roles import Role
 from ...layers.storage import DeviceClass
 from ..layout.names import expand_names
 from .base import Address, InterfaceName, Mac, Model, Name
+from .identifiers import ChassisSerial, ControllerAddress, Serial, System
 from .wiring import Wiring
 
 
@@ -30,9 +31,6 @@ _KEY = rf"([a-z0-9]([a-z0-9.-]{{0,251}}[a-z0-9])?/)?{_WORD}"
 LabelKey = Annotated[str, Field(pattern=rf"^{_KEY}$")]
 LabelValue = Annotated[str, Field(pattern=rf"^({_WORD})?$")]
 Taint = Annotated[str, Field(pattern=rf"^{_KEY}(=({_WORD})?)?:(NoSchedule|PreferNoSchedule|NoExecute)$")]
-Serial = Annotated[str, Field(max_length=64, pattern=r"^[!-~]+( [!-~]+)*$")]
-
-
 Share = Annotated[str, Field(pattern=r"^(100|[1-9]?[0-9])%$", json_schema_extra={"examples": ["10%"]})]
 
 
@@ -140,8 +138,13 @@ class Hardware(Model):
 class Bmc(Model):
     """A machine's management controller. A machine with one is provisioned from power-off."""
 
-    address: Address | None = Field(
+    address: ControllerAddress | None = Field(
         None, description="Address of the controller. Default: allotted from the oob network."
+    )
+    system: System | None = Field(
+        None,
+        description="Id or path of the machine in Redfish, where its controller has several systems. Default: the one "
+        "with the serial number, else the one with network ports, BIOS and power.",
     )
     mac: Mac | None = Field(None, description="MAC address of the controller's own port. Default: unknown.")
     protocol: Literal["redfish", "redfish-virtual-media", "ipmi"] = Field("redfish", description="Its protocol.")
@@ -169,7 +172,7 @@ class Machine(Model):
     rack: Name | None = Field(None, description="Rack of the machine. Default: its group's.")
     hardware: Name | None = Field(None, description="Hardware profile. Default: its group's.")
     mac: Mac | None = Field(None, description="MAC address of the port it boots from. Default: unknown.")
-    serial: Serial | None = Field(None, description="Serial number of the chassis. Default: unknown.")
+    serial: ChassisSerial | None = Field(None, description="Serial number of the chassis. Default: unknown.")
     bmc: Bmc | None = Field(None, description="Its management controller. Default: its group's.")
     ports: dict[Name, Port] = Field(default_factory=dict, description="Its ports, by network, where they differ.")
     system_disk: SystemDisk | None = Field(
@@ -248,7 +251,8 @@ class MachineGroup(Model):
     approve: Approve = Field(
         "ask",
         description="Whether a discovered machine is approved without a question. Used disks always need approval; so "
-        "does a control host or seed whose management controller does not confirm it.",
+        "does a control host or seed whose management controller does not confirm it. Where the site file has the boot "
+        "port, ask does so only if its controller does not confirm the machine, or as control host or seed.",
     )
     max_unavailable: Annotated[int, Field(ge=0, le=20000)] | Share | None = Field(
         None,

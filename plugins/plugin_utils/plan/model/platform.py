@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from ..types import CniName, DebianRelease, EdgeKind, PackageSource, SupplySource, TenantNetwork
-from .base import Address, Cidr, Domain, IdRange, Model, Mtu, Name, Plain, Text, Version
+from ..types import CniName, DebianRelease, EdgeKind, PackageSource, SupplySource, TenantNetwork, Updates
+from .base import Address, Cidr, Domain, IdRange, Model, Mtu, Name, Plain, Source, Text, Version
 from .zones import zone
 
 
@@ -131,6 +131,12 @@ class Hosts(Model):
         description="Certificate (PEM) of the CA of packages_url's server, trusted for this server only. "
         "Default: the host's trust store.",
     )
+    updates: Updates | None = Field(
+        None,
+        description="Who changes installed packages. site: runs alone; debian: also unattended-upgrades, from the "
+        "security suite of the host's own sources or the mirror's, without what carries the cloud, and without "
+        "restarts. Default: debian where hosts install from their own sources, except in profile lab; else site.",
+    )
     hardening: bool = Field(True, description="Whether hosts are hardened (host guide, section Hardening).")
     disabled_units: list[Text] | None = Field(
         None, description="systemd units disabled on every host. Default, with hardening: those of the host guide."
@@ -157,6 +163,11 @@ class Edge(Model):
     kind: EdgeKind = Field("haproxy", description="haproxy on the control hosts, or a Gateway in the cluster.")
     address: Address | None = Field(
         None, description="The virtual IP. Default: the second address of the management network."
+    )
+    operators: list[Source] | None = Field(
+        None,
+        description="Networks of operators and of the controller. Beside the site's own hosts only they reach "
+        "placement.<domain>, which no user needs. Default: any network.",
     )
     router_id: Annotated[int, Field(ge=1, le=255)] | None = Field(
         None, description="VRRP router id, unique on the network. Default: the last byte of the virtual IP."

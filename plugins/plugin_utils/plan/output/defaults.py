@@ -35,6 +35,7 @@ def defaults(site: Site, plan: Plan) -> dict[str, str]:
             for name, count in size.workers.items()
             if name in plan.openstack.services
         },
+        "hosts.updates": (site.hosts.updates is not None, plan.host.updates),
         "hosts.ntp_servers": (bool(site.hosts.ntp_servers), ", ".join(plan.host.ntp_servers) or "the host's own"),
     }
     for name, group, roles in layout.groups():

@@ -29,12 +29,8 @@ KERNEL = {
     "kernel.randomize_va_space": "2",
     "kernel.yama.ptrace_scope": "1",
 }
-# Package timers: an upgrade that restarts containerd or Open vSwitch on every host in the same night is an outage, so
-# the operator upgrades host by host. The other units listen on the network, and no role needs them.
+# They listen on the network, and no role needs them. Of apt's timers `hosts.updates` decides.
 DISABLED_UNITS = (
-    "apt-daily.timer",
-    "apt-daily-upgrade.timer",
-    "unattended-upgrades.service",
     "avahi-daemon.socket",
     "avahi-daemon.service",
     "cups.socket",

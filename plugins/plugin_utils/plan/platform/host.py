@@ -29,6 +29,7 @@ def host_settings(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) 
     own_kernel = all(PROVISIONERS[host.provisioner].own_kernel for host in layout.hosts.values())
     kernel_modules = layout.profile.kernel_modules if written.kernel_modules is None else written.kernel_modules
     loaded = {*kernel_modules, *(name for host in layout.hosts.values() for name in host.kernel_modules)}
+    source = package_source(written, supply_plan.seed)
     blocked = hardening.BLOCKED_MODULES if written.hardening else ()
     units = hardening.DISABLED_UNITS if written.hardening else ()
     sysctl = {
@@ -44,13 +45,14 @@ def host_settings(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) 
         names=names,
         sysctl={name: str(value) for name, value in sysctl.items() if value is not None},
         kernel_modules=tuple(kernel_modules),
-        packages=package_source(written, supply_plan.seed),
+        packages=source,
         debian_releases=tuple(supply_plan.packages),
         packages_url=written.packages_url,
         packages_suites=tuple(written.packages_suites),
         packages_components=tuple(written.packages_components),
         packages_key=written.packages_key,
         packages_ca=written.packages_ca,
+        updates=written.updates or ("debian" if source == "host" and layout.profile.self_updating else "site"),
         hardening=written.hardening,
         disabled_units=tuple(units if written.disabled_units is None else written.disabled_units),
         blocked_modules=tuple(

@@ -9,6 +9,7 @@ from ...layers.purposes import PURPOSES
 from ...layers.roles import CONTROL_LABEL, ROLES
 from ...layers.scales import Scale, scale
 from ...services import RECORDS, needs, of_kind
+from ...services.record import PublicApi
 from ..layout.addresses import nth_of
 from ..layout.context import Layout
 from ..model.machines import Hardware
@@ -172,7 +173,7 @@ def edge(layout: Layout) -> EdgePlan:
                     node_port=api.node_port,
                     health_path=api.health,
                     in_catalog=api.in_catalog,
-                    clients=_readers(layout) if api.for_hosts else (),
+                    clients=_clients(layout, api),
                     servers={one.name: f"{one.address}:{api.port}" for one in layout.with_role(api.role)}
                     if api.role
                     else {},
@@ -187,6 +188,14 @@ def edge(layout: Layout) -> EdgePlan:
         hosts=tuple(host.name for host in control),
         endpoints=tuple(endpoints),
     )
+
+
+def _clients(layout: Layout, api: PublicApi) -> tuple[str, ...]:
+    """Return the networks that may ask ``api`` at its public name; none: any may."""
+    operators = layout.site.edge.operators
+    if api.for_operators and operators is not None:
+        return tuple(dict.fromkeys((*_readers(layout), *operators)))
+    return _readers(layout) if api.for_hosts else ()
 
 
 def openstack(layout: Layout) -> OpenStackPlan:

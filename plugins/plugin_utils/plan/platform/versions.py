@@ -69,9 +69,12 @@ OPENSTACK: dict[str, OpenStackRelease] = {
 CLUSTER_IMAGES: dict[str, str] = {
     "flannel": "0.28.4",
     "flannel-cni-plugin": "0.9.1",
+    "kube-router": "2.1.0",
     "local-path-provisioner": "0.0.30",
 }
 
+# The pod network that enforces no policies, and what enforces them beside it.
+FLANNEL_IMAGES = ("flannel", "flannel-cni-plugin", "kube-router")
 CALICO_PATH = "calico"
 POD_NETWORKS: dict[CniName, PodNetwork] = {
     # Its images are built here, as part of CLUSTER_IMAGES.
@@ -157,7 +160,7 @@ def images(
     for name, version in {**CLUSTER_IMAGES, **cloud.images, **more_images(openstack, services)}.items():
         found[name] = f"{registry}/groundup/{name}:{version}"
     if cni != "flannel":
-        found = {name: reference for name, reference in found.items() if not name.startswith("flannel")}
+        found = {name: reference for name, reference in found.items() if name not in FLANNEL_IMAGES}
     published = POD_NETWORKS[cni].images | (RBD.images if rbd else {})
     return found | {name: f"{registry}/{path}" for name, path in published.items()}
 

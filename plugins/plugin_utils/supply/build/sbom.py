@@ -11,7 +11,8 @@ from pathlib import Path
 
 from ....module_utils._base.run import run
 
-_DPKG = "${db:Status-Status}\t${Package}\t${Version}\t${Architecture}\n"
+# What `dpkg-query --show --showformat=...` prints of each package; the playbook `advisories` asks hosts for it, too.
+DPKG_FORMAT = r"${db:Status-Status}\t${Package}\t${Version}\t${Architecture}\t${source:Package}\t${source:Version}\n"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -33,14 +34,29 @@ class Component:
             space, short = ("debian", name) if kind == "deb" else ("", re.sub(r"[-_.]+", "-", name.lower()))
         return cls(name, version, PackageURL(kind, space, short, version, qualifiers).to_string())
 
+    @classmethod
+    def of_debian(
+        cls, name: str, version: str, *, arch: str, distro: str, source: str, source_version: str
+    ) -> Component:
+        """Return the component of a Debian package. Advisories know it by its ``source`` package (`upstream`)."""
+        upstream = source if source_version == version else f"{source}@{source_version}"
+        return cls.of("deb", name, version, arch=arch, distro=distro, upstream=upstream)
+
 
 def debian_components(root: Path, suite: str) -> Iterator[Component]:
     """Yield the installed packages of a Debian root file system, from its dpkg database."""
-    query = ["dpkg-query", f"--admindir={root / 'var/lib/dpkg'}", "--show", f"--showformat={_DPKG}"]
-    for line in run(query).splitlines():
-        status, name, version, architecture = line.split("\t")
+    query = ["dpkg-query", f"--admindir={root / 'var/lib/dpkg'}", "--show", f"--showformat={DPKG_FORMAT}"]
+    yield from debian_listing(run(query), suite)
+
+
+def debian_listing(text: str, suite: str) -> Iterator[Component]:
+    """Yield the installed packages in the output of dpkg-query with `DPKG_FORMAT`."""
+    for line in text.splitlines():
+        status, name, version, architecture, source, source_version = line.split("\t")
         if status == "installed":
-            yield Component.of("deb", name, version, arch=architecture, distro=suite)
+            yield Component.of_debian(
+                name, version, arch=architecture, distro=suite, source=source, source_version=source_version
+            )
 
 
 def python_components(site_packages: Path) -> Iterator[Component]:

@@ -44,7 +44,13 @@ class DebianPackages(Builder):
             file.chmod(0o644)
             found = {"Filename": f"pool/{file.name}", "Size": file.stat().st_size, "SHA256": file_digest(file)}
             stanzas.append("\n".join([control, *(f"{key}: {value}" for key, value in found.items()), ""]))
-            context.components.append(Component.of("deb", name, version, arch=architecture, distro=suite))
+            source, _, other = fields.get("Source", name).partition(" ")  # "openssl", or "gcc-14 (14.2.0-19)"
+            context.components.append(
+                Component.of_debian(
+                    name, version, arch=architecture, distro=suite, source=source,
+                    source_version=other.strip("()") or version,
+                )
+            )  # fmt: skip
         _index(context.output / "dists" / suite, "\n".join(stanzas), epoch=context.lock.pins.epoch)
 
 

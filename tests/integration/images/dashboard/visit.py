@@ -76,9 +76,9 @@ def main() -> None:
     seen = {
         "page": {"status": page.status, "headers": page.headers, "cookies": page.cookies},
         "files": {path: [one.status, one.headers["content-type"]] for path, one in files.items()},
-        "right password": visit("admin-word"),
+        "right password": visit("admins-words"),
         "wrong password": visit("wrong"),
-        "forged": ask("POST", f"{URL}{LOGIN}", body=b"username=admin&password=admin-word").headers["location"],
+        "forged": ask("POST", f"{URL}{LOGIN}", body=b"username=admin&password=admins-words").headers["location"],
         "other name": ask("GET", f"{URL}{LOGIN}", headers={"Host": "other.test"}).status,
     }
     print(json.dumps(seen))
