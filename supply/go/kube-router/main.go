@@ -115,7 +115,10 @@ func run(ctx context.Context, kubeconfig, services, ready string) error {
 
 // changes asks for a sync when something changed that rules are made of.
 func changes(wanted chan<- struct{}) cache.ResourceEventHandler {
-	ask := func(any) {
+	ask := func(object any) {
+		if pod, isPod := object.(*v1.Pod); isPod && pod.Status.PodIP == "" {
+			return // nothing can connect to it or from it
+		}
 		select {
 		case wanted <- struct{}{}:
 		default: // asked for already
@@ -161,13 +164,13 @@ func pace(ctx context.Context, wanted <-chan struct{}, sync func()) {
 func guard(ctx context.Context, table utils.IPTablesHandler, cidr, ready string, beats <-chan *healthcheck.ControllerHeartbeat) error {
 	look := time.NewTicker(lookPeriod)
 	defer look.Stop()
-	last := time.Now()
+	last, seen := time.Now(), ""
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-beats: // a sync begins
-			last = time.Now()
+			last, seen = time.Now(), ""
 		case <-look.C:
 			since := time.Since(last)
 			if since > silence {
@@ -178,12 +181,13 @@ func guard(ctx context.Context, table utils.IPTablesHandler, cidr, ready string,
 			}
 			lines, err := table.List("filter", "KUBE-ROUTER-FORWARD")
 			text := strings.Join(lines, "\n")
-			if err != nil || !strings.Contains(text, accepted) || cidr == "" {
+			if err != nil || !strings.Contains(text, accepted) || cidr == "" || text == seen {
 				continue // not there yet, or removed: the next sync brings it
 			}
 			if err := closed(ctx, table, cidr, known.FindAllStringSubmatch(text, -1)); err != nil {
 				return fmt.Errorf("rules for new pods: %w", err)
 			}
+			seen = text
 			if err := os.WriteFile(ready, nil, 0o600); err != nil {
 				return err
 			}
