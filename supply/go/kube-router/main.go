@@ -198,7 +198,8 @@ func guard(ctx context.Context, table utils.IPTablesHandler, cidr, ready string,
 // known matches the rule for what comes to a pod.
 var known = regexp.MustCompile(`(?m)^-A KUBE-ROUTER-FORWARD -d ([0-9.]+/32) .*-j KUBE-POD-FW-`)
 
-// closed lets new connections pass to pods that have rules, and drops those to others of this node.
+// closed lets new connections pass to pods that have rules, and drops those to others of this node. The node's network is
+// in the chain, which is replaced as a whole: a host that joins again has another one.
 func closed(ctx context.Context, table utils.IPTablesHandler, cidr string, pods [][]string) error {
 	const chain = "GROUNDUP-NEW-PODS"
 	wanted := []string{"-N " + chain}
@@ -207,7 +208,7 @@ func closed(ctx context.Context, table utils.IPTablesHandler, cidr string, pods 
 			wanted = append(wanted, rule)
 		}
 	}
-	wanted = append(wanted, "-A "+chain+" -j DROP")
+	wanted = append(wanted, "-A "+chain+" -d "+cidr+" -j DROP")
 	if there, err := table.List("mangle", chain); err != nil || !slices.Equal(there, wanted) {
 		text := "*mangle\n:" + chain + " - [0:0]\n" + strings.Join(wanted[1:], "\n") + "\nCOMMIT\n"
 		restore := exec.CommandContext(ctx, "iptables-restore", "--noflush", "--wait")
@@ -216,5 +217,5 @@ func closed(ctx context.Context, table utils.IPTablesHandler, cidr string, pods 
 			return fmt.Errorf("iptables-restore: %w: %s", err, said)
 		}
 	}
-	return table.AppendUnique("mangle", "FORWARD", "-d", cidr, "-m", "conntrack", "--ctstate", "NEW", "-j", chain)
+	return table.AppendUnique("mangle", "FORWARD", "-m", "conntrack", "--ctstate", "NEW", "-j", chain)
 }
