@@ -23,6 +23,7 @@ SITE = {"plugin": "groundup.cloud.site", "site": "s", "domain": "s.test", "netwo
 # Packages of layers that may change by themselves: their upgrade restarts nothing of the cloud, or only what is
 # restarted without harm. A new package of a layer is written here or into HELD.
 MAY = {"ca-certificates", "chrony", "dbus", "ethtool", "iproute2", "kmod", "openssl", "python3-yaml", "socat", "tzdata"}
+MAY |= {"dosfstools", "e2fsprogs", "genisoimage", "ntfs-3g"}  # programs that nova-compute calls and that end
 WANTED: dict[str, Any] = {"packages_url": None, "packages_suites": []}
 
 
