@@ -25,7 +25,7 @@ HELD = (
     "python3-rbd", "python3-rgw", "radosgw", "rbd-",
     "containerd", "containernetworking-", "cri-tools", "docker", "etcd", "kubeadm", "kubectl", "kubelet", "kubernetes-",
     "podman", "runc",
-    "libvirt", "qemu-", "openvswitch-", "ovn-", "python3-openvswitch",
+    "libvirt", "qemu-", "ovmf", "openvswitch-", "ovn-", "python3-openvswitch",
     "conntrack", "iptables", "keepalived", "haproxy", "nftables",
     "galera-", "libmariadb", "mariadb-", "erlang-", "memcached", "rabbitmq-",
     "dnsmasq", "nginx",

@@ -22,7 +22,10 @@ NETWORKS = {"management": {"cidr": "10.96.0.0/22"}}
 SITE = {"plugin": "groundup.cloud.site", "site": "s", "domain": "s.test", "networks": NETWORKS}
 # Packages of layers that may change by themselves: their upgrade restarts nothing of the cloud, or only what is
 # restarted without harm. A new package of a layer is written here or into HELD.
-MAY = {"ca-certificates", "chrony", "dbus", "ethtool", "iproute2", "kmod", "openssl", "python3-yaml", "socat", "tzdata"}
+MAY = {
+    "ca-certificates", "chrony", "dbus", "dosfstools", "e2fsprogs", "ethtool", "genisoimage", "iproute2", "kmod",
+    "ntfs-3g", "openssl", "python3-yaml", "socat", "tzdata",
+}  # fmt: skip
 WANTED: dict[str, Any] = {"packages_url": None, "packages_suites": []}
 
 
