@@ -15,6 +15,9 @@ from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor.pki imp
 from ansible_collections.groundup.cloud.plugins.module_utils._ovn.databases import DATABASES, NB, NORTHD, SB
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.places import wanted
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.probe import NEW
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import kubeconfig_path
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.types import resource_path
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
 from ansible_collections.groundup.cloud.tests.e2e.cluster import play
 from ansible_collections.groundup.cloud.tests.e2e.failover import NO_GAP, hypervisors, kept_instance, killed, nbctl
@@ -69,6 +72,40 @@ def test_the_plans_provider_network_is_there_with_its_mtu(plan: Plan, seen: Any)
 def test_nothing_is_left_of_the_instance_that_answered(seen: Any) -> None:
     assert (seen["servers"], seen["images"], seen["routers"]) == ([], [], [])
     assert not [name for name in seen["projects"] if name.startswith("smoke")]
+
+
+# What an intruder asks, and a port that is for all: without it the rest would prove nothing.
+REFUSED = {"mariadb": (3306, 4444, 4567, 4568), "rabbitmq": (4369, 5672, 15672, 25672), "memcached": (11211,)}
+ADMITTED = {"keystone": (5000,)}
+
+
+def test_a_pod_without_labels_reaches_an_api_and_nothing_that_releases_stand_on(plan: Plan) -> None:
+    api = Api(kubeconfig_path(plan.site))
+    pods = api.get(resource_path("v1", "pods", namespace=plan.openstack.namespace))["items"]
+    running = [
+        (pod["metadata"]["labels"].get("application"), pod["status"]["podIP"])
+        for pod in pods if pod["status"]["phase"] == "Running"
+    ]  # fmt: skip
+    asked = [
+        f"{address}/{port}" for application, address in running
+        for port in (REFUSED | ADMITTED).get(application or "", ())
+    ]  # fmt: skip
+    proxy = api.get(resource_path("apps/v1", "daemonsets", namespace="kube-system", name="kube-proxy"))
+    image = proxy["spec"]["template"]["spec"]["containers"][0]["image"]  # every node has it, with bash
+    script = 'for at; do timeout 3 bash -c "exec 3<>/dev/tcp/$at" && echo "open $at"; done 2>/dev/null; echo asked'
+    intruder = {"name": "intruder", "image": image, "command": ["bash", "-c", script, "intruder", *asked]}
+    path = resource_path("v1", "pods", namespace="default", name="intruder")
+    spec = {"restartPolicy": "Never", "automountServiceAccountToken": False, "containers": [intruder]}
+    body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "intruder"}, "spec": spec}
+    api.request("POST", path.rpartition("/")[0], body=body)
+    try:
+        until(lambda: api.get(path)["status"]["phase"] == "Succeeded", seconds=300)
+        said = api.logs("default", "intruder", "intruder", lines=200).splitlines()
+    finally:
+        api.delete(path)
+    admitted = {f"open {address}/{port}" for name, address in running for port in ADMITTED.get(name or "", ())}
+    assert {application for application, _ in running} >= {"mariadb", "rabbitmq", "keystone"}
+    assert set(said) == {*admitted, "asked"}
 
 
 def test_a_certificate_of_a_chassis_opens_only_the_listener_of_chassis(

@@ -1,10 +1,10 @@
-"""Verify the cluster: its API through the virtual IP, nodes, storage class, DNS, and a probe between two nodes."""
+"""Verify the cluster: its API through the virtual IP, nodes, storage class, policies, DNS, a probe between two nodes."""
 
 from __future__ import annotations
 
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,8 @@ from .types import Object, resource_path
 from .workloads import is_ready
 
 EXPIRY_FAILS = 7  # days
+_ENFORCER = resource_path("apps/v1", "daemonsets", namespace="kube-flannel", name="kube-router")
+_ENFORCERS = resource_path("v1", "pods", namespace="kube-flannel")
 _DNS = resource_path("apps/v1", "deployments", namespace=NAMESPACE, name="coredns")
 
 
@@ -88,6 +90,7 @@ def verify(
             why="every database of the cloud asks for it by name",
             remedy="run the playbook groundup.cloud.kubernetes, or that of the storage layer",
         )
+    _walls(api, [name for name in nodes if name not in found.away], timeout=timeout)
     seen = probe(api, _dns(api, timeout=timeout), dns_domain=dns_domain, image=image, timeout=timeout)
     ready = len(nodes) - len(found.away)
     return ClusterReport(nodes=ready, probe=seen, certificate_days=days, warnings=warnings), found
@@ -107,6 +110,25 @@ def _ready(api: Api, *, timeout: float) -> None:
             where=f"{api.server}/readyz, through the virtual IP",
             why="every layer above speaks to the cluster by this address",
             remedy="playbook groundup.cloud.kubernetes with tag verify checks the edge; crictl ps -a on a control host",
+        )
+
+
+def _walls(api: Api, nodes: Sequence[str], *, timeout: float) -> None:
+    """Refuse nodes without rules for NetworkPolicies, where kube-router writes them. Raises ApiError."""
+    if api.find(_ENFORCER) is None:
+        return  # the pod network enforces them itself
+
+    def without() -> list[str]:
+        pods = api.get(_ENFORCERS, labelSelector="app=kube-router")["items"]
+        walled = {pod["spec"].get("nodeName") for pod in pods if is_ready(pod)}
+        return [name for name in nodes if name not in walled]
+
+    if missing := wait_until(without, timeout=timeout):
+        raise GroundupError(
+            f"NetworkPolicies are not enforced on {', '.join(missing)}",
+            where="DaemonSet kube-flannel/kube-router, whose pods there are not ready",
+            why="every pod could connect to the pods there, or nobody to new ones",
+            remedy="kubectl -n kube-flannel logs -l app=kube-router --prefix; its kernel needs ipset and nftables",
         )
 
 

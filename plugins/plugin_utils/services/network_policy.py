@@ -22,7 +22,12 @@ _Port = tuple[str, int]  # protocol and number
 
 
 def with_policy(plan: Plan, record: ServiceRecord, values: Values) -> Values:
-    """Return ``values`` with the policy of ``record``'s release among its objects. What a site wrote there wins."""
+    """Return ``values`` with the policy of ``record``'s release among its objects. What a site wrote there wins.
+
+    A service that hosts serve has no pods to reach, but jobs.
+    """
+    if record.apis and all(api.role for api in record.apis):
+        return values
     others = values.get("extraObjects") or {}
     if isinstance(others, Mapping):
         return merge({"extraObjects": {"network_policy": policy(plan, record, others.values())}}, values)
@@ -31,7 +36,7 @@ def with_policy(plan: Plan, record: ServiceRecord, values: Values) -> Values:
 
 def policy(plan: Plan, record: ServiceRecord, others: Iterable[Mapping[str, Any]]) -> Values:
     """Return the policy of ``record``'s release. ``others``: objects of its chart that the values ask for."""
-    published = {("TCP", api.port) for api in record.apis if api.role is None} | set(_node_ports(others))
+    published = {("TCP", api.port) for api in record.apis if not api.role} | set(_node_ports(others))
     clients = _clients(plan, record) if record.client_ports else []
     rules: list[Values] = [{"from": [_pods(record.name)]}]
     if clients:

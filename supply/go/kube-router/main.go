@@ -115,7 +115,10 @@ func run(ctx context.Context, kubeconfig, services, ready string) error {
 
 // changes asks for a sync when something changed that rules are made of.
 func changes(wanted chan<- struct{}) cache.ResourceEventHandler {
-	ask := func(any) {
+	ask := func(object any) {
+		if pod, isPod := object.(*v1.Pod); isPod && pod.Status.PodIP == "" {
+			return // nothing can connect to it or from it
+		}
 		select {
 		case wanted <- struct{}{}:
 		default: // asked for already
@@ -161,13 +164,13 @@ func pace(ctx context.Context, wanted <-chan struct{}, sync func()) {
 func guard(ctx context.Context, table utils.IPTablesHandler, cidr, ready string, beats <-chan *healthcheck.ControllerHeartbeat) error {
 	look := time.NewTicker(lookPeriod)
 	defer look.Stop()
-	last := time.Now()
+	last, seen := time.Now(), ""
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-beats: // a sync begins
-			last = time.Now()
+			last, seen = time.Now(), ""
 		case <-look.C:
 			since := time.Since(last)
 			if since > silence {
@@ -178,12 +181,13 @@ func guard(ctx context.Context, table utils.IPTablesHandler, cidr, ready string,
 			}
 			lines, err := table.List("filter", "KUBE-ROUTER-FORWARD")
 			text := strings.Join(lines, "\n")
-			if err != nil || !strings.Contains(text, accepted) || cidr == "" {
+			if err != nil || !strings.Contains(text, accepted) || cidr == "" || text == seen {
 				continue // not there yet, or removed: the next sync brings it
 			}
 			if err := closed(ctx, table, cidr, known.FindAllStringSubmatch(text, -1)); err != nil {
 				return fmt.Errorf("rules for new pods: %w", err)
 			}
+			seen = text
 			if err := os.WriteFile(ready, nil, 0o600); err != nil {
 				return err
 			}
@@ -194,7 +198,8 @@ func guard(ctx context.Context, table utils.IPTablesHandler, cidr, ready string,
 // known matches the rule for what comes to a pod.
 var known = regexp.MustCompile(`(?m)^-A KUBE-ROUTER-FORWARD -d ([0-9.]+/32) .*-j KUBE-POD-FW-`)
 
-// closed lets new connections pass to pods that have rules, and drops those to others of this node.
+// closed lets new connections pass to pods that have rules, and drops those to others of this node. The node's network is
+// in the chain, which is replaced as a whole: a host that joins again has another one.
 func closed(ctx context.Context, table utils.IPTablesHandler, cidr string, pods [][]string) error {
 	const chain = "GROUNDUP-NEW-PODS"
 	wanted := []string{"-N " + chain}
@@ -203,7 +208,7 @@ func closed(ctx context.Context, table utils.IPTablesHandler, cidr string, pods 
 			wanted = append(wanted, rule)
 		}
 	}
-	wanted = append(wanted, "-A "+chain+" -j DROP")
+	wanted = append(wanted, "-A "+chain+" -d "+cidr+" -j DROP")
 	if there, err := table.List("mangle", chain); err != nil || !slices.Equal(there, wanted) {
 		text := "*mangle\n:" + chain + " - [0:0]\n" + strings.Join(wanted[1:], "\n") + "\nCOMMIT\n"
 		restore := exec.CommandContext(ctx, "iptables-restore", "--noflush", "--wait")
@@ -212,5 +217,5 @@ func closed(ctx context.Context, table utils.IPTablesHandler, cidr string, pods 
 			return fmt.Errorf("iptables-restore: %w: %s", err, said)
 		}
 	}
-	return table.AppendUnique("mangle", "FORWARD", "-d", cidr, "-m", "conntrack", "--ctstate", "NEW", "-j", chain)
+	return table.AppendUnique("mangle", "FORWARD", "-m", "conntrack", "--ctstate", "NEW", "-j", chain)
 }

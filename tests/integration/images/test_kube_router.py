@@ -29,6 +29,7 @@ DATABASE, API, STRANGER, FAR_API, FAR_STRANGER, NEW = (
     "10.244.1.2", "10.244.1.3", "10.244.1.4", "10.244.2.2", "10.244.2.3", "10.244.1.9",
 )  # fmt: skip
 CLIENTS, MEMBERS = 3306, 4567
+CHAIN = "GROUNDUP-NEW-PODS"
 _NEWNET = 0x40000000  # CLONE_NEWNET; Python has it from 3.12 on
 LISTEN = """
 import socket, sys, threading
@@ -254,6 +255,9 @@ def test_pods_are_reached_by_who_a_policy_admits_and_stay_closed_without_the_con
     def seen() -> dict[int, list[bool]]:
         return {port: [node.reaches(one, DATABASE, port) for one in everybody] for port in walled}
 
+    # What it left when this host was a node with another network.
+    program(router, "iptables", "-t", "mangle", "-N", CHAIN)
+    program(router, "iptables", "-t", "mangle", "-A", CHAIN, "-d", "10.244.2.0/24", "-j", "DROP")
     with enforcing(router, tmp_path):
         until(lambda: not node.reaches(STRANGER, DATABASE, CLIENTS), tmp_path / "kube-router.log")
         assert seen() == walled, (tmp_path / "kube-router.log").read_text()
@@ -261,6 +265,7 @@ def test_pods_are_reached_by_who_a_policy_admits_and_stay_closed_without_the_con
             lambda: "GROUNDUP-NEW-PODS" in program(router, "iptables-save", "-t", "mangle"),
             tmp_path / "kube-router.log",
         )
+        assert "10.244.2.0/24" not in program(router, "iptables-save", "-t", "mangle")
         node.pod(NEW, CLIENTS)
         assert not node.reaches(API, NEW, CLIENTS), "a pod that nobody knows yet is closed"
         known(api, NEW, OTHERS)

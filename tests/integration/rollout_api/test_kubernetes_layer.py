@@ -15,6 +15,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.nodes import (
     wait_ready,
 )
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.objects import Applier
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.types import resource_path
 
 from .conftest import Site
 from .puppet import NODE
@@ -86,3 +87,34 @@ def test_the_api_server_is_asked_whether_it_is_ready_and_for_its_certificate(sit
     api.server = "https://127.0.0.1:1"
     with pytest.raises(GroundupError, match="the API is not ready: the Kubernetes API does not answer"):
         verify._ready(api, timeout=0.1)
+
+
+def test_a_node_without_rules_for_policies_is_named(site: Site) -> None:
+    verify._walls(site.api, [NODE], timeout=0.1)  # another pod network, which enforces them itself
+    labels, place = {"app": "kube-router"}, resource_path("v1", "namespaces", name="kube-flannel")
+    template = {
+        "metadata": {"labels": labels},
+        "spec": {"nodeSelector": {"no": "node"}, "containers": [{"name": "c", "image": "none"}]},
+    }
+    head = {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "kube-router"}}
+    body = head | {"spec": {"selector": {"matchLabels": labels}, "template": template}}
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-flannel"}}
+    site.api.request("POST", place.rpartition("/")[0], body=namespace)
+    daemons = resource_path("apps/v1", "daemonsets", namespace="kube-flannel")
+    site.api.request("POST", daemons, body=body)
+    pod = resource_path("v1", "pods", namespace="kube-flannel", name="router-1")
+    spec = {"nodeName": NODE, "containers": template["spec"]["containers"]}
+    meta = {"name": "router-1", "labels": labels}
+    try:
+        site.api.request(
+            "POST", pod.rpartition("/")[0], body={"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}
+        )
+        with pytest.raises(GroundupError, match=f"not enforced on {NODE}, worker-2"):
+            verify._walls(site.api, [NODE, "worker-2"], timeout=0.1)
+        status = {"conditions": [{"type": "Ready", "status": "True"}]}
+        site.api.request("PATCH", f"{pod}/status", body={"status": status}, content_type="application/merge-patch+json")
+        verify._walls(site.api, [NODE], timeout=0.1)
+    finally:
+        site.api.delete(pod, body={"gracePeriodSeconds": 0})
+        site.api.delete(f"{daemons}/kube-router")
+        site.api.delete(place)

@@ -62,6 +62,16 @@ def test_its_values_follow_from_its_record(made: dict[str, Any]) -> None:
     }  # fmt: skip
 
 
+def test_its_policy_follows_from_its_record(made: dict[str, Any]) -> None:
+    spec = made["release"]["values"]["extraObjects"]["network_policy"]["spec"]
+    assert spec["podSelector"] == {"matchLabels": {"application": "toy"}}
+    assert spec["ingress"] == [
+        {"from": [{"podSelector": {"matchLabels": {"application": "toy"}}}]},
+        {"ports": [{"protocol": "TCP", "port": 8123}]},
+    ]
+    assert {"podSelector": {"matchLabels": {"application": "toy"}}} in made["database"]["from"]
+
+
 def test_its_secrets_have_names(made: dict[str, Any]) -> None:
     mine = {name: what for name, what in made["secrets"].items() if name.startswith("toy/")}
     assert mine == {

@@ -28,6 +28,7 @@ def plan_of(*services: str) -> Any:
 
 plan = plan_of("keystone", "toy")
 release = next(release for release in plan.openstack.releases if release.name == "toy")
+database = next(release for release in plan.openstack.releases if release.name == "mariadb")
 nothing: Any = None
 verifiers = Verifiers(plan=plan, cluster=lambda: nothing, resolve=dict, authority=ROOT / "no-ca.crt")
 json.dump(
@@ -36,6 +37,7 @@ json.dump(
         "findings": [finding.name for finding in plan.findings if finding.severity == "error"],
         "alone": [finding.name for finding in plan_of("toy").findings],
         "release": asdict(release),
+        "database": database.values["extraObjects"]["network_policy"]["spec"]["ingress"][1],
         "secrets": secrets(),
         "required": required(plan),
         "checks": [asdict(check) for check in verifiers.ask(release).checks],
