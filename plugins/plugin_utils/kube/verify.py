@@ -1,4 +1,4 @@
-"""Verify the cluster: its API through the virtual IP, nodes, storage class, policies, DNS, a probe between two nodes."""
+"""Verify the cluster: its API through the virtual IP, nodes, storage class, policies, DNS, and a probe of its way."""
 
 from __future__ import annotations
 

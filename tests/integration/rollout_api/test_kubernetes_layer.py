@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
@@ -92,7 +94,7 @@ def test_the_api_server_is_asked_whether_it_is_ready_and_for_its_certificate(sit
 def test_a_node_without_rules_for_policies_is_named(site: Site) -> None:
     verify._walls(site.api, [NODE], timeout=0.1)  # another pod network, which enforces them itself
     labels, place = {"app": "kube-router"}, resource_path("v1", "namespaces", name="kube-flannel")
-    template = {
+    template: dict[str, Any] = {
         "metadata": {"labels": labels},
         "spec": {"nodeSelector": {"no": "node"}, "containers": [{"name": "c", "image": "none"}]},
     }
