@@ -81,7 +81,7 @@ def test_the_console_proxy_speaks_to_hypervisors_with_tls_alone_and_shows_its_ce
     plan: Plan, rendered: dict[str, Any]
 ) -> None:
     pod = dict(pods(rendered["nova"]))["Deployment/nova-novncproxy"]
-    (volume,) = [one for one in pod["volumes"] if "projected" in one]
+    (volume,) = [one for one in pod["volumes"] if "projected" in one and one["name"] != "wait-access"]
     (mount,) = [one for one in pod["containers"][0]["volumeMounts"] if one["name"] == volume["name"]]
     assert mount["mountPath"] == "/etc/nova/nova.conf.d", "where nova looks by itself"
     console_is_secured(plan, rendered["nova"], volume["projected"]["sources"])
