@@ -180,13 +180,6 @@ def test_a_node_port_leads_from_the_edge_to_the_api(plan: Plan, rendered: dict[s
     assert service["spec"]["trafficDistribution"] == "PreferSameNode", "or a third of the requests go to a dead host"
 
 
-def test_what_one_member_acknowledged_every_member_answers(rendered: dict[str, Any]) -> None:
-    for name, workload in (("keystone", "keystone-api"), ("neutron", "neutron-server"), ("nova", "nova-conductor")):
-        pod = dict(pods(rendered[name]))[f"Deployment/{workload}"]
-        env = {variable["name"]: variable.get("value") for variable in pod["containers"][0]["env"]}
-        assert env["OS_DATABASE__MYSQL_WSREP_SYNC_WAIT"] == "7", "its connections may lead to a former writer"
-
-
 def test_pods_that_wait_say_so_in_the_variables_of_the_real_charts(rendered: dict[str, Any]) -> None:
     pod = dict(pods(rendered["keystone"]))["Deployment/keystone-api"]
     init = pod["initContainers"][0]

@@ -184,10 +184,7 @@ def test_a_component_is_known_by_its_own_names_in_the_values(rendered: dict[str,
             "/etc/toy/policy.yaml",
             "/etc/toy/more/notes.txt",
         } <= mounts
-    assert container(scheduler)["env"] == [
-        {"name": "NAMESPACE", "value": "openstack"},
-        {"name": "OS_DATABASE__MYSQL_WSREP_SYNC_WAIT", "value": "7"},
-    ]
+    assert container(scheduler)["env"] == [{"name": "NAMESPACE", "value": "openstack"}]
 
 
 def test_only_an_api_has_a_service_a_disruption_budget_and_probes_over_http(rendered: dict[str, Any]) -> None:

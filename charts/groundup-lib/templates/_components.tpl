@@ -126,14 +126,13 @@ spec:
         - name: {{ $component.name }}
           {{- include "groundup.image" (dict "root" $root "image" $component.image) | nindent 10 }}
           command: {{ toJson $component.command }}
+          {{- if $component.endpoint }}
           # A database whose host has died answers nothing and refuses nothing: without an end to waiting, all threads of
           # an API would hang in connections it keeps to it. Only here: what jobs ask the database may take its time.
-          # And connections to a former writer stay: a member answers when it has what another has acknowledged.
           {{- range .profile.databases }}{{ if and . (not (contains ":" .)) }}
-          {{- $own := dict (printf "OS_%s__MYSQL_WSREP_SYNC_WAIT" (upper .)) "7" }}
-          {{- if $component.endpoint }}{{ $_ := set $own (printf "OS_%s__CONNECTION_PARAMETERS" (upper .)) "connect_timeout=5&read_timeout=15&write_timeout=15" }}{{ end }}
-          {{- $_ := set $component "env" (merge ($component.env | default dict) $own) }}
+          {{- $_ := set $component "env" (merge ($component.env | default dict) (dict (printf "OS_%s__CONNECTION_PARAMETERS" (upper .)) "connect_timeout=5&read_timeout=15&write_timeout=15")) }}
           {{- end }}{{ end }}
+          {{- end }}
           {{- include "groundup.pod.env" $component | nindent 10 }}
           {{- include "groundup.pod.containerSecurity" . | nindent 10 }}
           {{- include "groundup.pod.resources" (dict "root" $root "resources" (include "groundup.known" (dict "map" $pod.resources "names" $known) | fromJson).it) | nindent 10 }}
