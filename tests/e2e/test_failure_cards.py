@@ -28,6 +28,16 @@ pytestmark = pytest.mark.lab
 CHARTS = Path(__file__).parents[1] / "integration/rollout_api/charts"
 SLEEP = ["sleep", "3600"]
 CONNECT = "import pymysql; pymysql.connect(host='mariadb.openstack.svc.{domain}', user='{user}', password='{password}')"
+# Whoever a policy admits is let in when its pod is known, a moment after it began.
+ADMITTED = """
+import socket, time
+for _ in range(90):
+    try:
+        socket.create_connection(("mariadb.openstack.svc.{domain}", 3306), 1).close()
+        break
+    except OSError:
+        time.sleep(1)
+"""
 Provoke = Callable[..., Card]
 
 
@@ -131,9 +141,29 @@ def test_a_volume_claim_nobody_serves(provoke: Provoke) -> None:
     assert (card.layer, card.object) == ("volume", "PersistentVolumeClaim/data-probe-server-0")
 
 
-def test_a_wrong_database_password(plan: Plan, provoke: Provoke) -> None:
-    code = CONNECT.format(domain=plan.kubernetes.dns_domain, user="keystone", password="wrong")
-    card = provoke(job_command=["python3", "-c", code])
+@contextmanager
+def let_in(api: Api, namespace: str) -> Iterator[None]:
+    """Let pods of ``namespace`` ask the database, which only its clients may."""
+    policies = "/apis/networking.k8s.io/v1/namespaces/openstack/networkpolicies"
+    source = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}}}
+    spec = {"podSelector": {"matchLabels": {"application": "mariadb"}}, "ingress": [{"from": [source]}]}
+    policy = {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": {"name": namespace},
+        "spec": spec,
+    }
+    api.request("POST", policies, body=policy)
+    try:
+        yield
+    finally:
+        api.request("DELETE", f"{policies}/{namespace}")
+
+
+def test_a_wrong_database_password(plan: Plan, api: Api, namespace: str, provoke: Provoke) -> None:
+    code = (ADMITTED + CONNECT).format(domain=plan.kubernetes.dns_domain, user="keystone", password="wrong")
+    with let_in(api, namespace):
+        card = provoke(job_command=["python3", "-c", code])
     assert (card.layer, card.rule) == ("credentials", "db-password")
     assert "Access denied" in card.what
 
