@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -80,10 +81,12 @@ def space(tmp_path: Path) -> Iterator[int]:
         while not children.read_text().strip():
             assert time.monotonic() < end
             time.sleep(0.1)
+        child = int(children.read_text().split()[0])
         try:
-            yield int(children.read_text().split()[0])
+            yield child
         finally:
-            process.kill()
+            os.kill(child, signal.SIGKILL)  # networkd takes another user, and unshare's end is no longer its own
+            process.wait()
 
 
 def shown(space: int, *words: str) -> list[dict[str, Any]]:
