@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from ansible_collections.groundup.cloud.ci.tier import ROOT, Tier
@@ -48,6 +48,13 @@ LAB_TESTS = sorted(
     path.stem.removeprefix("test_")
     for path in (ROOT / "tests/e2e").glob("test_*.py")
     if path.stem.removeprefix("test_") not in NOT_IN_THE_LAB
+)
+
+# The tiers `cloud` and `machine` converge, repeat and predict the same, with whole sites. The longest first.
+LONG_SCENARIOS = ("kubernetes", "storage", "ironic", "hypervisor")
+SCENARIOS = sorted(
+    (path.parent.name for path in (ROOT / "molecule").glob("*/molecule.yml") if path.parent.name not in LONG_SCENARIOS),
+    key=lambda name: (name != "rollout", name),  # it takes longest, and is not to run alone at the end
 )
 
 
@@ -104,3 +111,8 @@ def lab_tier(
         beside=beside,
         ahead=(*on_site, "ci/lab", "supply"),
     )
+
+
+def scenarios(names: Iterable[str]) -> tuple[tuple[str, ...], ...]:
+    """Return the commands that test molecule's scenarios."""
+    return tuple(("ci/run", "molecule", "test", "-s", name) for name in names)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
-from collections.abc import Iterable
 from pathlib import Path
 
 from ansible_collections.groundup.cloud.ci.tier import ROOT, Tier, report, run_tiers
@@ -20,11 +19,13 @@ from ansible_collections.groundup.cloud.ci.tier_commands import (
     CONFORMANCE_SITE,
     LAB_TESTS,
     LARGE_CLOUD_SITE,
+    LONG_SCENARIOS,
     MACHINE_SITE,
     MINUTES,
     OBJECTS_SITE,
     PYTEST,
     REAL_CHARTS_SITE,
+    SCENARIOS,
     SCRATCH,
     STORAGE_SITE,
     THREE_CONTROL_HOSTS_SITE,
@@ -34,6 +35,7 @@ from ansible_collections.groundup.cloud.ci.tier_commands import (
     needs_charts,
     needs_root,
     playbooks,
+    scenarios,
     unchanged,
 )
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import cache_dir
@@ -47,18 +49,6 @@ API_TESTS = "tests/integration/rollout_api"  # each worker starts etcd and an AP
 # Ratios and CPU seconds. Those of Kubernetes and of 1,000 unchanged hosts are in the tier `long`.
 BENCHMARKS = ("plan_inventory", "preflight", "supply")
 FOR_TESTS = ("cilium-charts", "packages", "plain", "rootfs-storage-13")
-# The tiers `cloud` and `machine` converge, repeat and predict the same, with whole sites. The longest first.
-LONG_SCENARIOS = ("kubernetes", "storage", "ironic", "hypervisor")
-SCENARIOS = sorted(
-    (path.parent.name for path in (ROOT / "molecule").glob("*/molecule.yml") if path.parent.name not in LONG_SCENARIOS),
-    key=lambda name: (name != "rollout", name),  # it takes longest, and is not to run alone at the end
-)
-
-
-def scenarios(names: Iterable[str]) -> tuple[tuple[str, ...], ...]:
-    """Return the commands that test molecule's scenarios."""
-    return tuple(("ci/run", "molecule", "test", "-s", name) for name in names)
-
 
 TIERS = (
     Tier(name="lint", commands=(("ci/lint",),), background=True),
@@ -242,6 +232,7 @@ TIERS = (
     lab_tier(
         "kept",
         LARGE_CLOUD_SITE,
+        LONG_SCENARIOS,
         ("ci/lab", "up"),
         e2e("network_kept", options=("-s",)),  # it prints what it measures
     ),

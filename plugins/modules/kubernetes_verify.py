@@ -45,6 +45,10 @@ options:
   storage_class:
     description: Storage class that must exist. Omit it where a later layer makes it.
     type: str
+  kube_router:
+    description: Whether kube-router must enforce NetworkPolicies on every node, because the pod network does not.
+    type: bool
+    default: false
   timeout:
     description: Timeout of each check in seconds. After an outage of the API the cluster's DNS needs most of it.
     type: int

@@ -99,4 +99,4 @@ def whole(operator: Operator) -> bool:
         pods = operator.kubectl("get", "pods", "-n", "openstack", "-o", f"jsonpath={unready}").split()
     except subprocess.CalledProcessError:
         return False
-    return nodes.count("True") >= len(CONTROL) and "False" not in pods
+    return nodes.count("True") >= len(CONTROL) and bool(pods) and "False" not in pods

@@ -18,7 +18,6 @@ from .types import Object, resource_path
 from .workloads import is_ready
 
 EXPIRY_FAILS = 7  # days
-_ENFORCER = resource_path("apps/v1", "daemonsets", namespace="kube-flannel", name="kube-router")
 _ENFORCERS = resource_path("v1", "pods", namespace="kube-flannel")
 _DNS = resource_path("apps/v1", "deployments", namespace=NAMESPACE, name="coredns")
 
@@ -44,6 +43,7 @@ def verify(
     dns_domain: str,
     image: str,
     storage_class: str | None,
+    kube_router: bool,
     timeout: float,
     certificates: Mapping[str, Mapping[str, int]],
     certificate_days: int,
@@ -61,6 +61,7 @@ def verify(
         dns_domain: domain of the cluster's Services.
         image: an image every node has, with bash.
         storage_class: name of the default storage class; None where a later layer makes it.
+        kube_router: whether it enforces NetworkPolicies, beside a pod network that does not.
         timeout: seconds for the nodes, the DNS and the probe, each.
         certificates: days left by control host and file.
         certificate_days: warn of certificates with fewer days left.
@@ -90,7 +91,8 @@ def verify(
             why="every database of the cloud asks for it by name",
             remedy="run the playbook groundup.cloud.kubernetes, or that of the storage layer",
         )
-    _walls(api, [name for name in nodes if name not in found.away], timeout=timeout)
+    if kube_router:
+        _walls(api, [name for name in nodes if name not in found.away], timeout=timeout)
     seen = probe(api, _dns(api, timeout=timeout), dns_domain=dns_domain, image=image, timeout=timeout)
     ready = len(nodes) - len(found.away)
     return ClusterReport(nodes=ready, probe=seen, certificate_days=days, warnings=warnings), found
@@ -114,9 +116,7 @@ def _ready(api: Api, *, timeout: float) -> None:
 
 
 def _walls(api: Api, nodes: Sequence[str], *, timeout: float) -> None:
-    """Refuse nodes without rules for NetworkPolicies, where kube-router writes them. Raises ApiError."""
-    if api.find(_ENFORCER) is None:
-        return  # the pod network enforces them itself
+    """Refuse nodes on which no kube-router has written the rules of NetworkPolicies. Raises ApiError."""
 
     def without() -> list[str]:
         pods = api.get(_ENFORCERS, labelSelector="app=kube-router")["items"]
@@ -126,9 +126,10 @@ def _walls(api: Api, nodes: Sequence[str], *, timeout: float) -> None:
     if missing := wait_until(without, timeout=timeout):
         raise GroundupError(
             f"NetworkPolicies are not enforced on {', '.join(missing)}",
-            where="DaemonSet kube-flannel/kube-router, whose pods there are not ready",
+            where="DaemonSet kube-flannel/kube-router: no pod of it is ready there",
             why="every pod could connect to the pods there, or nobody to new ones",
-            remedy="kubectl -n kube-flannel logs -l app=kube-router --prefix; its kernel needs ipset and nftables",
+            remedy="kubectl -n kube-flannel logs -l app=kube-router --prefix; the node's kernel needs ipset and nftables; if "
+            "there is no DaemonSet, run the playbook groundup.cloud.kubernetes",
         )
 
 

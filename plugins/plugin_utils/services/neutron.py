@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import dialects, ovn
-from .parts import WORKERS, ChartNames, api_values, merge, node_labels, public_endpoint, queued, resources, uwsgi
+from .neutron_workers import COMMANDS, OPTIONS, TLS, worker
+from .parts import WORKERS, ChartNames, api_values, merge, public_endpoint, queued, uwsgi
 from .probing import PROBE, Client, forgotten, probed
 from .record import PublicApi, ServiceRecord, Values
 from .secrets import secret
@@ -21,12 +22,7 @@ if TYPE_CHECKING:
 METADATA_PROXY = "neutron/metadata-proxy"  # name of the secret
 _OBJECT = "Deployment/neutron-server"
 _NAMES = ChartNames(api="server", resources="server", probes=("server", "server"), labels=("server", "job"))
-_ETC, _TLS = "/etc/neutron", "/etc/neutron/ovn"
 _CIDR = "192.0.2.0/24"  # reserved for documentation (RFC 5737)
-# Workers that neutron-server needs beside the API; the charts lack them.
-_WORKERS = {"ovn-maintenance-worker": "neutron-ovn-maintenance-worker", "periodic-workers": "neutron-periodic-workers"}
-_FILES = ("--config-file neutron.conf", "--config-file plugins/ml2/ml2_conf.ini", "--config-dir neutron.conf.d")
-_OPTIONS = " ".join(one.replace(" ", f" {_ETC}/") for one in _FILES)
 
 # What Nova's account reads of every project, and Neutron's own rules show to administrators alone.
 _SERVICE = "rule:admin_only or rule:service_api"
@@ -39,8 +35,8 @@ _POLICY = {
 
 def sync_command(namespace: str, mode: str) -> str:
     """Return the command that compares OVN with Neutron's database (``log``), or rewrites OVN from it (``repair``)."""
-    command = f"neutron-ovn-db-sync-util {_OPTIONS} --ovn-neutron_sync_mode {mode}"
-    return f"kubectl -n {namespace} exec deploy/neutron-{next(iter(_WORKERS))} -- {command}"
+    command = f"neutron-ovn-db-sync-util {OPTIONS} --ovn-neutron_sync_mode {mode}"
+    return f"kubectl -n {namespace} exec deploy/neutron-{next(iter(COMMANDS))} -- {command}"
 
 
 def values(plan: Plan, sizes: Sizes) -> Values:
@@ -70,7 +66,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
         ),
         "pod": {
             "mounts": {
-                "neutron_server": {"neutron_server": {"volumes": [ovn.volume()], "volumeMounts": [ovn.mount(_TLS)]}}
+                "neutron_server": {"neutron_server": {"volumes": [ovn.volume()], "volumeMounts": [ovn.mount(TLS)]}}
             }
         },
         "manifests": {
@@ -80,7 +76,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
             "pod_rally_test": False,
         },
         "extraObjects": {
-            name.replace("-", "_"): _worker(plan, sizes, name, command) for name, command in _WORKERS.items()
+            name.replace("-", "_"): worker(plan, sizes, name, command) for name, command in COMMANDS.items()
         },
     }
     return merge(api_values(plan, sizes, "neutron", memory="256Mi", limit="2Gi", cpu=500, names=_NAMES), own)
@@ -108,7 +104,7 @@ def _ml2(plan: OvnPlan) -> Values:
         },
         "ml2_type_vlan": ranges,
         "ovn": {
-            **ovn.connection(plan, _TLS),
+            **ovn.connection(plan, TLS),
             "ovn_metadata_enabled": True,
             "enable_distributed_floating_ip": plan.distributed_floating_ip,
             "neutron_sync_mode": "log",  # only an operator decides on a repair
@@ -130,102 +126,6 @@ def _metadata(plan: Plan) -> Values:
         return proxy
     name = public_endpoint(plan, "nova", "compute-metadata").name
     return {**proxy, "nova_metadata_host": name, "nova_metadata_port": 443, "nova_metadata_protocol": "https"}
-
-
-def _worker(plan: Plan, sizes: Sizes, name: str, command: str) -> Values:
-    """Return the Deployment of a worker that ran inside neutron-server before it moved to uWSGI.
-
-    Without the first, differences between OVN and Neutron stay; without the second, no agent is ever reported dead.
-    Two pods would work twice, so an update stops the old pod first.
-    """
-    labels = {"application": "neutron", "component": name, "release_group": "neutron"}
-    file = {"name": "etc", "readOnly": True}
-    secured = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
-    scratch = [{"name": "scratch", "mountPath": path, "subPath": path[1:].replace("/", "-")} for path in _SCRATCH]
-    waits = {
-        "NAMESPACE": plan.openstack.namespace,
-        "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/",
-        "DEPENDENCY_JOBS": "neutron-db-sync",
-    }
-    container = {
-        "name": name,
-        "image": plan.supply.images["openstack"],
-        "imagePullPolicy": "IfNotPresent",
-        "command": [command, *_OPTIONS.split()],
-        "securityContext": secured,
-        "volumeMounts": [
-            *scratch,
-            {**file, "mountPath": f"{_ETC}/neutron.conf", "subPath": "neutron.conf"},
-            {**file, "mountPath": f"{_ETC}/plugins/ml2/ml2_conf.ini", "subPath": "ml2_conf.ini"},
-            {**file, "mountPath": f"{_ETC}/logging.conf", "subPath": "logging.conf"},
-            {"name": "accounts", "readOnly": True, "mountPath": f"{_ETC}/neutron.conf.d"},
-            ovn.mount(_TLS),
-        ],
-        **({"resources": resources(memory="256Mi", limit="2Gi", cpu=sizes.cpu(100))} if sizes.resources else {}),
-    }
-    wait = {
-        "name": "init",
-        "image": plan.supply.images["dep-check"],
-        "imagePullPolicy": "IfNotPresent",
-        "command": ["kubernetes-entrypoint"],
-        "securityContext": {**secured, "runAsUser": 65534, "runAsGroup": 65534},
-        "env": [
-            {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
-            *({"name": key, "value": value} for key, value in waits.items()),
-        ],
-        "volumeMounts": [
-            {"name": "wait-access", "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount", "readOnly": True}
-        ],
-    }
-    selector = node_labels(("server",))["server"]
-    spec = {
-        "serviceAccountName": "neutron-server",  # may read the jobs that the init container waits for
-        "automountServiceAccountToken": False,
-        "enableServiceLinks": False,
-        "nodeSelector": {selector["node_selector_key"]: selector["node_selector_value"]},
-        "securityContext": {
-            "runAsUser": _USER, "runAsGroup": _USER, "fsGroup": _USER, "runAsNonRoot": True,
-            "seccompProfile": {"type": "RuntimeDefault"},
-        },
-        "initContainers": [wait],
-        "containers": [container],
-        "volumes": [
-            {"name": "scratch", "emptyDir": {}},
-            _WAIT_ACCESS,
-            {"name": "etc", "secret": {"secretName": "neutron-etc", "defaultMode": 0o440}},
-            # OpenStack-Helm's chart stores the accounts in a separate Secret, the built-in one in neutron.conf.
-            {"name": "accounts", "secret": {"secretName": "neutron-ks-etc", "defaultMode": 0o440, "optional": True}},
-            ovn.volume(),
-        ],
-    }  # fmt: skip
-    rolled = "{{ toJson (list .Values.conf.neutron .Values.conf.plugins .Values.endpoints) | sha256sum }}"
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": f"neutron-{name}", "labels": labels},
-        "spec": {
-            "replicas": 1,
-            "strategy": {"type": "Recreate"},
-            "selector": {"matchLabels": labels},
-            "template": {"metadata": {"labels": labels, "annotations": {"configuration-hash": rolled}}, "spec": spec},
-        },
-    }
-
-
-_USER = 42424
-# The account's token, for the init container alone; like `groundup.pod.waitAccess` of the built-in charts.
-_WAIT_ACCESS = {
-    "name": "wait-access",
-    "projected": {
-        "defaultMode": 0o444,
-        "sources": [
-            {"serviceAccountToken": {"path": "token", "expirationSeconds": 3607}},
-            {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
-            {"downwardAPI": {"items": [{"path": "namespace", "fieldRef": {"fieldPath": "metadata.namespace"}}]}},
-        ],
-    },
-}
-_SCRATCH = ("/tmp", "/var/lock", "/var/lib/neutron")  # noqa: S108 - in the pod
 
 
 def verify(context: VerifierContext) -> Verification:

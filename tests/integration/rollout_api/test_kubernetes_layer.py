@@ -92,7 +92,8 @@ def test_the_api_server_is_asked_whether_it_is_ready_and_for_its_certificate(sit
 
 
 def test_a_node_without_rules_for_policies_is_named(site: Site) -> None:
-    verify._walls(site.api, [NODE], timeout=0.1)  # another pod network, which enforces them itself
+    with pytest.raises(GroundupError, match=f"not enforced on {NODE}"):  # somebody deleted it
+        verify._walls(site.api, [NODE], timeout=0.1)
     labels, place = {"app": "kube-router"}, resource_path("v1", "namespaces", name="kube-flannel")
     template: dict[str, Any] = {
         "metadata": {"labels": labels},
