@@ -128,8 +128,8 @@ def _walls(api: Api, nodes: Sequence[str], *, timeout: float) -> None:
             f"NetworkPolicies are not enforced on {', '.join(missing)}",
             where="DaemonSet kube-flannel/kube-router: no pod of it is ready there",
             why="every pod could connect to the pods there, or nobody to new ones",
-            remedy="kubectl -n kube-flannel logs -l app=kube-router --prefix; the node's kernel needs ipset and nftables; if "
-            "there is no DaemonSet, run the playbook groundup.cloud.kubernetes",
+            remedy="run the playbook groundup.cloud.kubernetes; if it is there: kubectl -n kube-flannel logs -l "
+            "app=kube-router --prefix (the node's kernel needs ipset and nftables)",
         )
 
 
