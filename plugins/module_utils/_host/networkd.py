@@ -65,17 +65,7 @@ def _texts(
             ("Link", {"MTUBytes": link["mtu"], "RequiredForOnline": None if waited else "no"}),
             ("Network", network),
             *_smaller(link),
-            *(
-                (
-                    "Route",
-                    {
-                        "Destination": to,
-                        **({"Gateway": by} if by else {"Scope": "link"}),
-                        "MTUBytes": link["route_mtu"],
-                    },
-                )
-                for to, by in link["routes"]
-            ),
+            *(("Route", _way(to, by, link["route_mtu"])) for to, by in link["routes"]),
         ),
     )
 
