@@ -1,6 +1,7 @@
 #!/bin/bash
-# Probes of one Galera member. readiness: it is part of the primary component and in step with it. liveness: the server
-# answers and Galera takes queries; a member that receives a copy of the data answers nobody, and is left alone.
+# Probes of one Galera member. readiness: it is part of the primary component and in step with it; a former writer lets
+# its clients go there. liveness: the server answers and Galera takes queries; a member that receives a copy of the data
+# answers nobody, and is left alone.
 set -euo pipefail
 
 sql() {
@@ -17,12 +18,24 @@ renew() {
   sql "SET GLOBAL wsrep_provider_socket_ssl_reload = ON" && echo "$now" > $seen
 }
 
+# The Service `mariadb` leads to the writer alone, but connections that a former writer has stay, and read rows that are
+# older than what their process has just written by another. Idle ones end here: oslo.db tries each before it uses it.
+# The file holds the pod's label, and is there when one of several members is the writer.
+release() {
+  local idle
+  [ -e /run/pod/writer ] && [ "$(cat /run/pod/writer)" != true ] || return 0
+  idle=$(sql "SELECT CONCAT('KILL ', id, ';') FROM information_schema.processlist WHERE command = 'Sleep'
+    AND host NOT IN ('', 'localhost') AND id NOT IN (SELECT trx_mysql_thread_id FROM information_schema.innodb_trx)")
+  [ -z "$idle" ] || sql "$idle" 2>/dev/null || return 0  # one that has ended meanwhile: the next probe does the rest
+}
+
 case ${1:-} in
   readiness)
     # What start.py waits for, or why it refuses: the event of a failed probe is what a failure card shows.
     [ ! -e /tmp/waiting ] || { cat /tmp/waiting; exit 1; }
     [ "$(status wsrep_cluster_status)" = Primary ] || { echo "not in the primary component"; exit 1; }
     [ "$(status wsrep_local_state_comment)" = Synced ] || { echo "not in step with the cluster"; exit 1; }
+    release
     ;;
   liveness)
     # Still looking for its cluster, or being filled: start.py and the server end by themselves when that fails.

@@ -25,3 +25,15 @@ port = {{ .port }}
 {{- range .files }}{{ $texts = append $texts (include "groundup.file" (dict "root" $root "name" .)) }}{{ end -}}
 {{- join "" $texts | sha256sum -}}
 {{- end }}
+
+{{/* The label of the member that writes, or nothing: with one member, or without the controller that names it. */}}
+{{- define "mariadb.writer" -}}
+{{- if and .Values.manifests.deployment_controller (gt (int .Values.pod.replicas.server) 1) -}}
+openstack.groundup.cloud/writer
+{{- end -}}
+{{- end }}
+
+{{- /* What the controller is made of: its pods are replaced when one of these files changes. */}}
+{{- define "mariadb.controllerFiles" -}}
+mariadb_controller.py lease.py shared_object.py
+{{- end }}

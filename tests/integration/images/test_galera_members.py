@@ -1,4 +1,4 @@
-"""Who may join the database's cluster, and get a copy of it: real members, with the chart's options."""
+"""Who may join the database's cluster and get a copy of it, and whom a member lets go: real members, the chart's options."""
 
 from __future__ import annotations
 
@@ -87,6 +87,25 @@ echo "second reads later: $(ask 2 'SELECT word FROM d.t WHERE id = 2')"
 echo "copies later: $(copies SST) whole, $(copies IST) of what was lacking"
 echo "lacking by: $(grep -o 'IST receiver using .*' /var/lib/mysql/2/log | sort -u)"
 bash /mnt/health.sh liveness; echo "shown first: $(shown)"
+# Clients of a member: one that waits for its next statement, one in the midst of a transaction. `pod/writer` is the label.
+ready() { bash /mnt/health.sh readiness; sleep 0.2; }
+clients() {
+  echo "$(ask 1 "SELECT COALESCE(GROUP_CONCAT(user ORDER BY user), 'nobody') FROM information_schema.processlist
+    WHERE user IN ('idle', 'busy')")"
+}
+client() { mkfifo /tmp/$1; mariadb --no-defaults --host=127.0.0.1 --user=$1 --password=word --unbuffered < /tmp/$1 & }
+ask 1 "CREATE USER idle IDENTIFIED BY 'word'; CREATE USER busy IDENTIFIED BY 'word'; GRANT SELECT ON d.* TO busy"
+client idle; exec 6> /tmp/idle; client busy; exec 7> /tmp/busy
+echo "START TRANSACTION; SELECT COUNT(*) FROM d.t;" >&7
+both() { [ "$(clients)" = busy,idle ] && [ "$(ask 1 "SELECT COUNT(*) FROM information_schema.innodb_trx")" = 1 ]; }
+wait_for both
+ready; echo "clients of one member of one: $(clients)"
+echo true > /run/pod/writer; ready; echo "clients of the writer: $(clients)"
+: > /run/pod/writer; ready; echo "clients of a former writer: $(clients)"
+echo "COMMIT;" >&7
+done_with() { [ "$(ask 1 "SELECT COUNT(*) FROM information_schema.innodb_trx")" = 0 ]; }
+wait_for done_with
+ready; echo "clients after the transaction: $(clients)"
 ln -sfn second /run/secrets/galera/..data
 echo "shown before the probe: $(shown)"
 bash /mnt/health.sh liveness; echo "shown then: $(shown)"
@@ -138,7 +157,7 @@ def test_only_a_member_with_the_clusters_own_certificate_joins_it_by_a_whole_cop
     etc = _owned(tmp_path / "etc", 999)
     (etc / "admin_user.cnf").write_text("[client]\nuser = root\npassword = word\n")
     mounts = {"/var/lib/mysql": _owned(tmp_path / "data", 999), "/run/mysqld": _owned(tmp_path / "run", 999),
-              "/run/secrets/galera": secret, "/mnt": place, "/etc/mysql": etc}  # fmt: skip
+              "/run/secrets/galera": secret, "/run/pod": _owned(tmp_path / "pod", 999), "/mnt": place, "/etc/mysql": etc}  # fmt: skip
     said = image("mariadb").run("bash", "-c", _MEMBERS, uid=999, mounts=mounts).stdout
     found = dict(re.findall(r"^([a-z0-9 ]+): (.*)$", said, re.M))
     for intruder in "345":
@@ -150,6 +169,9 @@ def test_only_a_member_with_the_clusters_own_certificate_joins_it_by_a_whole_cop
     assert found["second reads later"] == "LATER", said
     assert found["copies later"] == "1 whole, 1 of what was lacking", said
     assert found["lacking by"] == "IST receiver using ssl", said
+    assert [found[f"clients {of}"] for of in (
+        "of one member of one", "of the writer", "of a former writer", "after the transaction",
+    )] == ["busy,idle", "busy,idle", "busy", "nobody"], said  # fmt: skip
     assert [found[f"shown {when}"] for when in ("first", "before the probe", "then")] == [
         serials[0], serials[0], serials[1],
     ], said  # fmt: skip

@@ -69,7 +69,7 @@ ask() { mariadb --user=root --password=word --batch --skip-column-names --execut
 for history in same same new same; do
   echo "== $history"
   python3 /tmp/member.py $history &
-  for _ in $(seq 600); do ask "SELECT 1 FROM DUAL WHERE @@wsrep_on" >/dev/null && break; sleep 0.5; done
+  while kill -0 $!; do [ "$(ask "SELECT @@wsrep_on")" = 1 ] && break; sleep 0.5; done  # not the server of accounts.sql
   ask "CREATE DATABASE IF NOT EXISTS d; CREATE TABLE IF NOT EXISTS d.t (id INT AUTO_INCREMENT PRIMARY KEY)"
   ask "INSERT INTO d.t VALUES (NULL); SELECT concat('rows ', count(*)) FROM d.t"
   ask "SHOW STATUS LIKE 'wsrep_cluster_state_uuid'" || cat /tmp/log
@@ -138,8 +138,8 @@ def test_a_cluster_formed_under_an_id_of_ours_has_it_keeps_it_through_crashes_an
 ) -> None:
     """What the ConfigMap says was formed has to be what the data say after every outage."""
     tmp_path.chmod(0o755)
-    for file in (CHARTS / "mariadb/files").glob("*.py"):
-        shutil.copy(file, tmp_path)
+    for chart in ("mariadb", "groundup-lib"):
+        shutil.copytree(CHARTS / chart / "files", tmp_path, dirs_exist_ok=True)
     (tmp_path / "etc").mkdir()
     _owned(tmp_path / "etc/member.d", 999)
     os.chown(tmp_path / "etc", 999, 999)
@@ -151,6 +151,7 @@ def test_a_cluster_formed_under_an_id_of_ours_has_it_keeps_it_through_crashes_an
         image("mariadb"), _GALERA, uid=999, mounts={**mounts, "/mnt": tmp_path, "/etc/mysql": tmp_path / "etc"}, env=env
     )
     made, crashed, chosen, again = (dict(re.findall(r"^(\w+)\s+(\S+)$", part, re.M)) for part in said.split("== ")[1:])
+    assert all("begins" in part for part in (made, crashed, chosen, again)), said
     first, second = made["begins"].split(":")[0], chosen["begins"].split(":")[0]
     assert made["holds"] == "00000000-0000-0000-0000-000000000000:-1", said
     assert [each["wsrep_cluster_state_uuid"] for each in (made, crashed, chosen, again)] == [
