@@ -1,4 +1,4 @@
-"""Who may join the database's cluster and get a copy of it, and whom a member lets go: real members, the chart's options."""
+"""Who may join the database's cluster and get a copy, and whom a member lets go: real members, with the chart's options."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ echo "second reads later: $(ask 2 'SELECT word FROM d.t WHERE id = 2')"
 echo "copies later: $(copies SST) whole, $(copies IST) of what was lacking"
 echo "lacking by: $(grep -o 'IST receiver using .*' /var/lib/mysql/2/log | sort -u)"
 bash /mnt/health.sh liveness; echo "shown first: $(shown)"
-# Clients of a member: one that waits for its next statement, one in the midst of a transaction. `pod/writer` is the label.
+# Clients of a member: one that waits for its next statement, one in a transaction. `pod/writer` is the label.
 ready() { bash /mnt/health.sh readiness; sleep 0.2; }
 clients() {
   echo "$(ask 1 "SELECT COALESCE(GROUP_CONCAT(user ORDER BY user), 'nobody') FROM information_schema.processlist
@@ -157,7 +157,8 @@ def test_only_a_member_with_the_clusters_own_certificate_joins_it_by_a_whole_cop
     etc = _owned(tmp_path / "etc", 999)
     (etc / "admin_user.cnf").write_text("[client]\nuser = root\npassword = word\n")
     mounts = {"/var/lib/mysql": _owned(tmp_path / "data", 999), "/run/mysqld": _owned(tmp_path / "run", 999),
-              "/run/secrets/galera": secret, "/run/pod": _owned(tmp_path / "pod", 999), "/mnt": place, "/etc/mysql": etc}  # fmt: skip
+              "/run/secrets/galera": secret, "/run/pod": _owned(tmp_path / "pod", 999),
+              "/mnt": place, "/etc/mysql": etc}  # fmt: skip
     said = image("mariadb").run("bash", "-c", _MEMBERS, uid=999, mounts=mounts).stdout
     found = dict(re.findall(r"^([a-z0-9 ]+): (.*)$", said, re.M))
     for intruder in "345":
