@@ -1,4 +1,4 @@
-"""Who may join the database's cluster and get a copy, and whom a member lets go: real members, with the chart's options."""
+"""Who may join the database's cluster and get a copy, and whom a member lets go: real members, the chart's options."""
 
 from __future__ import annotations
 
