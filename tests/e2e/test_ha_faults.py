@@ -92,6 +92,28 @@ def test_members_are_away(operator: Operator, fault: str) -> None:
         time.sleep(OBSERVED)
 
 
+def test_a_member_of_galera_has_no_room_for_its_copy(operator: Operator) -> None:
+    """Its volume is covered by an empty one that is too small: the state transfer from another member fails."""
+    name = ha.CONTROL[0]
+    machine, pods = ha.MACHINES[name], ("-n", "openstack", "get", "pods", "-l", "application=mariadb,component=server")
+    pod = operator.kubectl(*pods, "--field-selector", f"spec.nodeName={name}", "-o", "name").strip().split("/")[1]
+    claim = f"{{.items[?(@.spec.claimRef.name=='mysql-data-{pod}')].spec.local.path}}"
+    volume = operator.kubectl("get", "pv", "-o", f"jsonpath={claim}").strip()
+    again = ("-n", "openstack", "delete", "pod", "--wait=false", pod)
+    with ha.probed(operator, "a member of Galera with a full disk: its state transfer fails"):
+        operator.rack.run(machine, "mount", "-t", "tmpfs", "-o", "size=64M", "tmpfs", volume)
+        try:
+            operator.kubectl(*again)
+            time.sleep(OBSERVED)
+            assert "True" not in operator.kubectl(
+                "-n", "openstack", "get", "pod", pod, "-o", "jsonpath={.status.conditions[?(@.type=='Ready')].status}"
+            )
+        finally:
+            operator.rack.run(machine, "umount", "--lazy", volume)
+        operator.kubectl(*again)
+        time.sleep(BRIEF)
+
+
 def test_a_rack_is_away(operator: Operator) -> None:
     rack = [ha.MACHINES[name] for name in ("control-1", "storage-1", "hypervisor-1")]
     with ha.probed(operator, "power of a rack cut: a control, a storage and a hypervisor host"):
