@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import ssl
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from .types import Discovery, Object, Resource, resource_path
 
 _ERROR_CHANNEL = 3  # of an exec: the command's exit status
 _CONNECTIONS = 32
+_PASSING = {0, 429, 503, 504}  # no answer; too many requests; an API server that starts or stops; etcd too slow
+_PAUSE = 1.0  # seconds before a request is repeated
 _DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 
@@ -49,11 +52,16 @@ class Executed:
 
 
 class Api:
-    """Client of the cluster in a kubeconfig. Safe to use from several threads. ``timeout``: seconds per request."""
+    """Client of the cluster in a kubeconfig. Safe to use from several threads. ``timeout``: seconds per request.
 
-    def __init__(self, kubeconfig: Path, *, timeout: float = 30.0) -> None:
+    ``patience``: seconds for which a request is repeated while the API, which answered before, does not: a control host
+    has died, or etcd elects. Sent once: what could make a thing twice (POST), and a request with its own timeout.
+    """
+
+    def __init__(self, kubeconfig: Path, *, timeout: float = 30.0, patience: float = 0.0) -> None:
         """Read the kubeconfig, without a connection. Raises GroundupError."""
-        self._path, self._timeout = kubeconfig, timeout
+        self._path, self._timeout, self._patience = kubeconfig, timeout, patience
+        self._answered = False
         access = read(kubeconfig)
         self.server = access.server.rstrip("/")
         try:
@@ -219,7 +227,21 @@ class Api:
         except (WebSocketException, OSError) as error:
             raise ApiError(f"{lost}: {error}", where=f"pod {pod}", status=0) from error
 
-    def _text(self, method: str, path: str, **options: Any) -> str:
+    def _text(self, method: str, path: str, *, timeout: urllib3.Timeout | None = None, **options: Any) -> str:
+        end = time.monotonic() + (0.0 if timeout or method == "POST" else self._patience)
+        while True:
+            try:
+                text = self._once(method, path, timeout=timeout, **options)
+            except ApiError as error:
+                passing = error.status in _PASSING or (error.status == 500 and "etcdserver" in error.message)
+                if not (passing and self._answered and time.monotonic() < end):
+                    raise
+                time.sleep(_PAUSE)
+            else:
+                self._answered = True
+                return text
+
+    def _once(self, method: str, path: str, **options: Any) -> str:
         response = self._send(method, path, **options)
         text = response.data.decode(errors="replace")
         if response.status >= 400:

@@ -127,6 +127,15 @@ def test_a_second_chance_begins_with_what_the_first_left_behind() -> None:
     assert outcome.symptom is None
 
 
+def test_helm_is_not_tried_for_ever_while_the_api_is_away() -> None:
+    away = Finished(code=1, stdout="", stderr='Error: UPGRADE FAILED: Get "https://10.0.0.1:6443/version": EOF')
+    helm = Helm(Cluster(), *[away] * 4)
+    outcome, _ = up(Cluster(), helm)
+    assert outcome.symptom is not None
+    assert "EOF" in outcome.symptom.message
+    assert len(helm.found) == 4
+
+
 def test_a_slow_release_has_longer_to_start() -> None:
     cluster = Cluster()
     helm = Helm(cluster, Finished(code=0, stdout="", stderr=""))

@@ -32,7 +32,11 @@ from .watch import ClusterView
 
 _GLANCE = 1.0  # seconds between two looks at a changing snapshot
 _PAUSE = 3.0  # seconds between two tries of a verification, or of helm
-_PASSING = re.compile(r"connection refused|etcdserver|TLS handshake timeout|unexpected EOF|leader changed|i/o timeout")
+_TRIES = 4  # of helm, while the API server does not answer
+_PASSING = re.compile(
+    r"connection refused|etcdserver|TLS handshake timeout|\bEOF\b|leader changed|i/o timeout|connection reset by peer|"
+    r"client connection lost|in the time allotted|http2: server sent GOAWAY"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,9 +109,11 @@ class _Deployment:
         return healed
 
     def _upgrade(self) -> None:
-        """Run helm and watch its hooks. Retry once when the API server was just restarting."""
+        """Run helm and watch its hooks. Retry while the API server is restarting, or another takes its place."""
         done = self._helm_once()
-        if done.code and _PASSING.search(done.stderr):
+        for _ in range(1, _TRIES):
+            if not (done.code and _PASSING.search(done.stderr)):
+                break
             self.tools.progress.say(f"{self.release.name}: {why(done)}; once more")
             time.sleep(_PAUSE)
             self.tools.processes.raise_if_stopped()
