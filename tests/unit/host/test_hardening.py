@@ -83,9 +83,21 @@ def test_rights_beyond_the_widest_mode_are_taken_and_a_narrower_mode_stays(chang
     for path, mode in ((wide, 0o644), (narrow, 0o400)):
         path.touch()
         path.chmod(mode)
-    hardening.modes(changes, {wide: 0o600, narrow: 0o640, absent: 0o600})
+    hardening.modes(changes, {wide: 0o600, narrow: 0o640, absent: 0o600}, directories={})
+    assert not absent.exists()
     assert (wide.stat().st_mode & 0o777, narrow.stat().st_mode & 0o777) == (0o600, 0o400)
     assert changes.done == [f"set mode 0600 of {wide}, was 0644"]
+
+
+def test_a_directory_that_a_later_package_would_open_is_there_first(changes: Changes, tmp_path: Path) -> None:
+    """Ceph's packages bring /etc/cron.d: a run after them found it 0755, and changed it."""
+    here, missing = tmp_path / "here", tmp_path / "cron.d"
+    here.mkdir(0o755)
+    hardening.modes(changes, {}, directories={here: 0o700, missing: 0o700})
+    assert [path.stat().st_mode & 0o777 for path in (here, missing)] == [0o700, 0o700]
+    assert changes.done == [f"set mode 0700 of {here}, was 0755", f"make {missing}, mode 0700"]
+    hardening.modes(changes, {}, directories={here: 0o700, missing: 0o700})
+    assert len(changes.done) == 2
 
 
 def test_memory_dumps_are_off_for_root_too_and_on_again_when_the_site_says_so(
