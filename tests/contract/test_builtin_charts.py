@@ -14,6 +14,7 @@ import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.names import password
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services.timeouts import TIMEOUTS
 
 from .conftest import BUILT_IN, CHARTS, Render, chart_values, name_of
 from .test_values import violations
@@ -152,7 +153,9 @@ def test_keystones_configuration_names_its_database(plan: Plan, rendered: dict[s
     assert f"connection = mysql+pymysql://keystone:secretkeystonedb@mariadb.{suffix}:3306/keystone\n" in text
 
 
-def test_no_service_reads_what_another_pod_may_write_into_a_cache(rendered: dict[str, Any]) -> None:
+def test_no_service_reads_what_another_pod_may_write_into_a_cache_or_waits_for_keystone_without_end(
+    rendered: dict[str, Any],
+) -> None:
     """Client libraries of Memcached unpickle what they are given, before they verify it."""
     own_memory, seen = {"dogpile.cache.null", "dogpile.cache.memory", "oslo_cache.dict"}, set()
     secrets = [item for items in rendered.values() for item in items if item["kind"] == "Secret"]
@@ -166,6 +169,9 @@ def test_no_service_reads_what_another_pod_may_write_into_a_cache(rendered: dict
             servers = [options[option] for option in ("memcached_servers", "memcache_servers") if option in options]
             seen |= {section} if servers else set()
             assert not any(servers), f"{name}: [{section}]"
+            if section == "keystone_authtoken":
+                waits = options.get("http_connect_timeout"), options.get("http_request_max_retries")
+                assert waits == (str(TIMEOUTS.identity), "1"), name
             if section == "cache" and options.get("enabled") == "true":
                 seen.add(section)
                 assert options.get("backend") in own_memory, name

@@ -50,17 +50,20 @@ def shared_values(plan: Plan, sizes: Sizes, record: ServiceRecord) -> Values:
         },
         "endpoints": endpoints,
         "manifests": {"job_image_repo_sync": False},
-        "conf": _token_cache(record.name) if "cache" in record.uses and "keystone" in record.needs else {},
+        "conf": _token_validation(record.name) if "cache" in record.uses and "keystone" in record.needs else {},
     }
 
 
-def _token_cache(service: str) -> Values:
-    """Return `conf` of an API that remembers in each process which tokens it has validated, and asks no Memcached.
+def _token_validation(service: str) -> Values:
+    """Return `conf` of an API that validates tokens: it waits for Keystone a while, and remembers the answer itself.
 
-    The client library unpickles what it is given before anything is decrypted or verified: whoever reaches Memcached
-    would run code in every API. A blank, since OpenStack-Helm's charts replace an empty list by their own.
+    No Memcached: the client library unpickles what it is given before anything is decrypted or verified, so that who
+    reaches it would run code in every API. A blank, since OpenStack-Helm's charts replace an empty list by their own.
+    keystonemiddleware has no limit of its own: a Keystone that is stuck would hold every process of every API, for as
+    long as their liveness probes let it.
     """
-    return {service: {"keystone_authtoken": {"memcached_servers": " "}}}
+    patience = {"http_connect_timeout": TIMEOUTS.identity, "http_request_max_retries": 1}  # of the whole answer
+    return {service: {"keystone_authtoken": {"memcached_servers": " ", **patience}}}
 
 
 def public_endpoint(plan: Plan, service: str, type_: str = "") -> EndpointPlan:

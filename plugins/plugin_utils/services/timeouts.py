@@ -17,6 +17,7 @@ class Timeouts:
     tunnel: int = 3600  # edge: a console without a key or a picture
     server_client: int = 90  # uWSGI, Apache: as edge_client, for the edge itself
     service: int = 60  # a service's call to another
+    identity: int = 20  # an API's question about a token to Keystone, asked twice
     queue: int = 60  # a call by the message queue; oslo.messaging's default
     database: int = 15  # a statement
     database_connect: int = 5
