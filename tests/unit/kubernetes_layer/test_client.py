@@ -62,6 +62,21 @@ def api(*, patience: float = 60.0, answered: bool = True) -> Api:
     return found
 
 
+@pytest.mark.parametrize(("method", "tries"), [("GET", 2), ("PATCH", 2), ("DELETE", 2), ("POST", 1)])
+def test_without_patience_a_request_whose_connection_is_closed_is_sent_once_more_unless_it_makes_something(
+    server: type[Server], method: str, tries: int
+) -> None:
+    """As by an API server that restarts, behind a virtual IP that has another by then."""
+    asking = api(patience=0.0, answered=False)
+    server.statuses += [AWAY]
+    if tries == 1:
+        with pytest.raises(ApiError, match="does not answer"):
+            asking.request(method, "/x")
+    else:
+        assert asking.request(method, "/x") == {"kind": "Thing"}
+    assert server.asked == [method] * tries
+
+
 @pytest.mark.parametrize("status", [AWAY, 429, 500, 503, 504])
 def test_an_api_that_is_away_for_a_moment_is_asked_until_it_answers(server: type[Server], status: int) -> None:
     asking = api()

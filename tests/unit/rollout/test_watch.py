@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
-import urllib3
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api, ApiError, Executed
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.watch import ClusterView
 from kubernetes import client, config, stream
@@ -122,32 +120,3 @@ def test_the_code_a_command_ends_with_is_read(monkeypatch: pytest.MonkeyPatch) -
     causes = {"causes": [{"reason": "ExitCode", "message": "7"}]}
     assert execute(monkeypatch, json.dumps({**failed, "details": causes})).code == 7
     assert execute(monkeypatch, json.dumps({"status": "Success"})) == Executed(code=0, stdout="said", stderr="said")
-
-
-@pytest.mark.parametrize(("method", "tries"), [("GET", 2), ("PATCH", 2), ("POST", 1)])
-def test_a_request_whose_connection_is_closed_is_sent_once_more_unless_it_makes_something(
-    method: str, tries: int
-) -> None:
-    """As by an API server that restarts, behind a virtual IP that has another by then."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        api = Api.__new__(Api)
-        api.server = f"http://127.0.0.1:{server.getsockname()[1]}"
-        api._http, api._auth, api._timeout = urllib3.PoolManager(), {}, 5.0
-        asked: list[bytes] = []
-
-        def serve() -> None:
-            for answer in [b"", b'HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n{"a": "bc"}'][:tries]:
-                connection, _ = server.accept()
-                with connection:
-                    asked.append(connection.recv(4096).split()[0])
-                    connection.sendall(answer)
-
-        thread = threading.Thread(target=serve)
-        thread.start()
-        if tries == 1:
-            with pytest.raises(ApiError, match="does not answer"):
-                api.request(method, "/x")
-        else:
-            assert api.request(method, "/x") == {"a": "bc"}
-        thread.join()
-    assert asked == [method.encode()] * tries
