@@ -19,13 +19,13 @@ renew() {
 }
 
 # The Service `mariadb` leads to the writer alone, but connections that a former writer has stay, and read rows that are
-# older than what their process has just written by another. Idle ones end here: oslo.db tries each before it uses it.
-# The file holds the pod's label, and is there when one of several members is the writer.
+# older than what their process has just written by another. Idle ones end here: oslo.db tries each before it uses it,
+# and one that it has just tried is left alone. The file holds the pod's label; it is there with several members alone.
 release() {
   local idle
   [ -e /run/pod/writer ] && [ "$(cat /run/pod/writer)" != true ] || return 0
-  idle=$(sql "SELECT CONCAT('KILL ', id, ';') FROM information_schema.processlist WHERE command = 'Sleep'
-    AND host NOT IN ('', 'localhost') AND id NOT IN (SELECT trx_mysql_thread_id FROM information_schema.innodb_trx)")
+  idle=$(sql "SELECT CONCAT('KILL ', id, ';') FROM information_schema.processlist WHERE command = 'Sleep' AND time_ms >= 500
+    AND host NOT IN ('', 'localhost') AND id NOT IN (SELECT trx_mysql_thread_id FROM information_schema.innodb_trx)") || return
   [ -z "$idle" ] || sql "$idle" 2>/dev/null || return 0  # one that has ended meanwhile: the next probe does the rest
 }
 
@@ -35,7 +35,7 @@ case ${1:-} in
     [ ! -e /tmp/waiting ] || { cat /tmp/waiting; exit 1; }
     [ "$(status wsrep_cluster_status)" = Primary ] || { echo "not in the primary component"; exit 1; }
     [ "$(status wsrep_local_state_comment)" = Synced ] || { echo "not in step with the cluster"; exit 1; }
-    release
+    release || echo "clients of a former writer stay until the next probe"
     ;;
   liveness)
     # Still looking for its cluster, or being filled: start.py and the server end by themselves when that fails.

@@ -17,6 +17,7 @@ import urllib3
 
 from ..errors import GroundupError
 from .access import read
+from .answers import lines, message
 from .types import Discovery, Object, Resource, resource_path
 
 _ERROR_CHANNEL = 3  # of an exec: the command's exit status
@@ -148,7 +149,7 @@ class Api:
         try:
             if response.status >= 400:
                 raise ApiError(str(response.reason), where=f"watch {path}", status=response.status)
-            yield _lines(response)
+            yield lines(response)
         except urllib3.exceptions.HTTPError as error:
             raise ApiError(f"the stream broke: {error}", where=f"watch {path}", status=0) from error
         finally:
@@ -245,7 +246,7 @@ class Api:
         response = self._send(method, path, **options)
         text = response.data.decode(errors="replace")
         if response.status >= 400:
-            raise ApiError(_message(text) or str(response.reason), where=f"{method} {path}", status=response.status)
+            raise ApiError(message(text) or str(response.reason), where=f"{method} {path}", status=response.status)
         return text
 
     def _send(
@@ -276,14 +277,6 @@ class Api:
         raise AssertionError("unreachable")
 
 
-def _message(text: str) -> str:
-    """Return the message of an error answer."""
-    try:
-        return str(json.loads(text)["message"])
-    except (ValueError, KeyError, TypeError):
-        return text.strip()
-
-
 def _exit_code(ended: Mapping[str, Any], *, program: str, pod: str) -> int:
     """Read the Status that ends an exec. Raises ApiError when the program could not be started.
 
@@ -296,12 +289,3 @@ def _exit_code(ended: Mapping[str, Any], *, program: str, pod: str) -> int:
             return int(cause["message"])
     status = int(ended.get("code") or 500)
     raise ApiError(f"cannot run {program}: {ended.get('message')}", where=f"pod {pod}", status=status)
-
-
-def _lines(response: urllib3.BaseHTTPResponse) -> Iterator[Object]:
-    rest = b""
-    for chunk in response.stream(amt=None):
-        *lines, rest = (rest + chunk).split(b"\n")
-        for line in lines:
-            if line.strip():
-                yield dict(json.loads(line))

@@ -88,7 +88,7 @@ echo "copies later: $(copies SST) whole, $(copies IST) of what was lacking"
 echo "lacking by: $(grep -o 'IST receiver using .*' /var/lib/mysql/2/log | sort -u)"
 bash /mnt/health.sh liveness; echo "shown first: $(shown)"
 # Clients of a member: one that waits for its next statement, one in a transaction. `pod/writer` is the label.
-ready() { bash /mnt/health.sh readiness; sleep 0.2; }
+ready() { sleep 0.6; bash /mnt/health.sh readiness; sleep 0.2; }  # one that was used just now is not idle
 clients() {
   echo "$(ask 1 "SELECT COALESCE(GROUP_CONCAT(user ORDER BY user), 'nobody') FROM information_schema.processlist
     WHERE user IN ('idle', 'busy')")"

@@ -1,0 +1,28 @@
+"""What the Kubernetes API server's answers say: the message of an error, the objects of a stream."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import urllib3
+
+from .types import Object
+
+
+def message(text: str) -> str:
+    """Return the message of an error answer."""
+    try:
+        return str(json.loads(text)["message"])
+    except (ValueError, KeyError, TypeError):
+        return text.strip()
+
+
+def lines(response: urllib3.BaseHTTPResponse) -> Iterator[Object]:
+    """Yield the objects of a stream that has one a line."""
+    rest = b""
+    for chunk in response.stream(amt=None):
+        *whole, rest = (rest + chunk).split(b"\n")
+        for line in whole:
+            if line.strip():
+                yield dict(json.loads(line))
