@@ -141,6 +141,19 @@ def test_hypervisors_reach_the_message_queue_with_tls_alone(plan: Plan, connect:
             assert chassis.run(f"timeout 5 bash -c '</dev/tcp/{address}/5672'").rc != 0, "no plain port"
 
 
+def test_node_ports_behind_public_names_answer_control_hosts_alone(plan: Plan, connect: Callable[[str], Any]) -> None:
+    keystone = next(one.node_port for one in plan.edge.endpoints if one.service == "keystone")
+    control, chassis = plan.edge.hosts[0], next(name for name in plan.hosts if "hypervisor" in plan.hosts[name].roles)
+
+    def reaches(source: str, target: str) -> bool:
+        address = plan.hosts[target].address
+        return bool(connect(source).run(f"timeout 5 bash -c '</dev/tcp/{address}/{keystone}'").rc == 0)
+
+    for node in (*plan.edge.hosts, *_workers(plan)):
+        assert reaches(control, node)
+        assert not reaches(chassis, node)
+
+
 def _others(chassis: Any, control: str) -> set[str]:
     """Return how the ports on ``control`` that nova-compute is connected with differ from the queue's with TLS."""
     pid = chassis.check_output("systemctl show --property MainPID --value nova-compute")

@@ -13,7 +13,7 @@ from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.files import write_file
 from .._host import units
-from . import api_server, data, documents, half_made, images, renewal, timer
+from . import api_server, data, documents, half_made, images, node_ports, renewal, timer
 from .files import KUBELET, prepare
 from .host import NodeHost
 from .members import add_ons, maintain
@@ -146,8 +146,9 @@ def _keep(node: Node, host: NodeHost, result: NodeResult, *, rolling_restart: bo
 
 
 def _secure(node: Node, host: NodeHost, changes: Changes) -> None:
-    """Install the guard against missing data and, on control hosts, the certificate renewal timer."""
+    """Install the guards against missing data and of the node ports; on control hosts, the timer of certificates."""
     data.keep(host.paths, changes, control=node.control)
+    node_ports.close(node, host.paths, changes)
     if node.control:
         timer.install(node, host.paths, changes)
 

@@ -34,6 +34,8 @@ class ClusterSettings:
     encrypt_secrets: bool
     kubelet: Mapping[str, Any]  # fields of KubeletConfiguration
     ignore_preflight: tuple[str, ...]
+    control_addresses: tuple[str, ...]  # of all control hosts
+    edge_ports: tuple[int, ...]  # node ports behind the public names
 
     @property
     def endpoint(self) -> str:
@@ -45,7 +47,8 @@ class ClusterSettings:
         """Read the settings from the plan's ``kubernetes``. Raises OptionError for a missing field."""
         try:
             found = {item.name: plan[item.name] for item in fields(cls) if item.name != "name"}
-            found |= {"name": name, "cni": plan["cni"]["name"], "ignore_preflight": tuple(plan["ignore_preflight"])}
+            found |= {"name": name, "cni": plan["cni"]["name"]}
+            found |= {each: tuple(plan[each]) for each in ("ignore_preflight", "control_addresses", "edge_ports")}
         except KeyError as error:
             raise OptionError(f"the option cluster lacks {error}: give the plan's kubernetes as it is") from None
         return cls(**found)

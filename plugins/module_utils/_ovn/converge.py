@@ -58,7 +58,7 @@ def converge(central: Central, changes: Changes) -> dict[str, Any]:
     northd = Unit(changes, NORTHD)
     for one in DATABASES:
         disk.refuse_foreign(one)  # before any configuration of a cluster: ovn-ctl would convert the data
-    guard.converge(changes, members=[central.address, *central.peers], clients=central.nodes)
+    guard.GUARD.converge(changes, guard.rules(members=[central.address, *central.peers], clients=central.nodes))
     _configure(central, changes, [*servers.values()], northd)
     # After the drop-ins: the packages start their units, which would create standalone databases.
     fresh = packages.installed(changes, central.packages)

@@ -55,9 +55,9 @@ def faults(central: Central) -> Iterator[str]:
             yield f"{one.name}: no answer over TLS on {central.address}"
         if now.role == "leader":
             yield from _of_the_leader(central, one)
-    if not guard.in_force(guard.rules(members=[central.address, *central.peers], clients=central.nodes)):
+    if not guard.GUARD.in_force(guard.rules(members=[central.address, *central.peers], clients=central.nodes)):
         ports = ", ".join(map(str, guard.guarded()))
-        yield f"the rules of {guard.RULES} are not in force: any host of the site reaches ports {ports}"
+        yield f"the rules of {guard.GUARD.rules} are not in force: any host of the site reaches ports {ports}"
     if (said := status.northd()) not in ("active", "standby"):
         yield f"northd is {said}"
 

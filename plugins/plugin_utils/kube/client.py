@@ -20,6 +20,7 @@ from .access import read
 from .answers import lines, message
 from .types import Discovery, Object, Resource, resource_path
 
+PATIENCE = 120.0  # seconds that a request waits for an API that is away: a control host died, or etcd elects
 _ERROR_CHANNEL = 3  # of an exec: the command's exit status
 _CONNECTIONS = 32
 _PASSING = {0, 429, 503, 504}  # no answer; too many requests; an API server that starts or stops; etcd too slow
@@ -59,7 +60,7 @@ class Api:
     has died, or etcd elects. Sent once: what could make a thing twice (POST), and a request with its own timeout.
     """
 
-    def __init__(self, kubeconfig: Path, *, timeout: float = 30.0, patience: float = 0.0) -> None:
+    def __init__(self, kubeconfig: Path, *, timeout: float = 30.0, patience: float = PATIENCE) -> None:
         """Read the kubeconfig, without a connection. Raises GroundupError."""
         self._path, self._timeout, self._patience = kubeconfig, timeout, patience
         self._answered = False

@@ -30,7 +30,7 @@ def of_site(site: str) -> list[str]:
     another run holds the lease.
     """
     kubeconfig = kubeconfig_path(site)
-    warning = hold(Api(kubeconfig, timeout=PATIENCE)) if kubeconfig.is_file() else ""
+    warning = hold(Api(kubeconfig, timeout=PATIENCE, patience=0.0)) if kubeconfig.is_file() else ""
     return [warning] if warning else []
 
 

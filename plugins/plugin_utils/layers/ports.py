@@ -132,7 +132,7 @@ PORTS: dict[str, PortRecord] = {
         port=30000, last=32767, what="services behind HAProxy (NodePort)", clients="control", nodes=True
     ),
     "queue": PortRecord(
-        port=30672, last=30680, what="RabbitMQ with TLS, a port a member (NodePort)", clients="hosts", roles=_CONTROL,
+        port=30672, last=30679, what="RabbitMQ with TLS, a port a member (NodePort)", clients="hosts", roles=_CONTROL,
         service="nova",
     ),
     "vxlan": PortRecord(

@@ -182,6 +182,8 @@ class KubernetesPlan:
     kubelet: dict[str, Any]  # KubeletConfiguration fields that the site sets
     ignore_preflight: tuple[str, ...]  # kubeadm preflight checks that the hardware profile cannot satisfy
     image_repository: str  # "registry.lab.test:5000/kubernetes"
+    control_addresses: tuple[str, ...]  # of all control hosts, which alone may reach `edge_ports`
+    edge_ports: tuple[int, ...]  # node ports behind the public names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

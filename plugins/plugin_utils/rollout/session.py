@@ -33,7 +33,6 @@ from .gate import ownership
 from .types import Options, RolloutError, RolloutResult
 
 _LOCK_WAIT = 120.0  # seconds; a helm told to stop needs far less
-_PATIENCE = 120.0  # seconds that a rollout waits for an API that is away: a control host died, or etcd elects
 TIMES = "rollout-seconds.json"
 _BUILTIN = COLLECTION / "charts"
 
@@ -111,7 +110,7 @@ def session(
         helm = Helm(binary=binary, kubeconfig=kubeconfig, charts=charts, processes=processes, lock=lock)
         if plan.openstack.charts != "builtin":
             plan = for_charts(plan, helm.defaults)
-        api = None if reads_only and not kubeconfig.is_file() else Api(kubeconfig, patience=_PATIENCE)
+        api = None if reads_only and not kubeconfig.is_file() else Api(kubeconfig)
         rollout = Rollout(
             plan=plan,
             api=api,

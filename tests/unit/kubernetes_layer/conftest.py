@@ -40,6 +40,8 @@ CLUSTER = ClusterSettings(
     encrypt_secrets=True,
     kubelet={"failSwapOn": False},
     ignore_preflight=("SystemVerification",),
+    control_addresses=("10.0.0.11",),
+    edge_ports=(),
 )
 KEY = "c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LXNlY3I="
 SUBJECT = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "kubernetes")])

@@ -13,6 +13,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base import tls
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._host import packages, units
+from ansible_collections.groundup.cloud.plugins.module_utils._host.guard import Guard
 from ansible_collections.groundup.cloud.plugins.module_utils._ovn import converge, databases, disk, guard, stale, status
 from ansible_collections.groundup.cloud.plugins.module_utils._ovn.converge import Central, Step
 
@@ -86,9 +87,9 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
         "UNITS": "units",
     }.items():
         monkeypatch.setattr(converge, name, tmp_path / place)
-    monkeypatch.setattr(guard, "RULES", tmp_path / "ports.nft")
-    monkeypatch.setattr(guard, "UNIT", tmp_path / guard.UNIT.name)
-    monkeypatch.setattr(guard, "in_force", lambda _: "groundup-ovn-ports.service" in found.running)
+    here = replace(guard.GUARD, rules=tmp_path / "ports.nft", unit=tmp_path / guard.GUARD.unit.name)
+    monkeypatch.setattr(guard, "GUARD", here)
+    monkeypatch.setattr(Guard, "in_force", lambda *_: guard.GUARD.unit.name in found.running)
     monkeypatch.setattr(units, "MARKS", tmp_path / "marks")
     monkeypatch.setattr(units, "properties", lambda unit, *_: {
         "ActiveState": "active" if unit in found.running else "inactive", "UnitFileState": "enabled",
@@ -118,7 +119,7 @@ def converged(wanted: Central, *, check: bool = False) -> dict[str, Any]:
 def test_a_host_without_data_starts_nothing_by_itself(host: Host) -> None:
     result = converged(central("maintain"))
     assert (result["waits"], result["databases"]) == (["nb", "sb"], {"nb": None, "sb": None})
-    assert (host.verbs, host.tool) == ([f"start {guard.UNIT.name}"], []), "the ports are closed before all else"
+    assert (host.verbs, host.tool) == ([f"start {guard.GUARD.unit.name}"], []), "the ports are closed before all else"
 
 
 def test_the_first_host_makes_the_clusters_where_it_is_told_to(host: Host) -> None:
@@ -126,7 +127,7 @@ def test_the_first_host_makes_the_clusters_where_it_is_told_to(host: Host) -> No
     assert result["databases"] == KNOWN
     assert [call[2] for call in host.tool] == ["create-cluster"] * 2
     assert "--election-timer=4000" in host.tool[0]
-    servers = {"ovn-ovsdb-server-nb.service", "ovn-ovsdb-server-sb.service", guard.UNIT.name}
+    servers = {"ovn-ovsdb-server-nb.service", "ovn-ovsdb-server-sb.service", guard.GUARD.unit.name}
     assert host.running == {*servers, "ovn-central.service", "ovn-northd.service"}
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._host import guard as _guard
 from ansible_collections.groundup.cloud.plugins.module_utils._host import units
 from ansible_collections.groundup.cloud.plugins.module_utils._ovn import guard
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.ports import PORTS
@@ -67,15 +69,15 @@ class Host:
 
     def control(self, verb: str, unit: str) -> None:
         self.verbs.append(f"{verb} {unit}")
-        self.active, self.listed = True, guard.RULES.read_text()
+        self.active, self.listed = True, guard.GUARD.rules.read_text()
 
 
 @pytest.fixture
 def host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Host:
     found = Host("")
-    monkeypatch.setattr(guard, "RULES", tmp_path / "ports.nft")
-    monkeypatch.setattr(guard, "UNIT", tmp_path / guard.UNIT.name)
-    monkeypatch.setattr(guard, "attempt", found.attempt)
+    here = replace(guard.GUARD, rules=tmp_path / "ovn-ports.nft", unit=tmp_path / guard.GUARD.unit.name)
+    monkeypatch.setattr(guard, "GUARD", here)
+    monkeypatch.setattr(_guard, "attempt", found.attempt)
     monkeypatch.setattr(shutil, "which", lambda _: "/usr/sbin/nft")
     monkeypatch.setattr(units, "MARKS", tmp_path / "marks")
     monkeypatch.setattr(units, "control", found.control)
@@ -87,7 +89,7 @@ def host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Host:
 
 def converged(*, clients: Sequence[str] = CLIENTS, check: bool = False) -> list[str]:
     changes = Changes(check=check)
-    guard.converge(changes, members=MEMBERS, clients=clients)
+    guard.GUARD.converge(changes, guard.rules(members=MEMBERS, clients=clients))
     return changes.done
 
 
@@ -98,17 +100,17 @@ def test_rules_are_loaded_once_and_again_when_a_node_joins_or_they_are_flushed(h
     converged(clients=[*CLIENTS, "10.0.0.22"])
     assert host.verbs[1:] == ["restart groundup-ovn-ports.service"]
     host.listed = ""
-    assert "load the rules for OVN's ports again" in converged(clients=[*CLIENTS, "10.0.0.22"])
+    assert "load ovn-ports.nft again" in converged(clients=[*CLIENTS, "10.0.0.22"])
     assert host.verbs[2:] == ["restart groundup-ovn-ports.service"]
 
 
 def test_other_rules_than_planned_are_not_in_force(host: Host) -> None:
     host.listed = guard.rules(members=MEMBERS, clients=[])
-    assert guard.in_force(host.listed)
-    assert not guard.in_force(TEXT)
+    assert guard.GUARD.in_force(host.listed)
+    assert not guard.GUARD.in_force(TEXT)
 
 
 def test_a_dry_run_loads_nothing(host: Host) -> None:
     done = converged(check=True)
-    assert f"write {guard.RULES}" in done
-    assert (host.verbs, guard.RULES.exists()) == ([], False)
+    assert f"write {guard.GUARD.rules}" in done
+    assert (host.verbs, guard.GUARD.rules.exists()) == ([], False)

@@ -149,6 +149,8 @@ def kubernetes(
             profile.ignore_preflight if written.ignore_preflight is None else written.ignore_preflight
         ),
         image_repository=f"{supply_plan.registry}/kubernetes",
+        control_addresses=tuple(host.address for host in layout.with_role("control")),
+        edge_ports=tuple(sorted(one.node_port for one in edge_plan.endpoints if one.node_port)),
     )
 
 
