@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ansible_collections.groundup.cloud.plugins.module_utils._base.locks import locked
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION, cache_dir
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.virtualenv import index_settings
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make.virtualenv import index_settings
 
 
 def environment(name: str) -> Path:

@@ -17,7 +17,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.manifests impo
 from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.configuration import NEUTRON_SECRET, NOVA_SECRET
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.types import Object, resource_path
 from ansible_collections.groundup.cloud.plugins.plugin_utils.process import Processes
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
 
 CHARTS = str(Path(__file__).resolve().parents[2] / "charts")
 RELEASES = ("rabbitmq", "neutron", "nova")

@@ -6,8 +6,8 @@ from typing import Any
 
 from ..plugin_utils.actions import DocumentedAction
 from ..plugin_utils.compose import site_plan
-from ..plugin_utils.secrets import open_store
 from ..plugin_utils.storage.apply import ORCHESTRATORS
+from ..plugin_utils.vault import open_store
 
 
 class ActionModule(DocumentedAction):

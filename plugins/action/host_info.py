@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ..action.host_baseline import ActionModule
+from .host_baseline import ActionModule
 
 __all__ = ["ActionModule"]

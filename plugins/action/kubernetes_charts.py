@@ -17,8 +17,8 @@ from ..plugin_utils.kube.access import kubeconfig_path
 from ..plugin_utils.kube.client import Api
 from ..plugin_utils.plan.types import ReleasePlan
 from ..plugin_utils.process import Processes
-from ..plugin_utils.secrets import Redactor, Store, open_store, references
 from ..plugin_utils.supply import ensure, missing, tool
+from ..plugin_utils.vault import Redactor, Store, open_store, references
 
 
 class ActionModule(DocumentedAction):

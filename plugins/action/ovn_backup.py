@@ -6,7 +6,8 @@ import base64
 from typing import Any
 
 from ..plugin_utils.actions import DocumentedAction
-from ..plugin_utils.ovn import backups, record
+from ..plugin_utils.backup import ovn as backups
+from ..plugin_utils.ovn import record
 from ..plugin_utils.services.neutron import sync_command
 
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ..action.ovn_central import ActionModule
+from .ovn_central import ActionModule
 
 __all__ = ["ActionModule"]

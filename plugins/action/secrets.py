@@ -12,7 +12,7 @@ from ..plugin_utils.layers.authorities import USES, key_name
 from ..plugin_utils.paths import state_dir
 from ..plugin_utils.pki import ensure_authority, ensure_leaf, ensure_packages_key, users
 from ..plugin_utils.plan import Plan
-from ..plugin_utils.secrets import STORE, SecretsError, Store, open_store, password_source, required
+from ..plugin_utils.vault import STORE, SecretsError, Store, open_store, password_source, required
 
 
 def _not_given(store: Store, lacking: Sequence[str]) -> SecretsError:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..plugin_utils.actions import DocumentedAction
-from ..plugin_utils.metal import backups
+from ..plugin_utils.backup import seed as backups
 from ..plugin_utils.plan import Plan, load_site, make_plan
 
 

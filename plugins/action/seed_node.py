@@ -12,9 +12,9 @@ from ..plugin_utils.errors import GroundupError
 from ..plugin_utils.paths import state_dir
 from ..plugin_utils.pki import openpgp
 from ..plugin_utils.progress import no_progress
-from ..plugin_utils.secrets import open_store
 from ..plugin_utils.supply.cache.served import LAID_OUT, lay_out, served
 from ..plugin_utils.supply.publish.sender import Sender
+from ..plugin_utils.vault import open_store
 
 
 class ActionModule(Sender):

@@ -37,7 +37,7 @@ _raw:
 """
 
 from ..plugin_utils.lookups import SiteLookup
-from ..plugin_utils.secrets import open_store
+from ..plugin_utils.vault import open_store
 
 
 class LookupModule(SiteLookup):

@@ -126,7 +126,7 @@ from typing import Any
 
 from ..module_utils._base.changes import Changes
 from ..module_utils._base.module import run_module
-from ..module_utils._hypervisor import environment
+from ..module_utils._host import environment
 from ..module_utils._ironic import configuration, service
 
 

@@ -194,9 +194,10 @@ from typing import Any
 
 from ..module_utils._base.changes import Changes
 from ..module_utils._base.module import run_module
+from ..module_utils._host.downloads import Download
 from ..module_utils._kubeadm.converge import converge
 from ..module_utils._kubeadm.host import NodeHost
-from ..module_utils._kubeadm.spec import ClusterSettings, Download, Join, Node
+from ..module_utils._kubeadm.spec import ClusterSettings, Join, Node
 
 DOWNLOAD_SPEC = {
     "url": {"type": "str", "required": True},

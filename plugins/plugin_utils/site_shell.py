@@ -19,8 +19,8 @@ from .kube.access import kubeconfig_path
 from .paths import state_dir
 from .plan import Plan, SiteError, load_site, make_plan
 from .process import bypassing
-from .secrets import open_store
 from .supply import tool
+from .vault import open_store
 
 # Mount the prepared file over /etc/hosts, then exec the command. $1 is the file, the rest is the command.
 _ENTER = 'mount --bind "$1" /etc/hosts && rm -f "$1" && shift && exec "$@"'

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.names import password
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.timeouts import TIMEOUTS
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault.names import password
 
 from .conftest import BUILT_IN, CHARTS, Render, chart_values, name_of
 from .test_values import violations

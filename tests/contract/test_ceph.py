@@ -13,8 +13,8 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site
 from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.configuration import NOVA_FILES
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.names import references
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.parts import merge, public_endpoint
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault.names import references
 
 from .conftest import CHARTS, SITES, Render, chart_in, objects
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import with_values
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import references
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.secrets import secrets
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import references
 
 from .conftest import BUILT_IN, chart_values
 from .derive import types

@@ -20,7 +20,7 @@ import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store, password_source
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store, password_source
 from ansible_collections.groundup.cloud.tests.e2e.leaks import Leaks
 from ansible_collections.groundup.cloud.tests.e2e.pinging import Pings, pinged
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.redact import forms
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault.redact import forms
 
 LARGEST = 16 * 2**20  # bytes; what is larger is a binary or an image layer of the supply, which knows no secret
 # What an unprivileged user of a host is let look through; /proc is sampled, /sys and /dev hold no files of ours.

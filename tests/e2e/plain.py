@@ -24,8 +24,8 @@ from ansible_collections.groundup.cloud.plugins.module_utils._container.model im
 from ansible_collections.groundup.cloud.plugins.module_utils._container.names import Lab, link_name
 from ansible_collections.groundup.cloud.plugins.plugin_utils.contact.host_keys import fingerprint
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import STORE, password_source
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import unpacked
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import STORE, password_source
 
 USER = "ops"
 LAN = "lan"

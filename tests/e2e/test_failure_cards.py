@@ -19,8 +19,8 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import P
 from ansible_collections.groundup.cloud.plugins.plugin_utils.process import Processes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.engine import Rollout
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import Card, Options
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import Store, open_store
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import tool
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import Store, open_store
 from ansible_collections.groundup.cloud.tests.e2e.power import WORKLOAD, cordoned, cut_power, member
 from ansible_collections.groundup.cloud.tests.e2e.waiting import until
 

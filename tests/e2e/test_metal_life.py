@@ -20,7 +20,7 @@ import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, file_of, home_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
 from ansible_collections.groundup.cloud.tests.e2e.cluster import command, play
 from ansible_collections.groundup.cloud.tests.e2e.conftest import ROOT, SITE_FILE
 from ansible_collections.groundup.cloud.tests.e2e.test_metal import table

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._ovn.databases import DATABASES, NB, NORTHD, SB
-from ansible_collections.groundup.cloud.plugins.plugin_utils.ovn import backups
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup import ovn as backups
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
 from ansible_collections.groundup.cloud.tests.e2e.cluster import play
 from ansible_collections.groundup.cloud.tests.e2e.failover import (

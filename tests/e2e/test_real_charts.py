@@ -24,9 +24,9 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import P
 from ansible_collections.groundup.cloud.plugins.plugin_utils.process import Processes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.engine import Rollout
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import Options
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import tool
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
 
 pytestmark = pytest.mark.lab
 NODE_PORT = 30599  # beside the lab's own 30500

@@ -11,7 +11,7 @@ import yaml
 from ansible_collections.groundup.cloud.plugins.module_utils._base import tls
 from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import LeafSpec, ensure_authority, ensure_leaf
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import build_site, make_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import PasswordSource, Store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import PasswordSource, Store
 
 ROOT = Path(__file__).resolve().parents[2]
 VIP, SCALE = "10.9.0.2", 20  # limits are a twentieth of the site's: a trial takes seconds and few files

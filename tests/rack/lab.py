@@ -19,7 +19,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform.metal import to_discover
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import HostPlan, InterfacePlan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
 from ansible_collections.groundup.cloud.tests.rack.machine import RackMachine
 
 

@@ -8,23 +8,9 @@ from typing import Any
 
 from .._base.changes import Changes
 from .._base.errors import GroundupError
-from .._host import ownership, packages
+from .._host import environment, ownership, packages
 from .._host.units import properties
-from . import (
-    checks,
-    disks,
-    environment,
-    leave,
-    libvirt,
-    mtu,
-    nova_ssh,
-    openvswitch,
-    ovn,
-    pki,
-    processor,
-    services,
-    volumes,
-)
+from . import checks, disks, leave, libvirt, mtu, nova_ssh, openvswitch, ovn, pki, processor, services, volumes
 
 
 def converge(changes: Changes, wanted: dict[str, Any]) -> str:

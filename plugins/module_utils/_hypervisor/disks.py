@@ -10,9 +10,9 @@ from .._base import files
 from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.files import HEADER
+from .._host.accounts import group_id
 from .._host.units import Unit
 from . import services
-from .accounts import group_id
 
 # In Nova's directory, because /etc/ceph may belong to a storage host.
 CONF, KEYRING = "/etc/nova/ceph.conf", "/etc/nova/ceph.keyring"

@@ -8,9 +8,9 @@ from pathlib import Path
 from .._base.changes import Changes
 from .._base.files import HEADER
 from .._base.run import attempt
+from .._host.accounts import group_id
 from .._host.units import Unit, control, properties
 from . import pki, taps
-from .accounts import group_id
 from .pki import Pair
 
 DAEMON, TLS = "libvirtd.service", "libvirtd-tls.socket"

@@ -8,7 +8,7 @@ from typing import Any
 from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.wait import wait_until
-from .._preflight.probe import SMALL, Echo
+from .._host.probe import SMALL, Echo
 
 PATIENCE = 20.0  # seconds: in a first run the neighbour's address may just move to a bridge
 

@@ -14,8 +14,9 @@ from .._base import files
 from .._base.changes import Changes
 from .._base.files import HEADER
 from .._base.run import run
+from .._host import accounts
 from .._host.units import Unit
-from . import accounts, services
+from . import services
 
 NAME = "nova-ssh.service"
 HOME = Path("/etc/nova/ssh")

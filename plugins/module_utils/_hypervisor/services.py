@@ -8,8 +8,8 @@ from pathlib import Path
 from .._base import files
 from .._base.changes import Changes
 from .._base.run import run
+from .._host import accounts, environment
 from .._host.units import Unit
-from . import accounts, environment
 
 CURRENT = str(environment.ROOT / environment.CURRENT)
 NOVA = (Path("/etc/nova/nova-compute.conf"), Path("/etc/nova/host.conf"))

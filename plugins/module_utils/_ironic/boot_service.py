@@ -18,10 +18,10 @@ from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.run import attempt, run
 from .._base.wait import wait_until
+from .._host import accounts
 from .._host.interfaces import interface_of
 from .._host.naming import unanswering
 from .._host.units import Unit, off, properties
-from .._hypervisor import accounts
 from .._seed.configuration import nginx_takes
 from . import configuration as own
 from . import netboot, rogue

@@ -8,8 +8,8 @@ from typing import Any
 
 from .._base import files
 from .._base.changes import Changes
+from .._host import accounts
 from .._host.units import Unit
-from .._hypervisor import accounts
 from . import configuration as own
 from .sandbox import unprivileged
 

@@ -13,8 +13,7 @@ from .._base import files
 from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.run import run
-from .._host import units
-from .._hypervisor import accounts, environment
+from .._host import accounts, environment, units
 from . import configuration as own
 from .passwords import line_of
 from .sandbox import unprivileged

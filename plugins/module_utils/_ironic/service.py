@@ -15,8 +15,8 @@ from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.run import run
 from .._base.wait import wait_until
+from .._host import accounts, environment
 from .._host.units import Unit
-from .._hypervisor import accounts, environment
 from .._seed.configuration import nginx_takes
 from . import configuration as own
 from . import page, ramdisk, runner

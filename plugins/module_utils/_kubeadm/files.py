@@ -10,8 +10,8 @@ from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.files import link, place, read, write_file
 from .._base.wait import wait_until
-from .._host import units
-from . import containerd, data, documents, downloads, name_service
+from .._host import downloads, units
+from . import containerd, data, documents, name_service
 from .host import NodeHost
 from .spec import Node
 
@@ -94,7 +94,7 @@ def prepare(node: Node, host: NodeHost, changes: Changes, *, member: bool) -> No
         place(changes, paths.at(f"{name_service.DIRECTORY}/{name}"), text, mode=0o644)
     for download in node.downloads:
         reader = kubelet if download.path.endswith("/kubelet") else None
-        downloads.install(changes, download, paths, ca=node.ca_certificate, reader=reader)
+        downloads.install(changes, download, paths.at(download.path), ca=node.ca_certificate, reader=reader)
     # Pod networks look for the OS's CNI plugins in this directory, and add their own.
     source, target = paths.at("/usr/lib/cni"), paths.at("/opt/cni/bin")
     for plugin in sorted(source.iterdir()) if source.is_dir() else ():

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from .._base.errors import OptionError
+from .._host.downloads import Download
 
 CRI_SOCKET = "unix:///run/containerd/containerd.sock"
 
@@ -52,16 +53,6 @@ class ClusterSettings:
         except KeyError as error:
             raise OptionError(f"the option cluster lacks {error}: give the plan's kubernetes as it is") from None
         return cls(**found)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Download:
-    """A file that a node downloads from the site's file server."""
-
-    url: str
-    sha256: str | None  # of the download; None: read from the server's file `<url>.sha256`
-    path: str  # its destination; for an archive, the directory to unpack it into
-    archive: bool  # a tar archive, compressed or not
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

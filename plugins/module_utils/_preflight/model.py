@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from .._host.probe import Echo, connects
 from .links import Link, links
-from .probe import Echo, connects
 
 # The first files that a site writes: at the first login, on a seed, on every host.
 _OURS = ("/etc/ssh/sshd_config.d/20-groundup.conf", "/etc/nginx/conf.d/groundup.conf", "/etc/groundup/site")

@@ -6,9 +6,9 @@ import socket
 from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 
+from .._host.probe import SMALL
 from .links import holder
 from .model import Fault, Machine, Wanted
-from .probe import SMALL
 
 _COMPLETE = 2  # flag of an ARP entry with an answer
 

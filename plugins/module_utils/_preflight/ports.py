@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
+from .._host.probe import SMALL
 from .model import Fault, Machine, Wanted
-from .probe import SMALL
 
 KERNEL = "the kernel"  # tunnels of a pod network belong to no process
 _LOGIN = ("sshd", "systemd")  # sshd, and systemd as its socket, exist before the site

@@ -11,8 +11,8 @@ from ...module_utils._base import files
 from ...module_utils._base.changes import Changes
 from ..paths import state_dir
 from ..plan.types import Plan
-from ..secrets import Store
 from ..services import keystone
+from ..vault import Store
 
 CLOUDS, OPENRC = "clouds.yaml", "openrc"
 _MODE = 0o600  # both hold the password

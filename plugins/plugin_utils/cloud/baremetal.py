@@ -18,8 +18,8 @@ from ...module_utils._ironic.configuration import USER
 from ..errors import GroundupError
 from ..paths import state_dir
 from ..plan.types import Plan
-from ..secrets import open_store
-from ..secrets.names import IRONIC
+from ..vault import open_store
+from ..vault.names import IRONIC
 from . import connection
 
 Target = Literal["present", "absent", "manageable", "available", "provisioned"]

@@ -19,8 +19,8 @@ from requests.adapters import HTTPAdapter
 from ..errors import GroundupError
 from ..paths import state_dir
 from ..plan.types import Plan
-from ..secrets import open_store
 from ..services import keystone
+from ..vault import open_store
 
 Ask = Callable[[str, str], Mapping[str, Any]]  # service type, path -> answer
 # Microversions with plain host names, and with inventories by resource class.

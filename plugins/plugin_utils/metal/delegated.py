@@ -12,8 +12,8 @@ from typing import Any
 from ..errors import GroundupError
 from ..paths import state_dir
 from ..plan.types import Plan
-from ..secrets import open_store
-from ..secrets.names import IRONIC
+from ..vault import open_store
+from ..vault.names import IRONIC
 from .api import BusyError, Ironic
 from .batch import left_behind
 from .journal import Journal, file_of, home_of

@@ -11,8 +11,8 @@ from ...module_utils._base.locks import locked
 from ..errors import GroundupError
 from ..paths import state_dir
 from ..plan.types import Plan
-from ..secrets import open_store
-from ..secrets.names import IRONIC
+from ..vault import open_store
+from ..vault.names import IRONIC
 from .api import Ironic
 from .confirm import SILENT, Question, confirm
 from .identity import identity_file

@@ -18,9 +18,9 @@ from ..paths import state_dir
 from ..plan.part_types import MetalPlan
 from ..plan.platform.metal import to_discover
 from ..plan.types import HostPlan, Plan
-from ..secrets import open_store
-from ..secrets.names import IRONIC
 from ..supply.publish import digests
+from ..vault import open_store
+from ..vault.names import IRONIC
 from . import documents
 from .api import Ironic, Watched
 from .batch import Batch, Failed

@@ -14,8 +14,8 @@ import requests
 from ...module_utils._ironic.configuration import USER
 from ..paths import state_dir
 from ..plan.types import Plan
-from ..secrets import open_store
-from ..secrets.names import IRONIC
+from ..vault import open_store
+from ..vault.names import IRONIC
 from .journal import home_of
 from .overview import Overview, as_dict
 

@@ -20,7 +20,7 @@ from ...module_utils._base.files import write_file
 from ..errors import GroundupError
 from ..layers import authorities
 from ..layers.authorities import Use
-from ..secrets import Store
+from ..vault import Store
 
 LIFETIME = timedelta(days=3650)
 RENEW_BEFORE = timedelta(days=800)  # the longest life of a leaf, so that none outlives its CA

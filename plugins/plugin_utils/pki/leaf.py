@@ -20,8 +20,8 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from ...module_utils._base.files import write_file
 from ..layers.authorities import Use
-from ..secrets import Store
-from ..secrets.names import CA_KEY, check_name
+from ..vault import Store
+from ..vault.names import CA_KEY, check_name
 from . import authority as ca
 from .authority import BACKDATE, Authority, PkiError, ensure_key, key_usage, read_certificate, same_key, to_pem
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...module_utils._base.files import read, write_file
-from ..secrets import Store
-from ..secrets.names import PACKAGES_KEY
+from ..vault import Store
+from ..vault.names import PACKAGES_KEY
 from .authority import PkiError
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ..graph import Graph, run
+from ..health.verification import Verification
 from ..helm.client import Helm
 from ..helm.preview import ChangePreview, preview
 from ..kube.client import Api
@@ -24,9 +25,8 @@ from ..kube.retention import retain
 from ..plan.types import Plan, ReleasePlan
 from ..process import Processes, stop_on_signals
 from ..progress import reminder
-from ..secrets import Redactor
 from ..services import keystone
-from ..services.verification import Verification
+from ..vault import Redactor
 from .apply import lease
 from .apply.deploy import DeployResult, Tools, deploy
 from .apply.limits import Limits, claims

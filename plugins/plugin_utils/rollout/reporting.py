@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from ..graph import Graph
+from ..health.verification import Check, Verification
 from ..helm.diff import removal
 from ..helm.preview import ChangePreview
 from ..plan.types import ReleasePlan
-from ..secrets import Redactor
-from ..services.verification import Check, Verification
+from ..vault import Redactor
 from .apply.deploy import DeployResult
 from .diagnose import cards
 from .types import Card, GateReason, ReleaseReport, RolloutResult, State, Symptom

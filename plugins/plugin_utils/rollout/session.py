@@ -23,10 +23,10 @@ from ..kube.client import Api
 from ..paths import COLLECTION, state_dir
 from ..plan.types import Plan
 from ..process import Processes
-from ..secrets import Redactor, Store, fingerprints, open_store, required
 from ..supply import tool
 from ..supply.publish import digests
 from ..supply.publish.digests import PublishedDigests
+from ..vault import Redactor, Store, fingerprints, open_store, required
 from .apply import certificates
 from .engine import Rollout
 from .gate import ownership

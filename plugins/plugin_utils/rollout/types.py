@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any, Literal
 
 from ..errors import GroundupError
+from ..health.verification import Check, Layer
 from ..helm.types import ReleaseDiff
-from ..services.verification import Check, Layer
 
 State = Literal[
     "waiting", "healing", "applying", "starting", "verifying", "ready", "unchanged", "failed", "not started",

@@ -8,16 +8,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..health.verification import Check, Verification
 from .parts import WORKERS, ChartNames, api_values, merge, public_endpoint, uwsgi
 from .probing import PROBE, Client, forgotten, probed
 from .record import Advice, PublicApi, ServiceRecord, Values
 from .secrets import secret
 from .sizes import Sizes
-from .verification import Check, Verification
 
 if TYPE_CHECKING:
+    from ..health.context import VerifierContext
     from ..plan.types import Plan
-    from ..rollout.verify.context import VerifierContext
 
 _KEK = "barbican/kek"  # key that encrypts each project's key; a Fernet key
 _NAMES = ChartNames(probes=("api", "barbican-api"))

@@ -10,10 +10,10 @@ from http.cookies import SimpleCookie
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from .verification import Check, UnansweredError
+from ..health.verification import Check, UnansweredError
 
 if TYPE_CHECKING:
-    from ..rollout.verify.https import Answer
+    from ..health.https import Answer
 
 LOGIN = "/auth/login/"
 _TOKEN = re.compile(r"""name=["']csrfmiddlewaretoken["'] value=["']([^"']+)["']""")

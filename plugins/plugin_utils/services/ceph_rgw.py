@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from ..health.verification import Check, Verification
 from ..layers.ports import PORTS
 from ..layers.storage import GATEWAY
 from .parts import node_labels, public_endpoint
 from .probing import PROBE, Client, probed
 from .record import Advice, PublicApi, ServiceRecord, Values
 from .sizes import Sizes
-from .verification import Check, Verification
 
 if TYPE_CHECKING:
+    from ..health.context import VerifierContext
     from ..plan.types import Plan
-    from ..rollout.verify.context import VerifierContext
 
 _SWIFT, _S3 = "object-store", "s3"
 _OBJECT = "radosgw on the storage hosts"

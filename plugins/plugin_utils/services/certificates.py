@@ -10,16 +10,16 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from ..errors import GroundupError
+from ..health.verification import Check
 from ..layers import authorities
 from . import RECORDS
 from .record import PodCertificate
-from .verification import Check
 
 if TYPE_CHECKING:
     from socket import socket
 
+    from ..health.context import VerifierContext
     from ..plan.types import Plan
-    from ..rollout.verify.context import VerifierContext
 
 _DAYS_FAIL, _DAYS_SOON = 7, 30
 

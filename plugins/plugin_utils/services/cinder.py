@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..health.verification import Check, Verification
 from ..layers.storage import GATEWAY
 from . import ceph, dialects
 from .parts import WORKERS, ChartNames, api_values, merge, public_endpoint, queued, resources, uwsgi
@@ -14,12 +15,11 @@ from .probing import PROBE, Client, forgotten, probed
 from .record import Advice, PodCertificate, PublicApi, ServiceRecord, Values
 from .secrets import secret
 from .sizes import Sizes
-from .verification import Check, Verification
 
 if TYPE_CHECKING:
+    from ..health.context import VerifierContext
     from ..plan.part_types import CephPlan
     from ..plan.types import Plan
-    from ..rollout.verify.context import VerifierContext
 
 # Names of secrets. Hypervisors also have the first: Cinder tells them to log in with it.
 KEY, BACKUP_KEY = "ceph/client.cinder", "ceph/client.cinder-backup"

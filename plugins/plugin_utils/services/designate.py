@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..health.verification import Check, Verification
 from .parts import WORKERS, ChartNames, api_values, merge, public_endpoint, queued, resources, uwsgi
 from .probing import Client, probed
 from .record import Advice, PublicApi, ServiceRecord, Values
 from .sizes import Sizes
-from .verification import Check, Verification
 
 if TYPE_CHECKING:
+    from ..health.context import VerifierContext
     from ..plan.types import Plan
-    from ..rollout.verify.context import VerifierContext
 
 _NAMES = ChartNames(probes=None, labels=("api", "central", "mdns", "producer", "worker", "job"))
 _WORKERS = ("central", "mdns", "producer", "worker")  # all but the API

@@ -9,17 +9,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..health.verification import Check, Verification
 from . import ceph
 from .parts import WORKERS, ChartNames, api_values, merge, queued, uwsgi
 from .probing import PROBE, Client, forgotten, probed
 from .record import Advice, PublicApi, ServiceRecord, Values
 from .sizes import Sizes
-from .verification import Check, Verification
 
 if TYPE_CHECKING:
+    from ..health.context import VerifierContext
     from ..plan.part_types import CephPlan
     from ..plan.types import Plan
-    from ..rollout.verify.context import VerifierContext
 
 KEY = "ceph/client.glance"  # name of the secret
 _OBJECT = "Deployment/glance-api"

@@ -8,17 +8,17 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..health.verification import Check, Verification
 from .keystone import ADMIN, SERVICE_ROLE
 from .parts import WORKERS, ChartNames, api_values, merge, public_endpoint, queued, resources, uwsgi
 from .probing import PROBE, Client, forgotten, probed
 from .record import PublicApi, ServiceRecord, Values
 from .secrets import secret
 from .sizes import Sizes
-from .verification import Check, Verification
 
 if TYPE_CHECKING:
+    from ..health.context import VerifierContext
     from ..plan.types import Plan
-    from ..rollout.verify.context import VerifierContext
 
 _API, _CFN = "orchestration", "cloudformation"
 _NAMES = ChartNames(probes=None, labels=("api", "cfn", "engine", "job"))  # only the ports of its probes can be set

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..health.verification import Verification
 from ..layers.storage import GATEWAY
 from .browsing import LOGIN, Browser, judge
 from .parts import WORKERS, anti_affinity, merge, node_labels, public_endpoint, resources
@@ -11,11 +12,10 @@ from .record import PodCertificate, PublicApi, ServiceRecord, Values
 from .secrets import secret
 from .sizes import Sizes
 from .timeouts import TIMEOUTS
-from .verification import Verification
 
 if TYPE_CHECKING:
+    from ..health.context import VerifierContext
     from ..plan.types import Plan
-    from ..rollout.verify.context import VerifierContext
 
 _KEY = "horizon/secret-key"
 _PORT = 80

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from ..errors import GroundupError
+from ..health.verification import Check, Layer, Verification
 from . import RECORDS
 from .parts import WORKERS, api_endpoint, api_values, merge, public_endpoint
 from .record import PublicApi, ServiceRecord, Values
 from .secrets import account, secret
 from .sizes import Sizes
-from .verification import Check, Layer, Verification
 
 if TYPE_CHECKING:
+    from ..health.context import VerifierContext
     from ..plan.types import Plan
-    from ..rollout.verify.context import VerifierContext
 
 ADMIN = {
     "username": "admin", "project_name": "admin", "user_domain_name": "default", "project_domain_name": "default",

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..health.verification import Check, Verification
 from .parts import WORKERS, ChartNames, api_values, merge, queued, resources, uwsgi
 from .probing import Client, probed
 from .record import Advice, PublicApi, ServiceRecord, Values
 from .secrets import account, secret
 from .sizes import Sizes
-from .verification import Check, Verification
 
 if TYPE_CHECKING:
+    from ..health.context import VerifierContext
     from ..plan.types import Plan
-    from ..rollout.verify.context import VerifierContext
 
 _NAMES = ChartNames(probes=None, labels=("api", "conductor", "job"))
 _DOMAIN_ADMIN = "magnum/trustee-domain-admin"

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..health.verification import Check, Verification
 from . import dialects
 from .parts import WORKERS, ChartNames, api_values, merge, queued, resources, uwsgi
 from .probing import Client, probed
 from .record import Advice, PublicApi, ServiceRecord, Values
 from .sizes import Sizes
-from .verification import Check, Verification
 
 if TYPE_CHECKING:
+    from ..health.context import VerifierContext
     from ..plan.types import Plan
-    from ..rollout.verify.context import VerifierContext
 
 _NAMES = ChartNames(probes=None, labels=("api", "scheduler", "job"))
 _VERSION = {"X-OpenStack-Manila-API-Version": "2.65"}  # since 2.60 the URL has no project

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import GroundupError
+from ..health.verification import Check, Verification
 from ..layers.scales import Scale
 from . import RECORDS
 from .certificates import given
@@ -13,11 +14,10 @@ from .parts import anti_affinity, node_labels, probes, resources
 from .record import Advice, PodCertificate, ServiceRecord, Values
 from .secrets import account
 from .sizes import Sizes, majority
-from .verification import Check, Verification
 
 if TYPE_CHECKING:
+    from ..health.context import VerifierContext
     from ..plan.types import Plan
-    from ..rollout.verify.context import VerifierContext
 
 _DEFAULTS = "/etc/mysql/admin_user.cnf"
 _WANTED = ("wsrep_cluster_size", "wsrep_cluster_status", "wsrep_local_state_comment", "wsrep_ready")

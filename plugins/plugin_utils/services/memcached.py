@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..errors import GroundupError
+from ..health.verification import Check, Verification
 from ..layers.scales import Scale
 from .parts import anti_affinity, node_labels, resources
 from .record import ServiceRecord, Values
 from .secrets import secret
 from .sizes import Sizes
-from .verification import Check, Verification
 
 if TYPE_CHECKING:
+    from ..health.context import VerifierContext
     from ..plan.types import Plan
-    from ..rollout.verify.context import VerifierContext
 
 _PORT = 11211  # the chart's default
 _LIMIT = 65536  # bytes; the answer to "stats" is about 2 kB

@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..health.verification import Check, Verification
 from . import dialects, ovn
 from .neutron_workers import COMMANDS, OPTIONS, TLS, worker
 from .parts import WORKERS, ChartNames, api_values, merge, public_endpoint, queued, uwsgi
@@ -13,11 +14,10 @@ from .probing import PROBE, Client, forgotten, probed
 from .record import PublicApi, ServiceRecord, Values
 from .secrets import secret
 from .sizes import Sizes
-from .verification import Check, Verification
 
 if TYPE_CHECKING:
+    from ..health.context import VerifierContext
     from ..plan.types import OvnPlan, Plan
-    from ..rollout.verify.context import VerifierContext
 
 METADATA_PROXY = "neutron/metadata-proxy"  # name of the secret
 _OBJECT = "Deployment/neutron-server"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..health.verification import Check, Verification
 from . import ceph, dialects
 from .certificates import given
 from .neutron import METADATA_PROXY
@@ -24,11 +25,10 @@ from .record import PodCertificate, PublicApi, ServiceRecord, Values
 from .secrets import secret
 from .sizes import Sizes
 from .timeouts import TIMEOUTS
-from .verification import Check, Verification
 
 if TYPE_CHECKING:
+    from ..health.context import VerifierContext
     from ..plan.types import Plan
-    from ..rollout.verify.context import VerifierContext
 
 _NAMES = ChartNames(
     api="osapi", probes=("api-osapi", "default"),

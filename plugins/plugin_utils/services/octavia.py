@@ -7,17 +7,17 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..health.verification import Check, Verification
 from . import ovn
 from .parts import WORKERS, ChartNames, api_values, merge, public_endpoint, queued, resources, uwsgi
 from .probing import PROBE, Client, forgotten, probed
 from .record import PublicApi, ServiceRecord, Values
 from .secrets import account
 from .sizes import Sizes
-from .verification import Check, Verification
 
 if TYPE_CHECKING:
+    from ..health.context import VerifierContext
     from ..plan.types import Plan
-    from ..rollout.verify.context import VerifierContext
 
 _OBJECT = "Deployment/octavia-api"
 _PROVIDER = "ovn"

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..health.verification import Check, Verification
 from .parts import WORKERS, ChartNames, api_values, merge, uwsgi
 from .probing import Client, probed
 from .record import PublicApi, ServiceRecord, Values
 from .sizes import Sizes
-from .verification import Check, Verification
 
 if TYPE_CHECKING:
+    from ..health.context import VerifierContext
     from ..plan.types import Plan
-    from ..rollout.verify.context import VerifierContext
 
 _NAMES = ChartNames(probes=None, labels=("api", "job"))  # its probes cannot be set
 _VERSION = {"OpenStack-API-Version": "placement 1.39"}

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from ..health.verification import Check, UnansweredError, Verification
 from .keystone import Token, token
 from .parts import public_endpoint
-from .verification import Check, UnansweredError, Verification
 
 if TYPE_CHECKING:
-    from ..rollout.verify.context import VerifierContext
-    from ..rollout.verify.https import Answer
+    from ..health.context import VerifierContext
+    from ..health.https import Answer
 
 PROBE = "groundup-verify"  # name of all test objects of verifiers
 _FORGOTTEN = 900.0  # seconds after which a test object must be a killed run's

@@ -6,17 +6,17 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from ..errors import GroundupError
+from ..health.verification import Check, Verification
 from ..layers.ports import PORTS
 from .certificates import served
 from .parts import FOR_HOSTS, anti_affinity, node_labels, probes, resources
 from .record import Advice, PodCertificate, ServiceRecord, Values
 from .secrets import account, secret
 from .sizes import Sizes
-from .verification import Check, Verification
 
 if TYPE_CHECKING:
+    from ..health.context import VerifierContext
     from ..plan.types import Plan
-    from ..rollout.verify.context import VerifierContext
 
 _ARGV = ("rabbitmqctl", "--quiet", "--formatter", "json", "cluster_status")
 

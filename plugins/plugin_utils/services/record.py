@@ -9,9 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from .verification import Verifier
-
 if TYPE_CHECKING:
+    from ..health.context import Verifier
     from ..layers.authorities import Use
     from ..layers.roles import Role
     from ..layers.scales import Scale

@@ -1,4 +1,4 @@
-"""List the secrets that chart values refer to. `plugin_utils/secrets` generates and stores their values."""
+"""List the secrets that chart values refer to. `plugin_utils/vault` generates and stores their values."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from . import rook as operator
 if TYPE_CHECKING:
     from ..plan.part_types import CephPlan
     from ..plan.types import Plan
-    from ..secrets import Store
+    from ..vault import Store
 
 
 # Command that applies each file to an existing cluster.

@@ -19,8 +19,8 @@ from .cache.artifact import Artifact
 
 # Lock and build are imported late: a lookup used in tasks of every host needs neither.
 if TYPE_CHECKING:
-    from .build.progress import Draw
     from .lock.model import Lock, Source
+    from .make.progress import Draw
 
 __all__ = ["Artifact", "ensure", "load_lock", "missing", "tool", "unpacked"]
 
@@ -57,7 +57,7 @@ def ensure(
 
     Raises GroundupError naming the artifact that failed to build or has the wrong digest.
     """
-    from .build.run import Run
+    from .make.run import Run
 
     lock = (lock or load_lock()).by(source).including(names)
     return Run(lock, progress=progress, draw=draw, jobs=jobs).ensure(lock.select(names), rebuild=rebuild)
@@ -67,7 +67,7 @@ def missing(
     names: str | Iterable[str] | None, *, rebuild: bool = False, source: Source = "build", lock: Lock | None = None
 ) -> tuple[str, ...]:
     """Return the artifacts ``ensure`` would have to build or fetch for ``names``, dependencies first; build nothing."""
-    from .build.run import Run
+    from .make.run import Run
 
     lock = (lock or load_lock()).by(source).including(names)
     chosen = lock.select(names)

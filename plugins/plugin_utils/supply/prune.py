@@ -19,12 +19,12 @@ from ...module_utils._base.locks import locked
 from ..errors import GroundupError
 from ..paths import state_dir
 from ..progress import Progress
-from .build.keys import keys
 from .cache.served import LAID_OUT, served
 from .cache.stale import remove_stale
 from .cache.store import MARK, ArtifactStore, remove_tree
 from .cache.unpack import home, mark, unpacked_name
 from .lock.model import Lock
+from .make.keys import keys
 
 _MEBI = 2**20
 

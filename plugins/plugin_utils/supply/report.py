@@ -11,11 +11,11 @@ import yaml
 from ...module_utils._base.files import write_file
 from ..errors import GroundupError
 from ..progress import Progress, clock
-from .build.keys import keys
-from .build.run import Run
 from .builders.upstream import resolve
 from .cache.store import ArtifactStore
 from .lock.model import Lock, load_lock
+from .make.keys import keys
+from .make.run import Run
 
 
 def table(lock: Lock, names: Sequence[str] | None) -> str:
@@ -49,7 +49,7 @@ def graph(lock: Lock, names: Sequence[str] | None) -> str:
 
 def check(lock: Lock, names: Sequence[str] | None, *, progress: Progress) -> bool:
     """Verify digest and bill of material of every stored artifact; return whether all are valid."""
-    from .build import bill  # imported late: only this function and builds need its library
+    from .make import bill  # imported late: only this function and builds need its library
 
     store, found = ArtifactStore(), keys(lock, lock.closure(tuple(lock.artifacts)))
     whole = True

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._ceph import stand_in
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.keys import keys
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.store import ArtifactStore
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.unpack import unpacked
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import load_lock
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make.keys import keys
 
 from .loopback import Loopback
 

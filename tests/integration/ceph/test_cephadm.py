@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.names import generate
 from ansible_collections.groundup.cloud.plugins.plugin_utils.storage import cephadm
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault.names import generate
 
 from .loopback import FSID, Loopback
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import build_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform.csi import FEATURES
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.names import generate
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault.names import generate
 from ansible_collections.groundup.cloud.tests.e2e.waiting import until
 
 from .loopback import FSID, PATIENCE, Loopback

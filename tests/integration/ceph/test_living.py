@@ -6,7 +6,7 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.names import generate
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault.names import generate
 from ansible_collections.groundup.cloud.tests.e2e.waiting import until
 
 from .loopback import FSID, PATIENCE, Loopback

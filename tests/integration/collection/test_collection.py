@@ -11,7 +11,7 @@ import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import load_lock
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.builder import builder_of
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make.builder import builder_of
 
 ROOT = Path(__file__).resolve().parents[3]
 KINDS = {

@@ -15,9 +15,9 @@ import yaml
 from ansible_collections.groundup.cloud.plugins.modules import host_preflight
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import unpacked
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.keys import keys
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.store import ArtifactStore
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import load_lock
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make.keys import keys
 from ansible_collections.groundup.cloud.tests.integration.commands import run
 from ansible_collections.groundup.cloud.tests.integration.contact.machine import USER, Machine
 

@@ -11,9 +11,9 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import openpgp
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import DebianRelease
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import PasswordSource, Store
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.chroot import Chroot
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.process import Commands
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make.chroot import Chroot
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make.process import Commands
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import PasswordSource, Store
 
 from .plain import PROGRAM, Host
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import openpgp
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.chroot import Chroot
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make.chroot import Chroot
 
 # What a module of ours does on the host, with the code it does it by.
 PROGRAM = """

@@ -17,7 +17,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import 
 from ansible_collections.groundup.cloud.plugins.module_utils._ovn.databases import CA, CHASSIS_CA, MEMBER
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.authorities import USES, file
 from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import LeafSpec, ensure_authority, ensure_leaf
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import PasswordSource, Store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import PasswordSource, Store
 from ansible_collections.groundup.cloud.tests.integration.host_root import HostRoot, host_root
 
 ADDRESS = "10.90.0.41"

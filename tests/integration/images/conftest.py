@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.keys import keys
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.artifact import Artifact
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.store import ArtifactStore
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import load_lock
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make.keys import keys
 
 # As a container runtime lays it out: the root read-only, /tmp writable, the rest mounted path by path.
 _ENTER = """

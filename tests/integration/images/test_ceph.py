@@ -17,10 +17,10 @@ from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor import ini
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import CephPlan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.names import generate
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import ceph
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.artifact import Artifact
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.unpack import unpacked
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault.names import generate
 
 from .conftest import Image
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.authorities import Use
 from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import LeafSpec, ensure_authority, ensure_leaf
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import PasswordSource, Store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import PasswordSource, Store
 
 from .conftest import Image
 from .stage import Stage

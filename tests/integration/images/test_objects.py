@@ -24,11 +24,11 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import (
     ensure_leaf,
 )
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import PasswordSource, Store
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.names import generate
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.parts import public_endpoint
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.artifact import Artifact
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.unpack import unpacked
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import PasswordSource, Store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault.names import generate
 
 from .conftest import Image
 from .objects import BACKUP, OBJECTS

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import LeafSpec, ensure_authority, ensure_leaf
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import PasswordSource, Store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import PasswordSource, Store
 
 from .conftest import Image
 from .test_services import CHARTS, _owned, _run

@@ -19,8 +19,8 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import DI
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION, state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import MetalPlan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.digests import PublishedDigests, save
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
 from ansible_collections.groundup.cloud.tests.integration.host_root import HostRoot, host_root
 from ansible_collections.groundup.cloud.tests.integration.metal import fake
 from ansible_collections.groundup.cloud.tests.integration.metal import ironic as seed

@@ -21,7 +21,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import Ir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, file_of, home_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import Step
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
 from ansible_collections.groundup.cloud.tests.integration.commands import run
 from ansible_collections.groundup.cloud.tests.integration.metal.fake import FakeSeed
 from ansible_collections.groundup.cloud.tests.integration.metal.ironic import PASSWORD, WANTED, _enter

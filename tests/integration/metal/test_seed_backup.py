@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
 from ansible_collections.groundup.cloud.plugins.module_utils._ironic import netboot
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import backups
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup import seed as backups
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, file_of, home_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import Step
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir

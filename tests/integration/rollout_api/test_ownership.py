@@ -12,7 +12,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.gate.ownership import NAME
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.session import Session
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import RolloutError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import PasswordSource, Redactor, Store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import PasswordSource, Redactor, Store
 
 from .conftest import Site
 

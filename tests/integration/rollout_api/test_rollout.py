@@ -8,7 +8,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.diff import diff_text
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply import progress
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import GateRefusedError, RolloutResult
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import Redactor
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import Redactor
 
 from .conftest import SECRET, Site, Store
 from .puppet import Object, fails, runs

@@ -17,9 +17,9 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import w
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import PasswordSource, Store
 from ansible_collections.groundup.cloud.plugins.plugin_utils.storage import apply, rook
 from ansible_collections.groundup.cloud.plugins.plugin_utils.storage.rook import GROUP, NAMESPACE
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import PasswordSource, Store
 
 from .control_plane import ControlPlane
 

@@ -31,9 +31,9 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, b
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform import versions
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.process import Processes
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.names import generate
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.builders import upstream
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault.names import generate
 
 from .control_plane import ControlPlane
 

@@ -11,7 +11,7 @@ import yaml
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import access
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import SecretsError, Store, open_store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import SecretsError, Store, open_store
 from openstack.config import OpenStackConfig
 
 LAB = Path(__file__).resolve().parents[3] / "inventories/lab/site.yml"

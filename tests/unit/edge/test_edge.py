@@ -21,7 +21,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._host import interf
 from ansible_collections.groundup.cloud.plugins.modules import edge_info, edge_node
 from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import LeafSpec, ensure_authority, ensure_leaf
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import SiteError, build_site, make_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import PasswordSource, Store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import PasswordSource, Store
 
 TEMPLATES = Path(__file__).parents[3] / "roles" / "edge" / "templates"
 ADDRESSES = {"control-1": "10.0.0.11", "control-2": "10.0.0.12", "control-3": "10.0.0.13", "worker-1": "10.0.0.31"}

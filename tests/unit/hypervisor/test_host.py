@@ -10,11 +10,8 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base import files
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import (
-    checks,
-    environment,
-    openvswitch,
-)
+from ansible_collections.groundup.cloud.plugins.module_utils._host import environment
+from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import checks, openvswitch
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.model.machines import Compute
 
 NEW, OLD = "a" * 64, "b" * 64

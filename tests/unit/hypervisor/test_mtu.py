@@ -9,8 +9,8 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.action.hypervisor_node import underlay
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._host.probe import Echo
 from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import mtu
-from ansible_collections.groundup.cloud.plugins.module_utils._preflight.probe import Echo
 from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.chassis import next_of
 
 UNDERLAY = {"source": "10.0.1.1", "name": "hypervisor-2", "neighbour": "10.0.1.2", "mtu": 1500}

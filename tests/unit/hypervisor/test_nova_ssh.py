@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._host import units
-from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import accounts, nova_ssh, services
+from ansible_collections.groundup.cloud.plugins.module_utils._host import accounts, units
+from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import nova_ssh, services
 from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.peers import peers
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.ports import PORTS
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.names import NOVA_SSH_KEY, generate
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault.names import NOVA_SSH_KEY, generate
 
 ADDRESSES = {"hypervisor-1": "192.0.2.11", "hypervisor-2": "192.0.2.12"}
 KEY = generate(NOVA_SSH_KEY)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform.versions import OPENSTACK
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build import virtualenv
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.builder import builder_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.builders.debian_image import _mark_removed
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import load_lock
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make import virtualenv
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make.builder import builder_of
 
 LISTS = sorted(virtualenv.REQUIREMENTS.glob("*.txt"))
 

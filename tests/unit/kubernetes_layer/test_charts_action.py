@@ -14,7 +14,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import Groun
 from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.types import FieldChange, ObjectChange, ReleaseDiff
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.types import Ref
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
 
 NAME, SITE = "ceph/client.kubernetes", "unit"
 IMAGE = "registry.test:5000/cephcsi/cephcsi"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.downloads import published_digest
+from ansible_collections.groundup.cloud.plugins.module_utils._host.downloads import published_digest
 
 DIGEST = "0" * 64
 

@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._host.downloads import Download
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import api_server, documents, static_pods
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import NodeApiError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.files import wanted
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Download, Node, Paths
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Node, Paths
 
 from .conftest import JOIN, FakeHost, certificate, finish, make_node, pem, run, write
 

@@ -19,9 +19,9 @@ import yaml
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._host.downloads import Download, fetch, install
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import host as edge
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.downloads import fetch, install
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Download, Paths
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Paths
 from ansible_collections.groundup.cloud.plugins.modules import kubeadm_access, kubeadm_node, kubeadm_stale_members
 from ansible_collections.groundup.cloud.tests.unit import tls
 
@@ -180,6 +180,6 @@ def test_the_file_server_is_believed_by_its_ca_alone(tmp_path: Path, monkeypatch
         paths = Paths(root=tmp_path / "host")
         for ca in (other.certificate, None):
             with pytest.raises(GroundupError, match=r"cannot fetch .*CERTIFICATE_VERIFY_FAILED"):
-                install(Changes(check=False), download, paths, ca=ca)
-        install(Changes(check=False), download, paths, ca=authority.certificate)
+                install(Changes(check=False), download, paths.at(download.path), ca=ca)
+        install(Changes(check=False), download, paths.at(download.path), ca=authority.certificate)
     assert (tmp_path / "host/bin/kubelet").read_bytes() == b"program"

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._host.downloads import Download, sha256
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import converge as steps
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.downloads import sha256
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Download, Node, Paths
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Node, Paths
 
 from .conftest import MANIFEST, FakeHost, Seen, certificate, finish, make_node, pem, write
 

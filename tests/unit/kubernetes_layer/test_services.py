@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._host import downloads
+from ansible_collections.groundup.cloud.plugins.module_utils._host.downloads import Download
 from ansible_collections.groundup.cloud.plugins.module_utils._host.units import MARKS
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import downloads, files
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import files
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.access import admin_kubeconfig
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import NodeHost
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Download, Node, Paths
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Node, Paths
 
 from .conftest import FakeHost, Seen, certificate, finish, make_node, pem, write
 

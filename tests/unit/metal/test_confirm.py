@@ -17,7 +17,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal impor
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.match import Identity
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
 from ansible_collections.groundup.cloud.tests.unit.metal.inventories import BOOT, OTHER, told
 from ansible_collections.groundup.cloud.tests.unit.metal.test_leave import Seed as Leaving
 

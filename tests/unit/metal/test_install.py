@@ -21,8 +21,8 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.sighting impo
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import Card, Step
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION, state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.digests import PublishedDigests, save
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
 from ansible_collections.groundup.cloud.tests.unit.metal.inventories import USED, told
 from ansible_collections.groundup.cloud.tests.unit.metal.test_decisions import Paper
 from ansible_collections.groundup.cloud.tests.unit.metal.test_discovery import Seed as Watching

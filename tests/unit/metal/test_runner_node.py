@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base import files
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._host import units
-from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import accounts, environment
+from ansible_collections.groundup.cloud.plugins.module_utils._host import accounts, environment, units
 from ansible_collections.groundup.cloud.plugins.module_utils._ironic import configuration, runner
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.package import INSIDE, packed
 

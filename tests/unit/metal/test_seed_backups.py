@@ -21,13 +21,13 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import
 from ansible_collections.groundup.cloud.plugins.module_utils._ironic import snapshot
 from ansible_collections.groundup.cloud.plugins.module_utils._ironic.snapshot import Node
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import documented
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import backups
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup import seed as backups
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, file_of, home_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import State, Step
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import SecretsError, open_store
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import SecretsError, open_store
 
 NOW = datetime(2026, 11, 23, 5, 0, tzinfo=UTC)
 COLUMNS = "uuid, name, provision_state, maintenance, maintenance_reason, last_error, reservation, target_power_state"

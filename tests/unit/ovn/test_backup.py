@@ -18,7 +18,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.changes impor
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._ovn import backup, databases, snapshot, status
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import documented
-from ansible_collections.groundup.cloud.plugins.plugin_utils.ovn import backups
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup import ovn as backups
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.neutron import sync_command
 
 from .test_snapshot import EMPTY, dump

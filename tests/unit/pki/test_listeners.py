@@ -18,8 +18,8 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.authorities 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import ensure_authority, ensure_leaf, users
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.certificates import _data
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import PasswordSource, Store
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.certificates import certificates
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import PasswordSource, Store
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import PkiError, ensure_packages_key
 from ansible_collections.groundup.cloud.plugins.plugin_utils.pki.openpgp import FILE, sign_release, signed_release
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import PasswordSource, Store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import PasswordSource, Store
 
 RELEASE = "Suite: trixie\nSHA256:\n 00 1 main/binary-amd64/Packages\n"
 

@@ -24,7 +24,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import (
 )
 from ansible_collections.groundup.cloud.plugins.plugin_utils.pki.leaf import Usage
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import PasswordSource, SecretsError, Store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import PasswordSource, SecretsError, Store
 from cryptography import x509
 
 LAB = Path(__file__).parents[3] / "inventories" / "lab" / "site.yml"

@@ -13,7 +13,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import build_s
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import CephPlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform.ceph import placement_groups
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.names import generate, required
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault.names import generate, required
 
 
 def plan(

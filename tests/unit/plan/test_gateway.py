@@ -9,7 +9,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import users
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import build_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import CephPlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.names import required
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault.names import required
 
 GROUPS = {"seed": {"count": 1}, "control": {"count": 1}, "worker": {"count": 1}, "storage": {"count": 3}}
 

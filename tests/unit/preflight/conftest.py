@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._host.probe import Echo
 from ansible_collections.groundup.cloud.plugins.module_utils._preflight.checks import run
 from ansible_collections.groundup.cloud.plugins.module_utils._preflight.links import Link
 from ansible_collections.groundup.cloud.plugins.module_utils._preflight.model import Machine, Wanted
-from ansible_collections.groundup.cloud.plugins.module_utils._preflight.probe import Echo
 
 NOW = 1_800_000_000.0
 SYSTEMS = [

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.groundup.cloud.plugins import module_utils
+from ansible_collections.groundup.cloud.plugins.module_utils._host.probe import connects
 from ansible_collections.groundup.cloud.plugins.module_utils._preflight.links import holder, links
-from ansible_collections.groundup.cloud.plugins.module_utils._preflight.probe import connects
 from ansible_collections.groundup.cloud.tests.unit.wire import said_on_a_wire
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -20,7 +20,7 @@ ASK = """
 import json
 import subprocess
 from ansible_collections.groundup.cloud.plugins.module_utils._preflight.links import links
-from ansible_collections.groundup.cloud.plugins.module_utils._preflight.probe import Echo, connects
+from ansible_collections.groundup.cloud.plugins.module_utils._host.probe import Echo, connects
 echo, others = Echo("192.0.2.1"), ["192.0.2.2", "192.0.2.3"]
 subprocess.run("ip link property add dev near altname enP3s1f0 altname enx020000000001".split(), check=True)
 print(json.dumps({

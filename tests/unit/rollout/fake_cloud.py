@@ -10,12 +10,11 @@ from types import SimpleNamespace
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.context import VerifierContext
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.https import Answer
+from ansible_collections.groundup.cloud.plugins.plugin_utils.health.context import Verifier, VerifierContext
+from ansible_collections.groundup.cloud.plugins.plugin_utils.health.https import Answer
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import (
     RECORDS,
 )
-from ansible_collections.groundup.cloud.plugins.plugin_utils.services.verification import Verifier
 from ansible_collections.groundup.cloud.tests.unit.tls import pair
 
 Handler = Callable[..., tuple[int, Any]]

@@ -19,7 +19,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types impor
     ReleaseReport,
     RolloutResult,
 )
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
 
 SHRINKS = GateReason(
     code="volume-shrink", release="mariadb", what="from 20Gi to 10Gi", why="it cannot", remedy="keep at least 20Gi"

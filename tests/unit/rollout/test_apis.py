@@ -7,6 +7,7 @@ import hashlib
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.health.verification import UnansweredError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import (
     glance,
     neutron,
@@ -14,7 +15,6 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.services import (
     placement,
 )
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.probing import PROBE
-from ansible_collections.groundup.cloud.plugins.plugin_utils.services.verification import UnansweredError
 
 from .fake_cloud import Cloud, Handler
 

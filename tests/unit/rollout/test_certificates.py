@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.plugin_utils.health.context import VerifierContext
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers import authorities
 from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import PkiError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.certificates import place
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.context import VerifierContext
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.certificates import certificates, judge, served
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.record import PodCertificate
 from ansible_collections.groundup.cloud.tests.unit.tls import Pair, pair

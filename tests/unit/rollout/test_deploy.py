@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.health.verification import Check, Verification
 from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.manifests import split
 from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.preview import ChangePreview
 from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.types import LiveRelease
@@ -21,7 +22,6 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.deplo
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.progress import ReleaseProgress
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.watch import ClusterView
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import Options
-from ansible_collections.groundup.cloud.plugins.plugin_utils.services.verification import Check, Verification
 
 RELEASE = ReleasePlan(
     name="keystone", chart="keystone", version="2026.1.0", namespace="openstack", needs=(), verify="keystone", values={}

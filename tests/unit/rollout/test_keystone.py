@@ -8,18 +8,17 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.health.context import Verifier, VerifierContext
+from ansible_collections.groundup.cloud.plugins.plugin_utils.health.https import request
+from ansible_collections.groundup.cloud.plugins.plugin_utils.health.verification import (
+    UnansweredError,
+    Verification,
+)
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import EndpointPlan, ReleasePlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import RolloutError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.catalog import leave_catalog, verify_catalog
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.context import VerifierContext
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.https import request
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.keystone import verify
-from ansible_collections.groundup.cloud.plugins.plugin_utils.services.verification import (
-    UnansweredError,
-    Verification,
-    Verifier,
-)
 
 from .fake_keystone import NAME, PASSWORD, Keystone, Services, authority, endpoint, image_at, service
 

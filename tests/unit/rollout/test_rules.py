@@ -6,11 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.health.verification import Check
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.diagnose import cards
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.diagnose.rules import RULES, diagnose, explains
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import ClusterFacts, Symptom
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import Redactor
-from ansible_collections.groundup.cloud.plugins.plugin_utils.services.verification import Check
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import Redactor
 
 from .rule_cases import CASES, event, log, seen
 

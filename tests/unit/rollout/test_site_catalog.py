@@ -8,16 +8,13 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.health.context import VerifierContext
+from ansible_collections.groundup.cloud.plugins.plugin_utils.health.verification import UnansweredError, Verification
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import EndpointPlan, ReleasePlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.process import Processes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.engine import Rollout
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify import ask
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.context import VerifierContext
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS
-from ansible_collections.groundup.cloud.plugins.plugin_utils.services.verification import (
-    UnansweredError,
-    Verification,
-)
 
 from .fake_keystone import NAME, PASSWORD, Keystone, Services, endpoint, image_at, service
 

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.health.context import VerifierContext
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Executed
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.context import VerifierContext
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import mariadb, memcached, rabbitmq
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from urllib.parse import parse_qs
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.https import Answer
+from ansible_collections.groundup.cloud.plugins.plugin_utils.health.https import Answer
+from ansible_collections.groundup.cloud.plugins.plugin_utils.health.verification import UnansweredError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.browsing import LOGIN, Browser, judge
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.secrets import secrets
-from ansible_collections.groundup.cloud.plugins.plugin_utils.services.verification import UnansweredError
 
 URL = "https://dashboard.test"
 API = "https://identity.test/v3"

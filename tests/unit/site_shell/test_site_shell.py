@@ -13,7 +13,7 @@ import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils import site_shell
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
 
 LAB = Path(__file__).resolve().parents[3] / "inventories/lab/site.yml"
 

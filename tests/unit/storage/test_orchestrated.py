@@ -12,8 +12,8 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import Groun
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.storage import BACKENDS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import CephPlan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import PasswordSource, Store
 from ansible_collections.groundup.cloud.plugins.plugin_utils.storage import apply, cephadm, rook
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import PasswordSource, Store
 
 ADMIN = "ceph/client.admin"
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import builders
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.context import BuildContext
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.sbom import Component
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Entry, Lock
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make.context import BuildContext
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make.sbom import Component
 
 from .registry import Registry, running
 from .seed import Seed, serving

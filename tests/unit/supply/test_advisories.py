@@ -15,8 +15,8 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.advisories i
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.advisories.match import Match
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.advisories.parts import Part, host_parts, parts
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.advisories.report import report
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.sbom import Component
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make.sbom import Component
 
 from .conftest import FakeBuilder
 

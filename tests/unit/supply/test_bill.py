@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.bill import document, validate
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.sbom import (
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Entry, Lock
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make.bill import document, validate
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make.sbom import (
     Component,
     components_of,
     debian_components,
     python_components,
 )
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Entry, Lock
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.report import check
 
 from .conftest import FakeBuilder

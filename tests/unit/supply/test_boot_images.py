@@ -15,8 +15,8 @@ from ansible_collections.groundup.cloud.plugins.module_utils._host import access
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import load_lock
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.builder import builder_of
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.keys import keys
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make.builder import builder_of
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make.keys import keys
 
 BOOT = COLLECTION / "supply/boot"
 PROGRAM = BOOT / "common/usr/local/sbin/groundup-configdrive"

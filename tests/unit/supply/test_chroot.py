@@ -8,8 +8,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build import chroot
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.process import Commands
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make import chroot
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make.process import Commands
 
 
 @pytest.fixture

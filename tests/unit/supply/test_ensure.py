@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.keys import keys
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make.keys import keys
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.report import check, rebuild_and_compare, table
 
 from .conftest import FakeBuilder

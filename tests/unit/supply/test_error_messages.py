@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build import machine
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.artifact import file_digest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.store import remove_tree
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.unpack import unpacked
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make import machine
 
 MakeLock = Callable[..., Lock]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import load_lock
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.builder import builder_of
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make.builder import builder_of
 
 GUEST = COLLECTION / "supply/guest"
 SCRIPTS = sorted(path for path in GUEST.rglob("*") if path.is_file() and path.read_bytes().startswith(b"#!/bin/sh"))

@@ -12,9 +12,9 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import Groun
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform import versions
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import CniName
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.builder import builder_of
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.keys import keys
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import DEFAULT_PATH, Lock, load_lock
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make.builder import builder_of
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make.keys import keys
 
 from .conftest import FakeBuilder
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build import machine
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make import machine
 
 ONE_LINE = """# deb http://ignored.test/debian bookworm main
 deb [arch=amd64 signed-by=/usr/share/keyrings/a.gpg] http://mirror.test/debian bookworm main contrib

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.oci import manifest_digest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.sbom import go_components
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.served import lay_out
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make.oci import manifest_digest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make.sbom import go_components
 
 from .conftest import FakeBuilder
 

@@ -10,10 +10,10 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.action import supply as action
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import SILENCE
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build import progress as module
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.progress import BuildProgress
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.store import ArtifactStore
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make import progress as module
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make.progress import BuildProgress
 
 from .conftest import FakeBuilder
 

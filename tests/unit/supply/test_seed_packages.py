@@ -15,8 +15,8 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.changes impor
 from ansible_collections.groundup.cloud.plugins.modules import seed_node as module
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import openpgp
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.context import BuildContext
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Entry, Lock
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make.context import BuildContext
 
 from .conftest import FakeBuilder
 

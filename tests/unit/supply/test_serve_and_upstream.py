@@ -16,8 +16,8 @@ import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.oci import manifest_digest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock, load_lock
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make.oci import manifest_digest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.images import push
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.report import record_digests
 

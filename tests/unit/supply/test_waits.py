@@ -11,8 +11,8 @@ from types import SimpleNamespace
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build import idle, process
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.idle import Done, Idle
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make import idle, process
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make.idle import Done, Idle
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import images
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...errors import GroundupError
+from ...health.verification import Check, Verification
 from ...helm.client import Helm, why
 from ...helm.heal import heal, needs_healing
 from ...helm.preview import ChangePreview
@@ -21,7 +22,6 @@ from ...kube.types import Ref, ref_of, resource_path
 from ...kube.workloads import runs, waits_for_image
 from ...plan.types import ReleasePlan
 from ...process import Finished, InterruptedRunError, Processes
-from ...services.verification import Check, Verification
 from ..diagnose.rules import diagnose, explains
 from ..diagnose.symptoms import LogCollector, collect
 from ..types import Options, Symptom

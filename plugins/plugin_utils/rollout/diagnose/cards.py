@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ...secrets import Redactor
+from ...vault import Redactor
 from ..types import Card, Symptom
 from .matching import SITE
 from .rules import diagnose, migrates

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ...services.verification import Layer
+from ...health.verification import Layer
 from ..types import Diagnosis, Symptom
 
 SITE = "SITE"  # placeholder of the site file's path in a next command, as NAMESPACE of the release's

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from ...health.dotted import at
 from ...plan.types import ReleasePlan
 from ...services import RECORDS, provider
 from ..types import GateReason, against
@@ -42,16 +43,6 @@ def leaves(values: Mapping[str, Any], path: str) -> Iterator[tuple[str, Any]]:
             yield from leaves(value, here)
         elif value is not None:
             yield here, dict(value) if isinstance(value, Mapping) else value
-
-
-def at(values: Mapping[str, Any], path: str) -> Any:
-    """Return the value at a dotted path, None when there is none."""
-    current: Any = values
-    for part in path.split("."):
-        if not isinstance(current, Mapping):
-            return None
-        current = current.get(part)
-    return current
 
 
 def _is_own(release: str, path: str) -> bool:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ...health.context import Verifier, VerifierContext
+from ...health.verification import Check, UnansweredError, Verification
 from ...kube.client import Api, ApiError
 from ...plan.types import Plan, ReleasePlan
 from ...services import RECORDS, keystone
-from ...services.verification import Check, UnansweredError, Verification, Verifier
 from .catalog import leave_catalog, verify_catalog
-from .context import VerifierContext
 
 _PAUSE = 3.0  # seconds between two checks of the catalog
 

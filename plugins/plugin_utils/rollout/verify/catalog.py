@@ -9,15 +9,15 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from ...health.context import VerifierContext
+from ...health.verification import Check, UnansweredError, Verification
 from ...plan.types import EndpointPlan
 from ...services import RECORDS
 from ...services.keystone import token
 from ...services.parts import FOR_HOSTS, public_endpoint
 from ...services.record import PublicApi
-from ...services.verification import Check, UnansweredError, Verification
 from ..gate.reasons import holders_of_node_ports
 from ..types import RolloutError
-from .context import VerifierContext
 
 
 def verify_catalog(context: VerifierContext) -> Verification:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from packageurl import PackageURL
 from packaging.utils import canonicalize_name
 
-from ..build.sbom import Component, debian_listing
+from ..make.sbom import Component, debian_listing
 
 # Types of package URLs, and the ecosystem of advisories that names their packages (https://ossf.github.io/osv-schema).
 ECOSYSTEMS = {"deb": "Debian", "pypi": "PyPI", "golang": "Go"}

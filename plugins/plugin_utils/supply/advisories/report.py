@@ -13,10 +13,10 @@ from pydantic import ValidationError
 
 from ....module_utils._base.text import few, printable
 from ...errors import GroundupError
-from ..build.keys import keys
-from ..build.sbom import components_of
 from ..cache.store import ArtifactStore
 from ..lock.model import Lock
+from ..make.keys import keys
+from ..make.sbom import components_of
 from . import debian, osv
 from .match import Match, Unknown
 from .parts import Part, host_parts, parts

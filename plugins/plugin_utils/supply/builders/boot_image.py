@@ -13,12 +13,12 @@ import shutil
 from pathlib import Path
 
 from ...paths import COLLECTION
-from ..build import apt
-from ..build.builder import Builder
-from ..build.context import BuildContext
-from ..build.sbom import debian_components
 from ..cache.unpack import unpacked
 from ..lock.model import Entry
+from ..make import apt
+from ..make.builder import Builder
+from ..make.context import BuildContext
+from ..make.sbom import debian_components
 
 _SOURCES = COLLECTION / "supply/boot"
 _MOUNT = "/boot-image"

@@ -24,15 +24,15 @@ from pathlib import Path
 from typing import Any
 
 from ...paths import COLLECTION
-from ..build import apt, virtualenv
-from ..build.archive import pack_command
-from ..build.builder import Builder
-from ..build.chroot import Chroot
-from ..build.context import BuildContext
-from ..build.oci import ImageConfig, write_layer
-from ..build.sbom import debian_components, python_components
 from ..cache.unpack import unpacked
 from ..lock.model import Entry
+from ..make import apt, virtualenv
+from ..make.archive import pack_command
+from ..make.builder import Builder
+from ..make.chroot import Chroot
+from ..make.context import BuildContext
+from ..make.oci import ImageConfig, write_layer
+from ..make.sbom import debian_components, python_components
 
 _IMAGES = COLLECTION / "supply/images"
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

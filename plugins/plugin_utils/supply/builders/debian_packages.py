@@ -14,12 +14,12 @@ from email.utils import format_datetime
 from pathlib import Path
 
 from ....module_utils._base.run import run
-from ..build import machine
-from ..build.builder import Builder
-from ..build.context import BuildContext
-from ..build.sbom import Component
 from ..cache.artifact import file_digest
 from ..lock.model import Entry
+from ..make import machine
+from ..make.builder import Builder
+from ..make.context import BuildContext
+from ..make.sbom import Component
 
 _ARCHITECTURE = "amd64"
 

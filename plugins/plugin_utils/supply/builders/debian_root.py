@@ -13,12 +13,12 @@ import shutil
 from pathlib import Path
 
 from ...paths import COLLECTION
-from ..build import machine
-from ..build.archive import pack_command
-from ..build.builder import Builder
-from ..build.context import BuildContext
-from ..build.sbom import debian_components
 from ..lock.model import Entry
+from ..make import machine
+from ..make.archive import pack_command
+from ..make.builder import Builder
+from ..make.context import BuildContext
+from ..make.sbom import debian_components
 
 _FILES = COLLECTION / "supply/rootfs"
 # Files of one host, or of the machine that built it, must not be in an image of many hosts.

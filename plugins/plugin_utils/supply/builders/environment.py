@@ -10,12 +10,12 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from ..build import virtualenv
-from ..build.archive import pack_command
-from ..build.builder import Builder
-from ..build.context import BuildContext
-from ..build.sbom import python_components
 from ..lock.model import Entry
+from ..make import virtualenv
+from ..make.archive import pack_command
+from ..make.builder import Builder
+from ..make.context import BuildContext
+from ..make.sbom import python_components
 
 _PATH = "/opt/environment"
 

@@ -15,10 +15,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ...paths import COLLECTION
-from ..build.builder import Builder
-from ..build.context import BuildContext
-from ..build.sbom import Component, go_components
 from ..lock.model import Entry
+from ..make.builder import Builder
+from ..make.context import BuildContext
+from ..make.sbom import Component, go_components
 
 _SOURCES = COLLECTION / "supply/go"
 _COPY = 'install -m 644 "$(go list -m -f "{{.Dir}}" "$2")/$3" "bin/$1"'  # a shell's arguments: file, module, path

@@ -11,11 +11,11 @@ import shutil
 from pathlib import Path
 
 from ...paths import COLLECTION
-from ..build.builder import Builder
-from ..build.context import BuildContext
-from ..build.sbom import debian_components
 from ..cache.unpack import unpacked
 from ..lock.model import Entry
+from ..make.builder import Builder
+from ..make.context import BuildContext
+from ..make.sbom import debian_components
 
 _SOURCE = COLLECTION / "supply/guest"
 _MOUNT = "/guest"

@@ -13,13 +13,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..build.archive import pack_command
-from ..build.builder import Builder
-from ..build.context import BuildContext
-from ..build.oci import ImageConfig, write_layer
-from ..build.sbom import components_of
 from ..cache.unpack import unpacked
 from ..lock.model import Entry
+from ..make.archive import pack_command
+from ..make.builder import Builder
+from ..make.context import BuildContext
+from ..make.oci import ImageConfig, write_layer
+from ..make.sbom import components_of
 
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 

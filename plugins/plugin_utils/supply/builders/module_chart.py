@@ -13,11 +13,11 @@ import json
 import tarfile
 from pathlib import Path, PurePosixPath
 
-from ..build.builder import Builder
-from ..build.context import BuildContext
-from ..build.sbom import Component
 from ..errors import not_locked
 from ..lock.model import Entry
+from ..make.builder import Builder
+from ..make.context import BuildContext
+from ..make.sbom import Component
 from .go import run_go
 
 _FETCH = 'go mod download -json "$1" > module.json'

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import shutil
 
-from ..build.context import BuildContext
-from ..build.sbom import Component
 from ..lock.model import Entry
+from ..make.context import BuildContext
+from ..make.sbom import Component
 from .go import GoPrograms, run_go
 
 _COMPILE = """

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ...errors import GroundupError
-from ..build.archive import extract
-from ..build.builder import Builder
-from ..build.context import BuildContext
 from ..errors import not_locked
 from ..lock.model import Entry, Upstream, UpstreamFile
+from ..make.archive import extract
+from ..make.builder import Builder
+from ..make.context import BuildContext
 
 _TIMEOUT = 60  # seconds without an answer
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 import sys
 
-from ..build import machine
-from ..build.archive import extract
-from ..build.builder import Builder
-from ..build.context import BuildContext
-from ..build.sbom import Component
 from ..cache.artifact import file_digest
 from ..errors import not_locked
 from ..lock.model import Entry
+from ..make import machine
+from ..make.archive import extract
+from ..make.builder import Builder
+from ..make.context import BuildContext
+from ..make.sbom import Component
 
 
 class WheelMember(Builder):

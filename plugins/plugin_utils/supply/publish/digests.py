@@ -31,7 +31,7 @@ class PublishedDigests:
     @classmethod
     def of(cls, images: Iterable[Artifact], places: Iterable[Path], *, root: Path) -> PublishedDigests:
         """Return the record of image artifacts and of the directories ``places`` in the file tree ``root``."""
-        from ..build.oci import manifest_digest  # imported late: it imports all build modules
+        from ..make.oci import manifest_digest  # imported late: it imports all build modules
 
         files = {}
         for place in places:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from ....module_utils._base.run import run
 from ...errors import GroundupError
 from ...progress import Progress, no_progress, reminder
-from ..build.oci import manifest_digest
 from ..cache.artifact import Artifact
+from ..make.oci import manifest_digest
 from .http import ask
 
 _ACCEPT = "application/vnd.oci.image.manifest.v1+json"

@@ -13,8 +13,8 @@ from ansible_collections.groundup.cloud.ci.reference import write
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import with_values
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import build_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.ask import Verifiers
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import required
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.secrets import secrets
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import required
 
 ROOT = Path(sys.argv[1])
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ansible_collections.groundup.cloud.plugins.plugin_utils.health.verification import Check, Verification
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.parts import api_values, merge, public_endpoint
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.record import PublicApi, ServiceRecord, Values
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.secrets import secret
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.sizes import Sizes
-from ansible_collections.groundup.cloud.plugins.plugin_utils.services.verification import Check, Verification
 
 if TYPE_CHECKING:
+    from ansible_collections.groundup.cloud.plugins.plugin_utils.health.context import VerifierContext
     from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
-    from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.context import VerifierContext
 
 
 def values(plan: Plan, sizes: Sizes) -> Values:

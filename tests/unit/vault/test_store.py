@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from ansible.parsing.vault import VaultLib, VaultSecret
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import (
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import (
     PasswordSource,
     SecretsError,
     Store,

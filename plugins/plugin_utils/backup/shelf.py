@@ -14,8 +14,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from ..module_utils._base.files import write_file
-from .errors import GroundupError
+from ...module_utils._base.files import write_file
+from ..errors import GroundupError
 
 ABOUT = ".json"
 _STAMP = "%Y%m%dT%H%M%SZ"

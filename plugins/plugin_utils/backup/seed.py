@@ -13,13 +13,13 @@ from datetime import datetime
 from ...module_utils._base.text import few
 from ...module_utils._ironic import snapshot
 from ...module_utils._ironic.snapshot import Node, Snapshot
-from .. import backups
 from ..errors import GroundupError
+from ..metal.journal import Journal, file_of, home_of
 from ..paths import state_dir
 from ..plan.types import Plan
-from ..secrets import open_store
 from ..supply.publish import digests
-from .journal import Journal, file_of, home_of
+from ..vault import open_store
+from . import shelf as backups
 
 OVERWRITE, OUTDATED = "overwrite", "outdated"
 CODES = (OVERWRITE, OUTDATED)  # of consents

@@ -8,9 +8,9 @@ from urllib.parse import quote
 
 import pysequoia
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import Redactor
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.names import openpgp_key
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.redact import forms
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import Redactor
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault.names import openpgp_key
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault.redact import forms
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from hypothesis import given

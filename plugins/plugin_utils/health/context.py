@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from socket import socket
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ...kube.client import Api
-from ...kube.types import Object, resource_path
-from ...kube.workloads import is_ready
-from ...plan.types import Plan, ReleasePlan
-from ...services.verification import UnansweredError
-from ..gate.consistency import at
+from ..kube.client import Api
+from ..kube.types import Object, resource_path
+from ..kube.workloads import is_ready
 from . import https
+from .dotted import at
 from .https import Answer
+from .verification import UnansweredError, Verification
+
+if TYPE_CHECKING:
+    from ..plan.types import Plan, ReleasePlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,3 +80,6 @@ class VerifierContext:
         path = resource_path(group_version, plural, namespace=self.release.namespace)
         selector = f"application={self.release.name},component={component}"
         return list(self.api.get(path, labelSelector=selector).get("items") or ())
+
+
+Verifier = Callable[[VerifierContext], Verification]

@@ -7,14 +7,10 @@ the judgement is tested without a cluster.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from ..errors import GroundupError
-
-if TYPE_CHECKING:
-    from ..rollout.verify.context import VerifierContext
 
 Layer = Literal["node", "image", "volume", "network", "database", "message queue", "credentials", "chart", "service"]
 
@@ -41,9 +37,6 @@ class Verification:
     def ok(self) -> bool:
         """Return whether every check passed (and there was one)."""
         return bool(self.checks) and all(check.ok for check in self.checks)
-
-
-Verifier = Callable[["VerifierContext"], Verification]
 
 
 class UnansweredError(GroundupError):

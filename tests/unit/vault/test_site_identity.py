@@ -12,7 +12,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.action.secrets import _absent
 from ansible_collections.groundup.cloud.plugins.plugin_utils import site_identity
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store, password_source
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store, password_source
 
 LAB = {"seed-1": "container", "control-1": "container"}
 REAL = {"seed-1": "existing", "control-1": "existing"}

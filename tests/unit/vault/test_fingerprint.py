@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import fingerprints
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import fingerprints
 
 VALUES = {"pki/ca-key": "key of one site", "keystone/admin": "hunter2", "nova/admin": "hunter2"}
 

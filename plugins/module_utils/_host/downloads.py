@@ -10,26 +10,35 @@ import ssl
 import tarfile
 import urllib.request
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.files import read, write_file
-from .._host.units import Unit
-from .spec import Download, Paths
+from .units import Unit
 
 BLOCK = 1 << 20  # bytes
 DIGEST = re.compile(r"[0-9a-f]{64}\b")
 
 
-def install(
-    changes: Changes, download: Download, paths: Paths, *, ca: str | None = None, reader: Unit | None = None
-) -> None:
-    """Install a program unless its digest is right; ``reader``: the unit that runs it. Raises GroundupError, OSError.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Download:
+    """A file that a node downloads from the site's file server."""
 
-    ``ca`` (PEM) is trusted for the file server instead of the host's trust store.
+    url: str
+    sha256: str | None  # of the download; None: read from the server's file `<url>.sha256`
+    path: str  # its destination; for an archive, the directory to unpack it into
+    archive: bool  # a tar archive, compressed or not
+
+
+def install(
+    changes: Changes, download: Download, target: Path, *, ca: str | None = None, reader: Unit | None = None
+) -> None:
+    """Install a program at ``target`` unless its digest is right. Raises GroundupError, OSError.
+
+    ``ca`` (PEM) is trusted for the file server instead of the host's trust store. ``reader``: the unit that runs it.
     """
-    target = paths.at(download.path)
     # For an archive, its digest is stored beside the unpacked files: they cannot tell from which archive they come.
     stamp = target / f".{download.url.rsplit('/', 1)[-1]}.sha256"
     found = read(stamp) if download.archive else sha256(target)

@@ -10,8 +10,7 @@ from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.files import link
 from .._base.run import run
-from .._kubeadm.downloads import fetch, published_digest
-from .._kubeadm.spec import Download
+from .downloads import Download, fetch, published_digest
 
 ROOT = Path("/opt/groundup/openstack")
 CURRENT = "current"

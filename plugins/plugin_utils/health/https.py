@@ -9,13 +9,15 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import urllib3
 
-from ...plan.types import Plan
-from ...services.verification import UnansweredError
+from .verification import UnansweredError
+
+if TYPE_CHECKING:
+    from ..plan.types import Plan
 
 _TIMEOUT = urllib3.Timeout(30.0)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.lookup import secret, state_file
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
 from ansible_collections.groundup.cloud.tests.e2e.leaks import Leaks
 from ansible_collections.groundup.cloud.tests.integration.commands import run
 

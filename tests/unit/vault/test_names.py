@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import pytest
 import yaml
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import SecretsError, references, required
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.names import (
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import SecretsError, references, required
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault.names import (
     INFRASTRUCTURE,
     NOVA_SSH_KEY,
     PACKAGES_KEY,

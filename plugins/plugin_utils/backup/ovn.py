@@ -9,8 +9,8 @@ from datetime import datetime
 
 from ...module_utils._ovn import snapshot
 from ...module_utils._ovn.databases import NB
-from .. import backups
 from ..paths import state_dir
+from . import shelf as backups
 
 OVERWRITE, NEW_CLUSTER = "overwrite", "new-cluster"
 CODES = (OVERWRITE, NEW_CLUSTER)  # reasons that an operator may accept

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from ansible.errors import AnsibleLookupError
 from ansible_collections.groundup.cloud.plugins.lookup import secret, state_file
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import SecretsError, open_store, password_source
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import SecretsError, open_store, password_source
 
 
 @pytest.fixture

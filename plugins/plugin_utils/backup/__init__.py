@@ -1,0 +1,1 @@
+"""Backups that the controller keeps: complete, dated, known by their digest."""
