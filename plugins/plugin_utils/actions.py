@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import yaml
@@ -40,9 +41,15 @@ class DocumentedAction(ActionBase):  # type: ignore[misc]  # ansible ships no ty
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Return the result of ``work``, or its error."""
         result: dict[str, Any] = super().run(tmp, task_vars)
-        _, given = self.validate_argument_spec(documented(type(self).__module__), **self.RULES)
+        rules = self.RULES or getattr(_module(self.room), "RULES", {})
+        _, given = self.validate_argument_spec(documented(self.room), **rules)
         self.variables, self.changes = task_vars or {}, Changes(check=bool(self._task.check_mode))
         return finish(result, lambda: self.work(given), changes=self.changes)
+
+    @property
+    def room(self) -> str:
+        """Name of the module that documents the options."""
+        return type(self).__module__.rpartition(".")[2]
 
     def on_host(self, **arguments: Any) -> dict[str, Any]:
         """Run the module on the host. Return its result without ``arguments``, which may be secret or large."""
@@ -87,7 +94,7 @@ def finish(
 @cache
 def documented(name: str) -> dict[str, Any]:
     """Return the documented options of the module ``name``, shared fragments included, as an argument spec."""
-    documentation = _read(import_module(f"{PLUGINS}.modules.{name.rpartition('.')[2]}").DOCUMENTATION)
+    documentation = _read(_module(name.rpartition(".")[2]).DOCUMENTATION)
     options = dict(documentation.get("options") or {})
     fragments = documentation["extends_documentation_fragment"]
     for fragment in [fragments] if isinstance(fragments, str) else fragments:
@@ -95,6 +102,10 @@ def documented(name: str) -> dict[str, Any]:
         found = import_module(f"{PLUGINS}.doc_fragments.{file}").ModuleDocFragment
         options |= _read(getattr(found, part.upper() or "DOCUMENTATION")).get("options", {})
     return _spec(options)
+
+
+def _module(name: str) -> ModuleType:
+    return import_module(f"{PLUGINS}.modules.{name}")
 
 
 def _read(text: str) -> dict[str, Any]:

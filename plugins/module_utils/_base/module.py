@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
@@ -11,21 +11,40 @@ from ansible.module_utils.basic import AnsibleModule
 from .changes import Changes
 from .errors import GroundupError, OptionError, file_error
 
+Work = Callable[[Changes, dict[str, Any]], dict[str, Any] | None]
 
-def run_module(
-    options: dict[str, Any], work: Callable[[Changes, dict[str, Any]], dict[str, Any] | None], **rules: Any
-) -> None:
+
+def run_step(steps: Mapping[str, Work], *, secret: Collection[str] = ()) -> None:
+    """Run one of a room's ``steps`` with the options that its action has validated; exit as `run_module` does.
+
+    ``secret``: options that must be in no result and no log.
+    """
+    options = {
+        "step": {"type": "str", "choices": list(steps), "required": True},
+        "given": {"type": "dict", "required": True},
+    }
+    module = AnsibleModule(argument_spec=options, supports_check_mode=True, no_log=True)
+    given = module.params["given"]
+    module.no_log_values.update(str(given[name]) for name in secret if given.get(name))
+    _finish(module, steps[module.params["step"]], given)
+
+
+def run_module(options: dict[str, Any], work: Work, **rules: Any) -> None:
     """Run ``work`` with the parsed ``options``; exit with its result or the changes, or fail with error and changes.
 
     ``rules``: further arguments of AnsibleModule, such as required_together.
     """
     module = AnsibleModule(argument_spec=options, supports_check_mode=True, **rules)
+    _finish(module, work, module.params)
+
+
+def _finish(module: AnsibleModule, work: Work, given: dict[str, Any]) -> None:
     changes = Changes(check=module.check_mode)
     os.umask(0o022)  # services must be able to read our files, whatever the login's umask
     try:
-        result = work(changes, module.params) or changes.result()
+        result = work(changes, given) or changes.result()
     except (GroundupError, OptionError, OSError) as error:
-        name = module.params.get("name")
+        name = given.get("name")
         host = f"host {name}" if name else "this host"
         fault = file_error(error, host=host) if isinstance(error, OSError) else error
         module.fail_json(msg=str(fault), **changes.result())

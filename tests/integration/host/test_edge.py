@@ -6,7 +6,7 @@ import json
 import sys
 from pathlib import Path
 
-from ansible_collections.groundup.cloud.plugins.modules.edge_node import ALIVE_SCRIPT
+from ansible_collections.groundup.cloud.plugins.module_utils._edge.serve import ALIVE_SCRIPT
 from ansible_collections.groundup.cloud.tests.e2e.waiting import until
 from ansible_collections.groundup.cloud.tests.integration.edge import SCALE, VIP, configured
 from ansible_collections.groundup.cloud.tests.integration.host_root import host_root

@@ -12,7 +12,9 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import docu
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 
 PLUGINS = "ansible_collections.groundup.cloud.plugins"
-MODULES = sorted(path.stem for path in (COLLECTION / "plugins/modules").glob("[!_]*.py"))
+FILES = sorted((COLLECTION / "plugins/modules").glob("[!_]*.py"))
+ROOMS = [path.stem for path in FILES if "run_step(" in path.read_text()]  # the documentation is their argument spec
+MODULES = [path.stem for path in FILES if path.stem not in ROOMS]
 
 
 def accepted(name: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]:
@@ -49,3 +51,17 @@ def test_a_module_accepts_what_its_documentation_says(module: str, monkeypatch: 
         for field in ("type", "elements", "default", "choices"):
             assert rules.get(field) == told.get(field), f"{option}: {field}"
         assert bool(rules.get("required")) == bool(told.get("required")), f"{option}: required"
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_has_the_steps_that_it_documents_and_the_action_that_validates_them(
+    room: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, spec, given = importlib.import_module(f"{PLUGINS}.modules.{room}"), documented(room), dict[str, list[str]]()
+    monkeypatch.setattr(module, "run_step", lambda steps, *, secret=(): given.update(steps=[*steps], secret=[*secret]))
+    module.main()
+    assert sorted(spec["step"]["choices"]) == sorted(given["steps"])
+    named = [option for _, _, options in getattr(module, "RULES", {}).get("required_if", ()) for option in options]
+    assert set(named) | set(given["secret"]) <= set(spec)
+    routed = yaml.safe_load((COLLECTION / "meta/runtime.yml").read_text())["plugin_routing"]["modules"]
+    assert routed[room] == {"action_plugin": "groundup.cloud.step"}

@@ -14,11 +14,12 @@ from typing import Any
 import jinja2
 import pytest
 import yaml
+from ansible_collections.groundup.cloud.plugins.filter.edge_faults import edge_faults
 from ansible_collections.groundup.cloud.plugins.module_utils._base import tls
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._edge import serve, verify
 from ansible_collections.groundup.cloud.plugins.module_utils._host import interfaces, kernel, packages, units
-from ansible_collections.groundup.cloud.plugins.modules import edge_info, edge_node
 from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import LeafSpec, ensure_authority, ensure_leaf
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import SiteError, build_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import PasswordSource, Store
@@ -185,7 +186,7 @@ def test_haproxys_statistics_are_read_by_listener_and_server() -> None:
         "kubernetes,control-2,0,DOWN,1,\n"
         "kubernetes,BACKEND,0,UP,1,\n\n"
     )
-    assert edge_info.parse(text) == (
+    assert verify.parse(text) == (
         {"kubernetes": "OPEN"},
         {"kubernetes": {"control-1": "UP", "control-2": "DOWN"}},
     )
@@ -196,7 +197,7 @@ def test_a_port_nobody_listens_on_is_an_error_that_names_it() -> None:
         listener.bind(("127.0.0.1", 0))
         port = listener.getsockname()[1]
     with pytest.raises(GroundupError, match=f"(?s)port {port}.*keepalived"):
-        edge_info.wait_for_ports("127.0.0.1", [port], timeout=0.3)
+        verify.wait_for_ports("127.0.0.1", [port], timeout=0.3)
 
 
 @pytest.mark.parametrize(("name", "trusted"), [("identity.lab.test", True), ("volume.lab.test", False)])
@@ -223,10 +224,10 @@ def test_a_name_must_be_in_a_certificate_the_host_trusts(
         thread.start()
         arguments = ("127.0.0.1", listener.getsockname()[1], name)
         if trusted:
-            edge_info.check_certificate(*arguments, timeout=60)
+            verify.check_certificate(*arguments, timeout=60)
         else:
             with pytest.raises(GroundupError, match="no trusted TLS connection to volume"):
-                edge_info.check_certificate(*arguments, timeout=60)
+                verify.check_certificate(*arguments, timeout=60)
         thread.join()
 
 
@@ -238,11 +239,11 @@ def test_the_virtual_ip_goes_to_the_interface_that_has_the_hosts_own_address(mon
     monkeypatch.setattr(interfaces, "run", lambda _: json.dumps(links))
     wanted = {"keepalived_config": render("keepalived.conf.j2", control=["control-1"]), "password": "hush"}
 
-    text = edge_node.keepalived_text(wanted | {"address": "10.0.0.11"})
+    text = serve.keepalived_text(wanted | {"address": "10.0.0.11"})
     assert "interface enp1s0\n" in text
     assert "10.0.0.2/32 dev enp1s0\n" in text
     with pytest.raises(GroundupError, match=r"(?s)10\.0\.0\.12.*give the host 10\.0\.0\.12"):
-        edge_node.keepalived_text(wanted | {"address": "10.0.0.12"})
+        serve.keepalived_text(wanted | {"address": "10.0.0.12"})
 
 
 def test_a_certificate_without_its_key_takes_no_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,14 +252,14 @@ def test_a_certificate_without_its_key_takes_no_place(tmp_path: Path, monkeypatc
     authority = ensure_authority(store, tmp_path, site="lab")
     for name in ("edge", "other"):
         ensure_leaf(authority, store, tmp_path, LeafSpec(user=name, names=("identity.lab.test",)))
-    monkeypatch.setattr(edge_node, "PEM", tmp_path / "edge.pem")
+    monkeypatch.setattr(serve, "PEM", tmp_path / "edge.pem")
     monkeypatch.setattr(packages, "installed", lambda *_: None)
     monkeypatch.setattr(kernel, "parameters", lambda *_, **__: None)
     monkeypatch.setattr(units, "MARKS", tmp_path / "marks")
     certificate = (tmp_path / "pki/edge.crt").read_text()
     wanted = {"packages": [], "certificate": certificate, "private_key": store.get("pki/other-key")}
     with pytest.raises(GroundupError, match="are no pair"):
-        edge_node.converge(Changes(check=False), wanted)
+        serve.converge(Changes(check=False), wanted)
     assert not (tmp_path / "edge.pem").exists()
     good = tmp_path / "good.pem"
     good.write_text(tls.with_key(certificate, store.get("pki/edge-key")))
@@ -278,9 +279,17 @@ def test_a_certificate_without_its_key_takes_no_place(tmp_path: Path, monkeypatc
 def test_one_control_host_holds_the_virtual_ip_be_it_outside_this_run(
     holders: list[str], others: list[str], well: bool
 ) -> None:
-    tasks = yaml.safe_load((Path(__file__).resolve().parents[3] / "roles/edge/tasks/verify.yml").read_text())
-    (condition, _), *_ = (task["ansible.builtin.assert"]["that"] for task in tasks if "ansible.builtin.assert" in task)
-    assert (
-        jinja2.Environment(autoescape=True).compile_expression(condition)(edge_holders=holders, edge_others=others)
-        is well
-    )
+    hosts = ["control-1", "control-2", "control-3"]
+    states = {
+        host: {"edge_state": {"holds_address": host in holders, "listeners": {"public": "OPEN"}}} for host in hosts
+    }
+    found = edge_faults(states, [host for host in hosts if host not in others], control=hosts, address="10.0.0.2")
+    assert (found == []) is well, found
+
+
+def test_a_listener_that_is_not_open_is_named_with_its_host_and_who_was_not_asked_is_not_judged() -> None:
+    closed = {"holds_address": True, "listeners": {"kubernetes": "OPEN", "public": "STOP"}}
+    states: dict[str, Any] = {"control-1": {"edge_state": closed}, "control-2": {}}
+    hosts = list(states)
+    (found,) = edge_faults(states, hosts, control=hosts, address="10.0.0.2")
+    assert found == "control-1: HAProxy's listeners are not open: public"

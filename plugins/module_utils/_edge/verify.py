@@ -1,60 +1,6 @@
-#!/usr/bin/python
-"""Verify the edge of a site from one control host."""
+"""Ask the virtual IP, and HAProxy of one control host, whether the edge serves."""
 
 from __future__ import annotations
-
-DOCUMENTATION = r"""
-module: edge_info
-short_description: Verify the virtual IP and the listeners of the edge
-version_added: 0.1.0
-description:
-  - Waits until the virtual IP accepts connections on every port, checks its certificate for every name, and reads the
-    state of this host's HAProxy listeners and servers. Fails on a timeout or an untrusted certificate.
-options:
-  address:
-    description: The virtual IP.
-    type: str
-    required: true
-  ports:
-    description: TCP ports that must accept connections.
-    type: list
-    elements: int
-    default: [6443]
-  names:
-    description: Public names. Port 443 must present a trusted certificate for each.
-    type: list
-    elements: str
-    default: []
-  timeout:
-    description: Seconds to wait for the address. It is up four seconds after keepalived starts.
-    type: int
-    default: 20
-extends_documentation_fragment: groundup.cloud.attributes.info
-"""
-
-EXAMPLES = r"""
-- name: Edge
-  groundup.cloud.edge_info:
-    address: 10.90.0.2
-    names: [identity.lab.test]
-"""
-
-RETURN = r"""
-holds_address:
-  description: Whether this host holds the virtual IP now.
-  type: bool
-  returned: success
-listeners:
-  description: State of each frontend of this host's HAProxy.
-  type: dict
-  returned: success
-  sample: {kubernetes: OPEN, public: OPEN}
-servers:
-  description: State of each backend server, by backend.
-  type: dict
-  returned: success
-  sample: {kubernetes: {control-1: UP}}
-"""
 
 import csv
 import socket
@@ -62,10 +8,10 @@ import ssl
 from collections.abc import Sequence
 from typing import Any
 
-from ..module_utils._base.errors import GroundupError
-from ..module_utils._base.module import run_module
-from ..module_utils._base.wait import wait_until
-from ..module_utils._host.interfaces import carrying
+from .._base.changes import Changes
+from .._base.errors import GroundupError
+from .._base.wait import wait_until
+from .._host.interfaces import carrying
 
 ADMIN_SOCKET = "/run/haproxy/admin.sock"
 HTTPS = 443
@@ -142,32 +88,16 @@ def parse(text: str) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
     return listeners, servers
 
 
-def look(wanted: dict[str, Any]) -> dict[str, Any]:
+def verify(_: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
     """Verify the edge and return the module's result. Raises GroundupError."""
-    wait_for_ports(wanted["address"], wanted["ports"], timeout=wanted["timeout"])
+    address = wanted["virtual_ip"]
+    wait_for_ports(address, wanted["ports"], timeout=wanted["timeout"])
     for name in wanted["names"]:
-        check_certificate(wanted["address"], HTTPS, name, timeout=max(PATIENCE, wanted["timeout"]))
+        check_certificate(address, HTTPS, name, timeout=max(PATIENCE, wanted["timeout"]))
     listeners, servers = statistics()
     return {
         "changed": False,
-        "holds_address": carrying(wanted["address"]) is not None,
+        "holds_address": carrying(address) is not None,
         "listeners": listeners,
         "servers": servers,
     }
-
-
-def main() -> None:
-    """Read the options, verify, report."""
-    run_module(
-        {
-            "address": {"type": "str", "required": True},
-            "ports": {"type": "list", "elements": "int", "default": [6443]},
-            "names": {"type": "list", "elements": "str", "default": []},
-            "timeout": {"type": "int", "default": 20},
-        },
-        lambda _, given: look(given),
-    )
-
-
-if __name__ == "__main__":
-    main()

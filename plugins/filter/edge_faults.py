@@ -1,0 +1,81 @@
+"""Filter: what is wrong with the edge, from what each control host said."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: edge_faults
+short_description: What is wrong with the edge of a site
+version_added: 0.2.0
+author: The groundup.cloud developers (@groundup-cloud)
+description:
+  - "Private: for the role P(groundup.cloud.edge#role) of the same collection."
+  - Judges the results of P(groundup.cloud.edge#module) with C(step=verify) of all hosts of a play.
+  - One control host holds the virtual IP, and each listener of HAProxy is open. In a run on some of the control hosts,
+    another may hold it.
+positional: hosts
+options:
+  _input:
+    description: C(hostvars), with the result of each host as C(edge_state). A host without one was not asked.
+    type: dict
+    required: true
+  hosts:
+    description: Hosts of the play.
+    type: list
+    elements: str
+    required: true
+  control:
+    description: All control hosts of the site.
+    type: list
+    elements: str
+    required: true
+  address:
+    description: The virtual IP.
+    type: str
+    required: true
+"""
+
+EXAMPLES = r"""
+- name: Whether the edge serves
+  ansible.builtin.assert:
+    that: faults | length == 0
+  vars:
+    faults: "{{ hostvars | groundup.cloud.edge_faults(ansible_play_hosts, control=control, address=virtual_ip) }}"
+"""
+
+RETURN = r"""
+_value:
+  description: A sentence for each fault; empty when the edge serves.
+  type: list
+  elements: str
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+
+def edge_faults(
+    variables: Mapping[str, Any], hosts: Sequence[str], *, control: Sequence[str], address: str
+) -> list[str]:
+    """Return a sentence for each fault of the edge."""
+    states = {host: variables[host]["edge_state"] for host in hosts if "edge_state" in variables[host]}
+    return list(_faults(states, others=set(control) - set(hosts), address=address))
+
+
+def _faults(states: Mapping[str, Any], *, others: set[str], address: str) -> Iterator[str]:
+    holders = sorted(host for host, state in states.items() if state["holds_address"])
+    if len(holders) > 1:
+        yield f"{address} is on {len(holders)} hosts: {', '.join(holders)}"
+    if not holders and not others:
+        yield f"no control host holds {address}"
+    for host, state in states.items():
+        closed = sorted(name for name, status in state["listeners"].items() if status != "OPEN")
+        if closed:
+            yield f"{host}: HAProxy's listeners are not open: {', '.join(closed)}"
+
+
+class FilterModule:
+    """Filters of this file."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        """Return them by name."""
+        return {"edge_faults": edge_faults}

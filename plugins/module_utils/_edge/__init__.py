@@ -1,0 +1,1 @@
+"""The edge of a site on its control hosts: virtual IP, HAProxy."""

@@ -1,0 +1,133 @@
+#!/usr/bin/python
+"""The edge on one control host, step by step."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: edge
+short_description: Converge and verify HAProxy and the virtual IP on a control host
+version_added: 0.1.0
+description:
+  - "Private: for the role P(groundup.cloud.edge#role) of the same collection."
+  - C(converge) installs, configures and starts HAProxy and keepalived. Each program checks a new configuration before
+    it replaces the old one. It then reloads and keeps open connections.
+  - C(verify) waits until the virtual IP accepts connections on every port, checks its certificate for every name, and
+    reads the state of this host's HAProxy. Fails on a timeout or an untrusted certificate.
+options:
+  step:
+    description: What to do.
+    type: str
+    choices: [converge, verify]
+    required: true
+  packages:
+    description: Packages of the OS to install. With O(step=converge).
+    type: list
+    elements: str
+  haproxy_config:
+    description: Content of C(haproxy.cfg). With O(step=converge).
+    type: str
+  address:
+    description:
+      - The host's own address on the network of the virtual IP. The virtual IP goes on the same interface. With
+        O(step=converge).
+    type: str
+  keepalived_config:
+    description:
+      - Content of C(keepalived.conf), with C(@PASSWORD@) for the password and C(@INTERFACE@) for the interface of
+        O(address).
+      - Empty when the virtual IP is the host's own address; keepalived is then stopped.
+    type: str
+    default: ""
+  password:
+    description: Password shared by keepalived on all hosts. With O(step=converge).
+    type: str
+  certificate:
+    description: Certificate of the public names, in PEM. Empty when HAProxy does not terminate TLS.
+    type: str
+    default: ""
+  private_key:
+    description: Private key of O(certificate), in PEM.
+    type: str
+    default: ""
+  virtual_ip:
+    description: The virtual IP. With O(step=verify).
+    type: str
+  ports:
+    description: TCP ports that must accept connections.
+    type: list
+    elements: int
+    default: [6443]
+  names:
+    description: Public names. Port 443 must present a trusted certificate for each.
+    type: list
+    elements: str
+    default: []
+  timeout:
+    description: Seconds to wait for the virtual IP. It is up four seconds after keepalived starts.
+    type: int
+    default: 20
+attributes:
+  check_mode:
+    description: Predicts. Does not check a configuration that refers to missing files.
+  diff_mode:
+    description: Shows every file without secrets.
+extends_documentation_fragment: groundup.cloud.attributes
+"""
+
+EXAMPLES = r"""
+- name: HAProxy and the virtual IP
+  groundup.cloud.edge:
+    step: converge
+    packages: [haproxy, keepalived]
+    haproxy_config: "{{ lookup('ansible.builtin.template', 'haproxy.cfg.j2') }}"
+    address: "{{ groundup_host.address }}"
+    keepalived_config: "{{ lookup('ansible.builtin.template', 'keepalived.conf.j2') }}"
+    password: "{{ lookup('groundup.cloud.secret', 'keepalived/auth') }}"
+
+- name: Whether they serve
+  groundup.cloud.edge:
+    step: verify
+    virtual_ip: 10.90.0.2
+    names: [identity.lab.test]
+"""
+
+RETURN = r"""
+changes:
+  description: Changes made, or predicted in check mode, one line each.
+  type: list
+  elements: str
+  returned: with O(step=converge)
+holds_address:
+  description: Whether this host holds the virtual IP now.
+  type: bool
+  returned: with O(step=verify)
+listeners:
+  description: State of each frontend of this host's HAProxy.
+  type: dict
+  returned: with O(step=verify)
+  sample: {kubernetes: OPEN, public: OPEN}
+servers:
+  description: State of each backend server, by backend.
+  type: dict
+  returned: with O(step=verify)
+  sample: {kubernetes: {control-1: UP}}
+"""
+
+from ..module_utils._base.module import run_step
+from ..module_utils._edge import serve, verify
+
+RULES = {
+    "required_if": [
+        ("step", "converge", ("packages", "haproxy_config", "address", "password")),
+        ("step", "verify", ("virtual_ip",)),
+    ]
+}
+
+
+def main() -> None:
+    """Run the step."""
+    run_step({"converge": serve.converge, "verify": verify.verify}, secret=("password", "private_key"))
+
+
+if __name__ == "__main__":
+    main()
