@@ -9,7 +9,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 
 HOME = Path(supply.__file__).parent
-ROOMS = ("lock", "cache", "build", "builders", "publish", "advisories")  # the lowest first
+ROOMS = ("lock", "cache", "make", "builders", "publish", "advisories")  # the lowest first
 
 
 @pytest.mark.parametrize("room", ROOMS)
