@@ -21,10 +21,10 @@ def run_step(steps: Mapping[str, Work], *, secret: Collection[str] = ()) -> None
     """
     options = {
         "step": {"type": "str", "choices": list(steps), "required": True},
-        "given": {"type": "dict", "required": True},
+        "given": {"type": "dict"},
     }
     module = AnsibleModule(argument_spec=options, supports_check_mode=True, no_log=True)
-    given = module.params["given"]
+    given = module.params["given"] or {}
     module.no_log_values.update(str(given[name]) for name in secret if given.get(name))
     _finish(module, steps[module.params["step"]], given)
 
