@@ -9,7 +9,7 @@ from ansible.plugins.action import ActionBase
 
 from ..module_utils._base.errors import GroundupError
 from ..plugin_utils.contact import faults, logins
-from ..plugin_utils.verbs import dry_run
+from ..plugin_utils.run_mode import dry_run
 
 MODULE = "groundup.cloud.host_access"
 

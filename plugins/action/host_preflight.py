@@ -19,7 +19,7 @@ from ..plugin_utils.contact.logins import Login, operator_logins, site_login
 from ..plugin_utils.layers import aside
 from ..plugin_utils.layers.layers import ABSENT, FIRST_CONTACT
 from ..plugin_utils.paths import SECRETS_IDENTITY, state_dir
-from ..plugin_utils.verbs import dry_run
+from ..plugin_utils.run_mode import dry_run
 
 MODULE = "groundup.cloud.host_preflight"
 CONSENT = "accept_host_keys"

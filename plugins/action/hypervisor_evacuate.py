@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..plugin_utils import verbs
 from ..plugin_utils.actions import DocumentedAction
 from ..plugin_utils.compose import site_plan
 from ..plugin_utils.errors import GroundupError
 from ..plugin_utils.plan.types import Plan
+from ..plugin_utils.verbs.base import named
 
 
 class ActionModule(DocumentedAction):
@@ -20,7 +20,7 @@ class ActionModule(DocumentedAction):
         from ..plugin_utils.cloud import connection
 
         why = "one hypervisor is evacuated at a time, and at least one instance of it"
-        verbs.named("evacuate", given["name"], why=why)
+        named("evacuate", given["name"], why=why)
         if given["parallel"] < 1:
             raise GroundupError(
                 "evacuate_parallel is not at least 1", where="the variable evacuate_parallel", why=why,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..plugin_utils import verbs
 from ..plugin_utils.actions import DocumentedAction
 from ..plugin_utils.compose import site_plan
 from ..plugin_utils.errors import GroundupError
 from ..plugin_utils.hypervisor.configuration import compute_id
+from ..plugin_utils.verbs.base import named
 
 
 class ActionModule(DocumentedAction):
@@ -19,7 +19,7 @@ class ActionModule(DocumentedAction):
         # Imported late: no other task needs a cloud client.
         from ..plugin_utils.cloud import connection
 
-        verbs.named("retire", given["name"], why="one hypervisor is retired at a time")
+        named("retire", given["name"], why="one hypervisor is retired at a time")
         plan = site_plan(given["site_file"])
         with connection.answered(
             "the cloud", remedy="playbook groundup.cloud.openstack, tag verify; then run it again"
@@ -51,7 +51,7 @@ class ActionModule(DocumentedAction):
             evacuated = bool(leaving.host.evacuated)
             return {"changed": bool(lines), "changes": lines, "address": address, "evacuated": evacuated}
         if step == "close":
-            done = compute_host.disable(cloud.compute, leaving.host, verbs.RETIRE)
+            done = compute_host.disable(cloud.compute, leaving.host, compute_host.RETIRE)
             empty()  # an instance that was migrating before has arrived now
             return {"changed": bool(done), "changes": done}
         if not given["stopped"] and not retire.settle(cloud.compute, name, timeout=given["timeout"]):

@@ -43,7 +43,7 @@ def _refuse_serving(plan: Plan, wanted: erase.Wanted) -> None:
     if _is_node(plan, wanted):
         raise _serves(name, "is a node of the cluster", aside.removal(name))
     if _is_hypervisor(plan, wanted):
-        retire = f"ansible-playbook groundup.cloud.drain -e drain_machine={name}, then groundup.cloud.retire"
+        retire = f"ansible-playbook groundup.cloud.drain -e machine={name}, then groundup.cloud.retire"
         raise _serves(name, "is a hypervisor of the cloud", retire)
     if plan.ceph and name in plan.ceph.locations and erase.OSDS not in wanted.force:
         retire = (

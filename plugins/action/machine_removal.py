@@ -10,7 +10,7 @@ from ..plugin_utils.kube import removal, run_lease
 from ..plugin_utils.kube.access import keep_nodes, known_nodes, kubeconfig_path
 from ..plugin_utils.kube.client import Api
 from ..plugin_utils.kube.removal import Leaving
-from ..plugin_utils.verbs import named
+from ..plugin_utils.verbs.base import named
 
 GONE = 120.0  # seconds for the cluster to delete the pods of a node that was down
 

@@ -9,7 +9,7 @@ from ..plugin_utils.actions import DocumentedAction
 from ..plugin_utils.contact.host_keys import shown
 from ..plugin_utils.kube.access import known_nodes
 from ..plugin_utils.preflight_report import lines, spared, summary, table
-from ..plugin_utils.verbs import dry_run
+from ..plugin_utils.run_mode import dry_run
 
 
 class ActionModule(DocumentedAction):

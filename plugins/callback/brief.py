@@ -37,7 +37,6 @@ _OURS = "groundup.cloud."
 _SPEAKING = tuple(
     _OURS + name
     for name in (
-        "hypervisor_drain",
         "hypervisor_evacuate",
         "hypervisor_joined",
         "hypervisor_probe",
@@ -55,6 +54,7 @@ _SPEAKING = tuple(
         "supply",
         "supply_publish",
         "tenant_smoke",
+        "verb",
     )
 )
 # Keys that Ansible adds when a module crashed without a result: then the whole result is shown.

@@ -9,7 +9,7 @@ from ansible.errors import AnsibleLookupError
 from ansible.plugins.lookup import LookupBase
 
 from .errors import GroundupError
-from .verbs import dry_run
+from .run_mode import dry_run
 
 
 class SiteLookup(LookupBase):  # type: ignore[misc]  # ansible ships no types

@@ -53,24 +53,24 @@ def test_a_drain_moves_running_and_stopped_instances(
     try:
         assert sorted(outside("instances.py", "stopped", here).values()) == [[here, "ACTIVE"], [here, "SHUTOFF"]]
         with pinged(address, tmp_path / "pings") as pings:
-            said = play("drain", drain_machine=here)
+            said = play("drain", machine=here)
         print(pings[0])
         assert re.search(rf"\[drain\] smoke-\S+ \(\S+\)  live  .* to {there}$", said, re.MULTILINE)
         assert re.search(rf"\[drain\] stopped \(\S+\)  cold  .* to {there}$", said, re.MULTILINE)
         assert sorted(outside("instances.py").values()) == [[there, "ACTIVE"], [there, "SHUTOFF"]]
         assert pings[0].lost < pings[0].sent / 2, "it answers where it went"
         assert outside("instances.py", "start")["stopped"] == [there, "ACTIVE"], "its disk came along"
-        play("drain", "--tags", "verify", drain_machine=here)
+        play("drain", "--tags", "verify", machine=here)
     finally:
         outside("instances.py", "delete")
-        play("undrain", undrain_machine=here)
+        play("undrain", machine=here)
     assert outside("cloud.py")["computes"] == {here: SERVES, there: SERVES}
 
 
 @pytest.mark.long
 def test_a_retired_hypervisor_joins_again_by_a_site_run(names: tuple[str, str], outside: Callable[..., Any]) -> None:
     here, there = names
-    play("drain", drain_machine=here)
+    play("drain", machine=here)
     play("retire", retire_machine=here)
     assert outside("cloud.py")["computes"] == {there: SERVES}
     said = play("site")

@@ -96,9 +96,9 @@ def test_it_comes_back_empty_and_takes_instances_again(
     here, there = names
     cables(plan, here, state="up")
     play("metal")
-    play("undrain", "--check", undrain_machine=here)
+    play("undrain", "--check", machine=here)
     assert outside("cloud.py")["computes"][here][0] == "disabled", "a dry run changes nothing"
-    play("undrain", undrain_machine=here)
+    play("undrain", machine=here)
     assert forbidden(plan, connect) == set()
     assert root(connect(here), "virsh --connect qemu:///system list --name").strip() == ""
     until(lambda: outside("cloud.py")["computes"] == {here: SERVES, there: SERVES}, seconds=NOTICED)

@@ -11,9 +11,11 @@ from openstack.exceptions import raise_from_response
 from ...module_utils._base import consent
 from ...module_utils._base.consent import Reason
 from ..errors import GroundupError
-from ..verbs import DISABLING
 
 COMPUTE = "nova-compute"
+# Values of a service's disabled_reason.
+DRAIN, EVACUATE, RETIRE = "groundup.cloud.drain", "groundup.cloud.evacuate", "groundup.cloud.retire"
+DISABLING = (DRAIN, EVACUATE, RETIRE)
 _VERSION = "2.53"  # the first microversion that addresses services by UUID
 _STAYS_ON = "2.94"  # the last microversion that keeps an evacuated instance's state
 _ENDED = frozenset(

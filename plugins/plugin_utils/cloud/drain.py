@@ -17,8 +17,7 @@ from ...module_utils._base.consent import Reason
 from ...module_utils._base.text import few
 from ..errors import GroundupError
 from ..progress import Progress
-from ..verbs import DRAIN
-from .compute_host import COMPUTE, UNCONFIRMED, ComputeHost, called, disabling, evacuate, instances, migrations
+from .compute_host import COMPUTE, DRAIN, UNCONFIRMED, ComputeHost, called, disabling, evacuate, instances, migrations
 from .connection import ERRORS, GATEWAY, said
 
 Way = Literal["live", "cold", "wait", "evacuate"]
@@ -254,7 +253,7 @@ def refused(name: str, stuck: Collection[str], *, cold: bool) -> GroundupError:
         where=f"hypervisor {name}, which takes no new instances now",
         why="each is where its line says",
         remedy=f"put right what Nova says and run this again{consent}. To have it take instances again: "
-        f"ansible-playbook groundup.cloud.undrain -e undrain_machine={name}",
+        f"ansible-playbook groundup.cloud.undrain -e machine={name}",
     )
 
 

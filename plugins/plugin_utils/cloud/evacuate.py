@@ -12,8 +12,7 @@ from typing import Any
 from ...module_utils._base.consent import Reason
 from ...module_utils._base.text import few
 from ..errors import GroundupError
-from ..verbs import EVACUATE
-from .compute_host import COMPUTE, ComputeHost, called, disabling, instances, migrations, put
+from .compute_host import COMPUTE, EVACUATE, ComputeHost, called, disabling, instances, migrations, put
 from .drain import Drain, Way
 
 Kept = Callable[[Any], bool]

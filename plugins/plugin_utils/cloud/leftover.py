@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..layers.aside import Aside
-from ..verbs import DISABLING
+from .compute_host import DISABLING
 from .connection import Ask
 
 _LAYER = "hypervisor"
@@ -39,7 +39,7 @@ def look(ask: Ask, *, hypervisors: Collection[str], machines: Collection[str]) -
             host=name,
             layer=_LAYER,
             reason=f"{why}, and it is no hypervisor of the site file",
-            remedy=f"{_PLAYBOOK}drain -e drain_machine={name}, then {_PLAYBOOK}retire -e retire_machine={name}, "
+            remedy=f"{_PLAYBOOK}drain -e machine={name}, then {_PLAYBOOK}retire -e retire_machine={name}, "
             "or put it back into the site file",
         )
         for name, why in sorted(found.items())
@@ -54,7 +54,7 @@ def _disabled(services: Sequence[Mapping[str, Any]], hypervisors: Collection[str
                 host=str(one["host"]),
                 layer=_LAYER,
                 reason=f"{_state(one)}: no instance comes to it",
-                remedy=f"{_PLAYBOOK}undrain -e undrain_machine={one['host']}",
+                remedy=f"{_PLAYBOOK}undrain -e machine={one['host']}",
             )
 
 

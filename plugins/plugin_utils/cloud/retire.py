@@ -16,9 +16,8 @@ from ...module_utils._base.consent import Reason
 from ...module_utils._base.text import few
 from ...module_utils._base.wait import wait_until
 from ..errors import GroundupError
-from ..verbs import RETIRE
 from . import placement
-from .compute_host import COMPUTE, ComputeHost, disabling, look, unended
+from .compute_host import COMPUTE, RETIRE, ComputeHost, disabling, look, unended
 from .connection import GATEWAY, said
 from .drain import occupants
 
@@ -118,7 +117,7 @@ def reasons(leaving: Leaving) -> Iterator[Reason]:
     """Yield reasons against a retirement."""
     name = leaving.host.name
     if words := occupants(leaving.host):
-        drain = f"ansible-playbook groundup.cloud.drain -e drain_machine={name}"
+        drain = f"ansible-playbook groundup.cloud.drain -e machine={name}"
         yield Reason(code=None, text=f"it is not empty: {'; '.join(words)}. {drain}")
     elif leaving.claims:
         unset = f"openstack resource provider allocation unset --provider {_id(leaving.provider)} INSTANCE"

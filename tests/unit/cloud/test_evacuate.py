@@ -8,15 +8,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.action import hypervisor_drain, hypervisor_evacuate
+from ansible_collections.groundup.cloud.plugins.action import hypervisor_evacuate
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.plugin_utils import verbs
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import documented
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, drain
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import compute_host, connection, drain
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 
 from .hypervisors import HERE, HOST, TASK, THERE, Hypervisors
-from .test_drain import on, writes
+from .test_drain import UNDRAIN, on, verb_step, writes
 
 SITES = Path(__file__).resolve().parents[3] / "inventories"
 CEPH, LOCAL = SITES / "cloud/site.yml", SITES / "lab/site.yml"
@@ -78,13 +77,13 @@ def test_all_come_back_elsewhere_and_an_undrain_takes_the_host_back(dead: Hyperv
     assert states == {"web": "ACTIVE", "off": "SHUTOFF", "broken": "ACTIVE", "stuck": "ACTIVE"}
     assert dead.most == 3, "two, beside the task that the dead host has"
     service = dead.service()
-    assert (service["disabled_reason"], service["forced_down"]) == (verbs.EVACUATE, True)
+    assert (service["disabled_reason"], service["forced_down"]) == (compute_host.EVACUATE, True)
     step("verify")
     before = writes(dead)
     assert step("evacuate") == {"changed": False, "changes": [], "instances": [], "fence": True}
     assert writes(dead) == before
-    assert step("enable", module=hypervisor_drain, check=True)["evacuated"]
-    assert step("enable", module=hypervisor_drain)["changed"]
+    assert verb_step(UNDRAIN, "check", [], check=True, name=HERE)["evacuated"]
+    assert verb_step(UNDRAIN, "enable", [], check=False, name=HERE)["changed"]
     service = dead.service()
     assert (service["status"], service["forced_down"]) == ("enabled", False)
 
@@ -94,21 +93,22 @@ def test_nova_takes_it_for_dead_in_one_request_before_anything_is_fenced(dead: H
     assert len(step("close")["changes"]) == 2
     assert dead.hosts.written == [f"disabled {HERE}"]
     service = dead.service()
-    assert (service["disabled_reason"], service["forced_down"]) == (verbs.EVACUATE, True)
+    assert (service["disabled_reason"], service["forced_down"]) == (compute_host.EVACUATE, True)
     assert on(dead, HERE) == {"web"}
 
 
-def test_an_undrain_waits_until_nova_compute_has_ended_what_runs_elsewhere(dead: Hypervisors, step: Any) -> None:
+@pytest.mark.usefixtures("step")
+def test_an_undrain_waits_until_nova_compute_has_ended_what_runs_elsewhere(dead: Hypervisors) -> None:
     record = dead.migration(dead.server("web", host=THERE), kind="evacuation", status="done")
     with pytest.raises(GroundupError, match=r"not ended 1 evacuated instance\(s\)"):
-        step("ended", module=hypervisor_drain, timeout=0)
+        verb_step(UNDRAIN, "ended", [], check=False, name=HERE, timeout=0.01)
     record["status"] = "completed"
-    assert not step("ended", module=hypervisor_drain, timeout=0)["changed"]
+    assert not verb_step(UNDRAIN, "ended", [], check=False, name=HERE, timeout=0.01)["changed"]
 
 
 def test_what_a_killed_one_began_is_waited_for(dead: Hypervisors, step: Any) -> None:
     server = dead.server("web")
-    dead.service().update(status="disabled", disabled_reason=verbs.EVACUATE, forced_down=True)
+    dead.service().update(status="disabled", disabled_reason=compute_host.EVACUATE, forced_down=True)
     server |= {TASK: "rebuilding", "status": "REBUILD", "left": 2}
     step("evacuate")
     assert server[HOST] == THERE

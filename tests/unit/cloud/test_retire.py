@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.action import hypervisor_retire as module
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.plugin_utils import verbs
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import documented
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, retire
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import compute_host, connection, retire
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 
 from .hypervisors import HERE, PROVIDER, THERE, Hypervisors
@@ -56,7 +55,7 @@ def test_all_that_the_cloud_keeps_of_it_goes(nova: Hypervisors, step: Any) -> No
     assert step("check", addresses=["192.0.2.1"])["address"] == "", "another machine has it now"
     assert writes(nova) == []
     assert step("close")["changes"] == found["changes"][:1]
-    assert nova.service()["disabled_reason"] == verbs.RETIRE
+    assert nova.service()["disabled_reason"] == compute_host.RETIRE
     assert step("remove", stopped=True)["changed"]
     step("verify")
     assert [one["host"] for one in nova.of("services")] == [THERE]
@@ -69,7 +68,7 @@ def test_all_that_the_cloud_keeps_of_it_goes(nova: Hypervisors, step: Any) -> No
     assert writes(nova) == before
 
 
-@pytest.mark.parametrize(("reason", "found"), [(verbs.DRAIN, verbs.RETIRE), ("broken fan", "broken fan")])
+@pytest.mark.parametrize(("reason", "found"), [(compute_host.DRAIN, compute_host.RETIRE), ("broken fan", "broken fan")])
 def test_a_drained_ones_reason_is_ours_to_change(nova: Hypervisors, step: Any, reason: str, found: str) -> None:
     nova.service().update(status="disabled", disabled_reason=reason)
     predicted = [line for line in step("check")["changes"] if line.startswith("disable")]
@@ -88,7 +87,7 @@ def test_a_host_with_an_instance_stays(nova: Hypervisors, step: Any, name: str) 
     nova.server("web")
     with pytest.raises(GroundupError, match="not empty: instances web") as caught:
         step(name, stopped=True, force=["allocations", "domains"])
-    assert f"groundup.cloud.drain -e drain_machine={HERE}" in str(caught.value)
+    assert f"groundup.cloud.drain -e machine={HERE}" in str(caught.value)
     assert writes(nova) == []
     with pytest.raises(GroundupError, match="still has"):
         step("verify")

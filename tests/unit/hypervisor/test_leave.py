@@ -142,7 +142,7 @@ def test_a_machine_that_lost_the_role_is_named_too() -> None:
 def test_one_of_the_site_file_that_was_drained_is_said() -> None:
     (one,) = look(ask, hypervisors=[NAME, "drained", "gone"], machines=[NAME]).disabled
     assert one.host == "drained"
-    assert "undrain -e undrain_machine=drained" in one.remedy
+    assert "undrain -e machine=drained" in one.remedy
 
 
 @pytest.mark.parametrize("check", [True, False])

@@ -15,7 +15,7 @@ from typing import Any
 from ....module_utils._base.files import write_file
 from ...errors import GroundupError
 from ...paths import state_dir
-from ...verbs import dry_run
+from ...run_mode import dry_run
 from ..cache.artifact import Artifact
 
 FILE = "published.json"

@@ -1,0 +1,80 @@
+#!/usr/bin/python
+"""Documentation of the action plugin of the same name."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: verb
+short_description: One step of a verb of day two on one machine
+version_added: 0.2.0
+description:
+  - "Private: for the playbooks of the same collection. The playbook C(groundup.cloud.verb) runs all steps of one."
+  - Runs on the controller. Reads what there is each time, so that a killed verb goes on when it is run again.
+options:
+  verb:
+    description: Name of the verb, a module of C(plugin_utils/verbs).
+    type: str
+    required: true
+  machine:
+    description: Name of the machine. It may have left the site file.
+    type: str
+    required: true
+  step:
+    description:
+      - V(check) lists what would be done, and fails for a reason against it that O(force) does not accept.
+      - V(verify) fails unless it is done. Neither changes anything.
+      - Another one is a step of the verb, as RV(steps) names them. In check mode it predicts.
+    type: str
+    required: true
+  force:
+    description: Codes of reasons to accept, as the refusal names them.
+    type: list
+    elements: str
+    default: []
+  parallel:
+    description: Things done at the same time, such as instances that move. V(0) is the verb's own number.
+    type: int
+    default: 0
+  timeout:
+    description: Seconds for each of them. V(0) is the verb's own time.
+    type: int
+    default: 0
+extends_documentation_fragment:
+  - groundup.cloud.attributes.lines
+  - groundup.cloud.site.file
+"""
+
+EXAMPLES = r"""
+- name: Move its instances away
+  groundup.cloud.verb:
+    site_file: inventories/lab/site.yml
+    verb: drain
+    machine: hypervisor-2
+    step: drain
+"""
+
+RETURN = r"""
+changes:
+  description: Changes made or predicted, one line each.
+  type: list
+  elements: str
+  returned: success
+steps:
+  description: Steps of the verb, in order.
+  type: list
+  elements: str
+  returned: success
+next:
+  description: What an operator may do then. Empty when nothing follows.
+  type: str
+  returned: success
+evacuated:
+  description: Whether an evacuation had disabled the hypervisor.
+  type: bool
+  returned: success, for the verb C(undrain)
+instances:
+  description: Instances that left, each with id, name, way, seconds and result.
+  type: list
+  elements: dict
+  returned: success, for the verb C(drain) and its step V(drain)
+"""
