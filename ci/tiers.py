@@ -232,7 +232,6 @@ TIERS = (
     lab_tier(
         "kept",
         LARGE_CLOUD_SITE,
-        LONG_SCENARIOS,
         ("ci/lab", "up"),
         e2e("network_kept", options=("-s",)),  # it prints what it measures
     ),

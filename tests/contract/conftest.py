@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -19,6 +18,8 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, b
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS, of_kind
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.parts import merge
+
+from .keys import read as keys_of
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(__file__).parent / "data"
@@ -37,7 +38,7 @@ def plan(request: pytest.FixtureRequest) -> Plan:
 @pytest.fixture(scope="session")
 def facts() -> Any:
     """Facts of the real charts, by chart: ``keys`` and types of their values, ``objects``, those ``relied_on``."""
-    return {path.stem: json.loads(path.read_text()) for path in (DATA / "charts").glob("*.json")}
+    return {path.stem: keys_of(path) for path in (DATA / "charts").glob("*.json")}
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,6 @@
 """Derives the facts the contract tests hold our charts and values against, from OpenStack-Helm's own charts.
 
-Usage: ci/run python tests/contract/derive.py VALUES OBJECTS [CHART...]
+Usage, in tests/: python -m contract.derive VALUES OBJECTS [CHART...]
 
 VALUES holds <chart>.yaml, each a chart's values.yaml; OBJECTS holds <chart>.yaml, each the list of what it renders
 with default values ({kind, name, labels, ports, keys, headless}). Written: data/charts/<chart>.json with ``keys`` (key
@@ -10,13 +10,14 @@ it again when the charts' version changes. Without CHART: every chart that is de
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS
+
+from .keys import read, write
 
 DATA = Path(__file__).parent / "data"
 KEPT = ("kind", "name", "labels", "ports", "keys", "headless", "containers")
@@ -39,9 +40,9 @@ def main() -> None:
         fact = {
             "keys": types(yaml.safe_load((Path(values) / f"{chart}.yaml").read_text())),
             "objects": [{key: item[key] for key in KEPT if key in item} for item in rendered],
-            "relied_on": json.loads(path.read_text())["relied_on"] if path.is_file() else [],
+            "relied_on": read(path)["relied_on"] if path.is_file() else [],
         }
-        path.write_text(json.dumps(fact, indent=1, sort_keys=True) + "\n")
+        write(path, fact)
 
 
 if __name__ == "__main__":

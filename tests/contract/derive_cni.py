@@ -9,7 +9,6 @@ passes on to one what is below `installation`.
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import yaml
 
 from .derive import DATA, types
+from .keys import write
 
 _INSTALLATION = "charts/crd.projectcalico.org.v1/templates/operator.tigera.io_installations.yaml"
 _TYPES = {"integer": "number", "array": "list"}
@@ -49,7 +49,7 @@ def main() -> None:
         "tigera-operator": operator,
         "crd.projectcalico.org.v1": {},
     }
-    (DATA / "cni-keys.json").write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+    write(DATA / "cni-keys.json", {"keys": found})
 
 
 if __name__ == "__main__":

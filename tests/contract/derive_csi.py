@@ -9,13 +9,13 @@ the type `ClusterInfo` in ceph-csi's `api/deploy/kubernetes/csi-config-map.go`.
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
 import yaml
 
 from .derive import DATA, types
+from .keys import write
 
 CSI_CONFIG = [{"clusterID": "string", "monitors": "list"}]
 
@@ -24,7 +24,7 @@ def main() -> None:
     """Write the file."""
     found = types(yaml.safe_load((Path(sys.argv[1]) / "values.yaml").read_text()))
     found["csiConfig"] = CSI_CONFIG
-    (DATA / "csi-keys.json").write_text(json.dumps({"ceph-csi-rbd": found}, indent=1, sort_keys=True) + "\n")
+    write(DATA / "csi-keys.json", {"keys": {"ceph-csi-rbd": found}})
 
 
 if __name__ == "__main__":

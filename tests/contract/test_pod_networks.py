@@ -18,6 +18,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import R
 
 from .conftest import DATA, ROOT
 from .derive import types
+from .keys import read
 
 SCALARS = {bool: "boolean", int: "number", str: "string"}
 CHOICES = [("cilium", "vxlan"), ("cilium", "geneve"), ("cilium", "host-gw"), ("calico", "vxlan"), ("calico", "host-gw")]
@@ -33,7 +34,7 @@ def releases(cni: str, backend: str) -> tuple[ReleasePlan, ...]:
 @pytest.fixture(scope="module")
 def known() -> Any:
     """Key paths and types of the charts' values."""
-    return json.loads((DATA / "cni-keys.json").read_text())
+    return read(DATA / "cni-keys.json")["keys"]
 
 
 @pytest.fixture(scope="module")

@@ -22,6 +22,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model i
 from .conftest import DATA, ROOT, plain
 from .derive import types
 from .derive_csi import CSI_CONFIG
+from .keys import read
 from .test_pod_networks import faults
 
 CHART = "ceph-csi-rbd"
@@ -37,7 +38,7 @@ def plan() -> Plan:
 @pytest.fixture(scope="module")
 def known() -> Any:
     """Key paths and types of the chart's values."""
-    return json.loads((DATA / "csi-keys.json").read_text())[CHART]
+    return read(DATA / "csi-keys.json")["keys"][CHART]
 
 
 @pytest.fixture(scope="module")
