@@ -80,6 +80,16 @@ class DocumentedAction(ActionBase):  # type: ignore[misc]  # ansible ships no ty
         return {**finish({"changed": False}, guarded), "steps": steps.result()}
 
 
+class StepAction(DocumentedAction):
+    """An action that hands its validated options to the module, which runs one of the room's steps on the host."""
+
+    _requires_connection = True
+
+    def work(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Run the step and return its result."""
+        return self.on_host(step=given["step"], given={name: given[name] for name in given if name != "step"})
+
+
 def finish(
     result: dict[str, Any], work: Callable[[], dict[str, Any]], *, changes: Changes | None = None
 ) -> dict[str, Any]:

@@ -15,7 +15,7 @@ def decide(answers: Mapping[str, Mapping[str, Any]], *, hosts: Sequence[str], kn
     """Return the databases that have no cluster yet and may be given one.
 
     Args:
-        answers: results of `ovn_central` of each control host of this run, by its name.
+        answers: results of step `maintain` of each control host of this run, by its name.
         hosts: every control host of the site.
         known: the clusters in the controller's record, by database.
 

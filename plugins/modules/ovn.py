@@ -1,13 +1,14 @@
 #!/usr/bin/python
-"""Converge OVN's databases and northd on one control host."""
+"""OVN's databases and northd on one control host, step by step."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
-module: ovn_central
-short_description: Converge OVN's databases and northd on a control host
+module: ovn
+short_description: Converge and verify OVN's databases and northd on a control host
 version_added: 0.1.0
 description:
+  - "Private: for the role P(groundup.cloud.ovn_central#role) of the same collection."
   - Installs and configures Debian's OVN packages, and maintains the host's members of the northbound and southbound
     database, each a raft cluster over TLS, even with one control host.
   - Never recreates data on disk. Without data nothing starts until O(step=form).
@@ -19,10 +20,24 @@ options:
         data.
       - V(form) makes the host a member of every database. One host at a time.
       - V(restart) restarts members whose unit configuration changed. One host at a time.
+      - V(decide) compares the answers of control hosts with the controller's record. Fails when they have different
+        clusters, and, if no cluster is known, when one of them did not answer or began to join one.
+      - V(forget) removes the members of hosts that have lost their data from the clusters. Such a host then joins as a
+        new member. On a control host whose members are connected to their leaders; without one it fails.
       - V(verify) checks leader, members, listeners, schema, northd and certificate, and changes nothing.
     type: str
-    choices: [maintain, form, restart, verify]
-    default: maintain
+    choices: [maintain, form, restart, decide, forget, verify]
+    required: true
+  answers:
+    description: Result of O(step=maintain) of each control host of this run, by its name. With O(step=decide).
+    type: dict
+  hosts:
+    description: Names of all control hosts of the site. With O(step=decide).
+    type: list
+    elements: str
+  lost:
+    description: By database, addresses of hosts that have no data. With O(step=forget).
+    type: dict
   create:
     description: Databases whose clusters this host creates with O(step=form). It joins the others.
     type: list
@@ -32,41 +47,49 @@ options:
   address:
     description: Address of the host. A member keeps it for life.
     type: str
-    required: true
   peers:
     description: Addresses of the site's other control hosts.
     type: list
     elements: str
-    required: true
   nodes:
     description:
       - Source addresses and networks of Neutron's pods. Only they and control hosts reach listeners without a role, and
         only control hosts reach the raft ports, even with a valid certificate.
     type: list
     elements: str
-    required: true
   northbound:
     description: Connections of northd to the northbound database, one per control host.
     type: list
     elements: str
-    required: true
   southbound:
     description: Connections of northd to the southbound database, at the listener without a role.
     type: list
     elements: str
-    required: true
   election_timer:
     description: Milliseconds without a message from the leader until members elect another.
     type: int
-    required: true
   inactivity_probe:
     description: Milliseconds of silence until a database probes a client.
     type: int
-    required: true
   hypervisor_ca:
     description: CA of the chassis' certificates, in PEM.
     type: str
-    required: true
+  name:
+    description: Name of the host.
+    type: str
+  packages:
+    description: Packages of the OS to install.
+    type: list
+    elements: str
+  certificate:
+    description: Certificate of the host, in PEM.
+    type: str
+  private_key:
+    description: Private key of O(certificate), in PEM.
+    type: str
+  ca_certificate:
+    description: Certificate of the CA that O(certificate) is from, in PEM.
+    type: str
   certificate_days:
     description: V(verify) warns of a certificate with fewer days left.
     type: int
@@ -78,16 +101,13 @@ attributes:
     description: Shows every file without secrets, and the listeners.
 extends_documentation_fragment:
   - groundup.cloud.attributes
-  - groundup.cloud.host.ovn
-  - groundup.cloud.host
   - groundup.cloud.site
-  - groundup.cloud.host.certificate
-  - groundup.cloud.host.installs
 """
 
 EXAMPLES = r"""
 - name: Maintain OVN's databases
-  groundup.cloud.ovn_central:
+  groundup.cloud.ovn:
+    step: maintain
     site: "{{ groundup_site.site }}"
     packages: "{{ groundup_host.packages.network }}"
     name: "{{ groundup_host.name }}"
@@ -102,6 +122,13 @@ EXAMPLES = r"""
     private_key: "{{ lookup('groundup.cloud.secret', 'pki/ovn-control-1-key') }}"
     ca_certificate: "{{ lookup('groundup.cloud.state_file', 'pki/authority/ovn.crt') }}"
     hypervisor_ca: "{{ lookup('groundup.cloud.state_file', 'pki/authority/hypervisor.crt') }}"
+
+- name: Go on without the members of control-3, which has a new disk
+  groundup.cloud.ovn:
+    step: forget
+    site: "{{ groundup_site.site }}"
+    lost: {nb: [10.90.0.13], sb: [10.90.0.13]}
+  delegate_to: control-1
 """
 
 RETURN = r"""
@@ -109,76 +136,78 @@ changes:
   description: Changes made, or predicted in check mode, one line each.
   type: list
   elements: str
-  returned: success, unless verifying
+  returned: not with O(step=decide) and O(step=verify)
 databases:
   description: Id of the cluster this host is a member of, by database. Null without data, empty while joining.
   type: dict
-  returned: success, unless verifying
+  returned: with O(step=maintain), O(step=form) and O(step=restart)
 waits:
   description: Databases without data on this host.
   type: list
   elements: str
-  returned: success, unless verifying
+  returned: with O(step=maintain), O(step=form) and O(step=restart)
 due:
   description: Databases whose member needs a restart.
   type: list
   elements: str
-  returned: success, unless verifying
+  returned: with O(step=maintain), O(step=form) and O(step=restart)
 members:
   description: Role, cluster, servers and lag of this host's member, by database.
   type: dict
-  returned: when verifying
+  returned: with O(step=verify)
 northd:
   description: State of this host's northd, C(active) or C(standby).
   type: str
-  returned: when verifying
+  returned: with O(step=verify)
 certificate_days:
   description: Days left of the certificate.
   type: int
-  returned: when verifying
+  returned: with O(step=verify)
+create:
+  description: Databases without a cluster, for which one may be created.
+  type: list
+  elements: str
+  returned: with O(step=decide)
 """
 
 from dataclasses import fields
 from typing import Any
 
 from ..module_utils._base.changes import Changes
-from ..module_utils._base.module import run_module
-from ..module_utils._base.options import CERTIFICATE
+from ..module_utils._base.module import run_step
+from ..module_utils._ovn import stale
 from ..module_utils._ovn.converge import Central, converge
 from ..module_utils._ovn.verify import verify
 
+CENTRAL = tuple(one.name for one in fields(Central) if one.name not in ("step", "create", "clusters"))
+RULES = {
+    "required_if": [
+        *(("step", step, CENTRAL) for step in ("maintain", "form", "restart", "verify")),
+        ("step", "decide", ("answers", "hosts")),
+        ("step", "forget", ("lost",)),
+    ]
+}
 
-def work(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
-    """Converge or verify. Raises GroundupError, OSError."""
-    central = Central(**{one.name: given[one.name] for one in fields(Central)})
-    if given["step"] == "verify":
-        return verify(central, changes, certificate_days=given["certificate_days"])
-    return converge(central, changes)
+
+def _central(given: dict[str, Any], *, step: str) -> Central:
+    values: dict[str, Any] = {**given, "step": step}
+    return Central(**{one.name: values[one.name] for one in fields(Central)})
 
 
 def main() -> None:
-    """Read the options, converge or verify, report."""
-    run_module(
-        {
-            "site": {"type": "str", "required": True},
-            "step": {"type": "str", "choices": ["maintain", "form", "restart", "verify"], "default": "maintain"},
-            "create": {"type": "list", "elements": "str", "choices": ["nb", "sb"], "default": []},
-            "clusters": {"type": "dict", "default": {}},
-            "packages": {"type": "list", "elements": "str", "required": True},
-            "name": {"type": "str", "required": True},
-            "address": {"type": "str", "required": True},
-            "peers": {"type": "list", "elements": "str", "required": True},
-            "nodes": {"type": "list", "elements": "str", "required": True},
-            "hypervisor_ca": {"type": "str", "required": True},
-            "northbound": {"type": "list", "elements": "str", "required": True},
-            "southbound": {"type": "list", "elements": "str", "required": True},
-            "election_timer": {"type": "int", "required": True},
-            "inactivity_probe": {"type": "int", "required": True},
-            **CERTIFICATE,
-            "certificate_days": {"type": "int", "default": 30},
-        },
-        work,
-    )
+    """Run the step; the action decides by itself."""
+
+    def converges(step: str) -> Any:
+        return lambda changes, given: converge(_central(given, step=step), changes)
+
+    def verifies(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
+        return verify(_central(given, step="verify"), changes, certificate_days=given["certificate_days"])
+
+    def forgets(changes: Changes, given: dict[str, Any]) -> dict[str, Any] | None:
+        return stale.remove(changes, lost=given["lost"], clusters=given["clusters"])
+
+    steps = {step: converges(step) for step in ("maintain", "form", "restart")}
+    run_step({**steps, "forget": forgets, "verify": verifies}, secret=("private_key",))
 
 
 if __name__ == "__main__":
