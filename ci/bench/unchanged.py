@@ -208,7 +208,7 @@ def _stage(room: Path, plan: Plan) -> str:
     member = {"membership": "member", "joins": False, "due": [], "ca": DIGEST, "certificates": {"apiserver.crt": 300}}
     edge = {"holds_address": False, "listeners": {"kubernetes": "OPEN", "public": "OPEN"}, "servers": {}}
     said: dict[str, Object] = {
-        "host_baseline": {}, "kubeadm_node": member, "edge": edge,
+        "host": {}, "kubeadm_node": member, "edge": edge,
         f"edge.{plan.hosts['control-1'].address}": {**edge, "holds_address": True},
         "kubeadm_access": {"join": None, "content": kubeconfig},
     }  # fmt: skip

@@ -9,7 +9,7 @@ short_description: Let the controller log in with the site's ssh key
 version_added: 0.1.0
 description:
   - Creates the site's account with sudo rights, and puts keys into C(/etc/ssh/authorized_keys.d), which sshd then reads
-    beside the users' own files. Existing logins keep working until M(groundup.cloud.host_baseline) restricts sshd.
+    beside the users' own files. Existing logins keep working until M(groundup.cloud.host) restricts sshd.
   - Runs over the operator's own login, then closes that connection and verifies the login with the site's key. In check
     mode, later tasks keep the operator's login.
 options:

@@ -111,7 +111,7 @@ LAYERS: dict[str, LayerRecord] = {
             # With its library: from here the layer `storage` queries a Ceph whose daemons it does not manage.
             PackageSet(roles=frozenset(("control",)), backend=REMOTE, packages=("ceph-common",)),
         ),
-        library="`plugin_utils/{secrets,pki}`, `module_utils/_host`",
+        library="`plugin_utils/{vault,pki}`, `module_utils/_host`",
         owns="OS of a host: names, users, time, kernel, trust, packages",
     ),
     "kubernetes": LayerRecord(

@@ -203,7 +203,7 @@ def converge(
     play = {
         "hosts": "all", "gather_facts": False, "become": True,
         "tasks": [
-            {"groundup.cloud.host_network": module, "register": "found"},
+            {"groundup.cloud.host": {"step": "network", **module}, "register": "found"},
             {
                 "copy": {"content": "{{ found | to_json }}", "dest": str(seed.home / "found.json"), "mode": "0600"},
                 "delegate_to": "localhost", "connection": "local", "become": False,

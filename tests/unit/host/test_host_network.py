@@ -14,11 +14,11 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import
 from ansible_collections.groundup.cloud.plugins.module_utils._host import (
     network,
     network_links,
+    network_steps,
     networkd,
     ownership,
     units,
 )
-from ansible_collections.groundup.cloud.plugins.modules import host_network
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import LinkPlan
 
 MAC, OTHER = "52:54:00:4d:00:01", "52:54:00:4d:00:02"
@@ -71,8 +71,8 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
         monkeypatch.setattr(module, "attempt", found.attempt)
     monkeypatch.setattr(units, "run", found.run)
     monkeypatch.setattr(units, "MARKS", tmp_path / "marks")
-    monkeypatch.setattr(host_network, "attempt", found.attempt)
-    monkeypatch.setattr(host_network, "PATIENCE", 0.0)
+    monkeypatch.setattr(network_steps, "attempt", found.attempt)
+    monkeypatch.setattr(network_steps, "PATIENCE", 0.0)
     monkeypatch.setattr(ownership, "FILE", tmp_path / "site")
     for name in ("DIRECTORY", "SETTINGS", "STATE", "PROGRAM", "BOOT_UNIT"):
         monkeypatch.setattr(network, name, tmp_path / name.lower())
@@ -94,7 +94,7 @@ def in_place(*links: LinkPlan) -> None:
 
 
 def test_a_prediction_shows_each_file_and_starts_nothing(host: Host) -> None:
-    found = host_network.apply(Changes(check=True), wanted())
+    found = network_steps.apply(Changes(check=True), wanted())
     assert (found["changed"], found["pending"]) == (True, False)
     (diff,) = found["diff"]
     assert "Address=10.0.0.64/24" in diff["after"]
@@ -105,7 +105,7 @@ def test_a_prediction_shows_each_file_and_starts_nothing(host: Host) -> None:
 def test_what_is_in_place_is_left_alone(host: Host) -> None:
     in_place()
     changes = Changes(check=False)
-    assert host_network.apply(changes, wanted()) == {"changed": False, "changes": [], "diff": [], "pending": False}
+    assert network_steps.apply(changes, wanted()) == {"changed": False, "changes": [], "diff": [], "pending": False}
     assert changes.warnings == []
     assert not [call for call in host.calls if "systemd-run" in call]
 
@@ -114,20 +114,20 @@ def test_an_address_that_somebody_took_off_is_a_warning(host: Host) -> None:
     in_place()
     host.links[1]["addr_info"] = []
     changes = Changes(check=False)
-    host_network.apply(changes, wanted())
+    network_steps.apply(changes, wanted())
     assert changes.warnings == ["the network is not as planned: ens3 lacks 10.0.0.64/24"]
 
 
 def test_verification_names_files_and_links_that_are_not_as_planned_and_changes_nothing(host: Host) -> None:
     in_place()
     changes = Changes(check=False)
-    assert host_network.verify(changes, wanted())["changed"] is False
+    assert network_steps.verify(changes, wanted())["changed"] is False
     host.links[1]["addr_info"] = []
     (network.DIRECTORY / "10-groundup-mgmt0.network").write_text("[Match]\n")
     network.STATE.mkdir()
     (network.STATE / "taken-back").write_text("nobody confirmed it\n")
     with pytest.raises(GroundupError) as error:
-        host_network.verify(changes, wanted())
+        network_steps.verify(changes, wanted())
     assert "10-groundup-mgmt0.network; ens3 lacks 10.0.0.64/24" in str(error.value)
     assert "taken back: nobody confirmed it" in str(error.value)
     assert not [call for call in host.calls if "systemd-run" in call]
@@ -135,7 +135,7 @@ def test_verification_names_files_and_links_that_are_not_as_planned_and_changes_
 
 def test_a_change_is_armed_before_it_is_made_and_has_both_sets(host: Host) -> None:
     in_place()
-    found = host_network.apply(Changes(check=False), wanted(*BOND))
+    found = network_steps.apply(Changes(check=False), wanted(*BOND))
     assert (found["changed"], found["pending"]) == (True, True)
     runs = [call for call in host.calls if call.startswith("systemd-run")]
     assert [f"--unit={unit}" in call for unit, call in zip((network.TIMER, network.APPLY), runs, strict=True)]
@@ -150,7 +150,7 @@ def test_a_change_is_armed_before_it_is_made_and_has_both_sets(host: Host) -> No
 @pytest.mark.usefixtures("host")
 def test_an_address_that_moves_is_taken_off_where_it_was_and_back() -> None:
     in_place()
-    host_network.apply(Changes(check=False), wanted(*BOND))
+    network_steps.apply(Changes(check=False), wanted(*BOND))
     assert (network.STATE / "new.stale").read_text() == (
         "address delete 10.0.0.64/24 dev ens3\nroute flush exact 0.0.0.0/0 via 10.0.0.1 dev ens3\n"
     )
@@ -161,33 +161,33 @@ def test_an_address_that_moves_is_taken_off_where_it_was_and_back() -> None:
 
 def test_an_address_that_another_owner_gave_moves_with_the_plan(host: Host) -> None:
     host.active = set()
-    host_network.apply(Changes(check=False), wanted(*BOND))
+    network_steps.apply(Changes(check=False), wanted(*BOND))
     assert (network.STATE / "new.stale").read_text() == "address delete 10.0.0.64/24 dev ens3\n"
 
 
 def test_a_host_that_networkd_did_not_run_gets_back_what_it_had(host: Host) -> None:
     host.active = set()
-    host_network.apply(Changes(check=False), wanted())
+    network_steps.apply(Changes(check=False), wanted())
     lines = (network.STATE / "former.off").read_text().splitlines()
     assert "address replace 10.0.0.64/24 dev ens3" in lines
     assert "route replace default via 10.0.0.1 dev ens3" in lines
 
 
 def test_who_renames_the_mark_first_decides(host: Host) -> None:
-    host_network.apply(Changes(check=False), wanted())
-    assert host_network.confirm(Changes(check=False), wanted())["pending"] is True  # not made yet
+    network_steps.apply(Changes(check=False), wanted())
+    assert network_steps.confirm(Changes(check=False), wanted())["pending"] is True  # not made yet
     (network.STATE / "applied").touch()
-    assert host_network.confirm(Changes(check=False), wanted())["pending"] is False
+    assert network_steps.confirm(Changes(check=False), wanted())["pending"] is False
     assert f"systemctl stop {network.TIMER}.timer" in host.calls
     assert network.confirm() is False
 
 
 def test_links_that_are_not_as_planned_have_the_change_taken_back(host: Host) -> None:
-    host_network.apply(Changes(check=False), wanted(*BOND))
+    network_steps.apply(Changes(check=False), wanted(*BOND))
     (network.STATE / "applied").touch()
     (network.STATE / "pending").unlink()
     with pytest.raises(GroundupError, match="taken back"):
-        host_network.confirm(Changes(check=False), wanted(*BOND))
+        network_steps.confirm(Changes(check=False), wanted(*BOND))
     (asked,) = [call for call in host.calls if f"--unit={network.TIMER}-now" in call]
     assert "back the links did not become as planned: there is no bond bond0" in asked
 
@@ -198,10 +198,10 @@ def test_the_next_run_says_that_the_change_was_taken_back_and_why() -> None:
     network.STATE.mkdir()
     (network.STATE / "taken-back").write_text("nobody confirmed it\n")
     changes = Changes(check=False)
-    host_network.apply(changes, wanted())
+    network_steps.apply(changes, wanted())
     assert changes.warnings == ["the last change of this host's network was taken back: nobody confirmed it"]
     with pytest.raises(GroundupError, match="taken back: nobody confirmed it"):
-        host_network.confirm(Changes(check=False), wanted())
+        network_steps.confirm(Changes(check=False), wanted())
 
 
 def test_a_change_that_is_still_to_be_decided_is_waited_for_and_then_refused(
@@ -212,13 +212,13 @@ def test_a_change_that_is_still_to_be_decided_is_waited_for_and_then_refused(
     network.STATE.mkdir()
     (network.STATE / "pending").touch()
     with pytest.raises(GroundupError, match="neither confirmed nor taken back"):
-        host_network.apply(Changes(check=False), wanted())
+        network_steps.apply(Changes(check=False), wanted())
 
 
 def test_a_port_that_the_host_does_not_have_is_refused(host: Host) -> None:
     host.links.pop()
     with pytest.raises(GroundupError, match=OTHER) as error:
-        host_network.apply(Changes(check=True), wanted(*BOND))
+        network_steps.apply(Changes(check=True), wanted(*BOND))
     assert f"ens3 {MAC}" in str(error.value)
 
 
@@ -247,19 +247,19 @@ def test_a_network_with_another_owner_is_refused(host: Host, place: str, text: s
     path.parent.mkdir(parents=True)
     path.write_text(text)
     with pytest.raises(GroundupError, match=said):
-        host_network.apply(Changes(check=True), wanted())
+        network_steps.apply(Changes(check=True), wanted())
 
 
 def test_a_host_that_networkmanager_runs_is_refused(host: Host) -> None:
     host.active.add("NetworkManager.service")
     with pytest.raises(GroundupError, match="NetworkManager"):
-        host_network.apply(Changes(check=True), wanted())
+        network_steps.apply(Changes(check=True), wanted())
 
 
 def test_a_loopback_of_ifupdown_is_nobody_s_network(host: Host) -> None:
     network_links.INTERFACES.parent.mkdir(parents=True)
     network_links.INTERFACES.write_text("auto lo\niface lo inet loopback\n")
-    assert host_network.apply(Changes(check=True), wanted())["changed"] is True
+    assert network_steps.apply(Changes(check=True), wanted())["changed"] is True
     assert host.calls
 
 

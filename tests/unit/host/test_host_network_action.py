@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from ansible.errors import AnsibleConnectionFailure
-from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.action import host_network
+from ansible_collections.groundup.cloud.plugins.action import host as action_module
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import NETWORK_IN_TURN
 
 BEGUN = {"changed": True, "pending": True, "changes": ["write a file"], "diff": []}
 
@@ -38,27 +38,28 @@ class Host:
         self.resets += 1
 
     def execute(self, *, module_args: dict[str, Any] | None = None, **_: object) -> dict[str, Any]:
-        self.asked.append(((module_args or {}).get("step", "apply"), self.resets))
+        self.asked.append(((module_args or {})["step"], self.resets))
         answer = next(self.answers, AnsibleConnectionFailure("no route to host"))
         if isinstance(answer, Exception):
             raise answer
         return answer
 
 
-def converge(host: Host, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    monkeypatch.setattr(host_network, "time", Clock())
-    action = object.__new__(host_network.ActionModule)
-    action._task = SimpleNamespace(args={"seconds": 5})
+def converge(
+    host: Host, monkeypatch: pytest.MonkeyPatch, *, groups: tuple[str, ...] = (NETWORK_IN_TURN,)
+) -> dict[str, Any]:
+    monkeypatch.setattr(action_module, "time", Clock())
+    action = object.__new__(action_module.ActionModule)
     action._connection = host
     action._execute_module = host.execute
-    result: dict[str, Any] = action.converge({})
-    return result
+    action.changes, action.variables = Changes(check=False), {"group_names": groups, "inventory_hostname": "h"}
+    return action.work({"step": "network", "seconds": 5})
 
 
 def test_what_is_in_place_needs_no_second_word(monkeypatch: pytest.MonkeyPatch) -> None:
     host = Host({"changed": False, "pending": False})
     assert converge(host, monkeypatch) == {"changed": False, "pending": False}
-    assert host.asked == [("apply", 0)]
+    assert host.asked == [("network", 0)]
 
 
 def test_each_confirmation_has_a_connection_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,7 +67,7 @@ def test_each_confirmation_has_a_connection_of_its_own(monkeypatch: pytest.Monke
     host = Host(BEGUN, {"pending": True}, lost, {"pending": False, "changed": False})
     found = converge(host, monkeypatch)
     assert (found["changed"], found["changes"]) == (True, ["write a file"])
-    assert host.asked == [("apply", 0), ("confirm", 1), ("confirm", 2), ("confirm", 3)]
+    assert host.asked == [("network", 0), ("confirm", 1), ("confirm", 2), ("confirm", 3)]
 
 
 def test_a_change_that_was_taken_back_is_no_change_and_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,15 +76,13 @@ def test_a_change_that_was_taken_back_is_no_change_and_a_fault(monkeypatch: pyte
 
 
 def test_a_host_that_a_quorum_is_made_of_is_not_set_aside(monkeypatch: pytest.MonkeyPatch) -> None:
-    action = object.__new__(host_network.ActionModule)
-    action._task = SimpleNamespace(check_mode=False)
-    monkeypatch.setattr(action, "converge", lambda _variables: {"failed": True, "msg": "was taken back"})
-    monkeypatch.setattr(ActionBase, "run", lambda *_: {})
-    for group, failed in (("control", False), ("network_in_turn", True)):
-        found = action.run(None, {"inventory_hostname": "h", "group_names": [group]})
+    for group, failed in (("control", False), (NETWORK_IN_TURN, True)):
+        found = converge(Host({"failed": True, "msg": "was taken back"}), monkeypatch, groups=(group,))
         assert bool(found.get("failed")) is failed
+        assert bool(found.get("aside")) is not failed
 
 
 def test_a_host_that_does_not_come_back_is_unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(AnsibleConnectionFailure):
-        converge(Host(BEGUN), monkeypatch)
+    found = converge(Host(BEGUN), monkeypatch)
+    assert found["failed"]
+    assert found["msg"].startswith("h is unreachable")

@@ -10,11 +10,11 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._host import (
+    baseline,
     naming,
     ownership,
     verification,
 )
-from ansible_collections.groundup.cloud.plugins.modules import host_baseline
 
 
 def test_a_host_of_another_site_or_of_lost_secrets_is_refused_before_anything_changes(
@@ -46,34 +46,34 @@ def test_the_name_a_node_calls_its_api_by_is_not_forgotten(
 ) -> None:
     """Another `domain`: every kubelet of the site would lose its API before the cluster's layer begins."""
     paths = tuple(tmp_path / name for name in ("admin.conf", "kubelet.conf"))
-    monkeypatch.setattr(host_baseline, "KUBECONFIGS", paths)
+    monkeypatch.setattr(baseline, "KUBECONFIGS", paths)
     monkeypatch.setattr(ownership, "FILE", tmp_path / "site")
     monkeypatch.setattr(naming, "HOSTNAME", tmp_path / "hostname")
     wanted: dict[str, Any] = {
         "site": "lab", "store": "one", "name": "worker-1", "names": {"kubernetes.lab.test": "10.0.0.2"},
     }  # fmt: skip
-    host_baseline.keeps_its_cluster("worker-1", names=wanted["names"])
+    baseline.keeps_its_cluster("worker-1", names=wanted["names"])
     paths[1].write_text(KUBECONFIG.format(server=own))
     (tmp_path / file).write_text(KUBECONFIG.format(server="kubernetes.lab.test:6443"))
-    host_baseline.keeps_its_cluster("worker-1", names=wanted["names"])
+    baseline.keeps_its_cluster("worker-1", names=wanted["names"])
     monkeypatch.setattr(naming, "own_name", lambda *_: pytest.fail("the host was changed"))
     with pytest.raises(
         GroundupError, match=r"(?s)a cluster whose API is kubernetes\.lab\.test, .*site file key domain"
     ):
-        host_baseline.converge(Changes(check=False), wanted | {"names": {"kubernetes.new.test": "10.0.0.2"}})
+        baseline.configure(Changes(check=False), wanted | {"names": {"kubernetes.new.test": "10.0.0.2"}})
 
 
 def test_a_node_is_not_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The next start of its kubelet would be the last of its Node."""
     paths = tuple(tmp_path / name for name in ("admin.conf", "kubelet.conf"))
-    monkeypatch.setattr(host_baseline, "KUBECONFIGS", paths)
+    monkeypatch.setattr(baseline, "KUBECONFIGS", paths)
     monkeypatch.setattr(naming, "HOSTNAME", tmp_path / "hostname")
     naming.HOSTNAME.write_text("worker-1\n")
-    host_baseline.keeps_its_cluster("compute-1", names={})
+    baseline.keeps_its_cluster("compute-1", names={})
     paths[1].write_text(KUBECONFIG.format(server="10.0.0.16:6444"))
-    host_baseline.keeps_its_cluster("worker-1", names={})
+    baseline.keeps_its_cluster("worker-1", names={})
     with pytest.raises(GroundupError, match=r"(?s)is worker-1, a node .* is to be compute-1.*call it worker-1"):
-        host_baseline.keeps_its_cluster("compute-1", names={})
+        baseline.keeps_its_cluster("compute-1", names={})
 
 
 def test_the_resolver_of_a_host_is_written_only_when_the_site_says_which(

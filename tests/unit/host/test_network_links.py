@@ -6,9 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._host import network
+from ansible_collections.groundup.cloud.plugins.module_utils._host import network, network_steps
 from ansible_collections.groundup.cloud.plugins.module_utils._host.network_links import Links
-from ansible_collections.groundup.cloud.plugins.modules import host_network
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import LinkPlan
 
 from .test_host_network import DEFAULT, PORT, Host, host, in_place, link, wanted
@@ -22,7 +21,7 @@ def small() -> LinkPlan:
 
 def test_routes_of_another_mtu_are_taken_away_in_both_directions(host: Host) -> None:
     in_place()
-    host_network.apply(Changes(check=False), wanted(small()))
+    network_steps.apply(Changes(check=False), wanted(small()))
     assert (network.STATE / "new.stale").read_text() == "route flush exact 0.0.0.0/0 via 10.0.0.1 dev ens3\n"
     assert (network.STATE / "former.stale").read_text().splitlines() == [
         "route delete 0.0.0.0/0 via 10.0.0.1 dev ens3 mtu 1400",
@@ -35,11 +34,11 @@ def test_routes_of_another_mtu_are_taken_away_in_both_directions(host: Host) -> 
 def test_a_route_on_the_link_itself_is_looked_for_and_taken_away(host: Host) -> None:
     alone = replace(PORT, routes=(("10.233.0.0/18", ""),))
     host.routes = []
-    assert host_network.differences(wanted(alone)) == ["no route to 10.233.0.0/18 by dev ens3"]
+    assert network_steps.differences(wanted(alone)) == ["no route to 10.233.0.0/18 by dev ens3"]
     host.routes = [{"dst": "10.233.0.0/18", "dev": "ens3", "protocol": "static", "scope": "link"}]
-    assert host_network.differences(wanted(alone)) == []
+    assert network_steps.differences(wanted(alone)) == []
     in_place(alone)
-    host_network.apply(Changes(check=False), wanted())
+    network_steps.apply(Changes(check=False), wanted())
     assert (network.STATE / "new.stale").read_text() == "route delete 10.233.0.0/18 dev ens3 scope link\n"
 
 
@@ -55,9 +54,9 @@ def test_a_route_without_the_networks_mtu_is_not_as_planned(host: Host) -> None:
         ([ours], ["no route to 10.0.0.0/24 by dev ens3"]),
     ):
         host.routes = routes
-        assert host_network.differences(wanted(small())) == said
+        assert network_steps.differences(wanted(small())) == said
     host.routes, host.links[1]["mtu"] = [ours], 1500
-    assert host_network.differences(wanted()) == ["the route to default by 10.0.0.1 has MTU 1400, not its link's MTU"]
+    assert network_steps.differences(wanted()) == ["the route to default by 10.0.0.1 has MTU 1400, not its link's MTU"]
 
 
 def test_of_two_ports_with_one_address_the_upper_one_is_taken() -> None:

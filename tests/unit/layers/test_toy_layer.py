@@ -39,7 +39,7 @@ NEW = {
       when: not groundup_dry_run
       tags: [verify]
 """,
-    "roles/metrics/tasks/main.yml": "---\n- name: Run the exporter\n  groundup.cloud.host_info:\n",
+    "roles/metrics/tasks/main.yml": "---\n- name: Run the exporter\n  groundup.cloud.host:\n",
     "roles/metrics/tasks/verify.yml": "---\n- name: The exporter answers\n  ansible.builtin.ping:\n",
 }
 RECORD = """\
@@ -131,4 +131,4 @@ def test_its_hosts_have_its_settings(made: dict[str, Any]) -> None:
 
 def test_the_documentation_has_its_row(made: dict[str, Any]) -> None:
     rows = [line for line in made["page"].splitlines() if line.startswith("| metrics |")]
-    assert rows == ["| metrics | kubernetes | `metrics` | `metrics` | `host_info` | - | exporters |"]
+    assert rows == ["| metrics | kubernetes | `metrics` | `metrics` | `host` | - | exporters |"]

@@ -1,83 +1,17 @@
-#!/usr/bin/python
 """Converge a host's network, and roll back a change that cuts the controller off."""
 
 from __future__ import annotations
 
-DOCUMENTATION = r"""
-module: host_network
-short_description: Converge bonds, VLANs, bridges, MTUs, addresses and routes of a host
-version_added: 0.1.0
-description:
-  - Converges the systemd-networkd files of the planned links. Touches only files of this collection, and reloads
-    networkd only when one differs.
-  - Before a change, sets a timer that restores the former files. The action of the same name closes its connection,
-    opens a new one, compares the links with the plan, and only then confirms the change. A change that is not confirmed
-    in time, or that a restart of the host interrupts, is rolled back.
-  - Before any change, refuses a host of another site, a host whose network is managed by ifupdown, netplan or
-    NetworkManager, and a host that lacks a planned port.
-options:
-  site:
-    description: Name of the site. A host of another site is refused.
-    type: str
-    required: true
-  links:
-    description: The plan's links, each after the links it depends on (C(groundup_host.links)).
-    type: list
-    elements: dict
-    required: true
-  dns_servers:
-    description: Resolvers for the link with the default route.
-    type: list
-    elements: str
-    default: []
-  seconds:
-    description: Seconds a change waits for its confirmation.
-    type: int
-    default: 60
-  step:
-    description:
-      - V(apply) starts the change and returns before it is complete. V(confirm) compares and keeps it. The action does
-        both.
-      - V(verify) changes nothing, and fails if files or links differ from the plan.
-    type: str
-    choices: [apply, confirm, verify]
-    default: apply
-attributes:
-  diff_mode:
-    description: Shows every file.
-extends_documentation_fragment: groundup.cloud.attributes
-"""
-
-EXAMPLES = r"""
-- name: Network
-  groundup.cloud.host_network:
-    site: lab
-    links: "{{ groundup_host.links }}"
-"""
-
-RETURN = r"""
-changes:
-  description: Changes made, or predicted in check mode, one line each.
-  type: list
-  elements: str
-  returned: success
-pending:
-  description: Whether a change waits for its confirmation.
-  type: bool
-  returned: success
-"""
-
 from typing import Any
 
-from ..module_utils._base import files
-from ..module_utils._base.changes import Changes
-from ..module_utils._base.errors import GroundupError
-from ..module_utils._base.module import run_module
-from ..module_utils._base.run import attempt
-from ..module_utils._base.wait import wait_until
-from ..module_utils._host import network, network_links, networkd, ownership
-from ..module_utils._host.network_links import Links
-from ..module_utils._host.units import Unit
+from .._base import files
+from .._base.changes import Changes
+from .._base.errors import GroundupError
+from .._base.run import attempt
+from .._base.wait import wait_until
+from . import network, network_links, networkd, ownership
+from .network_links import Links
+from .units import Unit
 
 PATIENCE = 20.0  # seconds: bonds find their partners, bridges begin to forward
 
@@ -152,21 +86,3 @@ def verify(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
 def differences(wanted: dict[str, Any]) -> list[str]:
     """Return the differences between the host's links and the plan."""
     return network_links.differences(wanted["links"], Links.read())
-
-
-def main() -> None:
-    """Read the options, run the step, report."""
-    run_module(
-        {
-            "site": {"type": "str", "required": True},
-            "links": {"type": "list", "elements": "dict", "required": True},
-            "dns_servers": {"type": "list", "elements": "str", "default": []},
-            "seconds": {"type": "int", "default": 60},
-            "step": {"type": "str", "choices": ["apply", "confirm", "verify"], "default": "apply"},
-        },
-        lambda changes, given: {"apply": apply, "confirm": confirm, "verify": verify}[given["step"]](changes, given),
-    )
-
-
-if __name__ == "__main__":
-    main()
