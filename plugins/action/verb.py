@@ -17,6 +17,7 @@ class ActionModule(DocumentedAction):
         """Return the step's result."""
         asked = Asked(
             plan=site_plan(given["site_file"]), machine=given["machine"], force=given["force"],
-            parallel=given["parallel"], timeout=given["timeout"], check=self.changes.check, say=self._display.display,
+            parallel=given["parallel"], timeout=given["timeout"], seen=given["seen"],
+            check=self.changes.check, say=self._display.display,
         )  # fmt: skip
         return verbs.find(given["verb"])(asked).run(given["step"])

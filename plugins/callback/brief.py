@@ -37,10 +37,8 @@ _OURS = "groundup.cloud."
 _SPEAKING = tuple(
     _OURS + name
     for name in (
-        "hypervisor_evacuate",
         "hypervisor_joined",
         "hypervisor_probe",
-        "hypervisor_retire",
         "kubernetes_charts",
         "machine_approve",
         "machine_erase",

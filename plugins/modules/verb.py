@@ -39,6 +39,12 @@ options:
     description: Seconds for each of them. V(0) is the verb's own time.
     type: int
     default: 0
+  seen:
+    description:
+      - What the playbook learnt between the steps. C(stopped), for the verb C(retire), says whether the services of the
+        machine were stopped; if not, its last step waits until Nova reports nova-compute as down.
+    type: dict
+    default: {}
 extends_documentation_fragment:
   - groundup.cloud.attributes.lines
   - groundup.cloud.site.file
@@ -71,10 +77,18 @@ next:
 evacuated:
   description: Whether an evacuation had disabled the hypervisor.
   type: bool
-  returned: success, for the verb C(undrain)
+  returned: for the verbs C(undrain) and C(retire) and the step V(check)
+fence:
+  description: Whether the site's own Ceph can keep the hypervisor from its instances' disks.
+  type: bool
+  returned: for the verb C(evacuate) and the step V(check)
+address:
+  description: Address of the hypervisor as Nova knows it. Empty when another machine has it now.
+  type: str
+  returned: for the verb C(retire) and the step V(check)
 instances:
   description: Instances that left, each with id, name, way, seconds and result.
   type: list
   elements: dict
-  returned: success, for the verb C(drain) and its step V(drain)
+  returned: for the last steps of C(drain) and C(evacuate)
 """

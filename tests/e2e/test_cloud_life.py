@@ -71,7 +71,7 @@ def test_a_drain_moves_running_and_stopped_instances(
 def test_a_retired_hypervisor_joins_again_by_a_site_run(names: tuple[str, str], outside: Callable[..., Any]) -> None:
     here, there = names
     play("drain", machine=here)
-    play("retire", retire_machine=here)
+    play("retire", machine=here)
     assert outside("cloud.py")["computes"] == {there: SERVES}
     said = play("site")
     assert "instance smoke-" in said, "something changed, so it was proven"

@@ -71,10 +71,10 @@ def test_its_instances_come_back_elsewhere_with_what_they_had_written(
             cables(plan, here, state="down")
             power_off(plan.site, here)
             until(lambda: outside("cloud.py")["computes"][here][1] == "down", seconds=NOTICED)
-            said = play("evacuate", "--check", evacuate_machine=here)
+            said = play("evacuate", "--check", machine=here)
             assert (died / "instance").read_text().strip() in said
             assert forbidden(plan, connect) == set(), "a dry run changes nothing"
-            said = play("evacuate", evacuate_machine=here)
+            said = play("evacuate", machine=here)
             assert f"to {there}" in said
         finally:
             (died / "done").touch()
@@ -86,7 +86,7 @@ def test_its_instances_come_back_elsewhere_with_what_they_had_written(
 
 
 def test_evacuated_again_nothing_changes(names: tuple[str, str]) -> None:
-    said = play("evacuate", evacuate_machine=names[0])
+    said = play("evacuate", machine=names[0])
     assert "changed=0" in said
 
 

@@ -57,7 +57,7 @@ def reasons(host: ComputeHost) -> Iterator[Reason]:
     if host.servers and not host.up:
         text = (
             f"its {COMPUTE} is down, and {len(host.servers)} instance(s) are on it: only a running one hands them "
-            f"over. A dead one: ansible-playbook groundup.cloud.evacuate -e evacuate_machine={host.name}"
+            f"over. A dead one: ansible-playbook groundup.cloud.evacuate -e machine={host.name}"
         )
         yield Reason(code=None, text=text)
     if host.servers and not host.others:

@@ -39,7 +39,7 @@ def look(ask: Ask, *, hypervisors: Collection[str], machines: Collection[str]) -
             host=name,
             layer=_LAYER,
             reason=f"{why}, and it is no hypervisor of the site file",
-            remedy=f"{_PLAYBOOK}drain -e machine={name}, then {_PLAYBOOK}retire -e retire_machine={name}, "
+            remedy=f"{_PLAYBOOK}drain -e machine={name}, then {_PLAYBOOK}retire -e machine={name}, "
             "or put it back into the site file",
         )
         for name, why in sorted(found.items())

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeVar
 
 from ...module_utils._base.consent import Reason, refuse
@@ -42,6 +42,7 @@ class Asked:
     force: Collection[str] = ()  # codes of reasons that are accepted
     parallel: int = 0  # things done at once; 0: the verb's own
     timeout: float = 0  # seconds for one of them; 0: the verb's own
+    seen: Mapping[str, Any] = field(default_factory=dict)  # what its playbook learnt between the steps
     check: bool = False  # predict, and change nothing
     say: Progress = print
 
@@ -52,6 +53,7 @@ class Verb(ABC, Generic[State]):
     name: ClassVar[str]
     one: ClassVar[str]  # why it acts on one machine that is named
     loses: ClassVar[str]  # what would be lost if a reason were ignored
+    codes: ClassVar[tuple[str, ...]] = ()  # of reasons that ``force`` may accept
 
     def __init__(self, asked: Asked) -> None:
         """Take what is asked. Raises GroundupError without a machine."""
@@ -60,6 +62,11 @@ class Verb(ABC, Generic[State]):
         if asked.parallel < 0 or asked.timeout < 0:
             where = f"the variables {self.name}_parallel and {self.name}_timeout"
             raise GroundupError("less than nothing", where=where, why="nothing would begin", remedy="give 0 or more")
+        if unknown := sorted(set(asked.force) - set(self.codes)):
+            raise GroundupError(
+                f"{self.name} has no risk {', '.join(unknown)} to accept", where=f"the variable {self.name}_force",
+                why="what is accepted must be what is lost", remedy=f"one of {', '.join(self.codes) or 'none'}",
+            )  # fmt: skip
 
     @abstractmethod
     def survey(self) -> State:
@@ -104,15 +111,20 @@ class Verb(ABC, Generic[State]):
             state = self.survey()
             if step == VERIFY:
                 return self._verified(self.remains(state))
-            refuse(
-                self.name, self.asked.machine, self.reasons(state), self.asked.force,
-                where=f"machine {self.asked.machine}", why=self.loses, first="put that right first",
-            )  # fmt: skip
+            self.refuse(state)
             if step == CHECK or self.asked.check:
                 done: dict[str, Any] = {"changes": self.predict(state), **self.facts(state)}
             else:
                 done = self.steps()[step](state)
         return self._result(done)
+
+    def refuse(self, state: State) -> State:
+        """Return ``state``. Raises GroundupError for a reason against it that ``force`` does not accept."""
+        refuse(
+            self.name, self.asked.machine, self.reasons(state), self.asked.force,
+            where=f"machine {self.asked.machine}", why=self.loses, first="put that right first",
+        )  # fmt: skip
+        return state
 
     def _verified(self, left: list[str]) -> dict[str, Any]:
         if left:

@@ -35,6 +35,7 @@ class Drain(HypervisorVerb):
 
     name = "drain"
     one = "one hypervisor is drained at a time"
+    codes = ("cold",)
 
     def reasons(self, state: ComputeHost) -> Iterable[Reason]:
         """Return why it cannot be drained."""
@@ -71,7 +72,7 @@ class Drain(HypervisorVerb):
         return (
             f"{name} is empty and takes no instances. To have it take them again: ansible-playbook "
             f"groundup.cloud.undrain -e machine={name}. To take it out of the cloud: ansible-playbook "
-            f"groundup.cloud.retire -e retire_machine={name}"
+            f"groundup.cloud.retire -e machine={name}"
         )
 
 

@@ -12,7 +12,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils import verbs
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import compute_host, connection, drain
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.drain import Drain, Options
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.verbs.base import Asked
 from openstack.exceptions import NotFoundException
 
@@ -22,10 +22,10 @@ SITE = Path(__file__).resolve().parents[3] / "inventories/lab/site.yml"
 DRAIN, UNDRAIN = "drain", "undrain"
 
 
-def verb_step(verb: str, step: str, said: list[str], check: bool, name: str, **options: Any) -> dict[str, Any]:
-    """Do one step of a verb; return its result without what every step returns."""
-    asked = Asked(plan=make_plan(load_site(SITE)), machine=name, check=check, say=said.append, **options)
-    result = verbs.find(verb)(asked).run(step)
+def verb_step(verb: str, step: str, *, plan: Plan | None = None, **asked: Any) -> dict[str, Any]:
+    """Do one step of a verb on a machine; return its result without what every step returns."""
+    given = {"machine": HERE, "say": lambda _: None, **asked}
+    result = verbs.find(verb)(Asked(plan=plan or make_plan(load_site(SITE)), **given)).run(step)
     return {key: value for key, value in result.items() if key not in ("steps", "next")}
 
 
@@ -41,7 +41,8 @@ def step(operator: Any, said: list[str], monkeypatch: pytest.MonkeyPatch) -> Any
     monkeypatch.setattr(drain, "time", SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: None))
 
     def run(which: str, *, check: bool = False, name: str = HERE, **options: Any) -> dict[str, Any]:
-        return verb_step(UNDRAIN if which in ("ended", "enable") else DRAIN, which, said, check, name, **options)
+        verb = UNDRAIN if which in ("ended", "enable") else DRAIN
+        return verb_step(verb, which, say=said.append, check=check, machine=name, **options)
 
     return run
 

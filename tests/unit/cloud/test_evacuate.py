@@ -8,11 +8,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.action import hypervisor_evacuate
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import documented
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import compute_host, connection, drain
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
 
 from .hypervisors import HERE, HOST, TASK, THERE, Hypervisors
 from .test_drain import UNDRAIN, on, verb_step, writes
@@ -33,16 +31,9 @@ def step(operator: Any, said: list[str], monkeypatch: pytest.MonkeyPatch) -> Any
     monkeypatch.setattr(connection, "of_site", lambda _: operator)
     monkeypatch.setattr(drain, "time", LATER)
 
-    def run(which: str, *, check: bool = False, module: Any = hypervisor_evacuate, **options: Any) -> dict[str, Any]:
-        action = module.ActionModule.__new__(module.ActionModule)
-        action._display = type("Display", (), {"display": staticmethod(said.append)})()
-        action._task = type("Task", (), {"check_mode": check})()
-        action.changes = Changes(check=check)
-        name = module.__name__.rpartition(".")[2]
-        defaults = {key: option.get("default") for key, option in documented(name).items()}
-        given = {**defaults, "site_file": str(CEPH), "name": HERE, "step": which, **options}
-        result: dict[str, Any] = action.work(given)
-        return result
+    def run(which: str, *, check: bool = False, name: str = HERE, site: Path = CEPH, **options: Any) -> dict[str, Any]:
+        plan = make_plan(load_site(site))
+        return verb_step("evacuate", which, plan=plan, say=said.append, check=check, machine=name, **options)
 
     return run
 
@@ -80,10 +71,10 @@ def test_all_come_back_elsewhere_and_an_undrain_takes_the_host_back(dead: Hyperv
     assert (service["disabled_reason"], service["forced_down"]) == (compute_host.EVACUATE, True)
     step("verify")
     before = writes(dead)
-    assert step("evacuate") == {"changed": False, "changes": [], "instances": [], "fence": True}
+    assert step("evacuate") == {"changed": False, "changes": [], "instances": []}
     assert writes(dead) == before
-    assert verb_step(UNDRAIN, "check", [], check=True, name=HERE)["evacuated"]
-    assert verb_step(UNDRAIN, "enable", [], check=False, name=HERE)["changed"]
+    assert verb_step(UNDRAIN, "check", check=True)["evacuated"]
+    assert verb_step(UNDRAIN, "enable")["changed"]
     service = dead.service()
     assert (service["status"], service["forced_down"]) == ("enabled", False)
 
@@ -101,9 +92,9 @@ def test_nova_takes_it_for_dead_in_one_request_before_anything_is_fenced(dead: H
 def test_an_undrain_waits_until_nova_compute_has_ended_what_runs_elsewhere(dead: Hypervisors) -> None:
     record = dead.migration(dead.server("web", host=THERE), kind="evacuation", status="done")
     with pytest.raises(GroundupError, match=r"not ended 1 evacuated instance\(s\)"):
-        verb_step(UNDRAIN, "ended", [], check=False, name=HERE, timeout=0.01)
+        verb_step(UNDRAIN, "ended", timeout=0.01)
     record["status"] = "completed"
-    assert not verb_step(UNDRAIN, "ended", [], check=False, name=HERE, timeout=0.01)["changed"]
+    assert not verb_step(UNDRAIN, "ended", timeout=0.01)["changed"]
 
 
 def test_what_a_killed_one_began_is_waited_for(dead: Hypervisors, step: Any) -> None:
@@ -126,7 +117,7 @@ def test_what_does_not_come_back_is_named_after_all_others(dead: Hypervisors, st
     assert "NoValidHost: No valid host was found" in text
     assert "server set --state error" in text
     assert on(dead, HERE) == {"paused", "big"}
-    with pytest.raises(GroundupError, match="not evacuated: instances"):
+    with pytest.raises(GroundupError, match="is not done: instances"):
         step("verify")
 
 
@@ -150,10 +141,10 @@ def test_without_a_ceph_of_the_sites_own_somebody_says_that_it_is_off_and_that_d
     dead.server("web")["image"] = {"id": "an-image"}
     dead.server("on a volume")["image"] = ""
     with pytest.raises(GroundupError, match="would run twice") as caught:
-        step("check", site_file=str(LOCAL))
+        step("check", site=LOCAL)
     for said in ("1 instance(s) have their disk on it, and start from their image: web (", "[disks, fenced]"):
         assert said in str(caught.value)
-    assert not step("check", site_file=str(LOCAL), force=["fenced", "disks"])["fence"]
+    assert not step("check", site=LOCAL, force=["fenced", "disks"])["fence"]
 
 
 def test_a_machine_that_left_the_site_file_is_kept_from_nothing(dead: Hypervisors, step: Any) -> None:
@@ -178,7 +169,7 @@ def test_a_live_migration_that_the_death_cut_may_run_on_its_target(dead: Hypervi
 def test_a_disk_of_the_flavor_is_lost_beside_a_volume(dead: Hypervisors, step: Any) -> None:
     dead.server("scratch").update(image="", flavor={"vcpus": 1, "ephemeral": 10, "original_name": "big"})
     with pytest.raises(GroundupError, match=r"1 instance\(s\) have their disk on it.*scratch"):
-        step("check", site_file=str(LOCAL), force=["fenced"])
+        step("check", site=LOCAL, force=["fenced"])
 
 
 def test_names_and_numbers_that_are_none(step: Any) -> None:
@@ -186,4 +177,4 @@ def test_names_and_numbers_that_are_none(step: Any) -> None:
         with pytest.raises(GroundupError, match=match):
             step("check", **options)
     with pytest.raises(GroundupError, match="evacuate_parallel"):
-        step("check", parallel=0)
+        step("check", parallel=-1)

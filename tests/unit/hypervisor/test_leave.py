@@ -131,7 +131,7 @@ def test_who_is_not_in_the_site_file_is_named_with_the_verb() -> None:
     assert sorted(found) == ["drained", "gone", "half"]
     assert "up and enabled" in found["gone"].reason
     assert "groundup.cloud.drain" in found["drained"].reason
-    assert "groundup.cloud.retire -e retire_machine=gone" in found["gone"].remedy
+    assert "groundup.cloud.retire -e machine=gone" in found["gone"].remedy
 
 
 def test_a_machine_that_lost_the_role_is_named_too() -> None:

@@ -27,6 +27,7 @@ from .base import Verb
 
 class Label(Verb[list[str]]):
     name, one, loses = "label", "one machine is labelled at a time", "its old label would be lost"
+    codes = ("old",)
 
     def survey(self) -> list[str]:
         self.file = Path(os.environ["LABELS"]) / self.asked.machine
@@ -142,6 +143,7 @@ def test_a_reason_against_it_is_told_with_the_word_that_accepts_it(toy: Toy) -> 
     assert "it has an old label" in said
     assert '"label_force": [old]' in said
     assert toy.of("control-3") == "old"
+    assert "no risk new to accept" in toy.play("-e", '{"machine": "control-3", "label_force": ["new"]}', code=2)
     toy.play("-e", '{"machine": "control-3", "label_force": ["old"]}')
     assert toy.of("control-3") == "first second"
 

@@ -1,0 +1,80 @@
+"""Evacuate a dead hypervisor: its instances come back on others, once nothing it still writes can harm them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from ...module_utils._base.consent import Reason
+from ..cloud import drain, evacuate
+from ..cloud.compute_host import ComputeHost
+from ..progress import reminder
+from .drain import HypervisorVerb
+
+
+class Evacuate(HypervisorVerb):
+    """Have its instances come back elsewhere. Between the steps, the playbook fences it from the site's Ceph."""
+
+    name = "evacuate"
+    one = "one hypervisor is evacuated at a time"
+    codes = ("fenced", "migrating", "disks")
+
+    @property
+    def fences(self) -> bool:
+        """Whether the site's own Ceph keeps it from its instances' disks."""
+        plan = self.asked.plan
+        return bool(plan.ceph and plan.ceph.backend == "native" and self.asked.machine in plan.hosts)
+
+    def reasons(self, state: ComputeHost) -> Iterable[Reason]:
+        """Return what would be lost or run twice."""
+        return evacuate.reasons(state, kept=self._kept(), fences=self.fences)
+
+    def predict(self, state: ComputeHost) -> list[str]:
+        """Return what comes back."""
+        return evacuate.foreseen(state)
+
+    def facts(self, state: ComputeHost) -> dict[str, Any]:  # noqa: ARG002  # as of every machine of the plan
+        """Return whether the playbook fences it."""
+        return {"fence": self.fences}
+
+    def steps(self) -> Mapping[str, Callable[[ComputeHost], dict[str, Any]]]:
+        """Return the steps. The fence comes between them: a killed run leaves none that undrain does not know."""
+        return {"close": self.close, "evacuate": self.evacuate}
+
+    def close(self, state: ComputeHost) -> dict[str, Any]:
+        """Have Nova take it for dead."""
+        return {"changes": evacuate.close(self.compute, state)}
+
+    def evacuate(self, state: ComputeHost) -> dict[str, Any]:
+        """Evacuate each instance. Raises GroundupError for those that did not come back, after all others."""
+        changes = evacuate.close(self.compute, state)
+        options = drain.Options(parallel=self.asked.parallel or 4, timeout=self.asked.timeout or 1800)
+        moves = evacuate.Evacuation(self.compute, state.name, options, self.asked.say)
+        with reminder(self.asked.say, f"[evacuate] {state.name}"):
+            moves.run()
+        if moves.stuck:
+            raise evacuate.refused(state.name, moves.stuck.values())
+        changes += [f"{one['way']} {one['name']} ({one['id']}) {one['result']}" for one in moves.done]
+        return {"changes": changes, "instances": moves.done}
+
+    def remains(self, state: ComputeHost) -> list[str]:
+        """Return what has not come back."""
+        return evacuate.remains(self.compute, state)
+
+    def next_steps(self) -> str:
+        """Return the way back, and the way out."""
+        name, fenced = self.asked.machine, ", and Ceph refuses what it writes" if self.fences else ""
+        return (
+            f"Nova takes {name} for dead{fenced}. When it is back and reachable: ansible-playbook "
+            f"groundup.cloud.undrain -e machine={name}. When it never comes back: ansible-playbook "
+            f"groundup.cloud.retire -e machine={name}"
+        )
+
+    def _kept(self) -> evacuate.Kept:
+        """Return a function that tells whether a server's disk survives the loss of the host."""
+        plan, host = self.asked.plan, self.asked.plan.hosts.get(self.asked.machine)
+        in_ceph = host is not None and plan.hypervisor.compute.get(host.hardware, {}).get("disks") == "ceph"
+        return (lambda _server: True) if in_ceph else evacuate.of_volume
+
+
+VERB = Evacuate
