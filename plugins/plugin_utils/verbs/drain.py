@@ -47,9 +47,9 @@ class Drain(HypervisorVerb):
 
     def steps(self) -> Mapping[str, Callable[[ComputeHost], dict[str, Any]]]:
         """Return the one step."""
-        return {"drain": self.drain}
+        return {"drain": self.move_away}
 
-    def drain(self, state: ComputeHost) -> dict[str, Any]:
+    def move_away(self, state: ComputeHost) -> dict[str, Any]:
         """Disable its service, then move its instances. Raises GroundupError for those that stay, after all others."""
         asked, cold = self.asked, "cold" in self.asked.force
         options = drain.Options(cold=cold, parallel=asked.parallel or 2, timeout=asked.timeout or 1800)

@@ -39,13 +39,13 @@ class Evacuate(HypervisorVerb):
 
     def steps(self) -> Mapping[str, Callable[[ComputeHost], dict[str, Any]]]:
         """Return the steps. The fence comes between them: a killed run leaves none that undrain does not know."""
-        return {"close": self.close, "evacuate": self.evacuate}
+        return {"close": self.close, "evacuate": self.bring_back}
 
     def close(self, state: ComputeHost) -> dict[str, Any]:
         """Have Nova take it for dead."""
         return {"changes": evacuate.close(self.compute, state)}
 
-    def evacuate(self, state: ComputeHost) -> dict[str, Any]:
+    def bring_back(self, state: ComputeHost) -> dict[str, Any]:
         """Evacuate each instance. Raises GroundupError for those that did not come back, after all others."""
         changes = evacuate.close(self.compute, state)
         options = drain.Options(parallel=self.asked.parallel or 4, timeout=self.asked.timeout or 1800)
