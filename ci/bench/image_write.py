@@ -24,7 +24,7 @@ from typing import Any
 from ansible_collections.groundup.cloud.plugins.module_utils._ironic import configuration, ramdisk
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.provision import provision
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import Card
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import MachineCard
 from ansible_collections.groundup.cloud.tests.integration.host_root import HostRoot
 from ansible_collections.groundup.cloud.tests.integration.metal import ironic as seed
 from ansible_collections.groundup.cloud.tests.integration.metal.test_ironic import wanted
@@ -82,7 +82,7 @@ def _measure(home: Path) -> tuple[int, float, float, float]:
     seed._install = installed
     told = list[Any]()
 
-    def judge(found: dict[str, Any] | None) -> Card | None:
+    def judge(found: dict[str, Any] | None) -> MachineCard | None:
         told.append((found or {})["plugin_data"]["groundup_copy"])
         return None
 

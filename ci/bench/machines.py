@@ -171,7 +171,7 @@ def _control(room: Path, *, at_once: int) -> int:
     plan = without_machines(plan)
     names = [name for name, host in plan.hosts.items() if host.provisioner == "ironic"]
     before, began = resource.getrusage(resource.RUSAGE_SELF), time.time()
-    options = install.Options(at_once=at_once, timeout=900)
+    options = install.InstallOptions(at_once=at_once, timeout=900)
     page = page_of(plan)
     with shown(plan, page, print):
         failed = install.install(Changes(check=False), plan, names, print, options, page=page)

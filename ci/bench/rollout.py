@@ -22,7 +22,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.session import session
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import Options
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import RolloutOptions
 
 SITE_FILE = str(ROOT / SITE)
 GONE = 300.0  # seconds until a namespace and its volumes are gone
@@ -76,7 +76,7 @@ def deploy(**limits: int) -> tuple[float, dict[str, float]]:
     """Roll everything out; return the seconds, and those of each release. Exits when it fails."""
     lines: list[str] = []
     started = time.monotonic()
-    with session(SITE_FILE, say=lines.append, options=Options(limits=limits)) as opened:
+    with session(SITE_FILE, say=lines.append, options=RolloutOptions(limits=limits)) as opened:
         result = opened.rollout.apply(before=partial(opened.prepare, Changes(check=False)))
     took = time.monotonic() - started
     if result.failed or not all(report.changed for report in result.releases):

@@ -29,7 +29,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import w
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.guest import Guest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.smoke import within
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.steps import Steps
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.tenant import Ground, Options
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.tenant import Ground, TenantOptions
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.guest_image import guest_image
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
@@ -215,7 +215,7 @@ def main() -> int:
     if not ceph or not plan.hypervisor.disks:
         print(f"no hypervisor of {SITE} has disks in Ceph", file=sys.stderr)
         return 2
-    options = Options(image=Path(guest_image(None, progress=print)), user="guest", timeout=WAIT)
+    options = TenantOptions(image=Path(guest_image(None, progress=print)), user="guest", timeout=WAIT)
     steps = Steps(lambda line: print(line, file=sys.stderr, flush=True))
     return report(within(Bench, openstack.connect(), options, steps, lambda it: it.measure(plan, ceph, rounds)))
 

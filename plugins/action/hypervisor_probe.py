@@ -47,7 +47,7 @@ class ActionModule(DocumentedAction):
         names = ("user", "memory_mb", "disk_gb", "timeout")
         image = guest_image(given["image"], progress=self._display.display)
         metadata = next((one.url for one in plan.edge.endpoints if one.type == "compute-metadata"), "")
-        options = tenant.Options(image=image, metadata_url=metadata, **{name: given[name] for name in names})
+        options = tenant.TenantOptions(image=image, metadata_url=metadata, **{name: given[name] for name in names})
         judged = probe.probe(admin, options, steps, found.new, limit=max(1, given["parallel"]))
         changes = Changes(check=False)
         for host, fault in judged.items():

@@ -27,7 +27,7 @@ def _converge(given: dict[str, Any], changes: Changes) -> dict[str, Any]:
 
     fields = {name: given[name] for name in FIELDS if given[name] is not None}
     fields |= {f"{kind}_interface": one for kind, one in (given["interfaces"] or {}).items()}
-    wanted = baremetal.Wanted(
+    wanted = baremetal.NodeSpec(
         name=given["name"],
         state=given["state"],
         power=given["power"],

@@ -21,7 +21,7 @@ class ActionModule(DocumentedAction):
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the step's result."""
         plan = site_plan(given["site_file"])
-        wanted = erase.Wanted(
+        wanted = erase.Erasure(
             name=given["name"],
             method=given["method"],
             stays=given["stays"],
@@ -37,7 +37,7 @@ class ActionModule(DocumentedAction):
         return erase.carry_out(plan, wanted, self._display.display)
 
 
-def _refuse_serving(plan: Plan, wanted: erase.Wanted) -> None:
+def _refuse_serving(plan: Plan, wanted: erase.Erasure) -> None:
     """Raise GroundupError while the machine serves as a node, hypervisor or storage host, by the services' own word."""
     name = wanted.name
     if _is_node(plan, wanted):
@@ -55,7 +55,7 @@ def _refuse_serving(plan: Plan, wanted: erase.Wanted) -> None:
         raise _serves(name, f"is a storage host of the site: it has OSDs of {plan.ceph.backend}", retire)
 
 
-def _is_node(plan: Plan, wanted: erase.Wanted) -> bool:
+def _is_node(plan: Plan, wanted: erase.Erasure) -> bool:
     """Return whether the Kubernetes API has a Node of the machine's name.
 
     Raises GroundupError if it does not answer, or names no node at all, and that is not accepted.
@@ -73,7 +73,7 @@ def _is_node(plan: Plan, wanted: erase.Wanted) -> bool:
     return wanted.name in names
 
 
-def _is_hypervisor(plan: Plan, wanted: erase.Wanted) -> bool:
+def _is_hypervisor(plan: Plan, wanted: erase.Erasure) -> bool:
     """Return whether the machine has a compute service in the cloud, whatever the site file says of its roles.
 
     Raises GroundupError if the cloud does not answer, and that is not accepted.
@@ -94,7 +94,7 @@ def _is_hypervisor(plan: Plan, wanted: erase.Wanted) -> bool:
 
 
 def _silent(
-    wanted: erase.Wanted, who: str, code: str, error: GroundupError | None, layer: str, *, known: str = ""
+    wanted: erase.Erasure, who: str, code: str, error: GroundupError | None, layer: str, *, known: str = ""
 ) -> GroundupError:
     return GroundupError(
         f"{who} does not say whether it uses {wanted.name}{known}: {error.what if error else 'it names none'}",

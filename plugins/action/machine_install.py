@@ -11,7 +11,7 @@ from ..plugin_utils.actions import DocumentedAction
 from ..plugin_utils.errors import GroundupError
 from ..plugin_utils.layers.aside import Aside
 from ..plugin_utils.metal.batch import LeftError
-from ..plugin_utils.metal.install import Options, install
+from ..plugin_utils.metal.install import InstallOptions, install
 from ..plugin_utils.metal.journal import home_of
 from ..plugin_utils.metal.page import page_of, shown
 from ..plugin_utils.metal.runner import Runner
@@ -30,7 +30,7 @@ class ActionModule(DocumentedAction):
         say = self._display.display
         runner = Runner(site_file=Path(given["site_file"]), home=home_of(plan.site), layers=given["layers"], say=say)
         then = runner.configure if given["layers"] else None
-        options = Options(
+        options = InstallOptions(
             at_once=max(1, given["at_once"]),
             per_rack=given["per_rack"],
             timeout=given["timeout"],

@@ -9,7 +9,7 @@ from ..plugin_utils.errors import GroundupError
 from ..plugin_utils.kube import removal, run_lease
 from ..plugin_utils.kube.access import keep_nodes, known_nodes, kubeconfig_path
 from ..plugin_utils.kube.client import Api
-from ..plugin_utils.kube.removal import Leaving
+from ..plugin_utils.kube.removal import LeavingNode
 from ..plugin_utils.verbs.base import named
 
 GONE = 120.0  # seconds for the cluster to delete the pods of a node that was down
@@ -43,7 +43,7 @@ class ActionModule(DocumentedAction):
             self._display.warning(busy)
 
 
-def foretold(leaving: Leaving, given: dict[str, Any]) -> dict[str, Any]:
+def foretold(leaving: LeavingNode, given: dict[str, Any]) -> dict[str, Any]:
     """Return what a removal would do. Raises GroundupError for a machine that this verb must not remove."""
     name, roles = leaving.name, given["roles"]
     if "seed" in roles:

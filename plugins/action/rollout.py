@@ -15,7 +15,7 @@ from ..plugin_utils.rollout.diagnose import cards
 from ..plugin_utils.rollout.gate import ownership
 from ..plugin_utils.rollout.gate.decide import decide
 from ..plugin_utils.rollout.session import Session, session
-from ..plugin_utils.rollout.types import GateRefusedError, Options, RolloutResult
+from ..plugin_utils.rollout.types import GateRefusedError, RolloutOptions, RolloutResult
 from ..plugin_utils.supply import missing
 from ..plugin_utils.supply.publish import digests
 
@@ -28,7 +28,7 @@ class ActionModule(DocumentedAction):
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return how each release ended."""
         verb = "check" if self._task.check_mode and given["verb"] == "apply" else given["verb"]
-        options = Options(
+        options = RolloutOptions(
             start_timeout=given["start_timeout"],
             verify_timeout=given["verify_timeout"],
             hook_timeout=given["start_timeout"],

@@ -65,5 +65,5 @@ class ActionModule(DocumentedAction):
         return done
 
 
-def _nodes(found: Mapping[str, Any]) -> dict[str, backups.Node]:
-    return {identity: backups.Node(**node) for identity, node in found["nodes"].items()}
+def _nodes(found: Mapping[str, Any]) -> dict[str, backups.IronicNode]:
+    return {identity: backups.IronicNode(**node) for identity, node in found["nodes"].items()}

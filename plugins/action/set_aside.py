@@ -6,7 +6,7 @@ from typing import Any
 
 from ..plugin_utils.actions import DocumentedAction
 from ..plugin_utils.layers import aside
-from ..plugin_utils.layers.enough import Enough, lacking
+from ..plugin_utils.layers.enough import SuccessCriteria, lacking
 from ..plugin_utils.layers.layers import ABSENT
 
 
@@ -27,7 +27,7 @@ class ActionModule(DocumentedAction):
         lines = _over(aside.over(failed, limits), limits)
         for group, needed in given["enough"].items():
             gone = {name: host["rack"] for name, host in away.items() if host["group"] == group}
-            lines += [f"{line} (machines.{group}.enough)" for line in lacking(group, Enough(**needed), gone)]
+            lines += [f"{line} (machines.{group}.enough)" for line in lacking(group, SuccessCriteria(**needed), gone)]
         if lines:
             return {"failed": True, "msg": _stopped(lines, [row for row in why.values() if row])}
         return {}

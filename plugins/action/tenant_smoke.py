@@ -39,7 +39,7 @@ class ActionModule(DocumentedAction):
             admin.authorize()
         names = ("user", "network", "host", "payload_mb", "memory_mb", "disk_gb", "timeout", "keep", "thorough")
         served = {one.type: one.url for one in plan.edge.endpoints} if plan else {}
-        options = tenant.Options(
+        options = tenant.TenantOptions(
             image=guest_image(given["image"], progress=self._display.display),
             metadata_url=served.get("compute-metadata", ""),
             console=not plan or nova.has_console(plan),

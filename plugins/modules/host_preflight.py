@@ -157,12 +157,12 @@ from typing import Any
 
 from ..module_utils._base.module import run_module
 from ..module_utils._preflight.checks import run
-from ..module_utils._preflight.model import Machine, Wanted
+from ..module_utils._preflight.model import Expected, MachineFacts
 
 
-def wanted(given: dict[str, Any]) -> Wanted:
+def wanted(given: dict[str, Any]) -> Expected:
     """Return the options without the one that only the action plugin uses."""
-    return Wanted(**{name: value for name, value in given.items() if name != "accept_host_keys"})
+    return Expected(**{name: value for name, value in given.items() if name != "accept_host_keys"})
 
 
 def main() -> None:
@@ -194,7 +194,7 @@ def main() -> None:
             "accept_host_keys": {"type": "list", "elements": "str", "default": [], "no_log": False},
             "controller_time": {"type": "float"},
         },
-        lambda _, given: {"changed": False, **run(Machine(), wanted(given))},
+        lambda _, given: {"changed": False, **run(MachineFacts(), wanted(given))},
     )
 
 

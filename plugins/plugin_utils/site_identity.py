@@ -29,7 +29,7 @@ OTHER, MACHINES, UNKNOWN = "other-site", "machines", "unknown-state"  # consents
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Identity:
+class SiteIdentity:
     """A site, as its state records it."""
 
     domain: str
@@ -41,13 +41,13 @@ class Identity:
         return sorted(name for name, (provisioner, _) in self.hosts.items() if provisioner != CONTAINER)
 
 
-def of_plan(plan: Plan) -> Identity:
+def of_plan(plan: Plan) -> SiteIdentity:
     """Return the identity of a site file."""
     hosts = {host.name: (host.provisioner, host.address) for host in plan.hosts.values()}
-    return Identity(domain=plan.domain, hosts=hosts)
+    return SiteIdentity(domain=plan.domain, hosts=hosts)
 
 
-def recorded(site: str) -> Identity | None:
+def recorded(site: str) -> SiteIdentity | None:
     """Return whose state it is; by the last plan, in a state from before there was a record; None when nothing says.
 
     Raises GroundupError when the record is damaged.
@@ -139,7 +139,7 @@ def _going(site: str) -> Path:
     return state.with_name(f".{state.name}.going")
 
 
-def _differs(kept: Identity, now: Identity) -> str:
+def _differs(kept: SiteIdentity, now: SiteIdentity) -> str:
     """Return what shows that ``now`` is another site than ``kept``; "" when nothing does."""
     if kept.domain != now.domain:
         return f"its domain is {kept.domain}, that of the site file {now.domain}"
@@ -159,7 +159,7 @@ def _differs(kept: Identity, now: Identity) -> str:
     return ""
 
 
-def _parsed(content: Any) -> Identity:
+def _parsed(content: Any) -> SiteIdentity:
     """Parse a record, or a plan of plan.json. Raises ValueError, TypeError, LookupError, AttributeError."""
     hosts = {}
     for name, one in content["hosts"].items():
@@ -167,7 +167,7 @@ def _parsed(content: Any) -> Identity:
         hosts[str(name)] = (str(provisioner), str(address))
     if not hosts:
         raise ValueError("it names no host")
-    return Identity(domain=str(content["domain"]), hosts=hosts)
+    return SiteIdentity(domain=str(content["domain"]), hosts=hosts)
 
 
 def _built(state: Path) -> bool:

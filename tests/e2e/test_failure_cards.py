@@ -18,7 +18,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan, ReleasePlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.process import Processes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.engine import Rollout
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import Card, Options
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import Card, RolloutOptions
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import tool
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import Store, open_store
 from ansible_collections.groundup.cloud.tests.e2e.power import WORKLOAD, cordoned, cut_power, member
@@ -103,7 +103,7 @@ def provoke(plan: Plan, state: Path, api: Api, store: Store, namespace: str) -> 
             secrets=store,
             authority=state / "ca.crt",
             say=lines.append,
-            options=Options(start_timeout=start_timeout, patience=patience, force=("image-unknown",)),
+            options=RolloutOptions(start_timeout=start_timeout, patience=patience, force=("image-unknown",)),
         )
         result = rollout.apply()
         assert result.failed, lines

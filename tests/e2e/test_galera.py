@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.session import session
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import Options
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import RolloutOptions
 from ansible_collections.groundup.cloud.tests.e2e.conftest import SITE_FILE
 from ansible_collections.groundup.cloud.tests.e2e.power import (
     MERGE,
@@ -137,7 +137,7 @@ def test_a_single_member_whose_volume_is_empty_makes_no_new_database(alone: Api,
     spec = alone.get(f"/api/v1/persistentvolumes/{volume}")["spec"]
     lines: list[str] = []
     with emptied(alone, connect(node), (spec.get("hostPath") or spec["local"])["path"]):
-        options = Options(start_timeout=150.0, patience=0.2)
+        options = RolloutOptions(start_timeout=150.0, patience=0.2)
         with session(str(SITE_FILE), say=lines.append, options=options) as opened:
             (card,) = opened.rollout.apply().cards
     assert (card.release, card.layer, card.rule) == ("mariadb", "database", "database-lost")

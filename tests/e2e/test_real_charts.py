@@ -23,7 +23,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.process import Processes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.engine import Rollout
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import Options
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import RolloutOptions
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import tool
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
@@ -103,7 +103,7 @@ def test_the_real_charts_come_up_unmodified_and_issue_a_token(real: Plan, charts
         secrets=store,
         authority=state / "ca.crt",
         say=lines.append,
-        options=Options(),
+        options=RolloutOptions(),
     )
     result = rollout.apply()
     assert not result.failed, "\n".join(lines)

@@ -18,7 +18,7 @@ QUORUM = 60  # seconds for an answer of the monitors
 PORT, ANSWERS = 3300, 2.0  # a monitor's port, and seconds for it to accept a connection
 
 
-class Cluster:
+class CephCluster:
     """A connection as one Ceph user."""
 
     def __init__(self, handle: Any, name: str, monitors: Mapping[str, str]) -> None:
@@ -71,7 +71,7 @@ def installed() -> bool:
 
 
 @contextmanager
-def connected(name: str, key: str, monitors: Mapping[str, str], *, timeout: int = QUORUM) -> Iterator[Cluster]:
+def connected(name: str, key: str, monitors: Mapping[str, str], *, timeout: int = QUORUM) -> Iterator[CephCluster]:
     """Connect as the user ``name``. Raises GroundupError when no quorum answers in time, or it refuses the key."""
     if not installed():
         raise GroundupError(
@@ -100,7 +100,7 @@ def connected(name: str, key: str, monitors: Mapping[str, str], *, timeout: int 
             raise _refused(name) from None
         raise _silent(name, monitors, answers, str(error)) from None
     try:
-        yield Cluster(handle, name, monitors)
+        yield CephCluster(handle, name, monitors)
     finally:
         handle.shutdown()
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from .model import ADMIN, BOOTSTRAP, Node
+from .model import ADMIN, BOOTSTRAP, StorageNode
 
 _ALL = dict.fromkeys(("mds", "mgr", "mon", "osd"), "allow *")
 # As Ceph's own tools set it.
 _MANAGER = {"mon": "profile mgr", "osd": "allow *", "mds": "allow *"}
 
 
-def conf(node: Node) -> str:
+def conf(node: StorageNode) -> str:
     """Return ceph.conf of a storage host."""
     sections: dict[str, dict[str, str]] = {
         "global": {

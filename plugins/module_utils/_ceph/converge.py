@@ -15,12 +15,12 @@ from .._host import packages
 from .._host.units import Unit, off, properties
 from . import configuration, disk, flags, gateway, health, members, monitors, osds, stand_in
 from .cluster import connected
-from .model import ADMIN, BOOTSTRAP, CONF, ETC, LIB, Node, Step
+from .model import ADMIN, BOOTSTRAP, CONF, ETC, LIB, Step, StorageNode
 
 DEBIAN = {18: "13"}  # Ceph release -> Debian release that ships it
 
 
-def converge(node: Node, changes: Changes, *, step: Step, known: bool, silent: Sequence[str]) -> dict[str, Any]:
+def converge(node: StorageNode, changes: Changes, *, step: Step, known: bool, silent: Sequence[str]) -> dict[str, Any]:
     """Do one step and return the module's result. Raises GroundupError, OSError."""
     _refuse_release(node)
     disk.refuse_foreign(node)
@@ -64,7 +64,7 @@ def converge(node: Node, changes: Changes, *, step: Step, known: bool, silent: S
     }
 
 
-def _refuse_release(node: Node) -> None:
+def _refuse_release(node: StorageNode) -> None:
     found = platform.freedesktop_os_release()
     if found.get("ID") != "debian" or found.get("VERSION_ID") != DEBIAN[node.release]:
         raise GroundupError(
@@ -75,7 +75,7 @@ def _refuse_release(node: Node) -> None:
         )
 
 
-def _units(node: Node, changes: Changes) -> dict[str, Unit]:
+def _units(node: StorageNode, changes: Changes) -> dict[str, Unit]:
     """Return the units of this host's manager, and of daemons with data on it, in the order of their start."""
     names = [f"ceph-mon@{node.name}"] if disk.has_store(node) else []
     names += [f"ceph-mgr@{node.name}"] if node.name in node.managers else []
@@ -83,7 +83,7 @@ def _units(node: Node, changes: Changes) -> dict[str, Unit]:
     return {name: Unit(changes, f"{name}.service") for name in names}
 
 
-def _refuse_leftover(node: Node) -> None:
+def _refuse_leftover(node: StorageNode) -> None:
     """Refuse to drop a monitor address from ceph.conf while the cluster still has a leftover host or monitor.
 
     Raises GroundupError.
@@ -97,7 +97,7 @@ def _refuse_leftover(node: Node) -> None:
             members.refuse_leftover(cluster, node.hosts, node.monitors)
 
 
-def _admit(node: Node, changes: Changes) -> None:
+def _admit(node: StorageNode, changes: Changes) -> None:
     """Import the key of this host's manager where the cluster lacks it: of every manager but the first."""
     entity = f"mgr.{node.name}"
     if changes.check:
@@ -109,7 +109,7 @@ def _admit(node: Node, changes: Changes) -> None:
             cluster.send("auth import", content=configuration.keyring({entity: node.keys[entity]}, allowed))
 
 
-def _configure(node: Node, changes: Changes, units: dict[str, Unit], *, absent: bool) -> bool:
+def _configure(node: StorageNode, changes: Changes, units: dict[str, Unit], *, absent: bool) -> bool:
     """Write configuration and keyrings; mark units to restart. Return whether the manager's keyring was written."""
 
     def mark() -> None:
@@ -132,7 +132,7 @@ def _configure(node: Node, changes: Changes, units: dict[str, Unit], *, absent: 
     return new
 
 
-def _own_devices(node: Node, units: Mapping[str, Unit]) -> None:
+def _own_devices(node: StorageNode, units: Mapping[str, Unit]) -> None:
     """Set the owner of OSD devices at every start of their unit: after a reboot they belong to root again."""
     for one in node.osds:
         number = disk.osds(node).get(one.uuid)
@@ -146,7 +146,7 @@ def _failed(unit: str) -> bool:
     return properties(unit, "ActiveState").get("ActiveState") == "failed"
 
 
-def _keyring(changes: Changes, node: Node, entity: str, path: Path, *, group: int | None) -> bool:
+def _keyring(changes: Changes, node: StorageNode, entity: str, path: Path, *, group: int | None) -> bool:
     text = configuration.keyring({entity: node.keys[entity]})
     written = files.read(path)
     if written and f"key = {node.keys[entity]}\n" not in written and (disk.has_store(node) or disk.osds(node)):
@@ -160,7 +160,7 @@ def _keyring(changes: Changes, node: Node, entity: str, path: Path, *, group: in
     return files.place(changes, path, text, mode=0o600 if group is None else 0o640, group=group, secret=True)
 
 
-def _make_osds(node: Node, changes: Changes) -> None:
+def _make_osds(node: StorageNode, changes: Changes) -> None:
     wanted = osds.missing(node)
     if not wanted or (changes.check and not (disk.has_store(node) or disk.osds(node))):
         for one in wanted:
@@ -171,7 +171,7 @@ def _make_osds(node: Node, changes: Changes) -> None:
             osds.make(changes, cluster, node, one)
 
 
-def _restart(node: Node, changes: Changes, name: str, unit: Unit) -> None:
+def _restart(node: StorageNode, changes: Changes, name: str, unit: Unit) -> None:
     """Restart one daemon: wait until all placement groups and other monitors are well, before and after."""
     if changes.check:
         unit.running()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from .._base import files
 from .._base.errors import GroundupError
-from .model import CONF, LIB, USER, Node
+from .model import CONF, LIB, USER, StorageNode
 
 FSID = "groundup-fsid"  # file with the cluster's id in a monitor's data directory
 OSDS = LIB / "osd"
@@ -20,7 +20,7 @@ SYSTEMD = Path("/etc/systemd/system")
 _FSID = re.compile(r"^\s*fsid\s*=\s*([0-9a-fA-F-]{36})\s*$", re.MULTILINE)
 
 
-def refuse_foreign(node: Node) -> None:
+def refuse_foreign(node: StorageNode) -> None:
     """Refuse a host with data or configuration of another cluster. Raises GroundupError."""
     if (fsid := written()) not in ("", node.fsid):
         raise _foreign(CONF, fsid, node)
@@ -40,12 +40,12 @@ def written() -> str:
     return found[1].lower() if found else ""
 
 
-def has_store(node: Node) -> bool:
+def has_store(node: StorageNode) -> bool:
     """Return whether this host's monitor has data."""
     return (node.store / FSID).exists()
 
 
-def osds(node: Node) -> dict[str, int]:
+def osds(node: StorageNode) -> dict[str, int]:
     """Return the numbers of the cluster's OSDs on this host, by OSD id."""
     found = {}
     for directory in OSDS.glob("ceph-*"):
@@ -92,7 +92,7 @@ def sync(directory: Path) -> None:
         os.close(handle)
 
 
-def _foreign(path: Path, known: str, node: Node) -> GroundupError:
+def _foreign(path: Path, known: str, node: StorageNode) -> GroundupError:
     return GroundupError(
         f"{path} is of another Ceph: {known}",
         where=f"this host, {path}; the site's is {node.fsid}",

@@ -11,15 +11,21 @@ from .._base.consent import Reason
 from .._base.errors import GroundupError
 from .._base.wait import wait_until
 from . import health, members
-from .cluster import Cluster
-from .members import DRAINED, Daemon, Member, listed
+from .cluster import CephCluster
+from .members import DRAINED, Daemon, StorageMember, listed
 
 SETTLES = 30.0  # seconds for placement groups to follow a new map
 RETRIES = 45.0  # seconds until "toofull" counts: Ceph retries a full disk after 30
 
 
 def drain(
-    cluster: Cluster, changes: Changes, name: str, *, ceph: Mapping[str, Any], timeout: float, retries: float = RETRIES
+    cluster: CephCluster,
+    changes: Changes,
+    name: str,
+    *,
+    ceph: Mapping[str, Any],
+    timeout: float,
+    retries: float = RETRIES,
 ) -> None:
     """Set the CRUSH weights of the OSDs of ``name`` to 0, and wait until they are empty. Raises GroundupError."""
     found = members.member(cluster, name)
@@ -43,7 +49,7 @@ def drain(
         health.wait(pending, f"{name} is not empty", timeout=timeout)
 
 
-def undrain(cluster: Cluster, changes: Changes, name: str, *, timeout: float) -> None:
+def undrain(cluster: CephCluster, changes: Changes, name: str, *, timeout: float) -> None:
     """Restore the CRUSH weights of a host that a verb of ours drained. Raises GroundupError."""
     before, found = _recorded(cluster, name), members.member(cluster, name).osds
     if not found or (not before and not all(one.weight for one in found)):
@@ -66,17 +72,17 @@ def undrain(cluster: Cluster, changes: Changes, name: str, *, timeout: float) ->
         cluster.send("config-key rm", key=f"{DRAINED}{name}")
 
 
-def undrained(cluster: Cluster, numbers: Collection[int]) -> str:
+def undrained(cluster: CephCluster, numbers: Collection[int]) -> str:
     """Return why the OSDs cannot be removed yet: data on them, or unclean placement groups; "" when they can."""
     return members.unsafe(cluster, numbers) or health.unclean(cluster)
 
 
-def drained(cluster: Cluster) -> list[str]:
+def drained(cluster: CephCluster) -> list[str]:
     """Return the hosts that a verb of ours drained."""
     return sorted(members.records(cluster, DRAINED))
 
 
-def _against(cluster: Cluster, found: Member, ceph: Mapping[str, Any]) -> Iterator[Reason]:
+def _against(cluster: CephCluster, found: StorageMember, ceph: Mapping[str, Any]) -> Iterator[Reason]:
     if not found.osds:
         yield Reason(text="the cluster knows no OSD of it")
         return
@@ -88,7 +94,7 @@ def _against(cluster: Cluster, found: Member, ceph: Mapping[str, Any]) -> Iterat
     yield from _without_room(cluster, found, ceph)
 
 
-def _without_domains(cluster: Cluster, found: Member, ceph: Mapping[str, Any]) -> Iterator[Reason]:
+def _without_domains(cluster: CephCluster, found: StorageMember, ceph: Mapping[str, Any]) -> Iterator[Reason]:
     """Yield pools with more copies than the remaining hosts have failure domains."""
     rules = {one["name"]: one for one in ceph["rules"]}
     at = places(cluster)
@@ -103,7 +109,7 @@ def _without_domains(cluster: Cluster, found: Member, ceph: Mapping[str, Any]) -
             )
 
 
-def _without_room(cluster: Cluster, found: Member, ceph: Mapping[str, Any]) -> Iterator[Reason]:
+def _without_room(cluster: CephCluster, found: StorageMember, ceph: Mapping[str, Any]) -> Iterator[Reason]:
     """Yield device classes with OSDs that would be near full after the move, by their share of the weight."""
     ratio = float(cluster.ask("osd dump")["nearfull_ratio"])
     for kind in sorted({one.device_class for one in found.osds}):
@@ -116,12 +122,12 @@ def _without_room(cluster: Cluster, found: Member, ceph: Mapping[str, Any]) -> I
             yield Reason(text=f"{_gib(moves)} on {kind} would move, and {named} would be near full ({ratio:.0%})")
 
 
-def _staying(found: Member, kind: str) -> list[Daemon]:
+def _staying(found: StorageMember, kind: str) -> list[Daemon]:
     """Return other hosts' OSDs of one device class that are up and have a weight."""
     return [one for one in found.others if one.device_class == kind and one.weight and one.state == "up"]
 
 
-def _takers(cluster: Cluster, found: Member, ceph: Mapping[str, Any], kind: str) -> list[Daemon]:
+def _takers(cluster: CephCluster, found: StorageMember, ceph: Mapping[str, Any], kind: str) -> list[Daemon]:
     """Return the OSDs that the data of a leaving host move to.
 
     Where every rack (or room) has a copy of everything, they can only move within the same one.
@@ -159,7 +165,7 @@ def _by_rule(ceph: Mapping[str, Any]) -> dict[str, list[Any]]:
     return found
 
 
-def places(cluster: Cluster) -> dict[str, dict[int, str]]:
+def places(cluster: CephCluster) -> dict[str, dict[int, str]]:
     """Return the names of all OSDs' hosts, racks and rooms, by kind and OSD number."""
     nodes = {one["id"]: one for one in cluster.ask("osd tree")["nodes"]}
     found: dict[str, dict[int, str]] = {kind: {} for kind in ("osd", "host", "rack", "room")}
@@ -174,12 +180,12 @@ def places(cluster: Cluster) -> dict[str, dict[int, str]]:
     return found
 
 
-def _recorded(cluster: Cluster, name: str) -> dict[str, float]:
+def _recorded(cluster: CephCluster, name: str) -> dict[str, float]:
     text = members.records(cluster, DRAINED).get(name)
     return dict(json.loads(text)) if text else {}
 
 
-def _reweight(cluster: Cluster, number: int, weight: float) -> None:
+def _reweight(cluster: CephCluster, number: int, weight: float) -> None:
     cluster.send("osd crush reweight", name=f"osd.{number}", weight=weight)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from .._base.changes import Changes
 from .._base.errors import GroundupError
 from . import faults, pools, proof
-from .cluster import Cluster, connected, installed
+from .cluster import CephCluster, connected, installed
 from .model import ADMIN, watching
 
 AES = 1  # the only key type that clients of the plan's release support
@@ -41,7 +41,7 @@ def converge(
         there = pools.found(cluster)
         names = {one["name"]: one for one in ceph["pools"].values() if one["name"] not in there}
         used = {one["rule"] for one in names.values()}  # not of Rook's pools, which have Rook's rules
-        wanted = pools.Wanted(
+        wanted = pools.PoolPlan(
             rules={one["name"]: one for one in ceph["rules"] if one["name"] in used},
             pools=names,
             keys={one["name"]: keys[one["secret"]] for one in ceph["clients"].values()},
@@ -95,7 +95,7 @@ def _check_keys(ceph: Mapping[str, Any], keys: Mapping[str, str]) -> None:
             )
 
 
-def _same(cluster: Cluster, ceph: Mapping[str, Any]) -> None:
+def _same(cluster: CephCluster, ceph: Mapping[str, Any]) -> None:
     found = str(cluster.handle.get_fsid())
     if found != ceph["fsid"]:
         raise GroundupError(
@@ -116,7 +116,7 @@ def _no_pool(absent: Collection[str], client: str, *, make: bool) -> GroundupErr
     )
 
 
-def _may_fence(cluster: Cluster, client: str) -> None:
+def _may_fence(cluster: CephCluster, client: str) -> None:
     """Refuse a user without the right to blocklist a dead client: image locks would outlive their hypervisor.
 
     Raises GroundupError.

@@ -12,14 +12,14 @@ from typing import Any
 
 from .._base.errors import GroundupError
 from . import members
-from .cluster import Cluster
+from .cluster import CephCluster
 
 LAYER = "storage"
 _SHOWN = 5  # health details on a card at most; objects: twice as many, and a count of the rest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
+class CephFault:
     """Effect and remedy of a health check."""
 
     clients: str  # effect on clients
@@ -33,80 +33,80 @@ _ROOM = (
 )
 _COPIES = ("PG_DEGRADED", "OBJECT_MISPLACED", "PG_NOT_SCRUBBED", "PG_NOT_DEEP_SCRUBBED")
 # In the order of the cards: faults that stop writes come first.
-FAULTS: dict[str, Fault] = {
-    "OSD_FULL": Fault(
+FAULTS: dict[str, CephFault] = {
+    "OSD_FULL": CephFault(
         clients="reads go on; every write to these pools waits, with no error, until there is room",
         remedy=f"so that deletions go on meanwhile: ceph osd set-full-ratio 0.97, and back to 0.95 afterwards; {_ROOM}",
         hides=("POOL_FULL", "OSD_BACKFILLFULL", "POOL_BACKFILLFULL", "OSD_NEARFULL", "POOL_NEARFULL"),
     ),
-    "POOL_FULL": Fault(
+    "POOL_FULL": CephFault(
         clients="reads go on; every write to these pools waits",
         remedy=f"ceph df; raise or clear the pool's quota, or {_ROOM}",
     ),
-    "OSD_BACKFILLFULL": Fault(
+    "OSD_BACKFILLFULL": CephFault(
         clients="nothing yet; copies that are lost are not made again on these OSDs",
         remedy=_ROOM,
         hides=("POOL_BACKFILLFULL", "PG_BACKFILL_FULL", "OSD_NEARFULL", "POOL_NEARFULL"),
     ),
-    "PG_BACKFILL_FULL": Fault(
+    "PG_BACKFILL_FULL": CephFault(
         clients="nothing yet; copies that are missing or on their way find no room, and wait",
         remedy=_ROOM,
         hides=("OSD_NEARFULL", "POOL_NEARFULL"),
     ),
-    "OSD_NEARFULL": Fault(
+    "OSD_NEARFULL": CephFault(
         clients="nothing yet; at 95% writes to these pools stop", remedy=_ROOM, hides=("POOL_NEARFULL",)
     ),
-    "PG_AVAILABILITY": Fault(
+    "PG_AVAILABILITY": CephFault(
         clients="reads and writes of the data in these groups wait",
         remedy="bring back the OSDs they wait for (ceph pg dump_stuck inactive; ceph pg PG query); do not replace them",
     ),
-    "PG_DAMAGED": Fault(
+    "PG_DAMAGED": CephFault(
         clients="nothing, while another copy is good; some reads may end with an error",
         remedy="rados list-inconsistent-obj <group> names the OSD whose copy is bad, ceph pg repair <group> mends it "
         "from others; again soon: smartctl -a of its disk. `unfound`: bring back OSDs that are down",
         hides=("OSD_SCRUB_ERRORS",),
     ),
-    "MON_DOWN": Fault(
+    "MON_DOWN": CephFault(
         clients="nothing, while a majority is left",
         remedy="on its host: journalctl -u 'ceph-mon@*' -n 50; systemctl reset-failed 'ceph-mon@*'; then run the layer",
     ),
-    "MON_CLOCK_SKEW": Fault(
+    "MON_CLOCK_SKEW": CephFault(
         clients="nothing yet; monitors whose clocks differ lose their leases, and with them the quorum",
         remedy="chronyc sources, chronyc makestep on that host: monitors need one source of time (hosts.ntp_servers)",
     ),
-    "OSD_HOST_DOWN": Fault(
+    "OSD_HOST_DOWN": CephFault(
         clients="writes go on where min_size copies are left",
         remedy="bring the host back, or its network `storage` (ping its address there); lost for good: "
         "groundup.cloud.storage_retire -e retire_machine=<host>",
         hides=("OSD_DOWN", *_COPIES),
     ),
-    "OSD_DOWN": Fault(
+    "OSD_DOWN": CephFault(
         clients="writes go on where min_size copies are left; after ten minutes Ceph makes the lost copies elsewhere",
         remedy="journalctl -u ceph-osd@<number> -n 50 on its host; disk lost: put in another one, then "
         "ansible-playbook groundup.cloud.storage_replace -e replace_machine=<host> -e replace_osd=<number>",
         hides=_COPIES,
     ),
-    "BLUESTORE_SLOW_OP_ALERT": Fault(
+    "BLUESTORE_SLOW_OP_ALERT": CephFault(
         clients="slow answers, or nothing any more: Ceph tells of a write that took 5 s for a day",
         remedy="smartctl -a of the OSD's disk: a bad one is replaced. It was only busy: "
         "ceph health mute BLUESTORE_SLOW_OP_ALERT 1d",
     ),
-    "OSD_FLAGS": Fault(
+    "OSD_FLAGS": CephFault(
         clients="nothing; Ceph does not react to faults as it is to",
         remedy="not ours (those of a killed run are put back by groundup.cloud.storage): whoever set it: "
         "ceph osd unset-group <flag> <host>",
     ),
-    "OSDMAP_FLAGS": Fault(
+    "OSDMAP_FLAGS": CephFault(
         clients="pause stops everything, others nothing; Ceph does not react to faults as it is to",
         remedy="no run of ours sets it: ask who did, then ceph osd unset <flag>",
     ),
 }
-_OTHER = Fault(
+_OTHER = CephFault(
     clients="not known to this version", remedy="ceph health detail, on a monitor host; Ceph's guide 'Health checks'"
 )
 
 
-def cards(cluster: Cluster) -> list[GroundupError]:
+def cards(cluster: CephCluster) -> list[GroundupError]:
     """Return a card for each unmuted fault of the cluster, those that stop writes first."""
     health = cluster.ask("health", detail="detail")
     checks = {name: one for name, one in health["checks"].items() if not one.get("muted")}

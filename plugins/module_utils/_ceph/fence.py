@@ -6,13 +6,13 @@ import re
 from collections.abc import Collection
 
 from .._base.changes import Changes
-from .cluster import Cluster
+from .cluster import CephCluster
 
 EXPIRES = 365 * 86400  # seconds. Ceph's default of an hour is too short for a host that waits for a spare part
 _RANGE = re.compile(r"(?:cidr:)?([0-9.]+):0/32")  # as `osd dump` shows it: type, address, port, bits
 
 
-def fence(cluster: Cluster, changes: Changes, addresses: Collection[str], *, fenced: bool) -> None:
+def fence(cluster: CephCluster, changes: Changes, addresses: Collection[str], *, fenced: bool) -> None:
     """Blocklist all clients at ``addresses``, or release them. Raises GroundupError."""
     known = _fenced(cluster)
     for address in addresses:
@@ -22,7 +22,7 @@ def fence(cluster: Cluster, changes: Changes, addresses: Collection[str], *, fen
             cluster.send("osd blocklist", range="range", addr=f"{address}/32", **verb)
 
 
-def _fenced(cluster: Cluster) -> set[str]:
+def _fenced(cluster: CephCluster) -> set[str]:
     """Return the blocklisted ranges of one IPv4 address; entries of single clients are Ceph's own."""
     found = (_RANGE.fullmatch(str(one)) for one in cluster.ask("osd dump").get("range_blocklist", {}))
     return {one[1] for one in found if one}

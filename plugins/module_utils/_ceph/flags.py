@@ -10,14 +10,14 @@ from contextlib import contextmanager
 
 from .._base.changes import Changes
 from . import members
-from .cluster import Cluster
+from .cluster import CephCluster
 
 RECORD = "groundup/flags/"  # config-key, by host
 NOOUT = "noout"  # OSDs that are down stay in, so that their data are not copied elsewhere
 
 
 @contextmanager
-def held(cluster: Cluster, host: str) -> Iterator[None]:
+def held(cluster: CephCluster, host: str) -> Iterator[None]:
     """Set noout on ``host`` during the block, unless it is set already. Raises GroundupError."""
     if NOOUT in cluster.ask("osd dump").get("crush_node_flags", {}).get(host, ()):
         yield  # set by others: leave it
@@ -30,14 +30,14 @@ def held(cluster: Cluster, host: str) -> Iterator[None]:
         _release(cluster, host, NOOUT)
 
 
-def put_back(cluster: Cluster, changes: Changes) -> None:
+def put_back(cluster: CephCluster, changes: Changes) -> None:
     """Clear the flags that killed runs left. Raises GroundupError."""
     for host, flag in sorted(members.records(cluster, RECORD).items()):
         if changes.add(f"put back {flag} of {host}: a run that was killed had set it"):
             _release(cluster, host, flag)
 
 
-def _release(cluster: Cluster, host: str, flag: str) -> None:
+def _release(cluster: CephCluster, host: str, flag: str) -> None:
     if host in members.hosts(cluster):
         cluster.send("osd unset-group", flags=flag, who=[host])
     cluster.send("config-key rm", key=f"{RECORD}{host}")

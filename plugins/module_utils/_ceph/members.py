@@ -9,7 +9,7 @@ from typing import Any
 from .._base import consent
 from .._base.consent import Reason
 from .._base.errors import GroundupError
-from .cluster import Cluster
+from .cluster import CephCluster
 
 DRAINED = "groundup/drained/"  # config-key by host: weights of its OSDs before the drain, by number
 
@@ -33,7 +33,7 @@ class Daemon:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
+class StorageMember:
     """A storage host."""
 
     name: str
@@ -43,7 +43,7 @@ class Member:
     bucket: bool  # whether it has a place in the CRUSH map
 
 
-def osds(cluster: Cluster) -> list[Daemon]:
+def osds(cluster: CephCluster) -> list[Daemon]:
     """Return every OSD of `ceph osd df`, with its host in the CRUSH map, "" without one."""
     hosts = {
         child: str(one["name"])
@@ -66,10 +66,10 @@ def osds(cluster: Cluster) -> list[Daemon]:
     ]
 
 
-def member(cluster: Cluster, name: str) -> Member:
+def member(cluster: CephCluster, name: str) -> StorageMember:
     """Return the OSDs, monitor and CRUSH bucket of the host ``name``."""
     found = osds(cluster)
-    return Member(
+    return StorageMember(
         name=name,
         osds=[one for one in found if one.host == name],
         others=[one for one in found if one.host != name],
@@ -78,12 +78,12 @@ def member(cluster: Cluster, name: str) -> Member:
     )
 
 
-def hosts(cluster: Cluster) -> set[str]:
+def hosts(cluster: CephCluster) -> set[str]:
     """Return the hosts of the CRUSH map."""
     return {str(one["name"]) for one in cluster.ask("osd tree")["nodes"] if one["type"] == "host"}
 
 
-def unsafe(cluster: Cluster, numbers: Iterable[int]) -> str:
+def unsafe(cluster: CephCluster, numbers: Iterable[int]) -> str:
     """Return Ceph's reason why OSDs are not safe to destroy, "" when all copies are elsewhere."""
     ids = [str(number) for number in numbers]
     if not ids:
@@ -96,12 +96,12 @@ def unsafe(cluster: Cluster, numbers: Iterable[int]) -> str:
     return ", ".join(away)
 
 
-def records(cluster: Cluster, prefix: str) -> dict[str, Any]:
+def records(cluster: CephCluster, prefix: str) -> dict[str, Any]:
     """Return our config-keys below ``prefix`` with their values, by the rest of the key."""
     return {name.removeprefix(prefix): value for name, value in (cluster.ask("config-key dump", key=prefix)).items()}
 
 
-def needed(cluster: Cluster, name: str) -> bool:
+def needed(cluster: CephCluster, name: str) -> bool:
     """Return whether monitor ``name`` must be removed before it is stopped.
 
     Ceph's "Removing a Monitor" stops it first. But when one of two stops while it still counts, the quorum is lost.
@@ -109,7 +109,7 @@ def needed(cluster: Cluster, name: str) -> bool:
     return bool(cluster.attempt("mon ok-to-stop", ids=[name])[0])
 
 
-def refuse_leftover(cluster: Cluster, planned: Collection[str], monitors: Mapping[str, str]) -> None:
+def refuse_leftover(cluster: CephCluster, planned: Collection[str], monitors: Mapping[str, str]) -> None:
     """Refuse to go on while unplanned hosts have OSDs or a monitor, or a monitor differs from the planned ones.
 
     ``monitors``: planned addresses by host. Raises GroundupError.
@@ -142,7 +142,7 @@ def refuse_leftover(cluster: Cluster, planned: Collection[str], monitors: Mappin
         )
 
 
-def refuse_erasure(cluster: Cluster, name: str) -> None:
+def refuse_erasure(cluster: CephCluster, name: str) -> None:
     """Refuse to erase a machine that has OSDs or a monitor in the cluster. Raises GroundupError."""
     found = member(cluster, name)
     if there := [*map(str, found.osds), *(["a monitor"] if found.monitor else [])]:

@@ -19,7 +19,7 @@ BOOTSTRAP = "client.bootstrap-osd"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Osd:
+class OsdDaemon:
     """An OSD of this host."""
 
     name: str
@@ -31,7 +31,7 @@ class Osd:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class StorageNode:
     """A storage host."""
 
     fsid: str
@@ -42,7 +42,7 @@ class Node:
     managers: Sequence[str]
     location: Mapping[str, str]
     hosts: Sequence[str]  # all storage hosts of the plan
-    osds: Sequence[Osd]
+    osds: Sequence[OsdDaemon]
     packages: Sequence[str]
     settings: Mapping[str, str]
     replicas: int
@@ -61,10 +61,10 @@ class Node:
         return LIB / f"mon/ceph-{self.name}"
 
 
-def node(given: Mapping[str, Any]) -> Node:
+def node(given: Mapping[str, Any]) -> StorageNode:
     """Parse a module's options into a storage host."""
     ceph, name = given["ceph"], given["name"]
-    return Node(
+    return StorageNode(
         fsid=ceph["fsid"],
         release=ceph["release"],
         name=name,
@@ -94,8 +94,8 @@ def entities(keys: Mapping[str, str]) -> dict[str, str]:
     return {"mon." if name == "mon" else name: key for name, key in named.items()}
 
 
-def osd(fsid: str, host: str, plan: Mapping[str, Any]) -> Osd:
+def osd(fsid: str, host: str, plan: Mapping[str, Any]) -> OsdDaemon:
     """Return one planned OSD of ``host``."""
     own = str(uuid.uuid5(uuid.UUID(fsid), f"{host}/{plan['name']}"))
     fields = ("name", "device", "size_gb", "device_class", "memory")
-    return Osd(uuid=own, **{name: plan[name] for name in fields})
+    return OsdDaemon(uuid=own, **{name: plan[name] for name in fields})

@@ -11,10 +11,10 @@ from .._base.files import write_file
 from .._base.run import run
 from . import configuration, disk
 from .cluster import connected
-from .model import ADMIN, LIB, Node
+from .model import ADMIN, LIB, StorageNode
 
 
-def make(changes: Changes, node: Node, *, known: bool, silent: Sequence[str]) -> None:
+def make(changes: Changes, node: StorageNode, *, known: bool, silent: Sequence[str]) -> None:
     """Create the data of this host's monitor where it has none. Raises GroundupError.
 
     ``known``: some storage host has an OSD, so the cluster exists, and its quorum provides the monitor map. ``silent``:
@@ -53,7 +53,7 @@ def make(changes: Changes, node: Node, *, known: bool, silent: Sequence[str]) ->
         _move(new, node.store)
 
 
-def _members(node: Node) -> list[str]:
+def _members(node: StorageNode) -> list[str]:
     """Return monmaptool's arguments for the first monitors, with both ports."""
     found = []
     for name, address in node.monitors.items():
@@ -61,7 +61,7 @@ def _members(node: Node) -> list[str]:
     return found
 
 
-def _from_quorum(node: Node) -> bytes:
+def _from_quorum(node: StorageNode) -> bytes:
     others = {name: address for name, address in node.monitors.items() if name != node.name}
     if not others:
         raise GroundupError(

@@ -11,17 +11,17 @@ from .._base.errors import GroundupError
 from .._base.files import read, write_file
 from .._base.run import run
 from . import devices, disk, replace, same_disk
-from .cluster import Cluster
-from .model import Node, Osd
+from .cluster import CephCluster
+from .model import OsdDaemon, StorageNode
 
 
-def missing(node: Node) -> list[Osd]:
+def missing(node: StorageNode) -> list[OsdDaemon]:
     """Return the planned OSDs that this host lacks."""
     there = disk.osds(node)
     return [one for one in node.osds if one.uuid not in there]
 
 
-def check(node: Node) -> None:
+def check(node: StorageNode) -> None:
     """Refuse two OSDs on one disk, a used device for a new OSD, and an existing OSD without its data.
 
     Raises GroundupError, OSError.
@@ -35,7 +35,7 @@ def check(node: Node) -> None:
             _refuse_used(node, one, one.device)
 
 
-def make(changes: Changes, cluster: Cluster, node: Node, osd: Osd) -> None:
+def make(changes: Changes, cluster: CephCluster, node: StorageNode, osd: OsdDaemon) -> None:
     """Create one OSD, or continue a killed run's. Raises GroundupError, OSError."""
     known = next((one["osd"] for one in cluster.ask("osd dump")["osds"] if one["uuid"] == osd.uuid), None)
     work = begun(osd)
@@ -54,23 +54,23 @@ def make(changes: Changes, cluster: Cluster, node: Node, osd: Osd) -> None:
     disk.sync(disk.OSDS)
 
 
-def label(osd: Osd) -> str:
+def label(osd: OsdDaemon) -> str:
     """Return an OSD's description before it has a number."""
     return f"an OSD on {osd.device or f'a file of {osd.size_gb} GiB ({osd.name})'}"
 
 
-def begun(osd: Osd) -> Path:
+def begun(osd: OsdDaemon) -> Path:
     """Return the temporary directory of an OSD under construction, which has never run."""
     return disk.OSDS / f".new-{osd.uuid}"
 
 
-def _refuse_used(node: Node, osd: Osd, device: str) -> None:
+def _refuse_used(node: StorageNode, osd: OsdDaemon, device: str) -> None:
     """Refuse a used device, unless a killed run left an unfinished OSD: its directory, and its label, mkfs's first."""
     if not (begun(osd).exists() and devices.labels(device) == [osd.uuid]):
         devices.refuse_used(device, ours=[other.uuid for other in node.osds])
 
 
-def _number(cluster: Cluster, node: Node, osd: Osd, work: Path) -> int:
+def _number(cluster: CephCluster, node: StorageNode, osd: OsdDaemon, work: Path) -> int:
     """Register the OSD; return its number. Monitors always give the same number to the same id and key."""
     secret = read(work / "secret") or run(["ceph-authtool", "--gen-print-key"]).strip()
     write_file(work / "secret", secret.encode(), mode=0o600)
@@ -83,7 +83,7 @@ def _number(cluster: Cluster, node: Node, osd: Osd, work: Path) -> int:
     return number
 
 
-def _lost(node: Node, osd: Osd, number: int) -> GroundupError:
+def _lost(node: StorageNode, osd: OsdDaemon, number: int) -> GroundupError:
     there, failed = list[str](), ""
     try:
         there = devices.labels(osd.device) if osd.device else []
@@ -110,7 +110,7 @@ def _lost(node: Node, osd: Osd, number: int) -> GroundupError:
     )
 
 
-def _fill(node: Node, osd: Osd, work: Path, number: int) -> None:
+def _fill(node: StorageNode, osd: OsdDaemon, work: Path, number: int) -> None:
     """Create an empty object store. Replace a killed run's unfinished one: its OSD has never run."""
     for path in work.iterdir():
         if path.name not in ("secret", "keyring"):

@@ -10,7 +10,7 @@ from typing import Any
 from .._base.changes import Changes
 from .._base.errors import GroundupError
 from . import configuration
-from .cluster import Cluster
+from .cluster import CephCluster
 
 OWN = {"name": ".mgr", "application": "mgr", "pg_num": 1}  # Ceph's own, which Ceph would create with the default rule
 ROOT = "default"
@@ -18,7 +18,7 @@ _NAMED = re.compile(r"\bpool=([^\s,]+)")  # in capabilities
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class PoolPlan:
     """The planned rules, pools and keys."""
 
     rules: Mapping[str, Mapping[str, str]]  # by name: failure_domain, device_class
@@ -27,7 +27,7 @@ class Wanted:
     caps: Mapping[str, Mapping[str, str]]  # capabilities by entity
 
 
-def converge(cluster: Cluster, changes: Changes, wanted: Wanted) -> None:
+def converge(cluster: CephCluster, changes: Changes, wanted: PoolPlan) -> None:
     """Create missing rules, pools and keys, and correct pools and rights; remove nothing. Raises GroundupError."""
     there = found(cluster)
     known = {one["entity"]: one for one in cluster.ask("auth ls")["auth_dump"]}
@@ -44,12 +44,12 @@ def converge(cluster: Cluster, changes: Changes, wanted: Wanted) -> None:
     _keys(cluster, changes, wanted, known)
 
 
-def found(cluster: Cluster) -> dict[str, Any]:
+def found(cluster: CephCluster) -> dict[str, Any]:
     """Return the cluster's pools by name."""
     return {one["pool_name"]: one for one in cluster.ask("osd pool ls", detail="detail")}
 
 
-def _refuse_move(cluster: Cluster, wanted: Wanted, there: Mapping[str, Any]) -> None:
+def _refuse_move(cluster: CephCluster, wanted: PoolPlan, there: Mapping[str, Any]) -> None:
     """Refuse to change the rule of a pool with data, which would move at once. Ceph's own pool is small enough.
 
     Raises GroundupError.
@@ -78,7 +78,7 @@ def _refuse_move(cluster: Cluster, wanted: Wanted, there: Mapping[str, Any]) -> 
         )
 
 
-def _refuse_swap(wanted: Wanted, there: Collection[str], known: Mapping[str, Any]) -> None:
+def _refuse_swap(wanted: PoolPlan, there: Collection[str], known: Mapping[str, Any]) -> None:
     """Refuse to replace an existing pool by another in a key's rights. Raises GroundupError."""
     for entity, caps in wanted.caps.items():
         before, after = (set(_NAMED.findall(of.get("osd", ""))) for of in (known.get(entity, {}).get("caps", {}), caps))
@@ -95,7 +95,7 @@ def _refuse_swap(wanted: Wanted, there: Collection[str], known: Mapping[str, Any
             )
 
 
-def _rules(cluster: Cluster, changes: Changes, wanted: Wanted) -> None:
+def _rules(cluster: CephCluster, changes: Changes, wanted: PoolPlan) -> None:
     known = set(cluster.ask("osd crush rule ls"))
     for name, rule in wanted.rules.items():
         if name not in known and changes.add(f"make rule {name}"):
@@ -106,7 +106,7 @@ def _rules(cluster: Cluster, changes: Changes, wanted: Wanted) -> None:
 
 
 def _pool(
-    cluster: Cluster,
+    cluster: CephCluster,
     changes: Changes,
     pool: Mapping[str, Any],
     found: Mapping[str, Any] | None,
@@ -140,14 +140,14 @@ def _pool(
         cluster.send("osd pool application enable", pool=name, app=pool["application"])
 
 
-def _set(cluster: Cluster, changes: Changes, pool: str, key: str, value: str, *, old: object) -> None:
+def _set(cluster: CephCluster, changes: Changes, pool: str, key: str, value: str, *, old: object) -> None:
     if changes.add(
         f"pool {pool}: {key} {value}", name=f"pool {pool}", before=f"{key} {old}\n", after=f"{key} {value}\n"
     ):
         cluster.send("osd pool set", pool=pool, var=key, val=value)
 
 
-def _keys(cluster: Cluster, changes: Changes, wanted: Wanted, found: Mapping[str, Any]) -> None:
+def _keys(cluster: CephCluster, changes: Changes, wanted: PoolPlan, found: Mapping[str, Any]) -> None:
     """Import missing keys and set their capabilities. Raises GroundupError for a key that differs."""
     for entity, caps in wanted.caps.items():
         known = found.get(entity)

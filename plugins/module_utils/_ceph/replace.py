@@ -11,15 +11,15 @@ from .._base.errors import GroundupError
 from .._base.wait import wait_until
 from .._host import units
 from . import devices, disk, drain, health, members
-from .cluster import Cluster
+from .cluster import CephCluster
 from .members import Daemon
-from .model import Node, Osd
+from .model import OsdDaemon, StorageNode
 
 COPY = "copy"  # consent: give up the copy on the disk
 SETTLES = 30.0  # seconds for placement groups to notice a lost OSD
 
 
-def find(cluster: Cluster, host: str, number: int) -> Daemon:
+def find(cluster: CephCluster, host: str, number: int) -> Daemon:
     """Return OSD ``number`` of ``host``. Raises GroundupError when there is none."""
     found = next((one for one in members.osds(cluster) if (one.number, one.host) == (number, host)), None)
     if found is None:
@@ -33,7 +33,7 @@ def find(cluster: Cluster, host: str, number: int) -> Daemon:
     return found
 
 
-def give_up(cluster: Cluster, changes: Changes, node: Node, number: int, *, force: Collection[str]) -> None:
+def give_up(cluster: CephCluster, changes: Changes, node: StorageNode, number: int, *, force: Collection[str]) -> None:
     """Destroy OSD ``number`` of this host in the cluster, so that the next run creates it again.
 
     Raises GroundupError, before any change, while its copies may be needed and ``force`` does not accept their loss.
@@ -58,7 +58,7 @@ def give_up(cluster: Cluster, changes: Changes, node: Node, number: int, *, forc
         shutil.rmtree(place)
 
 
-def number_of(cluster: Cluster, host: str, uuid: str) -> int | None:
+def number_of(cluster: CephCluster, host: str, uuid: str) -> int | None:
     """Return the number of a destroyed OSD of ``host`` for the new one ``uuid``, None when it needs or finds none."""
     dump = cluster.ask("osd dump")["osds"]
     if any(one["uuid"] == uuid for one in dump):
@@ -68,12 +68,12 @@ def number_of(cluster: Cluster, host: str, uuid: str) -> int | None:
     return min((one["id"] for one in tree if one["id"] in own and one["status"] == "destroyed"), default=None)
 
 
-def _planned(cluster: Cluster, node: Node, number: int) -> Osd | None:
+def _planned(cluster: CephCluster, node: StorageNode, number: int) -> OsdDaemon | None:
     ids = {one["osd"]: one["uuid"] for one in cluster.ask("osd dump")["osds"]}
     return next((one for one in node.osds if one.uuid == ids.get(number)), None)
 
 
-def _against(cluster: Cluster, node: Node, found: Daemon, planned: Osd | None) -> Iterator[Reason]:
+def _against(cluster: CephCluster, node: StorageNode, found: Daemon, planned: OsdDaemon | None) -> Iterator[Reason]:
     if planned is None:
         yield Reason(text=f"it is no OSD that the site file gives {node.name}: it would not be made anew")
         return
@@ -91,7 +91,7 @@ def _against(cluster: Cluster, node: Node, found: Daemon, planned: Osd | None) -
         yield Reason(text="its disk has the OSD's data, and not all of them have their copies elsewhere", code=COPY)
 
 
-def _misplaced(cluster: Cluster, node: Node, planned: Osd) -> Iterator[Reason]:
+def _misplaced(cluster: CephCluster, node: StorageNode, planned: OsdDaemon) -> Iterator[Reason]:
     """Yield OSD disks that are in each other's places: their data are intact."""
     names = {one["uuid"]: f"osd.{one['osd']}" for one in cluster.ask("osd dump")["osds"]}
     others = [names[one] for one in _readable(planned.device) if one in names and one != planned.uuid]
@@ -111,7 +111,7 @@ def _readable(device: str | None) -> list[str]:
         return []
 
 
-def holds(osd: Osd, number: int) -> bool:
+def holds(osd: OsdDaemon, number: int) -> bool:
     """Return whether the OSD's directory exists, and its device, if any, has its label."""
     place = disk.OSDS / f"ceph-{number}"
     if not (place / "fsid").exists():

@@ -12,15 +12,15 @@ from .._base.errors import GroundupError
 from .._base.files import read, remove
 from .._host import units
 from . import devices, disk, drain, gateway, health, members
-from .cluster import Cluster
-from .members import DRAINED, Member, listed
+from .cluster import CephCluster
+from .members import DRAINED, StorageMember, listed
 from .model import ADMIN, CONF, ETC, LIB
 
 LOST = "lost"  # consent: give up the host's data
 DOWN = 60.0  # seconds for stopped OSDs to be marked down
 
 
-def retire(cluster: Cluster, changes: Changes, name: str, *, fsid: str, here: bool, force: Collection[str]) -> None:
+def retire(cluster: CephCluster, changes: Changes, name: str, *, fsid: str, here: bool, force: Collection[str]) -> None:
     """Remove the host ``name`` from the cluster. Raises GroundupError.
 
     ``here``: this code runs on that host; stop its daemons and remove their data, too.
@@ -50,7 +50,7 @@ def retire(cluster: Cluster, changes: Changes, name: str, *, fsid: str, here: bo
         )
 
 
-def _against(cluster: Cluster, found: Member, *, here: bool) -> Iterator[Reason]:
+def _against(cluster: CephCluster, found: StorageMember, *, here: bool) -> Iterator[Reason]:
     up = [one for one in found.osds if one.state == "up"]
     if up and not here:
         yield Reason(text=f"the host cannot be reached, and still running: {listed(up)}")
@@ -72,23 +72,23 @@ def _against(cluster: Cluster, found: Member, *, here: bool) -> Iterator[Reason]
             yield Reason(text=f"its monitor is needed: {said}")
 
 
-def _strange(found: Member, fsid: str) -> Iterator[Reason]:
+def _strange(found: StorageMember, fsid: str) -> Iterator[Reason]:
     """Yield OSDs with data on this host that the cluster has under another name, and would not give up."""
     local = {one.name.removeprefix("ceph-") for one in _data(fsid) if one.parent == disk.OSDS}
     if others := [one for one in found.others if str(one.number) in local]:
         yield Reason(text=f"its disks have {listed(others)}, which the cluster has on another host")
 
 
-def _up(cluster: Cluster, name: str) -> str:
+def _up(cluster: CephCluster, name: str) -> str:
     return listed([one for one in members.member(cluster, name).osds if one.state == "up"])
 
 
-def _unwatch(cluster: Cluster, changes: Changes, found: Member) -> None:
+def _unwatch(cluster: CephCluster, changes: Changes, found: StorageMember) -> None:
     if found.monitor and changes.add(f"remove monitor {found.name} from the quorum"):
         cluster.send("mon rm", name=found.name)
 
 
-def _remove(cluster: Cluster, changes: Changes, found: Member, *, unwatched: bool) -> None:
+def _remove(cluster: CephCluster, changes: Changes, found: StorageMember, *, unwatched: bool) -> None:
     for one in found.osds:
         if changes.add(f"remove {one} from the cluster"):
             cluster.manage("osd purge", id=one.number, force=True, yes_i_really_mean_it=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from .._base.errors import GroundupError
 from .._base.files import read
-from .model import Osd
+from .model import OsdDaemon
 
 SYS = Path("/sys/dev/block")
 _NAMES = ("wwid", "device/wwid"), ("serial", "device/serial", "device/vpd_pg80")
@@ -35,7 +35,7 @@ class Layer:
         return equal and (self.part, self.size) == (other.part, other.size)
 
 
-def refuse(osds: Sequence[Osd]) -> None:
+def refuse(osds: Sequence[OsdDaemon]) -> None:
     """Refuse two OSDs of this host on one disk, or on a disk and a part of it. Raises GroundupError, OSError."""
     seen: list[tuple[str, list[Layer], list[Layer]]] = []
     for device in (one.device for one in osds if one.device and Path(one.device).exists()):

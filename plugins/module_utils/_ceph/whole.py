@@ -10,9 +10,9 @@ from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.wait import wait_until
 from . import configuration, disk, drain, faults, flags, health, members, pools, proof
-from .cluster import Cluster, connected
+from .cluster import CephCluster, connected
 from .model import ADMIN, CONF, entities, watching
-from .pools import Wanted
+from .pools import PoolPlan
 
 
 def converge(
@@ -73,7 +73,7 @@ def verify(
     return {"changed": False, "health": "HEALTH_OK", "proven": [one["name"] for one in ceph["clients"].values()]}
 
 
-def _refuse_misplaced(cluster: Cluster, locations: Mapping[str, Mapping[str, str]]) -> None:
+def _refuse_misplaced(cluster: CephCluster, locations: Mapping[str, Mapping[str, str]]) -> None:
     """Refuse a CRUSH location that differs from the plan: Ceph does not move a host that has OSDs.
 
     Raises GroundupError.
@@ -95,7 +95,7 @@ def _refuse_misplaced(cluster: Cluster, locations: Mapping[str, Mapping[str, str
         )
 
 
-def _wait(cluster: Cluster, pending: Callable[[], str], what: str, *, timeout: float) -> None:
+def _wait(cluster: CephCluster, pending: Callable[[], str], what: str, *, timeout: float) -> None:
     """Wait until nothing is ``pending``. Raises GroundupError with the cluster's failure cards, else with ``what``."""
     if wait_until(pending, timeout=timeout):
         if found := faults.cards(cluster):
@@ -103,8 +103,8 @@ def _wait(cluster: Cluster, pending: Callable[[], str], what: str, *, timeout: f
         health.wait(pending, what, timeout=0)
 
 
-def _wanted(ceph: Mapping[str, Any], keys: Mapping[str, str]) -> Wanted:
-    return Wanted(
+def _wanted(ceph: Mapping[str, Any], keys: Mapping[str, str]) -> PoolPlan:
+    return PoolPlan(
         rules={one["name"]: one for one in ceph["rules"]},
         pools={one["name"]: one for one in (*ceph["pools"].values(), next(iter(ceph["pools"].values())) | pools.OWN)},
         keys=entities(keys),

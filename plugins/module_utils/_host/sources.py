@@ -73,7 +73,7 @@ class Mirror:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seed:
+class SeedRepository:
     """The repositories of the site's seed, one per Debian release. Only the collection's modules install from them."""
 
     url: str  # of the file tree: "https://registry.lab.test:8080"; on the seed itself "file:/srv/groundup"
@@ -120,10 +120,10 @@ class Seed:
         }
 
 
-def wanted_source(wanted: Mapping[str, Any], *, ca: str = "") -> Mirror | Seed | None:
+def wanted_source(wanted: Mapping[str, Any], *, ca: str = "") -> Mirror | SeedRepository | None:
     """Return the source that the options `OPTIONS` select; None: the host's own. ``ca``: the CA of a seed with TLS."""
     if wanted["packages_seed"]:
-        return Seed(**wanted["packages_seed"], ca=ca)
+        return SeedRepository(**wanted["packages_seed"], ca=ca)
     if not wanted["packages_url"]:
         return None
     return Mirror(
@@ -135,13 +135,13 @@ def wanted_source(wanted: Mapping[str, Any], *, ca: str = "") -> Mirror | Seed |
     )
 
 
-def packages_from(changes: Changes, source: Mirror | Seed | None) -> bool:
+def packages_from(changes: Changes, source: Mirror | SeedRepository | None) -> bool:
     """Configure ``source``; return whether its package lists must be fetched. Raises GroundupError.
 
     A mirror becomes the host's only source. The seed is added beside the host's own sources, which stay untouched.
     None restores the host's own sources alone.
     """
-    ours = source.files() if isinstance(source, Seed) else {}
+    ours = source.files() if isinstance(source, SeedRepository) else {}
     for path in (apt.OURS.with_name(name) for name in SEED_FILES):
         content = ours.get(path, "")
         _ = files.place(changes, path, content) if content else files.remove(changes, path)

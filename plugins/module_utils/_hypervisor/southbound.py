@@ -14,27 +14,27 @@ _TIMEOUT = 5.0  # seconds each
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class SouthboundAnswer:
     """The result for one endpoint; ``fault`` is "" when it accepted the connection."""
 
     kind: str  # taken, tls, refused, silent
     fault: str = ""
 
 
-def ask(endpoint: str, directory: Path = OURS, *, timeout: float = _TIMEOUT) -> Answer:
+def ask(endpoint: str, directory: Path = OURS, *, timeout: float = _TIMEOUT) -> SouthboundAnswer:
     """Connect to ``endpoint`` (ssl:<address>:<port>) with the host's certificate."""
     protocol, _, place = endpoint.partition(":")
     address, _, port = place.rpartition(":")
     try:
         with socket.create_connection((address.strip("[]"), int(port)), timeout=timeout) as plain:
-            return _speak(plain, directory, timeout) if protocol == "ssl" else Answer(kind="taken")
+            return _speak(plain, directory, timeout) if protocol == "ssl" else SouthboundAnswer(kind="taken")
     except ConnectionRefusedError as error:
-        return Answer(kind="refused", fault=str(error.strerror))
+        return SouthboundAnswer(kind="refused", fault=str(error.strerror))
     except (OSError, ValueError) as error:
-        return Answer(kind="silent", fault=str(error))
+        return SouthboundAnswer(kind="silent", fault=str(error))
 
 
-def _speak(plain: socket.socket, directory: Path, timeout: float) -> Answer:
+def _speak(plain: socket.socket, directory: Path, timeout: float) -> SouthboundAnswer:
     try:
         context = ssl.create_default_context(cafile=str(directory / "ca.pem"))
         context.check_hostname = False  # like OVN: verify the CA, not the name
@@ -44,17 +44,17 @@ def _speak(plain: socket.socket, directory: Path, timeout: float) -> Answer:
             secure.settimeout(min(timeout, 1.0))
             secure.recv(1)
     except TimeoutError:
-        return Answer(kind="taken")  # it waits for a request
+        return SouthboundAnswer(kind="taken")  # it waits for a request
     except (ssl.SSLError, ConnectionError) as error:
-        return Answer(
+        return SouthboundAnswer(
             kind="tls", fault=getattr(error, "verify_message", "") or getattr(error, "reason", "") or str(error)
         )
     except OSError as error:
-        return Answer(kind="tls", fault=f"{error.filename or directory}: {error.strerror}")
-    return Answer(kind="taken")
+        return SouthboundAnswer(kind="tls", fault=f"{error.filename or directory}: {error.strerror}")
+    return SouthboundAnswer(kind="taken")
 
 
-def judge(state: str, answers: Mapping[str, Answer]) -> str:
+def judge(state: str, answers: Mapping[str, SouthboundAnswer]) -> str:
     """Return one line: why the database is not reached, and the next step.
 
     ``state``: ovn-controller's connection-status; ``answers``: the result for each endpoint of its ovn-remote.

@@ -21,7 +21,7 @@ from .._base.files import write_file
 from .._host.units import ACTIVE, control, properties
 from . import configuration as own
 from . import netboot, service, snapshot
-from .snapshot import Snapshot
+from .snapshot import IronicSnapshot
 
 CALLS = own.STATE / "machines"
 LEASES = netboot.STATE / "leases"
@@ -86,7 +86,7 @@ def restore(changes: Changes, content: str, *, backup: str, port: int) -> dict[s
     return found | changes.result() | {"held": on_hold}
 
 
-def _place(wanted: Snapshot, database: bytes) -> None:
+def _place(wanted: IronicSnapshot, database: bytes) -> None:
     """Write each file beside its place and rename it. Run a killed restore again."""
     owner = own.STATE.stat()  # Ironic's account, which the role made
     write_file(_new(own.DATABASE), database, mode=0o600)

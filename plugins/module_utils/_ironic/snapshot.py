@@ -27,7 +27,7 @@ _TIMEOUT = 60.0  # seconds to wait for a writer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class IronicNode:
     """An Ironic node."""
 
     name: str  # "" of a discovered machine without an identity
@@ -38,7 +38,7 @@ class Node:
         """Whether no operation is under way."""
         return self.state in _STEADY or self.state.endswith("failed")
 
-    def became(self, now: Node | None) -> bool:
+    def became(self, now: IronicNode | None) -> bool:
         """Whether a restore leads to ``now``: the same node, or the failure of its operation under way."""
         ended = not self.steady and now is not None and (now.state in ("enroll", "error") or "failed" in now.state)
         return now == self or (ended and now is not None and now.name == self.name)
@@ -48,13 +48,13 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
+class IronicSnapshot:
     """A seed's state."""
 
     database: bytes
     calls: Mapping[str, bytes]  # by file
     leases: bytes
-    nodes: Mapping[str, Node]  # by id
+    nodes: Mapping[str, IronicNode]  # by id
     schema: str  # schema revision of the database
 
     @property
@@ -75,7 +75,7 @@ def copy(database: Path) -> bytes:
         return _logged(target.serialize(), ahead=False)
 
 
-def ask(database: Path) -> tuple[dict[str, Node], str]:
+def ask(database: Path) -> tuple[dict[str, IronicNode], str]:
     """Return nodes and schema of a database in use. Raises sqlite3.Error."""
     with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=_TIMEOUT)) as source:
         return _read(source)
@@ -93,7 +93,7 @@ def pack(database: bytes, calls: Mapping[str, bytes], leases: bytes) -> bytes:
     return gzip.compress(stream.getvalue(), mtime=0)
 
 
-def parse(data: bytes, *, where: str) -> Snapshot:
+def parse(data: bytes, *, where: str) -> IronicSnapshot:
     """Parse an archive of `pack`, and its database. Raises GroundupError when it is damaged."""
     try:
         found = dict(_members(gzip.decompress(data)))
@@ -105,7 +105,7 @@ def parse(data: bytes, *, where: str) -> Snapshot:
         raise _torn(str(error) or type(error).__name__, where) from error
     if whole != "ok":
         raise _torn(whole, where)
-    return Snapshot(database=database, calls=found, leases=leases, nodes=nodes, schema=schema)
+    return IronicSnapshot(database=database, calls=found, leases=leases, nodes=nodes, schema=schema)
 
 
 def _torn(what: str, where: str) -> GroundupError:
@@ -117,7 +117,7 @@ def _torn(what: str, where: str) -> GroundupError:
     )
 
 
-def held(snapshot: Snapshot, *, backup: str) -> tuple[bytes, list[str]]:
+def held(snapshot: IronicSnapshot, *, backup: str) -> tuple[bytes, list[str]]:
     """Return the database for a restore, and the names of nodes that are set to maintenance in it.
 
     These had an operation under way at the backup. Their present state is unknown, so Ironic must leave them alone.
@@ -142,10 +142,10 @@ def held(snapshot: Snapshot, *, backup: str) -> tuple[bytes, list[str]]:
         return _logged(opened.serialize(), ahead=True), sorted(names)
 
 
-def _read(database: sqlite3.Connection) -> tuple[dict[str, Node], str]:
+def _read(database: sqlite3.Connection) -> tuple[dict[str, IronicNode], str]:
     rows = database.execute("SELECT uuid, name, provision_state FROM nodes").fetchall()
     revision = database.execute("SELECT version_num FROM alembic_version").fetchone()
-    nodes = {str(uuid): Node(name=name or "", state=str(state)) for uuid, name, state in rows}
+    nodes = {str(uuid): IronicNode(name=name or "", state=str(state)) for uuid, name, state in rows}
     return nodes, str(revision[0])
 
 

@@ -19,7 +19,7 @@ from .._base.errors import GroundupError
 from .._base.run import run
 from . import snapshot, status
 from .databases import DATA, NB
-from .snapshot import NAMED, Snapshot
+from .snapshot import NAMED, DatabaseSnapshot
 
 TIMEOUT = 600  # seconds to read or write a large database
 
@@ -88,7 +88,7 @@ def names() -> dict[str, frozenset[str]]:
     return {table: frozenset(str(row["name"]) for row in part["rows"]) for table, part in zip(NAMED, said, strict=True)}
 
 
-def lacking(wanted: Snapshot, now: Mapping[str, frozenset[str]]) -> str:
+def lacking(wanted: DatabaseSnapshot, now: Mapping[str, frozenset[str]]) -> str:
     """Return the snapshot's rows that the database lacks; "" when none."""
     gone = {table: sorted(wanted.names[table] - now[table]) for table in NAMED}
     return ", ".join(f"{len(lost)} of {table} ({lost[0]})" for table, lost in gone.items() if lost)

@@ -116,7 +116,7 @@ def place_authorities(changes: Changes, *, own: str, hypervisors: str) -> None:
     files.place(changes, CHASSIS_CA, f"{own.rstrip()}\n{hypervisors.rstrip()}\n")
 
 
-def _member(central: Central, changes: Changes, database: Database) -> disk.Member | None:
+def _member(central: Central, changes: Changes, database: Database) -> disk.RaftMember | None:
     """Return this host's member of ``database``; create or join it first if that is the step."""
     known, own = central.clusters.get(database.short, ""), database.member(central.address)
     member = disk.read(database)

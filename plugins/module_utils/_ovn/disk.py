@@ -10,7 +10,7 @@ from .databases import Database
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
+class RaftMember:
     """A cluster member, read from its file."""
 
     cluster: str  # id; "" while its join is unfinished
@@ -33,20 +33,20 @@ def refuse_foreign(database: Database) -> None:
         )
 
 
-def read(database: Database) -> Member | None:
+def read(database: Database) -> RaftMember | None:
     """Return the member on this host's disk; None without a file. Raises GroundupError."""
     file = str(database.file)
     if not database.file.exists():
         return None
     joined = attempt(["ovsdb-tool", "db-cid", file])
-    return Member(
+    return RaftMember(
         cluster=joined.stdout.strip() if joined.returncode == 0 else "",
         server=run(["ovsdb-tool", "db-sid", file]).strip(),
         address=run(["ovsdb-tool", "db-local-address", file]).strip(),
     )
 
 
-def check(database: Database, member: Member, *, address: str, known: str) -> None:
+def check(database: Database, member: RaftMember, *, address: str, known: str) -> None:
     """Refuse a member of a cluster other than the ``known`` one, or with another raft address. Raises GroundupError."""
     if known and member.cluster not in ("", known):
         raise GroundupError(

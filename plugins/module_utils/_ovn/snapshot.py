@@ -20,7 +20,7 @@ NAMED = ("Logical_Switch", "Logical_Router", "Logical_Switch_Port")  # Neutron n
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
+class DatabaseSnapshot:
     """The content of a snapshot."""
 
     database: str
@@ -33,7 +33,7 @@ class Snapshot:
         return {table: len(names) for table, names in self.names.items()}
 
 
-def parse(data: bytes, *, where: str) -> Snapshot:
+def parse(data: bytes, *, where: str) -> DatabaseSnapshot:
     """Parse a snapshot. Raises GroundupError when it is corrupt or truncated."""
     records = list(_records(data, where=where))
     if len(records) < 2 or "tables" not in records[0]:
@@ -47,7 +47,7 @@ def parse(data: bytes, *, where: str) -> Snapshot:
                     rows[table].pop(uuid, None)
                 else:
                     rows[table][uuid] = rows[table].get(uuid, {}) | row
-    return Snapshot(
+    return DatabaseSnapshot(
         database=str(schema.get("name", "")),
         version=str(schema.get("version", "")),
         names={table: frozenset(str(row.get("name", "")) for row in rows[table].values()) for table in NAMED},

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .links import holder
-from .model import Fault, Machine, Wanted
+from .model import Expected, MachineFacts, PreflightFault
 
 _GIB = 1 << 30
 _ENOUGH = 0.9  # of the profile's memory: firmware and kernel reserve some
@@ -16,7 +16,7 @@ _EVICTED = {"/var/lib/containerd": 0.15, "/var/lib/kubelet": 0.1}  # kubelet's d
 _SERVING_GIB = 1  # required free space on a serving host, which has written most already
 
 
-def hardware(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
+def hardware(machine: MachineFacts, wanted: Expected) -> Iterator[PreflightFault]:
     """Yield hardware below the machine's profile (requirement A2)."""
     has = wanted.hardware
     # A hardware fault of a serving host must not block it, or the whole site.
@@ -29,21 +29,23 @@ def hardware(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
     )
     cores = len(re.findall(r"^processor\s*:", machine.read("/proc/cpuinfo"), re.MULTILINE))
     if cores and cores < has["cores"]:
-        yield Fault("hardware", severity, f"{cores} of the {has['cores']} cores of {name}", "/proc/cpuinfo", remedy)
+        yield PreflightFault(
+            "hardware", severity, f"{cores} of the {has['cores']} cores of {name}", "/proc/cpuinfo", remedy
+        )
     total = re.search(r"^MemTotal:\s*(\d+) kB", machine.read("/proc/meminfo"), re.MULTILINE)
     if total and int(total.group(1)) * 1024 < has["memory_gb"] * _GIB * _ENOUGH:
         gib = round(int(total.group(1)) / (1 << 20))
-        yield Fault(
+        yield PreflightFault(
             "hardware", severity, f"{gib} of the {has['memory_gb']} GiB of memory of {name}", "/proc/meminfo", remedy
         )
     yield from _ports(machine, wanted, remedy)
     others = [disk for disk in _system_disks(machine) if not disk.startswith("nvme")]
     if has["nvme"] and others:
         shown = ", ".join(f"/dev/{disk}" for disk in others)
-        yield Fault("hardware", "warning", f"the system disk is not the NVMe of {name}", shown, remedy)
+        yield PreflightFault("hardware", "warning", f"the system disk is not the NVMe of {name}", shown, remedy)
 
 
-def _ports(machine: Machine, wanted: Wanted, remedy: str) -> Iterator[Fault]:
+def _ports(machine: MachineFacts, wanted: Expected, remedy: str) -> Iterator[PreflightFault]:
     found = machine.links()
     for planned in wanted.interfaces:
         name = holder(found, planned["address"]) if planned["address"] else None
@@ -51,12 +53,12 @@ def _ports(machine: Machine, wanted: Wanted, remedy: str) -> Iterator[Fault]:
         # A virtual port has no speed, or -1.
         if speed.isdigit() and 0 < int(speed) < wanted.hardware["nic_gbps"] * 1000:
             what = f"a network port of {int(speed) / 1000:g} of the {wanted.hardware['nic_gbps']} Gbit/s of"
-            yield Fault(
+            yield PreflightFault(
                 "hardware", "warning", f"{what} {wanted.hardware['name']}", f"{name}, {planned['network']}", remedy
             )
 
 
-def _system_disks(machine: Machine) -> list[str]:
+def _system_disks(machine: MachineFacts) -> list[str]:
     """Return the disks of the root file system, also below LVM, RAID, multipath and encryption."""
     number = machine.root.stat().st_dev
     device = machine.path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
@@ -70,7 +72,7 @@ def _disks_below(device: Path) -> set[str]:
     return {device.parent.name if (device / "partition").exists() else device.name}
 
 
-def space(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
+def space(machine: MachineFacts, wanted: Expected) -> Iterator[PreflightFault]:
     """Yield file systems without enough space or inodes for the layers."""
     needed: dict[int, tuple[str, list[str], int]] = {}
     for directory, gib in sorted(wanted.space.items()):
@@ -85,28 +87,28 @@ def space(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
         share = max(_EVICTED.get(name, 0) for name in names) if wanted.eviction else 0
         free = state.f_bavail * state.f_frsize / _GIB
         if free < gib:
-            yield Fault(
+            yield PreflightFault(
                 "space", "error", f"less than {gib} GiB free for {', '.join(names)}", f"{free:.1f} GiB",
                 "make room, or mount a larger disk there",
             )  # fmt: skip
         elif state.f_bavail < state.f_blocks * share:
-            yield Fault(
+            yield PreflightFault(
                 "space", "warning" if machine.serves(wanted) else "error",
                 f"less than {share:.0%} free for {', '.join(names)}: the kubelet takes no pods", f"{free:.1f} GiB",
                 "make room, mount a larger disk there, or write kubernetes.kubelet.evictionHard",
             )  # fmt: skip
         elif state.f_files and state.f_favail < state.f_files * 0.05:
-            yield Fault(
+            yield PreflightFault(
                 "space", "error", f"less than 5 % of the inodes are free for {', '.join(names)}", str(state.f_favail),
                 "remove what holds many small files, or mount another file system there",
             )  # fmt: skip
 
 
-def swap(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
+def swap(machine: MachineFacts, wanted: Expected) -> Iterator[PreflightFault]:
     """Yield active swap: the kubelet does not start with it unless the site file allows it."""
     on = [line.split()[0] for line in machine.read("/proc/swaps").splitlines()[1:]]
     if on:
-        yield Fault(
+        yield PreflightFault(
             "swap", "error" if wanted.node and not wanted.swap else "warning", "swap is on", ", ".join(on),
             "turn it off: swapoff -a, and take it out of /etc/fstab (a zram or .swap unit: systemctl mask it)",
         )  # fmt: skip

@@ -8,63 +8,65 @@ from typing import Any
 
 from . import capacity, foreign, network, ports, system
 from .links import holder
-from .model import Fault, Machine, Wanted
+from .model import Expected, MachineFacts, PreflightFault
 
 
 @dataclass(frozen=True)
-class Check:
+class HostCheck:
     """A check: its description for the docs, and its functions."""
 
     says: str
-    functions: tuple[Callable[[Machine, Wanted], Iterator[Fault]], ...]
+    functions: tuple[Callable[[MachineFacts, Expected], Iterator[PreflightFault]], ...]
 
 
-CHECKS: dict[str, Check] = {
-    "system": Check("release, architecture, systemd, Python and kernel are those of the table above", (system.check,)),
-    "sudo": Check("modules run as root; sudo is there, unless `access.user` is root", (system.account,)),
-    "site": Check("it belongs to no other site, and to no secrets that this controller lacks", (foreign.site,)),
-    "address": Check(
+CHECKS: dict[str, HostCheck] = {
+    "system": HostCheck(
+        "release, architecture, systemd, Python and kernel are those of the table above", (system.check,)
+    ),
+    "sudo": HostCheck("modules run as root; sudo is there, unless `access.user` is root", (system.account,)),
+    "site": HostCheck("it belongs to no other site, and to no secrets that this controller lacks", (foreign.site,)),
+    "address": HostCheck(
         "an interface that is up has each planned address, or the planned name where there is none; a warning on a "
         "network that this version does not use",
         (network.addresses,),
     ),
-    "ranges": Check(
+    "ranges": HostCheck(
         "no interface and no route of a new node is inside the networks of pods and Services; a warning where no route "
         "leads to Services",
         (network.ranges, network.services),
     ),
-    "mtu": Check(
+    "mtu": HostCheck(
         "packets of the planned size, not to be cut, reach the next two hosts and three control hosts on each network; "
         "a warning on a host that serves and reaches others",
         (network.frames,),
     ),
-    "hardware": Check(
+    "hardware": HostCheck(
         "cores, memory, network ports and system disk of its hardware profile; an error on new hosts of region",
         (capacity.hardware,),
     ),
-    "space": Check(
+    "space": HostCheck(
         "room where the layers write, and inodes; more free than what has the kubelet evict pods",
         (capacity.space,),
     ),
-    "ports": Check("its ports (below) are free, or held by this site's own programs", (ports.taken,)),
-    "firewall": Check(
+    "ports": HostCheck("its ports (below) are free, or held by this site's own programs", (ports.taken,)),
+    "firewall": HostCheck(
         "ports of control hosts and seed accept or refuse a connection; a warning where its own filter drops what it "
         "does not name",
         (ports.firewall, ports.reachable),
     ),
-    "clock": Check(
+    "clock": HostCheck(
         "within 60 s of the controller's (15 s: a warning); a time service that is installed starts at boot",
         (system.skew, system.time_service),
     ),
-    "swap": Check(
+    "swap": HostCheck(
         "off on nodes of the cluster, unless `kubernetes.kubelet` says `failSwapOn: false`", (capacity.swap,)
     ),
-    "kernel-modules": Check("those the plan needs are built in, loaded or on the disk", (system.modules,)),
-    "cgroup": Check("control groups of version 2 with cpu, cpuset, io, memory and pids", (system.control_groups,)),
-    "runtime": Check("no other Kubernetes and no other container runtime on a node", (foreign.clusters,)),
-    "proxy": Check("systemd gives its services no proxy without a `NO_PROXY` (a warning)", (foreign.proxies,)),
-    "cloud-init": Check("`manage_etc_hosts` is off, and `preserve_hostname` on (a warning)", (foreign.cloud_init,)),
-    "packages": Check(
+    "kernel-modules": HostCheck("those the plan needs are built in, loaded or on the disk", (system.modules,)),
+    "cgroup": HostCheck("control groups of version 2 with cpu, cpuset, io, memory and pids", (system.control_groups,)),
+    "runtime": HostCheck("no other Kubernetes and no other container runtime on a node", (foreign.clusters,)),
+    "proxy": HostCheck("systemd gives its services no proxy without a `NO_PROXY` (a warning)", (foreign.proxies,)),
+    "cloud-init": HostCheck("`manage_etc_hosts` is off, and `preserve_hostname` on (a warning)", (foreign.cloud_init,)),
+    "packages": HostCheck(
         "no package is half installed, no run of dpkg was interrupted; after a run of ours a warning",
         (system.packages,),
     ),
@@ -74,16 +76,18 @@ CHECKS: dict[str, Check] = {
 _NOBODYS = {"00:00:00:00:00:00", "00:00:00:00"}  # MAC addresses of loopback and tunnels
 
 
-def run(machine: Machine, wanted: Wanted) -> dict[str, Any]:
+def run(machine: MachineFacts, wanted: Expected) -> dict[str, Any]:
     """Return the host's faults, errors first, and facts for comparison with other hosts."""
-    faults: list[Fault] = []
+    faults: list[PreflightFault] = []
     for name, check in CHECKS.items():
         try:
             for function in check.functions:
                 faults += function(machine, wanted)
         except OSError as error:
             faults.append(
-                Fault(name, "warning", "could not be checked", str(error), "look by hand, or tell the developers")
+                PreflightFault(
+                    name, "warning", "could not be checked", str(error), "look by hand, or tell the developers"
+                )
             )
     faults.sort(key=lambda fault: fault.severity != "error")
     return {
@@ -92,7 +96,7 @@ def run(machine: Machine, wanted: Wanted) -> dict[str, Any]:
     }
 
 
-def facts(machine: Machine, wanted: Wanted) -> dict[str, Any]:
+def facts(machine: MachineFacts, wanted: Expected) -> dict[str, Any]:
     """Return what identifies the machine, whether it serves, and the interface of each planned address."""
     try:
         found = machine.links()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .model import Fault, Machine, Wanted
+from .model import Expected, MachineFacts, PreflightFault
 
 # Path that only this software creates -> its name; of each kind, the first match is reported.
 _CLUSTERS = {
@@ -30,21 +30,21 @@ _NO_PROXY = re.compile(r"^\s*(Default|Pass)?Environment=.*\bno_proxy=\S", re.MUL
 _SETTING = re.compile(r"^(manage_etc_hosts|preserve_hostname):[ \t]*[\"']?(\w+)", re.MULTILINE)
 
 
-def site(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
+def site(machine: MachineFacts, wanted: Expected) -> Iterator[PreflightFault]:
     """Yield a host of another site, or of this site with secrets that the controller does not have."""
     if machine.site and machine.site != wanted.site:
-        yield Fault(
+        yield PreflightFault(
             "site", "error", f"the host belongs to the site {machine.site}", "/etc/groundup/site",
             "take it out of that site, or out of this site file; if nobody uses it, remove that file",
         )  # fmt: skip
     elif machine.store and wanted.store is not None and machine.store != wanted.store:
-        yield Fault(
+        yield PreflightFault(
             "site", "error", "the host was set up with other secrets than this controller has", "/etc/groundup/site",
             "run with the state directory of the site it was set up from; if nobody uses the host, remove that file",
         )  # fmt: skip
 
 
-def clusters(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
+def clusters(machine: MachineFacts, wanted: Expected) -> Iterator[PreflightFault]:
     """Yield Kubernetes clusters and container runtimes that are not this site's."""
     if machine.site == wanted.site or not wanted.node:
         return
@@ -53,15 +53,15 @@ def clusters(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
         (_RUNTIMES, "remove it: it writes the same nftables rules and runs a containerd of its own"),
     ):
         if path := next(filter(machine.has, kind), None):
-            yield Fault("runtime", "error", f"{kind[path]} is on the host", path, remedy)
+            yield PreflightFault("runtime", "error", f"{kind[path]} is on the host", path, remedy)
     if not machine.known and machine.has(_CONTAINERS):
-        yield Fault(
+        yield PreflightFault(
             "runtime", "warning", "containerd has run here before", _CONTAINERS,
             "see that nobody needs its containers: the site writes a configuration of its own",
         )  # fmt: skip
 
 
-def proxies(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
+def proxies(machine: MachineFacts, wanted: Expected) -> Iterator[PreflightFault]:
     """Yield a proxy that systemd gives to services and that no NO_PROXY keeps from the site's own addresses."""
     places = ["/etc/systemd/system.conf"]
     for name in ("system.conf.d", *(f"system/{unit}.service.d" for unit in _SERVICES)):
@@ -70,13 +70,13 @@ def proxies(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
     given = [place for place, text in texts.items() if _PROXY.search(text)]
     if given and not any(_NO_PROXY.search(text) for text in texts.values()):
         networks = ", ".join(["the site's networks and names", *wanted.ranges.values()])
-        yield Fault(
+        yield PreflightFault(
             "proxy", "warning", "systemd gives services a proxy, which gets their requests to the site, too",
             ", ".join(given), f"take it away there, or write NO_PROXY beside it: {networks}",
         )  # fmt: skip
 
 
-def cloud_init(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
+def cloud_init(machine: MachineFacts, wanted: Expected) -> Iterator[PreflightFault]:
     """Yield settings with which cloud-init reverts the host name or /etc/hosts at the next boot."""
     if not machine.has("/usr/bin/cloud-init") or machine.has("/etc/cloud/cloud-init.disabled"):
         return
@@ -90,13 +90,13 @@ def cloud_init(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
             says[key] = (value.lower(), path)
     value, path = says.get("manage_etc_hosts", ("false", ""))
     if value in ("true", "template", "localhost"):
-        yield Fault(
+        yield PreflightFault(
             "cloud-init", "error", f"cloud-init writes /etc/hosts at every boot (manage_etc_hosts: {value})", path,
             "write manage_etc_hosts: false there, or to the data source of the machine",
         )  # fmt: skip
     is_named = machine.read("/etc/hostname").strip()
     if says.get("preserve_hostname", ("false", ""))[0] != "true" and is_named != wanted.name:
-        yield Fault(
+        yield PreflightFault(
             "cloud-init", "warning", "cloud-init may take back the host's planned name (preserve_hostname)",
             f"/etc/hostname is {is_named or 'missing'}",
             "write preserve_hostname: true to /etc/cloud/cloud.cfg.d/99-site.cfg",

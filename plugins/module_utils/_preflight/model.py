@@ -17,7 +17,7 @@ _OURS = ("/etc/ssh/sshd_config.d/20-groundup.conf", "/etc/nginx/conf.d/groundup.
 
 
 @dataclass(frozen=True)
-class Fault:
+class PreflightFault:
     """A fault of a host; ``what`` and ``remedy`` are worded the same on every host with that fault."""
 
     check: str
@@ -29,7 +29,7 @@ class Fault:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Expected:
     """The plan of a host: the module's options."""
 
     name: str
@@ -66,7 +66,7 @@ def _said(argv: Sequence[str]) -> str | None:
 
 
 @dataclass
-class Machine:
+class MachineFacts:
     """The host as seen by checks: files below ``root``, and functions for other access."""
 
     root: Path = Path("/")
@@ -109,7 +109,7 @@ class Machine:
         """Return whether one of our runs wrote to this host: then programs on planned ports are the site's own."""
         return any(self.has(path) for path in _OURS)
 
-    def serves(self, wanted: Wanted) -> bool:
+    def serves(self, wanted: Expected) -> bool:
         """Return whether the host already serves its site: a node has joined, any other host has its configuration."""
         return self.site == wanted.site and (not wanted.node or self.has("/etc/kubernetes/kubelet.conf"))
 

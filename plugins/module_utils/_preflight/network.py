@@ -8,12 +8,12 @@ from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 
 from .._host.probe import SMALL
 from .links import holder
-from .model import Fault, Machine, Wanted
+from .model import Expected, MachineFacts, PreflightFault
 
 _COMPLETE = 2  # flag of an ARP entry with an answer
 
 
-def addresses(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
+def addresses(machine: MachineFacts, wanted: Expected) -> Iterator[PreflightFault]:
     """Yield planned addresses and interfaces that are missing, and interfaces that differ from the plan."""
     found = machine.links()
     for planned in wanted.interfaces:
@@ -21,7 +21,7 @@ def addresses(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
         if not address:
             known = {name for link, state in found.items() for name in (link, *state.altnames)}
             if planned["name"] not in known and network not in wanted.unused_networks:
-                yield Fault(
+                yield PreflightFault(
                     "address", "error", f"there is no interface {planned['name']}, the plan's on {network}",
                     f"it has {', '.join(sorted(found))}",
                     f"write its name into networks.{network}.interface of the site file, or into ports of the machine",
@@ -32,7 +32,7 @@ def addresses(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
         if name is None:
             has = [f"{link} {one}" for link, state in found.items() for one in state.addresses if link != "lo"]
             later = ": a later version needs it" if severity == "warning" else ""
-            yield Fault(
+            yield PreflightFault(
                 "address", severity, f"no interface has the planned address on {network}{later}",
                 f"{address} is planned; it has {', '.join(has) or 'none'}",
                 "give the interface that address, or write the machine's own address into the site file",
@@ -40,21 +40,23 @@ def addresses(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
             continue
         link = found[name]
         if link.addresses[address] != planned["prefix"]:
-            yield Fault(
+            yield PreflightFault(
                 "address", "warning", f"the address on {network} has another prefix length than the plan's",
                 f"{name}: {address}/{link.addresses[address]}, planned /{planned['prefix']}",
                 f"correct the interface, or networks.{network}.cidr of the site file",
             )  # fmt: skip
         if not link.up:
-            yield Fault("address", severity, f"the interface of {network} is down", name, "bring it up, at boot too")
+            yield PreflightFault(
+                "address", severity, f"the interface of {network} is down", name, "bring it up, at boot too"
+            )
         if link.mtu < planned["mtu"]:
-            yield Fault(
+            yield PreflightFault(
                 "mtu", severity, f"the interface of {network} has a smaller MTU than the plan's {planned['mtu']}",
                 f"{name}: {link.mtu}", f"raise it on host and switch, or write networks.{network}.mtu: {link.mtu}",
             )  # fmt: skip
 
 
-def answered(machine: Machine, address: str, *, source: str) -> str:
+def answered(machine: MachineFacts, address: str, *, source: str) -> str:
     """Return who answers for ``address`` on the network of ``source``: a MAC address, "echo", or empty for nobody.
 
     A machine that ignores echoes still answers ARP.
@@ -70,7 +72,7 @@ def answered(machine: Machine, address: str, *, source: str) -> str:
     return "" if address in lost else "echo"
 
 
-def ranges(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
+def ranges(machine: MachineFacts, wanted: Expected) -> Iterator[PreflightFault]:
     """Yield interfaces and routes of a new node inside the networks of pods and Services."""
     if machine.site == wanted.site or not wanted.node:
         return
@@ -91,26 +93,26 @@ def ranges(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
         }
         if found:
             shown = ", ".join(sorted(found))
-            yield Fault(
+            yield PreflightFault(
                 "ranges", "error", f"an interface or route of the host is inside {key}, {cidr}", shown,
                 f"write another network into {key} of the site file, or take that interface or route away",
             )  # fmt: skip
 
 
-def services(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
+def services(machine: MachineFacts, wanted: Expected) -> Iterator[PreflightFault]:
     """Yield a new node without any way to Services: the kernel wants one before kube-proxy puts a pod in its place."""
     table, cidr = machine.read("/proc/net/route"), wanted.ranges.get("kubernetes.service_cidr", "")
     if machine.site == wanted.site or not (wanted.node and table and cidr):
         return
     default = any(cells[1:2] == ["00000000"] for cells in map(str.split, table.splitlines()[1:]))
     if not default and not any(IPv4Network(cidr).subnet_of(network) for _, network in _routes(machine)):
-        yield Fault(
+        yield PreflightFault(
             "ranges", "warning", f"the host has neither a default route nor one to Services, {cidr}", "/proc/net/route",
             f"ip route add {cidr} dev INTERFACE, and keep it at boot (manage_network: true does), or a default route",
         )  # fmt: skip
 
 
-def _routes(machine: Machine) -> Iterator[tuple[str, IPv4Network]]:
+def _routes(machine: MachineFacts) -> Iterator[tuple[str, IPv4Network]]:
     """Yield interface and destination of each route but the default one."""
     for line in machine.read("/proc/net/route").splitlines()[1:]:
         cells = line.split()
@@ -119,7 +121,7 @@ def _routes(machine: Machine) -> Iterator[tuple[str, IPv4Network]]:
             yield cells[0], IPv4Interface((address, str(IPv4Address(mask)))).network
 
 
-def frames(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
+def frames(machine: MachineFacts, wanted: Expected) -> Iterator[PreflightFault]:
     """Yield networks that lose packets of the planned size on the way to other hosts."""
     found = machine.links()
     for planned in wanted.interfaces:
@@ -133,7 +135,7 @@ def frames(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
             lost = echo.lost(others, size=planned["mtu"])
             silent = echo.lost(lost, size=SMALL) if lost else {}
         except OSError as error:
-            yield Fault(
+            yield PreflightFault(
                 "mtu", "warning", f"the MTU of {network} is not proven: no packet can be sent", str(error),
                 "see whether the machine may open raw sockets",
             )  # fmt: skip
@@ -143,13 +145,13 @@ def frames(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
             # If a serving host reaches some hosts, the fault is on the others' side: do not set this one aside.
             spared = machine.serves(wanted) and len(cut) < len(others) - len(silent)
             severity = "warning" if spared or network in wanted.unused_networks else "error"
-            yield Fault(
+            yield PreflightFault(
                 "mtu", severity, f"packets of {planned['mtu']} bytes are lost on {network}, small ones are not",
                 ", ".join(f"{host}: {why}" for host, why in sorted(cut.items(), key=_numeric)),
                 f"raise the MTU of every switch port on the way, or write a smaller networks.{network}.mtu", cut,
             )  # fmt: skip
         if silent:
-            yield Fault(
+            yield PreflightFault(
                 "mtu", "warning", f"the MTU of {network} is not proven to hosts that answer no echo",
                 ", ".join(sorted(silent, key=socket.inet_aton)),
                 "see whether they run and let ICMP echo in; VLAN and cabling of that network",

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 from .._host.probe import SMALL
-from .model import Fault, Machine, Wanted
+from .model import Expected, MachineFacts, PreflightFault
 
 KERNEL = "the kernel"  # tunnels of a pod network belong to no process
 _LOGIN = ("sshd", "systemd")  # sshd, and systemd as its socket, exist before the site
 _LISTENING = {"tcp": "0A", "udp": "07"}
 
 
-def taken(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
+def taken(machine: MachineFacts, wanted: Expected) -> Iterator[PreflightFault]:
     """Yield planned ports that are taken by another program than the planned one."""
     listening = _sockets(machine)
     busy = {port: listening[port] for port in wanted.listens if port in listening}
@@ -26,7 +26,7 @@ def taken(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
             program, process = holders.get(inode, (KERNEL, ""))  # root sees every process
             if program not in programs or not (machine.known or program in _LOGIN):
                 own = "the site's own" if program in programs else " or ".join(programs)
-                yield Fault(
+                yield PreflightFault(
                     "ports", "error", f"port {port} is taken by {program}, and {own} is to listen there",
                     process or f"socket {inode}",
                     "stop and disable that service, or give it another port",
@@ -34,7 +34,7 @@ def taken(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
                 break
 
 
-def _sockets(machine: Machine) -> dict[str, set[str]]:
+def _sockets(machine: MachineFacts) -> dict[str, set[str]]:
     """Return the inodes of listening sockets by port, such as 22/tcp."""
     found: dict[str, set[str]] = {}
     for protocol, state in _LISTENING.items():
@@ -47,7 +47,7 @@ def _sockets(machine: Machine) -> dict[str, set[str]]:
     return found
 
 
-def _holders(machine: Machine, inodes: set[str]) -> dict[str, tuple[str, str]]:
+def _holders(machine: MachineFacts, inodes: set[str]) -> dict[str, tuple[str, str]]:
     """Return the program and process that hold each of ``inodes``."""
     found: dict[str, tuple[str, str]] = {}
     for process in machine.names("/proc") if inodes else ():
@@ -65,18 +65,18 @@ def _holders(machine: Machine, inodes: set[str]) -> dict[str, tuple[str, str]]:
     return found
 
 
-def firewall(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
+def firewall(machine: MachineFacts, wanted: Expected) -> Iterator[PreflightFault]:
     """Yield packet filters that drop by default; whether they accept our ports is not checked here."""
     dropping = _dropping_chains(machine)
     if not dropping or machine.site == wanted.site:
         return
-    yield Fault(
+    yield PreflightFault(
         "firewall", "warning", "a packet filter drops what it does not name", ", ".join(dropping),
         f"let in, from the site's networks: {', '.join(wanted.listens)}; between control hosts IP protocol 112 (VRRP)",
     )  # fmt: skip
 
 
-def _dropping_chains(machine: Machine) -> list[str]:
+def _dropping_chains(machine: MachineFacts) -> list[str]:
     """Return base chains at the input hook that drop by policy, or by an unconditional last rule."""
     found = list(nft_chains(machine.said(["nft", "--stateless", "list", "ruleset"]) or ""))
     # Legacy rules are not in nft's list; iptables of Debian shows nft's once more.
@@ -150,7 +150,7 @@ def nft_chains(rules: str, *, hook: str = "input") -> Iterator[str]:
             yield f"{table} {chain}"
 
 
-def reachable(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
+def reachable(machine: MachineFacts, wanted: Expected) -> Iterator[PreflightFault]:
     """Yield ports of control hosts that neither accept nor refuse a connection: a filter on the way drops it."""
     own = {address for link in machine.links().values() for address in link.addresses}
     others = {host: ports for host, ports in wanted.reaches.items() if host not in own}
@@ -161,13 +161,13 @@ def reachable(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
     # Ignore sshd: only the controller needs it.
     eaten = [f"{host}:{port}" for host, port in silent if host not in down and port != others[host][0]]
     if eaten:
-        yield Fault(
+        yield PreflightFault(
             "firewall", "error", "a packet filter keeps this host from ports of control hosts", ", ".join(eaten),
             "open the ports of the ports table (docs/bring-your-own-hosts.md) between the site's hosts",
         )  # fmt: skip
 
 
-def _filtered(machine: Machine, places: list[tuple[str, int]]) -> list[tuple[str, int]]:
+def _filtered(machine: MachineFacts, places: list[tuple[str, int]]) -> list[tuple[str, int]]:
     """Return those of ``places`` that do not answer; all are tried in parallel, because silence takes seconds."""
 
     def answers(place: tuple[str, int]) -> bool:

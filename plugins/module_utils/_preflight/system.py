@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from .._base.text import few
-from .model import Fault, Machine, Wanted
+from .model import Expected, MachineFacts, PreflightFault
 
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 SKEW_WARNING, SKEW_ERROR = 15.0, 60.0  # seconds; the delay from the controller to here is included
@@ -23,7 +23,7 @@ _CONTROLLERS = ("cpu", "cpuset", "io", "memory", "pids")  # the kubelet's and sy
 _SHOWN = ("br_netfilter", "overlay")  # visible in /proc, whether modules or built in
 
 
-def release(machine: Machine) -> dict[str, str]:
+def release(machine: MachineFacts) -> dict[str, str]:
     """Return the values of os-release."""
     text = machine.read("/etc/os-release") or machine.read("/usr/lib/os-release")
     found = {}
@@ -37,7 +37,7 @@ def release(machine: Machine) -> dict[str, str]:
     return found
 
 
-def check(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
+def check(machine: MachineFacts, wanted: Expected) -> Iterator[PreflightFault]:
     """Yield unsupported distribution, release, architecture, init, Python or kernel."""
     if not wanted.systems:
         return
@@ -48,49 +48,51 @@ def check(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
     supported = ", ".join(one["name"] for one in wanted.systems)
     if not known:
         shown = system.get("PRETTY_NAME") or f"{platform.system()} without an os-release"
-        yield Fault("system", "error", f"{shown} is not supported", "/etc/os-release", f"install one of: {supported}")
+        yield PreflightFault(
+            "system", "error", f"{shown} is not supported", "/etc/os-release", f"install one of: {supported}"
+        )
         return
     one = known[0]
     if wanted.releases and one["version"] not in wanted.releases:
-        yield Fault(
+        yield PreflightFault(
             "system", "error", f"the site serves no packages for {one['name']}", "/etc/os-release",
             f"""write "{one['version']}" into hosts.debian_releases of the site file""",
         )  # fmt: skip
     architecture = _ARCHITECTURES.get(platform.machine(), platform.machine())
     if architecture != one["architecture"]:
-        yield Fault(
+        yield PreflightFault(
             "system", "error", f"the architecture {architecture} is not supported", platform.machine(),
             f"use {one['architecture']} machines",
         )  # fmt: skip
     init = machine.read("/proc/1/comm").strip()
     if init != "systemd":
-        yield Fault(
+        yield PreflightFault(
             "system", "error", "systemd does not run as the first process", f"process 1 is {init or 'unknown'}",
             "install systemd-sysv and start the machine with it",
         )  # fmt: skip
     python = "{}.{}".format(*sys.version_info)
     if _order(python) < _order(one["python"]):
-        yield Fault(
+        yield PreflightFault(
             "system", "error", f"modules run by Python {python}, older than {one['name']}'s own", sys.executable,
             f"let Ansible use /usr/bin/python3, which is {one['python']}",
         )  # fmt: skip
     kernel = platform.release()
     if not machine.contained and _order(kernel) < _order(one["kernel"]):
-        yield Fault(
+        yield PreflightFault(
             "system", "warning", f"the kernel is older than {one['name']}'s own, {one['kernel']}", kernel,
             "boot the kernel of the package linux-image-amd64",
         )  # fmt: skip
 
 
-def account(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
+def account(machine: MachineFacts, wanted: Expected) -> Iterator[PreflightFault]:
     """Yield an account of modules that is not root, and a missing sudo for the site's account."""
     if os.geteuid():
-        yield Fault(
+        yield PreflightFault(
             "sudo", "error", "modules do not run as root", f"effective user id {os.geteuid()}",
             "give the account of access.user the right to become root by sudo, and leave ansible_become on",
         )  # fmt: skip
     if wanted.user != "root" and not machine.has("/usr/sbin/visudo"):
-        yield Fault(
+        yield PreflightFault(
             "sudo", "error", f"there is no sudo, by which {wanted.user} becomes root", "/usr/sbin/visudo",
             "apt-get install sudo there, or write access.user: root into the site file",
         )  # fmt: skip
@@ -100,14 +102,14 @@ def _order(version: str) -> list[int]:
     return [int(part) for part in re.findall(r"\d+", version)[:2]]
 
 
-def skew(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
+def skew(machine: MachineFacts, wanted: Expected) -> Iterator[PreflightFault]:
     """Yield a clock that differs too much from the controller's."""
     if wanted.controller_time is None:
         return
     ahead = machine.now - wanted.controller_time
     for limit, severity in ((SKEW_ERROR, "error"), (SKEW_WARNING, "warning")):
         if abs(ahead) > limit:
-            yield Fault(
+            yield PreflightFault(
                 "clock", severity, f"the clock differs from the controller's by more than {limit:g} s",
                 f"{abs(ahead):.0f} s {'ahead' if ahead > 0 else 'behind'}",
                 "start its time service, or set it by timedatectl set-time: certificates would not be valid",
@@ -115,7 +117,7 @@ def skew(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
             return
 
 
-def time_service(machine: Machine, _wanted: Wanted) -> Iterator[Fault]:
+def time_service(machine: MachineFacts, _wanted: Expected) -> Iterator[PreflightFault]:
     """Yield a time service that is installed but disabled, and several that compete."""
     installed = [unit for unit in _SERVICES if machine.has(f"/usr/lib/systemd/system/{unit}")]
     wanted_by = ("sysinit.target.wants", "multi-user.target.wants")
@@ -129,18 +131,18 @@ def time_service(machine: Machine, _wanted: Wanted) -> Iterator[Fault]:
     if ptp and not started:
         return  # the clock follows a network card's, by PTP
     if installed and not started and not machine.contained:
-        yield Fault(
+        yield PreflightFault(
             "clock", "error", f"the time service {installed[0]} is installed and disabled", installed[0],
             f"systemctl enable --now {installed[0]} (systemctl unmask it first, where it is masked)",
         )  # fmt: skip
     elif len(started) > 1:
-        yield Fault(
+        yield PreflightFault(
             "clock", "warning", f"several services set the clock: {', '.join(started)}", ", ".join(started),
             "keep one of them",
         )  # fmt: skip
 
 
-def packages(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
+def packages(machine: MachineFacts, wanted: Expected) -> Iterator[PreflightFault]:
     """Yield packages that are partly installed, and an interrupted dpkg."""
     if not machine.has("/usr/bin/dpkg"):
         return  # not Debian: reported by `system`
@@ -150,7 +152,7 @@ def packages(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
         if state not in _WHOLE or fault != "ok"
     ]
     if any(_locked(machine, file) for file in ("lock", "lock-frontend")):
-        yield Fault(
+        yield PreflightFault(
             "packages", "warning", "apt or dpkg is at work on the host", "/var/lib/dpkg/lock",
             "none: what installs packages waits for it",
         )  # fmt: skip
@@ -158,15 +160,17 @@ def packages(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
     # After a killed run of ours, the next run repairs the packages.
     severity = "warning" if machine.known and machine.site in ("", wanted.site) else "error"
     if broken:
-        yield Fault(
+        yield PreflightFault(
             "packages", severity, "packages are half installed", few(broken, most=3),
             "dpkg --configure -a, then apt-get install -f",
         )  # fmt: skip
     elif any(name.isdigit() for name in machine.names("/var/lib/dpkg/updates")):
-        yield Fault("packages", severity, "dpkg was interrupted", "/var/lib/dpkg/updates", "dpkg --configure -a")
+        yield PreflightFault(
+            "packages", severity, "dpkg was interrupted", "/var/lib/dpkg/updates", "dpkg --configure -a"
+        )
 
 
-def _locked(machine: Machine, name: str) -> bool:
+def _locked(machine: MachineFacts, name: str) -> bool:
     try:
         state = machine.path(f"/var/lib/dpkg/{name}").stat()
     except OSError:
@@ -176,7 +180,7 @@ def _locked(machine: Machine, name: str) -> bool:
     return file in machine.read("/proc/locks")
 
 
-def modules(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
+def modules(machine: MachineFacts, wanted: Expected) -> Iterator[PreflightFault]:
     """Yield kernel modules that are neither built in, nor loaded, nor on the disk."""
     home = f"/lib/modules/{platform.release()}"
     known = {_canonical(line.split()[0]) for line in machine.read("/proc/modules").splitlines() if line}
@@ -191,36 +195,36 @@ def modules(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
     if machine.contained and not machine.has(home):
         # The modules are those of the machine below; built-in ones are visible only in part.
         if shown := [name for name in missing if _canonical(name) in _SHOWN]:
-            yield Fault(
+            yield PreflightFault(
                 "kernel-modules", "error", f"the kernel of the machine below has no {', '.join(shown)}", "/proc",
                 "load them on the machine below",
             )  # fmt: skip
     elif missing and not machine.has(home):
-        yield Fault(
+        yield PreflightFault(
             "kernel-modules", "error", f"the running kernel's modules are not on the disk: {', '.join(missing)}", home,
             "restart the machine: its kernel was replaced",
         )  # fmt: skip
     elif missing:
-        yield Fault(
+        yield PreflightFault(
             "kernel-modules", "error", f"the kernel has no {', '.join(missing)}", home,
             "install the package linux-image-amd64 (a cloud kernel may lack modules) and boot it",
         )  # fmt: skip
 
 
-def control_groups(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
+def control_groups(machine: MachineFacts, wanted: Expected) -> Iterator[PreflightFault]:
     """Yield control groups of version 1, and controllers missing for the kubelet."""
     root = "/sys/fs/cgroup"
     controllers = machine.read(f"{root}/cgroup.controllers").split()
     if not controllers:
         if wanted.node and not wanted.cgroup_v1:
-            yield Fault(
+            yield PreflightFault(
                 "cgroup", "error", "control groups are of version 1, or not mounted", root,
                 "boot with systemd.unified_cgroup_hierarchy=1; the kubelet refuses version 1",
             )  # fmt: skip
         return
     missing = [name for name in _CONTROLLERS if name not in controllers]
     if wanted.node and missing:
-        yield Fault(
+        yield PreflightFault(
             "cgroup", "error", f"no control group controller {', '.join(missing)}", f"{root}/cgroup.controllers",
             "take cgroup_disable= off the kernel's command line",
         )  # fmt: skip

@@ -17,7 +17,7 @@ CODES = (OVERWRITE, NEW_CLUSTER)  # reasons that an operator may accept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Backup(backups.Backup):
+class OvnBackup(backups.Backup):
     """Metadata of one backup; its counts are by table."""
 
     database: str
@@ -25,10 +25,10 @@ class Backup(backups.Backup):
     schema: str  # version
 
 
-def shelf(site: str) -> backups.Shelf[Backup]:
+def shelf(site: str) -> backups.Shelf[OvnBackup]:
     """Return the shelf with the backups of ``site``."""
     return backups.Shelf(
-        kind=Backup,
+        kind=OvnBackup,
         home=state_dir(site) / "backups" / f"ovn-{NB.short}",
         suffix=".db.gz",
         subject=NB.name,
@@ -41,21 +41,21 @@ def shelf(site: str) -> backups.Shelf[Backup]:
     )
 
 
-def save(site: str, data: bytes, *, cluster: str, now: datetime | None = None) -> Backup:
+def save(site: str, data: bytes, *, cluster: str, now: datetime | None = None) -> OvnBackup:
     """Store a compressed snapshot; return its metadata. Raises GroundupError for a damaged one, OSError."""
     found = snapshot.parse(gzip.decompress(data), where=f"what the leading member of {NB.name} sent")
     about = {"database": found.database, "schema": found.version, "counts": found.counts}
     return shelf(site).keep(data, now=now, site=site, cluster=cluster, **about)
 
 
-def load(site: str, name: str) -> tuple[Backup, bytes]:
+def load(site: str, name: str) -> tuple[OvnBackup, bytes]:
     """Return a backup and its compressed data; ``name``: as in `backups.Shelf.load`. Raises GroundupError."""
     backup, data = shelf(site).load(name)
     snapshot.parse(gzip.decompress(data), where=f"the backup {backup.name}")
     return backup, data
 
 
-def verify(site: str, *, days: float, now: datetime | None = None) -> Backup:
+def verify(site: str, *, days: float, now: datetime | None = None) -> OvnBackup:
     """Return the newest backup. Raises GroundupError when it is damaged, or older than ``days``."""
     backup, _ = load(site, "newest")
     shelf(site).refuse_old(backup, days=days, now=now)
@@ -63,7 +63,7 @@ def verify(site: str, *, days: float, now: datetime | None = None) -> Backup:
 
 
 def refuse(
-    backup: Backup, *, site: str, cluster: str, schema: str, counts: Mapping[str, int], force: Collection[str]
+    backup: OvnBackup, *, site: str, cluster: str, schema: str, counts: Mapping[str, int], force: Collection[str]
 ) -> None:
     """Raise GroundupError unless the backup fits this site and ``force`` accepts every reason against it.
 

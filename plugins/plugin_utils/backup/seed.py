@@ -12,7 +12,7 @@ from datetime import datetime
 
 from ...module_utils._base.text import few
 from ...module_utils._ironic import snapshot
-from ...module_utils._ironic.snapshot import Node, Snapshot
+from ...module_utils._ironic.snapshot import IronicNode, IronicSnapshot
 from ..errors import GroundupError
 from ..metal.journal import Journal, file_of, home_of
 from ..paths import state_dir
@@ -26,7 +26,7 @@ CODES = (OVERWRITE, OUTDATED)  # of consents
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Backup(backups.Backup):
+class SeedBackup(backups.Backup):
     """The metadata of one backup."""
 
     store: str  # identity of the secrets store whose password decrypts it
@@ -35,11 +35,11 @@ class Backup(backups.Backup):
     published: dict[str, str]  # digests of the files that machines were installed from
 
 
-def shelf(site: str, *, replaced: bool = False) -> backups.Shelf[Backup]:
+def shelf(site: str, *, replaced: bool = False) -> backups.Shelf[SeedBackup]:
     """Return the directory of ``site``'s backups; ``replaced``: of the states that restores replaced."""
     home = state_dir(site) / "backups" / "seed"
     return backups.Shelf(
-        kind=Backup,
+        kind=SeedBackup,
         home=home / "replaced" if replaced else home,
         suffix=".tar.gz.vault",
         subject="the seed",
@@ -52,7 +52,7 @@ def shelf(site: str, *, replaced: bool = False) -> backups.Shelf[Backup]:
     )
 
 
-def save(plan: Plan, data: bytes, *, now: datetime, replaced: bool = False) -> Backup:
+def save(plan: Plan, data: bytes, *, now: datetime, replaced: bool = False) -> SeedBackup:
     """Encrypt and store a backup; return its metadata. Raises GroundupError when ``data`` is damaged, OSError."""
     found = snapshot.parse(data, where="what the seed sent")
     store = open_store(plan.site, write=False)
@@ -68,7 +68,7 @@ def save(plan: Plan, data: bytes, *, now: datetime, replaced: bool = False) -> B
     )
 
 
-def load(site: str, name: str) -> tuple[Backup, Snapshot, bytes]:
+def load(site: str, name: str) -> tuple[SeedBackup, IronicSnapshot, bytes]:
     """Return a backup's metadata, its content, and its archive. Raises GroundupError.
 
     ``name`` is what `backups.Shelf.load` takes.
@@ -83,14 +83,14 @@ def load(site: str, name: str) -> tuple[Backup, Snapshot, bytes]:
     return backup, snapshot.parse(data, where=where), data
 
 
-def verify(site: str, *, days: float, now: datetime | None = None) -> Backup:
+def verify(site: str, *, days: float, now: datetime | None = None) -> SeedBackup:
     """Return the newest backup. Raises GroundupError when it is damaged, cannot be decrypted, or exceeds ``days``."""
     backup, _, _ = load(site, "newest")
     shelf(site).refuse_old(backup, days=days, now=now)
     return backup
 
 
-def refuse_lost(plan: Plan, nodes: Mapping[str, Node]) -> None:
+def refuse_lost(plan: Plan, nodes: Mapping[str, IronicNode]) -> None:
     """Raise GroundupError when Ironic lacks installed machines: such a state must not become a backup."""
     if lost := sorted(_installed(plan) - {node.name for node in nodes.values()}):
         raise GroundupError(
@@ -103,7 +103,13 @@ def refuse_lost(plan: Plan, nodes: Mapping[str, Node]) -> None:
 
 
 def refuse(
-    backup: Backup, found: Snapshot, plan: Plan, *, schema: str, there: Mapping[str, Node], force: Collection[str]
+    backup: SeedBackup,
+    found: IronicSnapshot,
+    plan: Plan,
+    *,
+    schema: str,
+    there: Mapping[str, IronicNode],
+    force: Collection[str],
 ) -> None:
     """Raise GroundupError when a backup is another site's, or has a reason against it that ``force`` does not accept.
 
@@ -132,7 +138,7 @@ def refuse(
     shelf(plan.site).refuse(backup, site=plan.site, wrong=wrong, against=against, force=force)
 
 
-def warnings(backup: Backup, found: Snapshot, plan: Plan) -> list[str]:
+def warnings(backup: SeedBackup, found: IronicSnapshot, plan: Plan) -> list[str]:
     """Return warnings for the operator after a restore of this backup."""
     active = {node.name for node in found.nodes.values() if node.state == "active"}
     lines = []
@@ -169,7 +175,7 @@ def _installed(plan: Plan) -> set[str]:
     return {name for name, journal in _journals(plan) if journal.installed and not journal.leaving}
 
 
-def _since(backup: Backup, found: Snapshot, plan: Plan, states: Collection[str]) -> list[str]:
+def _since(backup: SeedBackup, found: IronicSnapshot, plan: Plan, states: Collection[str]) -> list[str]:
     """Return the backup's machines that reached one of ``states`` after it, by their journals."""
     names, taken = {node.name for node in found.nodes.values()}, backup.taken.timestamp()
     return [
@@ -179,4 +185,4 @@ def _since(backup: Backup, found: Snapshot, plan: Plan, states: Collection[str])
     ]
 
 
-__all__ = ["CODES", "Backup", "Node", "load", "refuse", "refuse_lost", "save", "shelf", "verify", "warnings"]
+__all__ = ["CODES", "IronicNode", "SeedBackup", "load", "refuse", "refuse_lost", "save", "shelf", "verify", "warnings"]

@@ -46,7 +46,7 @@ _DELETED_AT = ("enroll", "manageable", "available", "clean failed", "inspect fai
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class NodeSpec:
     """The wanted state of a machine. Fields that are None or empty are left unchanged."""
 
     name: str
@@ -99,7 +99,7 @@ def facts(proxy: Any, name: str | None = None) -> list[dict[str, Any]]:
     return [_shown(node, _ports(proxy, node))] if node else []
 
 
-def converge(proxy: Any, wanted: Wanted, changes: Changes, *, timeout: float) -> dict[str, Any]:
+def converge(proxy: Any, wanted: NodeSpec, changes: Changes, *, timeout: float) -> dict[str, Any]:
     """Converge a machine to ``wanted``; return its facts, {} when it is absent. Raises GroundupError."""
     node = proxy.find_node(wanted.name)
     if wanted.state == "absent":
@@ -112,7 +112,7 @@ def converge(proxy: Any, wanted: Wanted, changes: Changes, *, timeout: float) ->
     return facts(proxy, wanted.name)[0] if node else {}
 
 
-def _described(proxy: Any, node: Any, wanted: Wanted, changes: Changes) -> Any:
+def _described(proxy: Any, node: Any, wanted: NodeSpec, changes: Changes) -> Any:
     """Create the node, or patch the fields that differ."""
     if node is None:
         shown = _text({"name": wanted.name, **_masked(wanted.fields)})
@@ -145,7 +145,7 @@ def _described(proxy: Any, node: Any, wanted: Wanted, changes: Changes) -> Any:
     return node
 
 
-def _wired(proxy: Any, node: Any, wanted: Wanted, changes: Changes) -> Any:
+def _wired(proxy: Any, node: Any, wanted: NodeSpec, changes: Changes) -> Any:
     has = _ports(proxy, node) if node else []
     for address in (one.lower() for one in wanted.ports):
         if address not in has and changes.add(f"make port {address} of {wanted.name}"):
@@ -153,7 +153,7 @@ def _wired(proxy: Any, node: Any, wanted: Wanted, changes: Changes) -> Any:
     return node
 
 
-def _brought(proxy: Any, node: Any, wanted: Wanted, changes: Changes, *, timeout: float) -> Any:
+def _brought(proxy: Any, node: Any, wanted: NodeSpec, changes: Changes, *, timeout: float) -> Any:
     """Step through provision states until the machine is in the wanted one."""
     target = _STATES.get(wanted.state)
     at = node.provision_state if node else "enroll"
@@ -169,7 +169,7 @@ def _brought(proxy: Any, node: Any, wanted: Wanted, changes: Changes, *, timeout
     return node
 
 
-def _verb(at: str, target: str, wanted: Wanted) -> str:
+def _verb(at: str, target: str, wanted: NodeSpec) -> str:
     verb = _VERBS.get(at, {}).get(target)
     if verb is None:
         raise GroundupError(
@@ -188,7 +188,7 @@ def _verb(at: str, target: str, wanted: Wanted) -> str:
     return verb
 
 
-def _asked(proxy: Any, node: Any, verb: str, wanted: Wanted, *, timeout: float) -> Any:
+def _asked(proxy: Any, node: Any, verb: str, wanted: NodeSpec, *, timeout: float) -> Any:
     more: dict[str, Any] = {}
     if verb == "active":
         if wanted.image:
@@ -202,7 +202,7 @@ def _asked(proxy: Any, node: Any, verb: str, wanted: Wanted, *, timeout: float) 
     return proxy.set_node_provision_state(node, verb, wait=True, timeout=timeout, **more)
 
 
-def _powered(proxy: Any, node: Any, wanted: Wanted, changes: Changes, *, timeout: float) -> None:
+def _powered(proxy: Any, node: Any, wanted: NodeSpec, changes: Changes, *, timeout: float) -> None:
     state = f"power {wanted.power}"
     has = node.power_state if node else None
     if (
@@ -215,7 +215,7 @@ def _powered(proxy: Any, node: Any, wanted: Wanted, changes: Changes, *, timeout
         proxy.set_node_power_state(node, state, wait=True, timeout=timeout)
 
 
-def _remove(proxy: Any, node: Any, wanted: Wanted, changes: Changes) -> None:
+def _remove(proxy: Any, node: Any, wanted: NodeSpec, changes: Changes) -> None:
     if node is None:
         return
     allowed = node.provision_state in _DELETED_AT

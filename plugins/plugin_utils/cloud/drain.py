@@ -27,7 +27,7 @@ _ACTIONS = ("live-migration", "migrate", "confirmResize", "evacuate")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class DrainOptions:
     """Options of a drain."""
 
     cold: bool = False  # whether to stop an instance that cannot move live
@@ -90,7 +90,7 @@ class Drain:
 
     verb = "drain"
 
-    def __init__(self, compute: Any, name: str, options: Options, say: Progress) -> None:
+    def __init__(self, compute: Any, name: str, options: DrainOptions, say: Progress) -> None:
         """Take Nova's API, the host, and what prints progress."""
         self.compute, self.name, self.options, self.say = compute, name, options, say
         self.clock: Callable[[], float] = time.monotonic

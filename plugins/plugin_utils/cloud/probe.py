@@ -17,7 +17,7 @@ from .connection import ERRORS, answered, said
 from .guest import Guest
 from .smoke import within
 from .steps import SmokeError, Steps
-from .tenant import Ground, Options, Tenant
+from .tenant import Ground, Tenant, TenantOptions
 
 NEW = "New compute service disabled due to config option."  # Nova's words: nova/db/main/api.py, service_create
 FAILED = "groundup.cloud: the probe failed: "  # our reason
@@ -68,7 +68,7 @@ def disable(admin: Any, service: str, why: str) -> None:
 
 
 def probe(
-    admin: Any, options: Options, steps: Steps, hosts: Sequence[str], *, limit: int
+    admin: Any, options: TenantOptions, steps: Steps, hosts: Sequence[str], *, limit: int
 ) -> dict[str, SmokeError | None]:
     """Boot an instance on each of ``hosts``, ``limit`` at once; enable those that answer. Return the fault by host.
 

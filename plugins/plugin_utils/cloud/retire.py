@@ -26,7 +26,7 @@ _REPORTS = 30.0  # seconds in which a nova-compute that runs reports: it does so
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Leaving:
+class LeavingHypervisor:
     """A hypervisor and the cloud's records of it."""
 
     host: ComputeHost
@@ -44,7 +44,7 @@ class Leaving:
         return bool(self.host.service or self.provider or self.agents or self.aggregates)
 
 
-def survey(cloud: Any, name: str, *, compute_id: str) -> Leaving:
+def survey(cloud: Any, name: str, *, compute_id: str) -> LeavingHypervisor:
     """Return the cloud's records of host ``name``. ``compute_id`` finds its provider once Nova has deleted the host."""
     compute = cloud.compute
     host = look(compute, name)
@@ -52,7 +52,7 @@ def survey(cloud: Any, name: str, *, compute_id: str) -> Leaving:
     # Nova's id first: deleting the service would delete that provider with its allocations.
     provider = _provider(cloud.placement, [str(known["id"]), compute_id] if known else [compute_id])
     orphans, evacuated, claims = _consumers(cloud, host, provider)
-    return Leaving(
+    return LeavingHypervisor(
         host=host,
         address=str(known["host_ip"] or "") if known else "",
         provider=provider,
@@ -113,7 +113,7 @@ def _is_server(compute: Any, consumer: str) -> bool:
     return True
 
 
-def reasons(leaving: Leaving) -> Iterator[Reason]:
+def reasons(leaving: LeavingHypervisor) -> Iterator[Reason]:
     """Yield reasons against a retirement."""
     name = leaving.host.name
     if words := occupants(leaving.host):
@@ -132,11 +132,11 @@ def _id(provider: Any | None) -> str:
     return str(provider["id"]) if provider else ""
 
 
-def _withdrawn(leaving: Leaving, consumer: str) -> str:
+def _withdrawn(leaving: LeavingHypervisor, consumer: str) -> str:
     return f"delete the allocation on {leaving.host.name} of {consumer}, which was evacuated"
 
 
-def foreseen(leaving: Leaving) -> list[str]:
+def foreseen(leaving: LeavingHypervisor) -> list[str]:
     """Return a retirement's actions, one line each, in order."""
     name = leaving.host.name
     lines = disabling(leaving.host, RETIRE)
@@ -148,7 +148,7 @@ def foreseen(leaving: Leaving) -> list[str]:
     return lines + [f"delete agent {one['agent_type']} of {name}" for one in leaving.agents]
 
 
-def remove(cloud: Any, leaving: Leaving, changes: Changes, *, timeout: float) -> None:
+def remove(cloud: Any, leaving: LeavingHypervisor, changes: Changes, *, timeout: float) -> None:
     """Remove an empty host with stopped services from the cloud. Raises GroundupError for agents that stay.
 
     Aggregates go before the service, by which Nova knows them. The provider goes after it: Nova may delete both.
@@ -215,7 +215,7 @@ def _reported(compute: Any, name: str) -> str:
     return str(service["updated_at"]) if service else ""
 
 
-def remains(leaving: Leaving) -> list[str]:
+def remains(leaving: LeavingHypervisor) -> list[str]:
     """Return the cloud's remaining records of a host."""
     found = [f"service {COMPUTE}"] if leaving.host.service else []
     found += [f"resource provider {leaving.provider['name']}"] if leaving.provider else []

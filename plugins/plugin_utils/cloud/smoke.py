@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 from ...module_utils._base.wait import wait_until
 from . import faults, thorough
 from .guest import Guest
-from .steps import SmokeError, Step, Steps, interruptible
+from .steps import SmokeError, SmokeStep, Steps, interruptible
 from .sweep import leftovers, sweep
-from .tenant import MEGABYTE, Ground, Options, Tenant
+from .tenant import MEGABYTE, Ground, Tenant, TenantOptions
 
 _METADATA = "http://169.254.169.254/openstack/latest/meta_data.json"
 _EARLY = 60.0  # seconds without an answer until the facts so far are shown
@@ -110,7 +110,7 @@ class Proof(Tenant):
         for step in self.steps.done[-2:]:
             step.detail = f"{self.options.payload_mb / max(step.seconds, 0.1):.1f} MB/s"
 
-    def _compare(self, step: Step, guest: Guest, wanted: str, found: str, fault: str) -> None:
+    def _compare(self, step: SmokeStep, guest: Guest, wanted: str, found: str, fault: str) -> None:
         if fault or found != wanted:
             sizes = faults.pings(guest.address, mtu=self.mtu)
             hole = faults.black_hole(sizes)
@@ -124,13 +124,13 @@ class Proof(Tenant):
         step.detail = f"{self.options.payload_mb} MB, SHA-256 as sent"
 
 
-def smoke(admin: Any, options: Options, steps: Steps) -> dict[str, Any]:
+def smoke(admin: Any, options: TenantOptions, steps: Steps) -> dict[str, Any]:
     """Run the smoke test; return its result after cleanup. Raises SmokeError, KeyboardInterrupt on a signal."""
     return within(Proof, admin, options, steps, Proof.walk)
 
 
 def within(
-    kind: Callable[[Any, Options, Steps, Path], Made], admin: Any, options: Options, steps: Steps,
+    kind: Callable[[Any, TenantOptions, Steps, Path], Made], admin: Any, options: TenantOptions, steps: Steps,
     work: Callable[[Made], Result],
 ) -> Result:  # fmt: skip
     """Run ``work`` with a new tenant; return its result after deleting the tenant. Delete what killed runs left first.

@@ -31,7 +31,7 @@ class SmokeError(GroundupError):
 
 
 @dataclass(slots=True, kw_only=True)
-class Step:
+class SmokeStep:
     """One step, running or ended."""
 
     name: str
@@ -45,13 +45,13 @@ class Steps:
     """The steps so far."""
 
     say: Progress
-    done: list[Step] = field(default_factory=list)
+    done: list[SmokeStep] = field(default_factory=list)
     clock: Callable[[], float] = time.monotonic
 
     @contextmanager
-    def step(self, name: str, *, layer: Layer, remedy: str = "") -> Iterator[Step]:
+    def step(self, name: str, *, layer: Layer, remedy: str = "") -> Iterator[SmokeStep]:
         """Time a step, print it when it ends, and name it in an error of the cloud."""
-        step, start = Step(name=name), self.clock()
+        step, start = SmokeStep(name=name), self.clock()
         self.done.append(step)
         try:
             with reminder(self.say, f"[smoke] {name}"):

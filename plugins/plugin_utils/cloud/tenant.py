@@ -19,7 +19,7 @@ MEGABYTE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class TenantOptions:
     """Options of the smoke test."""
 
     image: Path
@@ -51,7 +51,7 @@ class Tenant:
     """One tenant."""
 
     admin: Any
-    options: Options
+    options: TenantOptions
     steps: Steps
     directory: Path
     name: str = field(default_factory=lambda: f"smoke-{secrets.token_hex(4)}")

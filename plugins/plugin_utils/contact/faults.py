@@ -160,7 +160,7 @@ _PREFACE = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
+class ContactFault:
     """Why a host cannot be used: a row of the table."""
 
     kind: Kind
@@ -185,7 +185,7 @@ def words(said: str) -> str:
     return " ".join(lines)
 
 
-def fault_of(host: str, address: str, tried: Mapping[str, str], *, command: str = "ssh") -> Fault:
+def fault_of(host: str, address: str, tried: Mapping[str, str], *, command: str = "ssh") -> ContactFault:
     """Return the fault of ``host`` at ``address``; ``tried``: the error of each login.
 
     The login that came furthest decides, else the last. ``command``: what an operator may type to see it.
@@ -200,7 +200,7 @@ def fault_of(host: str, address: str, tried: Mapping[str, str], *, command: str 
     if kind == "host-key-changed" and (pair := changed("".join(tried.values()))):
         shows, known, file = pair
         where, remedy = f"{address} shows {shows}; {file} has {known}", _renewed(host, file)
-    return Fault(kind=kind, what=f"{host} {what}", where=where, remedy=remedy)
+    return ContactFault(kind=kind, what=f"{host} {what}", where=where, remedy=remedy)
 
 
 def changed(said: str) -> tuple[str, str, str] | None:

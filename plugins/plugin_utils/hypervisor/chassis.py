@@ -11,7 +11,7 @@ UNDERLAY = "br-phy"  # a userspace datapath must own the tunnels' interface, too
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bridge:
+class ChassisBridge:
     """One bridge, and the host's interface in it."""
 
     name: str
@@ -29,7 +29,7 @@ class Chassis:
     tunnel: str  # address
     external_ids: dict[str, str] = field(default_factory=dict)
     other_config: dict[str, str] = field(default_factory=dict)
-    bridges: tuple[Bridge, ...] = ()
+    bridges: tuple[ChassisBridge, ...] = ()
 
     def options(self) -> dict[str, Any]:
         """Return the settings as the module's option."""
@@ -63,15 +63,17 @@ def chassis(site: Mapping[str, Any], host: Mapping[str, Any]) -> Chassis:
     address = tunnel_address(site, host)
     own = datapath != "system"
     by_network = {network: name for name, network in site["ovn"]["bridge_mappings"].items()}
-    bridges: list[Bridge] = []
+    bridges: list[ChassisBridge] = []
     mappings: dict[str, str] = {}
     if own and tunnel:
         place = f"{address}/{tunnel['prefix']}"
-        bridges.append(Bridge(name=UNDERLAY, port=tunnel["name"], datapath=datapath, address=place, mtu=tunnel["mtu"]))
+        bridges.append(
+            ChassisBridge(name=UNDERLAY, port=tunnel["name"], datapath=datapath, address=place, mtu=tunnel["mtu"])
+        )
     for port in ports.get("provider", ()):
         if physical := by_network.get(port["network"]):
             name = "br-ex" if not mappings else f"br-ex{len(mappings) + 1}"
-            bridges.append(Bridge(name=name, port=port["name"], datapath=datapath, mtu=port["mtu"]))
+            bridges.append(ChassisBridge(name=name, port=port["name"], datapath=datapath, mtu=port["mtu"]))
             mappings[physical] = name
     ids = {
         "hostname": host["name"],  # the southbound database's RBAC lets no chassis change it later

@@ -14,7 +14,7 @@ from .configuration import (
     NOVA_ACCOUNTS,
     NOVA_FILES,
     NOVA_SECRET,
-    Cluster,
+    CloudAccess,
     NotYetError,
     every_file,
     for_hosts,
@@ -26,7 +26,7 @@ _POD = "statefulset.kubernetes.io/pod-name"
 _QUEUE_PORTS = (5671, 5672)  # with TLS (preferred), and without
 
 
-def read_cluster(api: Api, *, namespace: str, nodes: Sequence[str], auth_url: str) -> Cluster:
+def read_cluster(api: Api, *, namespace: str, nodes: Sequence[str], auth_url: str) -> CloudAccess:
     """Return hypervisors' configuration. ``nodes``: addresses that serve node ports. Raises GroundupError, ApiError."""
 
     def secret(name: str) -> Object | None:
@@ -52,7 +52,7 @@ def read_cluster(api: Api, *, namespace: str, nodes: Sequence[str], auth_url: st
     transport_url = reachable(ini.value(nova, "DEFAULT", "transport_url") or "", member)
     if len(secured) > 1:  # oslo.messaging has one option for all members
         raise _unreachable("the message queue with TLS", f"port {_QUEUE_PORTS[0]} in the Service of every member")
-    return Cluster(
+    return CloudAccess(
         nova=for_hosts(nova + accounts),
         agent=for_hosts(agent),
         transport_url=transport_url,

@@ -49,7 +49,7 @@ class NotYetError(GroundupError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cluster:
+class CloudAccess:
     """The releases' configuration, and how hosts reach the cluster's internal services. Holds passwords."""
 
     nova: str = field(repr=False)
@@ -119,7 +119,7 @@ def for_hosts(text: str) -> str:
     return ini.without_option(ini.without(text, _OF_THE_CONTROL_PLANE), "neutron", "metadata_proxy_shared_secret")
 
 
-def nova_host(cluster: Cluster, host: Host) -> str:
+def nova_host(cluster: CloudAccess, host: Host) -> str:
     """Return the host's own part of nova-compute's configuration. Holds a password."""
     compute = host.compute
     q35, in_ceph = compute["machine_type"] == "q35", compute["disks"] == "ceph"

@@ -41,7 +41,7 @@ class Volume:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Leaving:
+class LeavingNode:
     """A node, and what is removed with it."""
 
     name: str
@@ -56,14 +56,14 @@ class Leaving:
     volumes: tuple[Volume, ...]
 
 
-def survey(api: Api, name: str) -> Leaving:
+def survey(api: Api, name: str) -> LeavingNode:
     """Return node ``name``, its pods and local volumes, and the remaining nodes. Raises ApiError."""
     nodes = {node["metadata"]["name"]: node for node in api.get(NODES)["items"]}
     node = nodes.pop(name, None)
     pods = _pods(api, name)
     address = _address(node or {})
     control_left = [other for other, item in nodes.items() if _is_control(item)]
-    return Leaving(
+    return LeavingNode(
         name=name,
         found=node is not None,
         ready=node is not None and is_ready(node),
@@ -77,7 +77,7 @@ def survey(api: Api, name: str) -> Leaving:
     )
 
 
-def reasons(leaving: Leaving) -> list[Reason]:
+def reasons(leaving: LeavingNode) -> list[Reason]:
     """Return all reasons against the removal."""
     found = []
     left = len(leaving.control_left)
@@ -99,7 +99,7 @@ def reasons(leaving: Leaving) -> list[Reason]:
     return found
 
 
-def refuse(leaving: Leaving, force: Collection[str]) -> None:
+def refuse(leaving: LeavingNode, force: Collection[str]) -> None:
     """Raise GroundupError unless ``force`` accepts every reason against the removal."""
     against = reasons(leaving)
     elsewhere = all(reason.code for reason in against)
@@ -110,7 +110,7 @@ def refuse(leaving: Leaving, force: Collection[str]) -> None:
     )  # fmt: skip
 
 
-def drain(api: Api, leaving: Leaving, *, timeout: float, say: Callable[[str], None]) -> None:
+def drain(api: Api, leaving: LeavingNode, *, timeout: float, say: Callable[[str], None]) -> None:
     """Cordon the node, evict its pods, and wait until they are gone.
 
     A node that is not Ready, or no longer is (one that just died counts as Ready for a while), cannot report the end
@@ -157,7 +157,7 @@ def drain(api: Api, leaving: Leaving, *, timeout: float, say: Callable[[str], No
         )
 
 
-def delete(api: Api, leaving: Leaving) -> list[str]:
+def delete(api: Api, leaving: LeavingNode) -> list[str]:
     """Delete the Node, then the claims and volumes on its disk; return what was deleted. Raises ApiError."""
     done = []
     if leaving.found:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Enough:
+class SuccessCriteria:
     """Which machines of one group must serve."""
 
     size: int  # machines of the group
@@ -23,7 +23,7 @@ class Enough:
         return self.size - max(self.machines, racks, len(self.critical))
 
 
-def lacking(group: str, enough: Enough, away: Mapping[str, str]) -> list[str]:
+def lacking(group: str, enough: SuccessCriteria, away: Mapping[str, str]) -> list[str]:
     """Return one line per unmet requirement of ``group``. ``away``: machines that do not serve -> their rack."""
     found = []
     if (serve := enough.size - len(away)) < enough.machines:

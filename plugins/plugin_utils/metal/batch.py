@@ -14,9 +14,9 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 
 from ..errors import GroundupError
-from ..layers.enough import Enough, lacking
+from ..layers.enough import SuccessCriteria, lacking
 from .api import BusyError, Watched
-from .queue import BUSY, Limits, Waiting, admitted
+from .queue import BUSY, QueueLimits, Waiting, admitted
 
 _TELL = 60.0  # seconds between two lines of progress
 _HERE = frozenset(("active",))  # installed: Ironic has no work left, so they need not queue
@@ -44,12 +44,14 @@ class Batch:
     ironic: Watched
     way: Callable[[str], bool]
     then: Callable[[str], None] | None
-    limits: Limits
+    limits: QueueLimits
     groups: Mapping[str, str]  # of each machine
     spare: Mapping[str, int]  # of each group: how many may fail
     say: Callable[[str], None]
     pause: float
-    enough: Mapping[str, Enough] = field(default_factory=dict)  # by group; the run waits for all machines of others
+    enough: Mapping[str, SuccessCriteria] = field(
+        default_factory=dict
+    )  # by group; the run waits for all machines of others
     absent: Mapping[str, Mapping[str, str]] = field(
         default_factory=dict
     )  # by group, machines that are not in this run, and their racks

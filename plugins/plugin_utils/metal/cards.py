@@ -10,19 +10,19 @@ from ..plan.platform.metal import from_network
 from ..plan.types import HostPlan, Plan
 from .controller import Controller
 from .sighting import Sighting
-from .way import Card
+from .way import MachineCard
 
 _TRUSTED = ("control", "seed")  # roles whose machines hold the keys of the site
 
 
-def denied(host: HostPlan, one: Sighting, own: Controller) -> Card | None:
+def denied(host: HostPlan, one: Sighting, own: Controller) -> MachineCard | None:
     """Return the card of a machine whose controller has another one, or cannot tell which; None when it may be it."""
     if own.several:
         return _several(host, own)
     if own.has(one) is not False:
         return None
     said = "says what another one says" if own.shared else f"has another machine: {own}"
-    return Card(
+    return MachineCard(
         what=f"it would be {host.name}, but {_controller(host)} {said}; "
         f"this one has serial {one.serial or 'unknown'}, ports {few(sorted(one.macs), most=3) or 'unknown'}",
         why="a machine can claim any serial number and MAC address; another would be switched off and on in its place",
@@ -61,11 +61,11 @@ def _role(host: HostPlan) -> str:
     return next((role for role in _TRUSTED if role in host.roles), "")
 
 
-def question(host: HostPlan, one: Sighting, how: str, reason: str) -> Card | None:
+def question(host: HostPlan, one: Sighting, how: str, reason: str) -> MachineCard | None:
     """Return the card that asks about ``one`` as ``host``; None without a reason, or when it was approved."""
     if not reason or one.approved == host.name:
         return None
-    return Card(
+    return MachineCard(
         what=f"it is {host.name} ({how}) and waits for approval: {one}",
         why=f"{reason}; nothing is written to it until somebody says so",
         remedy=_approve(host.name),
@@ -73,7 +73,7 @@ def question(host: HostPlan, one: Sighting, how: str, reason: str) -> Card | Non
     )
 
 
-def unasked(name: str, one: Sighting) -> Card | None:
+def unasked(name: str, one: Sighting) -> MachineCard | None:
     """Return the card of a machine with used disks, None when all their contents were approved."""
     approved = one.approved_disks if one.approved == name else ()
     new = [line for line in one.contents if line not in approved]
@@ -84,14 +84,14 @@ def unasked(name: str, one: Sighting) -> Card | None:
         gone = [line for line in approved if line not in one.contents]
         what = f"its disks are not as they were approved, and it waits for approval again: {'; '.join(new)}"
         what += f"; approved was: {'; '.join(gone)}" if gone else ""
-    return Card(what=what, why="they would be written over", remedy=_approve(name), asks=one.shown)
+    return MachineCard(what=what, why="they would be written over", remedy=_approve(name), asks=one.shown)
 
 
 def _approve(name: str) -> str:
     return f"approve it on the seed's page or by groundup.cloud.approve -e approve_machine={name}, then run this again"
 
 
-def not_its_own(plan: Plan, host: HostPlan, own: Controller, known: Mapping[str, Iterable[str]]) -> Card | None:
+def not_its_own(plan: Plan, host: HostPlan, own: Controller, known: Mapping[str, Iterable[str]]) -> MachineCard | None:
     """Return why nothing must be asked of the controller of ``host``: it is another machine's. None when it may.
 
     ``known``: serial numbers and MAC addresses of discovered machines, by name; those of the site file count, too.
@@ -114,16 +114,16 @@ def not_its_own(plan: Plan, host: HostPlan, own: Controller, known: Mapping[str,
         return None
     whose = f"is that of {others[0]}" if others else f"is that of another machine, not of serial {host.serial}"
     both = " and ".join([host.name, *others[:1]])
-    return Card(
+    return MachineCard(
         what=f"{_controller(host)} {whose} ({own})",
         why="another machine would be switched off and on in its place",
         remedy=f"correct bmc.address, serial or MAC addresses of {both} in the site file",
     )
 
 
-def _several(host: HostPlan, own: Controller) -> Card:
+def _several(host: HostPlan, own: Controller) -> MachineCard:
     """Return the card of a machine whose controller has several systems."""
-    return Card(
+    return MachineCard(
         what=f"{_controller(host)} has several systems: {few(own.several)}",
         why="nobody knows which of them is the machine",
         remedy=f"write machines.{host.group}.machines.{host.name}.bmc.system: the path of the right one",

@@ -17,7 +17,7 @@ from .cards import not_its_own
 from .controller import Controller, asked
 from .documents import driver_info
 from .identity import identities
-from .match import Identity
+from .match import MachineIdentity
 from .sighting import Nic, Sighting, read
 
 SILENT = "controller-silent"
@@ -88,7 +88,7 @@ def _of_node(node: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _known(ironic: Ironic, node: Mapping[str, Any], host: HostPlan | None, who: Identity | None) -> Sighting:
+def _known(ironic: Ironic, node: Mapping[str, Any], host: HostPlan | None, who: MachineIdentity | None) -> Sighting:
     """Return the machine as its last inventory, its discovery and the site file have it."""
     one = Sighting(node=str(node["uuid"]), serial="", bmc="", boots="", nics=(), disks=(), cores=0, memory_mib=0)
     with suppress(ValueError):

@@ -16,10 +16,10 @@ from typing import Any
 from ...module_utils._base.text import printable
 from ..errors import GroundupError
 from .api import BusyError
-from .discovery import Discovery
+from .discovery import MachineDiscovery
 from .journal import Journal, file_of
 from .page import Page
-from .way import Step, possible
+from .way import WayStep, possible
 
 
 def person() -> str:
@@ -32,7 +32,7 @@ class Desk:
     """Handler of decisions in one run."""
 
     page: Page | None
-    discovered: Discovery
+    discovered: MachineDiscovery
     home: Path  # of journals
     names: frozenset[str]  # machines of the run
     say: Callable[[str], None]
@@ -62,13 +62,13 @@ class Desk:
         try:
             if record.get("verb") == "approve":
                 found = self.discovered.approve(machine, about=str(record.get("about") or ""))
-                step = Step(state="approved", verb="wait", doing=f"approved by {by}: {found}")
+                step = WayStep(state="approved", verb="wait", doing=f"approved by {by}: {found}")
             elif record.get("verb") == "retry":
                 if journal.leaving or (why := possible(journal.last)["retry"]):
                     return "it is being retired" if journal.leaving else why
                 self.again.add(machine)
                 state = "installed" if journal.installed else "expected"
-                step = Step(state=state, verb="wait", doing=f"tried again by {by}")  # type: ignore[arg-type]
+                step = WayStep(state=state, verb="wait", doing=f"tried again by {by}")  # type: ignore[arg-type]
             else:
                 return "nobody knows how to do that"
         except BusyError:

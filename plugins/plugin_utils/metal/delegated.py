@@ -18,10 +18,10 @@ from .api import BusyError, Ironic
 from .batch import left_behind
 from .journal import Journal, file_of, home_of
 from .provision import as_error, given_up
-from .way import Card
+from .way import MachineCard
 
 PUBLIC_KEY = Path("ssh/runner.pub")  # the runner's, below the site's state directory
-_SILENT = Card(
+_SILENT = MachineCard(
     what="the seed's runner does nothing",
     why="it configures machines that called home",
     remedy="on the seed: systemctl status groundup-runner; journalctl -u groundup-runner",
@@ -102,7 +102,7 @@ def follow(
                     ironic.again(name)
                 case "failed" if asked != str(last["time"]):
                     card = last["card"]
-                    raise as_error(name, Card(what=card["what"], why=card["why"], remedy=card["remedy"]))
+                    raise as_error(name, MachineCard(what=card["what"], why=card["why"], remedy=card["remedy"]))
             asked = asked or str(last.get("time"))
         if left.is_set():
             raise left_behind(name, f"{known.get('state', 'installed')}, {known.get('doing', '')}")

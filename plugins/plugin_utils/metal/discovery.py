@@ -21,16 +21,16 @@ from .batch import left_behind
 from .controller import Controller, ask
 from .identity import identities, identity, identity_file
 from .journal import Journal, file_of
-from .match import Identity, Verdict, match
+from .match import MachineIdentity, Verdict, match
 from .provision import as_error
 from .sighting import Sighting, read
-from .way import DISCOVERED, Card, State, Step
+from .way import DISCOVERED, MachineCard, State, WayStep
 
 PAUSE = 5.0  # seconds between two looks
 
 
 @dataclass(kw_only=True)
-class Discovery:
+class MachineDiscovery:
     """Matches discovered machines to the hosts that wait for one."""
 
     ironic: Ironic
@@ -156,7 +156,7 @@ class Discovery:
             self._looked = float("-inf")  # match again
         return str(found)
 
-    def _wait(self, host: HostPlan) -> Identity:
+    def _wait(self, host: HostPlan) -> MachineIdentity:
         deadline = time.monotonic() + self.seconds
         journal = Journal(file_of(self.home, host.name))
         while True:
@@ -175,19 +175,19 @@ class Discovery:
                     self._looked = time.monotonic()
                 sighting, verdict = self._verdicts.get(host.name, (None, None))
             if sighting and verdict:
-                self._tell(journal, host.name, Step(state="discovered", verb="wait", doing=str(sighting)))
+                self._tell(journal, host.name, WayStep(state="discovered", verb="wait", doing=str(sighting)))
                 state: State = "quarantined" if verdict.state == "quarantined" else "matched"
-                self._tell(journal, host.name, Step(state=state, verb="wait", doing=verdict.why, card=verdict.card))
+                self._tell(journal, host.name, WayStep(state=state, verb="wait", doing=verdict.why, card=verdict.card))
                 if verdict.card:
                     raise as_error(host.name, verdict.card)
-                self._tell(journal, host.name, Step(state="approved", verb="wait", doing=f"approve: {host.approve}"))
-                found = Identity(
+                self._tell(journal, host.name, WayStep(state="approved", verb="wait", doing=f"approve: {host.approve}"))
+                found = MachineIdentity(
                     node=sighting.node, serial=sighting.serial, macs=tuple(sorted(sighting.macs)), ports=verdict.ports
                 )
                 write_file(identity_file(self.home, host.name), json.dumps(asdict(found)).encode(), mode=0o600)
                 return found
             doing = "it is waited for: it boots from the network and tells what it is"
-            self._tell(journal, host.name, Step(state="expected", verb="wait", doing=doing))
+            self._tell(journal, host.name, WayStep(state="expected", verb="wait", doing=doing))
             if self.left.is_set():
                 raise left_behind(host.name, f"expected, {doing}")
             if time.monotonic() > deadline:
@@ -196,15 +196,15 @@ class Discovery:
 
     def _unseen(self, host: HostPlan, journal: Journal) -> GroundupError:
         others = [f"{sighting}: {verdict.card.what}" for sighting, verdict in self.look().values() if verdict.card]
-        card = Card(
+        card = MachineCard(
             what="no machine that boots from the network is this one" + (f"; there is {others[0]}" if others else ""),
             why=f"{self.seconds:g} s without one; the site file writes no MAC address of the port it boots from",
             remedy="switch it on, and see its boot order and cable; on the seed: journalctl -u groundup-netboot",
         )
-        journal.note(Step(state="failed", verb="fail", card=card))
+        journal.note(WayStep(state="failed", verb="fail", card=card))
         return as_error(host.name, card)
 
-    def _adopt(self, host: HostPlan, found: Identity) -> None:
+    def _adopt(self, host: HostPlan, found: MachineIdentity) -> None:
         """Name the discovered node after its host, unless a node has that name already."""
         # Ask Ironic, not the listing: an old one may lack the machine, and a second node would be created.
         if self.ironic.now(host.name) is None and self.ironic.now(found.node) is not None:
@@ -212,7 +212,7 @@ class Discovery:
             self.ironic.change(found.node, {"/name": host.name, **extra})
             self.ironic.now(host.name)  # update the listing
 
-    def _tell(self, journal: Journal, name: str, step: Step) -> None:
+    def _tell(self, journal: Journal, name: str, step: WayStep) -> None:
         if journal.note(step):
             self.say(f"{name}: {step.state}, {step.card.what if step.card else step.doing}")
 
@@ -225,17 +225,17 @@ class Discovery:
             write_file(place.with_suffix(".json"), text, mode=0o600)
         journal = Journal(place.with_suffix(".jsonl"))
         if not journal.reached("discovered"):
-            self._tell(journal, one.boots, Step(state="discovered", verb="wait", doing=str(one)))
+            self._tell(journal, one.boots, WayStep(state="discovered", verb="wait", doing=str(one)))
         doing = f"{verdict.host} {verdict.why}".strip()
-        self._tell(journal, one.boots, Step(state=verdict.state, verb="wait", doing=doing, card=verdict.card))
+        self._tell(journal, one.boots, WayStep(state=verdict.state, verb="wait", doing=doing, card=verdict.card))
 
     def _note_garbage(self, node: str, said: str) -> None:
-        card = Card(
+        card = MachineCard(
             what=said, why="a machine is matched by its inventory",
             remedy="see what calls the seed: journalctl -u ironic; switch the machine on again",
         )  # fmt: skip
         journal = Journal(self.home / "discovered" / f"{node}.jsonl")
-        self._tell(journal, node, Step(state="quarantined", verb="fail", card=card))
+        self._tell(journal, node, WayStep(state="quarantined", verb="fail", card=card))
 
 
 def known_macs(plan: Plan, home: Path) -> list[dict[str, str]]:

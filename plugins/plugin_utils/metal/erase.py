@@ -18,14 +18,14 @@ from .confirm import SILENT, Question, confirm
 from .identity import identity_file
 from .install import metal_of, remember
 from .journal import Journal, alone, file_of, home_of
-from .leave import STEPS, Leaving, Method, detach, leave, unfinished
+from .leave import STEPS, LeavingMachine, Method, detach, leave, unfinished
 
 LOST, OSDS, DEAD = "disks", "osds", "dead"
 CLUSTER_SILENT, CLOUD_SILENT = "cluster-silent", "cloud-silent"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class Erasure:
     """The operator's options."""
 
     name: str
@@ -40,7 +40,7 @@ class Wanted:
         return f"-e '{{\"{'reprovision' if self.stays else 'erase'}_force\": [{codes}]}}'"
 
 
-def refuse_unsuitable(plan: Plan, wanted: Wanted) -> Journal:
+def refuse_unsuitable(plan: Plan, wanted: Erasure) -> Journal:
     """Return the journal of the named machine. Raises GroundupError for one that this verb does not erase."""
     name = wanted.name
     if not name:
@@ -69,7 +69,7 @@ def refuse_unsuitable(plan: Plan, wanted: Wanted) -> Journal:
     return journal
 
 
-def foreseen(plan: Plan, wanted: Wanted) -> dict[str, Any]:
+def foreseen(plan: Plan, wanted: Erasure) -> dict[str, Any]:
     """Return the actions, one line each. Raises GroundupError without consent, or for an unsuitable machine."""
     ironic, node, found = _foreseen(plan, wanted)
     if node:
@@ -77,7 +77,7 @@ def foreseen(plan: Plan, wanted: Wanted) -> dict[str, Any]:
     return found
 
 
-def _foreseen(plan: Plan, wanted: Wanted) -> tuple[Ironic, dict[str, Any] | None, dict[str, Any]]:
+def _foreseen(plan: Plan, wanted: Erasure) -> tuple[Ironic, dict[str, Any] | None, dict[str, Any]]:
     """Return Ironic, its node, and the actions; the machine's controller was not asked yet."""
     name, journal = wanted.name, refuse_unsuitable(plan, wanted)
     ironic = _ironic(plan, name)
@@ -94,7 +94,7 @@ def _foreseen(plan: Plan, wanted: Wanted) -> tuple[Ironic, dict[str, Any] | None
     return ironic, node, {"changed": True, "changes": _lines(wanted, known=node is not None)}
 
 
-def _confirmed(plan: Plan, ironic: Ironic, node: dict[str, Any], wanted: Wanted) -> dict[str, Any]:
+def _confirmed(plan: Plan, ironic: Ironic, node: dict[str, Any], wanted: Erasure) -> dict[str, Any]:
     """Return how Ironic is to reach its controller; empty where it asks that for nothing. Raises GroundupError."""
     if DEAD in wanted.force or node["provision_state"] == "enroll":
         return {}
@@ -103,12 +103,12 @@ def _confirmed(plan: Plan, ironic: Ironic, node: dict[str, Any], wanted: Wanted)
     return confirm(plan, ironic, node, about, home=home_of(plan.site), password=password)
 
 
-def carry_out(plan: Plan, wanted: Wanted, say: Callable[[str], None]) -> dict[str, Any]:
+def carry_out(plan: Plan, wanted: Erasure, say: Callable[[str], None]) -> dict[str, Any]:
     """Erase the machine; return the actions and the erasure's record. Raises GroundupError."""
     ironic, _, found = _foreseen(plan, wanted)
     home, name = home_of(plan.site), wanted.name
     journal = Journal(file_of(home, name))
-    leaving = Leaving(
+    leaving = LeavingMachine(
         name=name,
         method=wanted.method,
         stays=wanted.stays,
@@ -138,7 +138,7 @@ def _point(ironic: Ironic, node: dict[str, Any], reached: dict[str, Any]) -> Non
         ironic.change(str(node["uuid"]), {"/driver_info": reached})
 
 
-def verified(plan: Plan, wanted: Wanted) -> dict[str, Any]:
+def verified(plan: Plan, wanted: Erasure) -> dict[str, Any]:
     """Raise GroundupError while Ironic still has a machine that was to leave; else return no changes."""
     if _ironic(plan, wanted.name).node(wanted.name) and not wanted.stays:
         raise GroundupError(
@@ -150,7 +150,7 @@ def verified(plan: Plan, wanted: Wanted) -> dict[str, Any]:
     return {"changed": False, "changes": []}
 
 
-def _lines(wanted: Wanted, *, known: bool) -> list[str]:
+def _lines(wanted: Erasure, *, known: bool) -> list[str]:
     name = wanted.name
     if not known:
         return [f"forget {name}, which Ironic does not know; its disks are NOT erased"]

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from ..plan.types import Plan
-from .match import Identity
+from .match import MachineIdentity
 
 
 def identity_file(home: Path, host: str) -> Path:
@@ -14,15 +14,15 @@ def identity_file(home: Path, host: str) -> Path:
     return home / f"{host}.identity.json"
 
 
-def identity(home: Path, host: str) -> Identity | None:
+def identity(home: Path, host: str) -> MachineIdentity | None:
     """Return a machine's identity, None when it was not discovered."""
     try:
         found = json.loads(identity_file(home, host).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
-    return Identity(**{**found, "macs": tuple(found["macs"])})
+    return MachineIdentity(**{**found, "macs": tuple(found["macs"])})
 
 
-def identities(home: Path, plan: Plan) -> dict[str, Identity]:
+def identities(home: Path, plan: Plan) -> dict[str, MachineIdentity]:
     """Return the identities of a site's discovered machines, by name."""
     return {name: found for name in plan.hosts if (found := identity(home, name))}

@@ -13,7 +13,7 @@ from ...module_utils._base import files
 from ...module_utils._base.changes import Changes
 from ...module_utils._base.locks import locked
 from ..errors import GroundupError
-from ..layers.enough import Enough, lacking
+from ..layers.enough import SuccessCriteria, lacking
 from ..paths import state_dir
 from ..plan.part_types import MetalPlan
 from ..plan.platform.metal import to_discover
@@ -28,20 +28,20 @@ from .cards import not_its_own
 from .controller import Controller, Recent, ask
 from .decisions import Desk, person
 from .delegated import follow, login_of
-from .discovery import Discovery
+from .discovery import MachineDiscovery
 from .disks import root_device
 from .identity import identities
 from .journal import Journal, alone, file_of, home_of
 from .match import judge
 from .page import Page, page_of
-from .provision import LEAVES, Wanted, as_error, provision
-from .queue import Limits, Waiting
+from .provision import LEAVES, Deployment, as_error, provision
+from .queue import QueueLimits, Waiting
 from .sighting import read
-from .way import Card, next_step
+from .way import MachineCard, next_step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class InstallOptions:
     """Options of an installation run."""
 
     at_once: int = 20
@@ -54,7 +54,7 @@ class Options:
 
 
 def install(
-    changes: Changes, plan: Plan, names: Sequence[str], say: Callable[[str], None], options: Options, *,
+    changes: Changes, plan: Plan, names: Sequence[str], say: Callable[[str], None], options: InstallOptions, *,
     then: Callable[[str], None] | None = None, page: Page | None = None,
 ) -> Failed:  # fmt: skip
     """Install ``names``, except those already installed. Return the failed ones with errors. Raises GroundupError.
@@ -79,7 +79,7 @@ def install(
     image = {"url": f"{metal.files_url}/{metal.image}", "sha256": _digest(plan, metal)}
 
     left = threading.Event()
-    discovered = Discovery(
+    discovered = MachineDiscovery(
         ironic=ironic, plan=plan, home=home_of(plan.site), say=say, seconds=options.discovery, password=store.get,
         left=left,
     )  # fmt: skip
@@ -99,14 +99,14 @@ def install(
 
         report = Recent(lambda: ask(ironic, host, password))
 
-        def guard() -> Card | None:
+        def guard() -> MachineCard | None:
             own = report()
             if own.system:
                 node["driver_info"]["redfish_system_id"] = own.system
             known = {name: (who.serial, *who.macs) for name, who in identities(home, plan).items()}
             return not_its_own(plan, host, own, known)
 
-        wanted = Wanted(
+        wanted = Deployment(
             name=name,
             node=node,
             mac=str(documents.boot_port(host, plan.networks).mac),
@@ -143,7 +143,7 @@ def install(
         ironic=ironic,
         way=way,
         then=then,
-        limits=Limits(at_once=options.at_once, per_rack=options.per_rack),
+        limits=QueueLimits(at_once=options.at_once, per_rack=options.per_rack),
         groups=groups,
         spare=plan.max_unavailable,
         say=say,
@@ -158,7 +158,9 @@ def install(
     return batch.run([Waiting(name=host.name, rack=host.rack, critical=host.name in critical) for host in hosts])
 
 
-def _to_reach(plan: Plan, groups: Mapping[str, str], absent: Mapping[str, Mapping[str, str]]) -> dict[str, Enough]:
+def _to_reach(
+    plan: Plan, groups: Mapping[str, str], absent: Mapping[str, Mapping[str, str]]
+) -> dict[str, SuccessCriteria]:
     """Return the criteria of groups that do not meet them yet. In other groups the run waits for all machines."""
     home = home_of(plan.site)
     dark = {name for name in groups if not Journal(file_of(home, name)).installed}
@@ -194,7 +196,7 @@ def approve(changes: Changes, plan: Plan, name: str, say: Callable[[str], None])
         )
     store = open_store(plan.site, write=False)
     ironic = Ironic(api=metal.api_url, media=metal.media_url, password=store.get(IRONIC), ca=state / "ca.crt")
-    discovered = Discovery(
+    discovered = MachineDiscovery(
         ironic=ironic, plan=plan, home=home_of(plan.site), say=say, seconds=0, password=store.get
     )  # fmt: skip
     found = discovered.waiting(name)
@@ -231,13 +233,13 @@ def _predict(changes: Changes, ironic: Watched, plan: Plan, names: Sequence[str]
 
 def _judged(
     ironic: Ironic, plan: Plan, host: HostPlan, told: dict[str, Any] | None, report: Callable[[], Controller]
-) -> Card | None:
+) -> MachineCard | None:
     """Return why a machine must not be installed, judged by its inventory; None when it may."""
     try:
         return judge(plan, host, read(ironic.node(host.name) or {}, told or {}), report())
     except ValueError as error:
         remedy = "see journalctl -u ironic on the seed, then run this again"
-        return Card(
+        return MachineCard(
             what=str(error), why="what is there is compared with the plan before it is written over", remedy=remedy
         )
 

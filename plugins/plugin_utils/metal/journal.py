@@ -16,7 +16,7 @@ from ...module_utils._base import files
 from ...module_utils._base.locks import locked
 from ..errors import GroundupError
 from ..paths import state_dir
-from .way import State, Step
+from .way import State, WayStep
 
 RELEASED = 30.0  # seconds within which the processes of a killed run end
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")  # the same as `groundup-contact` accepts
@@ -108,7 +108,7 @@ class Journal:
         order, last = get_args(State), self._last.get("state")
         return last in order and order.index(last) >= order.index(state)
 
-    def note(self, step: Step) -> bool:
+    def note(self, step: WayStep) -> bool:
         """Add a line when the step differs from the last one; return whether it does."""
         what = {"state": step.state, "doing": step.doing, "card": asdict(step.card) if step.card else None}
         if what == {key: self._last.get(key) for key in what}:

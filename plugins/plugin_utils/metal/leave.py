@@ -22,7 +22,7 @@ from .api import BusyError, Ironic
 from .journal import Journal
 from .provision import as_error, given_up
 from .sighting import read
-from .way import RETRIES, Card, Step
+from .way import RETRIES, MachineCard, WayStep
 
 Method = Literal["metadata", "full"]
 STEPS: dict[str, str] = {"metadata": "erase_devices_metadata", "full": "erase_devices"}  # Ironic's clean steps
@@ -48,7 +48,7 @@ _WAY: dict[str, tuple[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Leaving:
+class LeavingMachine:
     """The machine to deprovision, and options."""
 
     name: str
@@ -63,24 +63,24 @@ class Leaving:
         return f"its disks are being erased ({self.method})"
 
 
-def next_step(node: Mapping[str, Any] | None, *, erasing: str = "", tried: frozenset[str] = frozenset()) -> Step:
+def next_step(node: Mapping[str, Any] | None, *, erasing: str = "", tried: frozenset[str] = frozenset()) -> WayStep:
     """Return the next step for ``node``.
 
     ``erasing``: the text of the erasure, once it was requested. ``tried``: actions that this run requested already;
     none is requested twice.
     """
     if node is None:
-        return Step(state="retired", verb="done", doing="Ironic does not know it")
+        return WayStep(state="retired", verb="done", doing="Ironic does not know it")
     provision, error = str(node["provision_state"]), str(node.get("last_error") or "")
     verb, doing = _WAY.get(provision, ("fail", ""))
     held = node.get("maintenance") and verb not in ("wait", "end")
     if provision == "manageable" and erasing and not held:
-        return Step(state="retiring", verb="done", doing=ERASED)
+        return WayStep(state="retiring", verb="done", doing=ERASED)
     if verb == "fail" or verb in tried or held:
-        return Step(state="failed", verb="fail", card=_card(node, error or f"it is {provision}"))
+        return WayStep(state="failed", verb="fail", card=_card(node, error or f"it is {provision}"))
     if doing == _CLEANED and erasing:
         doing = erasing
-    return Step(state="retiring", verb="done" if verb == "end" else "wait", doing=doing)
+    return WayStep(state="retiring", verb="done" if verb == "end" else "wait", doing=doing)
 
 
 def verb_of(node: Mapping[str, Any]) -> str:
@@ -88,16 +88,18 @@ def verb_of(node: Mapping[str, Any]) -> str:
     return _WAY[str(node["provision_state"])][0]
 
 
-def _card(node: Mapping[str, Any], error: str) -> Card:
+def _card(node: Mapping[str, Any], error: str) -> MachineCard:
     failed = node["provision_state"] == "clean failed"
-    return Card(
+    return MachineCard(
         what=f"{'its disks were not erased' if failed else 'it does not leave'}: {error}",
         why="it is not ready for anything else, and its data are on it",
         remedy="mend it, then run this again; a machine whose controller is dead: erase_force: [disks, dead]",
     )
 
 
-def leave(ironic: Ironic, leaving: Leaving, journal: Journal, records: Path, say: Callable[[str], None]) -> Path | None:
+def leave(
+    ironic: Ironic, leaving: LeavingMachine, journal: Journal, records: Path, say: Callable[[str], None]
+) -> Path | None:
     """Deprovision a machine; return its erasure's record, None when nothing was erased. Raises GroundupError."""
     deadline, tried = time.monotonic() + leaving.timeout, frozenset[str]()
     fresh = True
@@ -118,7 +120,7 @@ def leave(ironic: Ironic, leaving: Leaving, journal: Journal, records: Path, say
         if step.verb == "done":
             record = _record(records, leaving, node, began=began) if node and began and step.doing == ERASED else None
             _forget(ironic, leaving, journal, node)
-            journal.note(Step(state="retired", verb="done", doing=step.doing))
+            journal.note(WayStep(state="retired", verb="done", doing=step.doing))
             return record
         if journal.note(step):
             say(f"{leaving.name}: {step.state}, {step.doing or (step.card.what if step.card else '')}")
@@ -131,9 +133,9 @@ def leave(ironic: Ironic, leaving: Leaving, journal: Journal, records: Path, say
                 _carry_out(ironic, leaving, verb)
                 tried |= {verb}
                 if verb == "erase":  # journal it before it can end
-                    journal.note(Step(state="retiring", verb="wait", doing=leaving.erasing))
+                    journal.note(WayStep(state="retiring", verb="wait", doing=leaving.erasing))
         if verb not in tried and time.monotonic() > deadline:
-            card = Card(
+            card = MachineCard(
                 what=f"nothing has changed: {step.doing}",
                 why=f"{leaving.timeout:g} s without a step of its way",
                 remedy="see its console, and journalctl -u ironic on the seed",
@@ -142,21 +144,21 @@ def leave(ironic: Ironic, leaving: Leaving, journal: Journal, records: Path, say
         time.sleep(leaving.pause)
 
 
-def _began(journal: Journal, leaving: Leaving) -> float | None:
+def _began(journal: Journal, leaving: LeavingMachine) -> float | None:
     """Return when this erasure was requested; None when the journal's last line is not of it."""
     lines = reversed(journal.lines())
     mine = [float(line["time"]) for line in takewhile(lambda line: line.get("doing") == leaving.erasing, lines)]
     return mine[-1] if mine else None
 
 
-def _recover(ironic: Ironic, leaving: Leaving, journal: Journal) -> None:
+def _recover(ironic: Ironic, leaving: LeavingMachine, journal: Journal) -> None:
     """Make a machine whose erasure failed in an earlier run manageable, so that it is erased again."""
-    journal.note(Step(state="retiring", verb="wait", doing="its erasure failed before, and is begun again"))
+    journal.note(WayStep(state="retiring", verb="wait", doing="its erasure failed before, and is begun again"))
     ironic.hold(leaving.name, on=False)
     ironic.provision(leaving.name, "manage")
 
 
-def _carry_out(ironic: Ironic, leaving: Leaving, verb: str) -> None:
+def _carry_out(ironic: Ironic, leaving: LeavingMachine, verb: str) -> None:
     if verb != "erase":
         if verb == "deleted":
             _unexpect(ironic, leaving)  # stops the seed's runner on it
@@ -166,7 +168,7 @@ def _carry_out(ironic: Ironic, leaving: Leaving, verb: str) -> None:
     ironic.provision(leaving.name, "clean", clean_steps=[step])
 
 
-def detach(ironic: Ironic, leaving: Leaving, journal: Journal, records: Path) -> Path | None:
+def detach(ironic: Ironic, leaving: LeavingMachine, journal: Journal, records: Path) -> Path | None:
     """Delete the node of a machine whose controller is dead, without erasing its disks. Raises GroundupError."""
     node, record = ironic.node(leaving.name), None
     if node:
@@ -175,7 +177,7 @@ def detach(ironic: Ironic, leaving: Leaving, journal: Journal, records: Path) ->
         ironic.delete(leaving.name)
     if node or unfinished(journal):
         _unexpect(ironic, leaving)
-        journal.note(Step(state="retired", verb="done", doing="forgotten; its disks were not erased"))
+        journal.note(WayStep(state="retired", verb="done", doing="forgotten; its disks were not erased"))
     return record
 
 
@@ -184,7 +186,7 @@ def unfinished(journal: Journal) -> bool:
     return journal.last.get("state") not in (None, "retired")
 
 
-def _forget(ironic: Ironic, leaving: Leaving, journal: Journal, node: Mapping[str, Any] | None) -> None:
+def _forget(ironic: Ironic, leaving: LeavingMachine, journal: Journal, node: Mapping[str, Any] | None) -> None:
     if node and leaving.stays:
         extra: dict[str, Any] = {RETRIES: 0}
         if told := ironic.inventory(leaving.name):  # from before the erasure, which had consent
@@ -197,11 +199,13 @@ def _forget(ironic: Ironic, leaving: Leaving, journal: Journal, node: Mapping[st
         _unexpect(ironic, leaving)
 
 
-def _unexpect(ironic: Ironic, leaving: Leaving) -> None:
+def _unexpect(ironic: Ironic, leaving: LeavingMachine) -> None:
     ironic.expect(leaving.name, sha256=secrets.token_hex(32))  # a digest of no token; this drops the old call
 
 
-def _record(records: Path, leaving: Leaving, node: Mapping[str, Any], *, began: float, erased: bool = True) -> Path:
+def _record(
+    records: Path, leaving: LeavingMachine, node: Mapping[str, Any], *, began: float, erased: bool = True
+) -> Path:
     """Write the record of an erasure; never overwrite one. Raises GroundupError."""
     properties = node.get("properties") or {}
     record = {

@@ -15,7 +15,7 @@ from .cards import denied, doubt, question, unasked, unconfirmed
 from .controller import Controller, distinct
 from .hardware import lacks, ports_of
 from .sighting import Sighting
-from .way import Card, State
+from .way import MachineCard, State
 
 _SEE = "see that machine; take it off the network if it is not the site's"
 
@@ -27,12 +27,12 @@ class Verdict:
     state: State  # discovered, matched, approved or quarantined
     host: str = ""
     why: str = ""
-    card: Card | None = None
+    card: MachineCard | None = None
     ports: Mapping[str, str] = field(default_factory=dict)  # network -> MAC address
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Identity:
+class MachineIdentity:
     """The discovered hardware of a machine of the site; stored beside its journal."""
 
     node: str
@@ -51,7 +51,7 @@ class Identity:
 
 
 def match(
-    plan: Plan, hosts: Sequence[HostPlan], seen: Sequence[Sighting], taken: Mapping[str, Identity],
+    plan: Plan, hosts: Sequence[HostPlan], seen: Sequence[Sighting], taken: Mapping[str, MachineIdentity],
     controllers: Mapping[str, Controller] | None = None,
 ) -> dict[str, Verdict]:  # fmt: skip
     """Return the verdict on each of ``seen``, by its node.
@@ -103,7 +103,7 @@ def match(
     return found
 
 
-def unique(seen: Sequence[Sighting], taken: Mapping[str, Identity]) -> list[Sighting]:
+def unique(seen: Sequence[Sighting], taken: Mapping[str, MachineIdentity]) -> list[Sighting]:
     """Return ``seen`` without what several machines have: a repeated serial number or MAC address identifies none."""
     serials = Counter(serial_key(one.serial) for one in seen if one.serial)
     macs, bmcs = Counter(mac for one in seen for mac in one.macs), Counter(one.bmc for one in seen if one.bmc)
@@ -140,10 +140,10 @@ def unique(seen: Sequence[Sighting], taken: Mapping[str, Identity]) -> list[Sigh
     return found
 
 
-def judge(plan: Plan, host: HostPlan, one: Sighting, controller: Controller | None = None) -> Card | None:
+def judge(plan: Plan, host: HostPlan, one: Sighting, controller: Controller | None = None) -> MachineCard | None:
     """Return why ``one`` must not be installed as ``host``, None when it may. ``controller``: what its own one says."""
     if missing := lacks(plan, host, one, size=plan.preflight.hardware_required):
-        return Card(
+        return MachineCard(
             what=f"it is not what the plan says: {', '.join(missing)}",
             why="nothing is written to a machine that differs from its plan",
             remedy="see its disks, ports and cabling, or correct hardware and MAC addresses in the site file",
@@ -169,7 +169,7 @@ def _odd(plan: Plan, one: Sighting) -> Verdict | None:
     return None
 
 
-def _owner(plan: Plan, one: Sighting, taken: Mapping[str, Identity]) -> str:
+def _owner(plan: Plan, one: Sighting, taken: Mapping[str, MachineIdentity]) -> str:
     """Return the machine of the site whose controller ``one`` says to have, "" when it says none or an unknown one."""
     owners = {str((host.bmc or {}).get("address")): name for name, host in plan.hosts.items()}
     owners.update({identity.bmc: name for name, identity in taken.items()})
@@ -248,13 +248,13 @@ def _matched(plan: Plan, host: HostPlan, one: Sighting, told: Mapping[str, Contr
     others = [name for name, said in told.items() if name != host.name and said.has_some(one)]
     card = denied(host, one, own)
     if not card and others:
-        card = Card(
+        card = MachineCard(
             what=f"it is {host.name} ({why}), but its management controller is that of {others[0]}",
             why=f"{host.name} would be switched off and on in its place, or {others[0]}",
             remedy=f"compare bmc.address, serial and MAC addresses of {host.name} and {others[0]} with the machines",
         )
     if not card and one.bmc and one.bmc != planned and not own.has(one):
-        card = Card(
+        card = MachineCard(
             what=f"it is {host.name} ({why}), but says that its management controller is {printable(one.bmc)[:80]}",
             why="what a machine says is no proof: the password of the site's controller would be sent there",
             remedy=f"see that machine; write {written}.bmc.address if it is right",
@@ -263,7 +263,7 @@ def _matched(plan: Plan, host: HostPlan, one: Sighting, told: Mapping[str, Contr
     if missing := lacks(plan, host, one, size=plan.preflight.hardware_required):
         ports = f"it has {', '.join(missing)}"
     if not card and isinstance(ports, str):
-        card = Card(
+        card = MachineCard(
             what=f"it is {host.name} ({why}), but {ports}",
             why="its network would be another than the plan's",
             remedy=f"see its cabling, or write {written}.ports.<network>.mac",
@@ -275,4 +275,4 @@ def _matched(plan: Plan, host: HostPlan, one: Sighting, told: Mapping[str, Contr
 
 
 def _quarantined(what: str, why: str, remedy: str) -> Verdict:
-    return Verdict(state="quarantined", card=Card(what=what, why=why, remedy=remedy))
+    return Verdict(state="quarantined", card=MachineCard(what=what, why=why, remedy=remedy))

@@ -16,14 +16,25 @@ from .api import BusyError, Ironic
 from .batch import left_behind
 from .journal import Journal
 from .quirks import boot_of, changes_for, pause_before
-from .way import ATTEMPTS, RETRIES, Card, Step, Verb, attempts, last_heard, next_attempt, next_step, ramdisk_silent
+from .way import (
+    ATTEMPTS,
+    RETRIES,
+    MachineCard,
+    Verb,
+    WayStep,
+    attempts,
+    last_heard,
+    next_attempt,
+    next_step,
+    ramdisk_silent,
+)
 
 # Seconds to wait for the next heartbeat of a ramdisk. It sends one every 90 to 180 s (0.3 to 0.6 of Ironic's
 # ramdisk_heartbeat_timeout). An inspected machine is deployed only while its last heartbeat is recent.
 SILENT = 330.0
 LOST = 180.0  # the same for the first heartbeat, which directly follows the request for a token
 MISSED = 180.0  # in addition, when Ironic was away meanwhile and may have missed a heartbeat
-LEAVES = Card(
+LEAVES = MachineCard(
     what="it is being retired",
     why="its disks may be half erased",
     remedy="end that first: ansible-playbook groundup.cloud.erase, or groundup.cloud.reprovision, with its name",
@@ -34,7 +45,7 @@ _POWER: tuple[Verb, ...] = ("create", "manage", "inspect", "provide", "deploy", 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class Deployment:
     """The desired state of a machine."""
 
     name: str
@@ -45,13 +56,15 @@ class Wanted:
     configdrive: Callable[[str], dict[str, Any]]  # from the token of its call
     layers: tuple[str, ...] = ()  # to be run by the seed after the call
     again: bool = False  # retry by an operator: attempts are counted from zero
-    judge: Callable[[dict[str, Any] | None], Card | None] = lambda _told: None  # by its inventory
-    guard: Callable[[], Card | None] = lambda: None  # why its management controller must not be asked for anything
+    judge: Callable[[dict[str, Any] | None], MachineCard | None] = lambda _told: None  # by its inventory
+    guard: Callable[[], MachineCard | None] = lambda: (
+        None
+    )  # why its management controller must not be asked for anything
 
 
 def provision(
-    ironic: Ironic, wanted: Wanted, journal: Journal, say: Callable[[str], None], *, timeout: float, pause: float = 5.0,
-    left: threading.Event | None = None,
+    ironic: Ironic, wanted: Deployment, journal: Journal, say: Callable[[str], None], *, timeout: float,
+    pause: float = 5.0, left: threading.Event | None = None,
 ) -> tuple[dict[str, Any], bool]:  # fmt: skip
     """Install a machine; return its call home, with its host keys, and whether the call is new.
 
@@ -83,9 +96,9 @@ def provision(
             if call.get("called"):
                 is_new = not journal.installed
                 if is_new:
-                    journal.note(Step(state="installed", verb="done", doing="it called home"))
+                    journal.note(WayStep(state="installed", verb="done", doing="it called home"))
                 return call, is_new
-            step = Step(state="provisioning", verb="wait", doing="its system boots for the first time")
+            step = WayStep(state="provisioning", verb="wait", doing="its system boots for the first time")
         if journal.note(step):
             say(f"{wanted.name}: {step.state}, {step.doing or (step.card.what if step.card else '')}")
             deadline = time.monotonic() + timeout
@@ -111,7 +124,7 @@ class _Ramdisk:
         """Note that Ironic does not answer: this is no silence of the ramdisk."""
         self.looked, self.missed = None, True
 
-    def judged(self, node: dict[str, Any], step: Step) -> Step:
+    def judged(self, node: dict[str, Any], step: WayStep) -> WayStep:
         """Return ``step``, or "undeploy" when the ramdisk fell silent and attempts are left."""
         heard, called = last_heard(node)
         now = time.monotonic()
@@ -125,7 +138,7 @@ class _Ramdisk:
             return step
         self.heard = ""
         doing = f"attempt {attempts(node) + 1} of {ATTEMPTS}: its ramdisk fell silent"
-        return Step(state="provisioning", verb="undeploy", doing=doing)
+        return WayStep(state="provisioning", verb="undeploy", doing=doing)
 
 
 @contextmanager
@@ -136,28 +149,28 @@ def _journaled(journal: Journal) -> Iterator[None]:
     except BusyError:
         raise
     except GroundupError as error:
-        card = Card(what=error.what, why=error.why, remedy=error.remedy)
-        journal.note(Step(state="failed", verb="fail", card=card))
+        card = MachineCard(what=error.what, why=error.why, remedy=error.remedy)
+        journal.note(WayStep(state="failed", verb="fail", card=card))
         raise
 
 
-def _judged(ironic: Ironic, wanted: Wanted, node: dict[str, Any], step: Step, *, silent: bool) -> Step:
+def _judged(ironic: Ironic, wanted: Deployment, node: dict[str, Any], step: WayStep, *, silent: bool) -> WayStep:
     """Return ``step``; instead a failure when the hardware contradicts the plan, or a wait for the ramdisk."""
     if step.verb == "deploy" and ramdisk_silent(node) and silent:
-        return Step(state="inspected", verb="wait", doing="its ramdisk says where it is reached")
+        return WayStep(state="inspected", verb="wait", doing="its ramdisk says where it is reached")
     if step.verb != "provide" or attempts(node):
         return step
     card = wanted.judge(ironic.inventory(wanted.name))
-    return Step(state="failed", verb="fail", card=card) if card else step
+    return WayStep(state="failed", verb="fail", card=card) if card else step
 
 
-def _guarded(wanted: Wanted, step: Step) -> Step:
+def _guarded(wanted: Deployment, step: WayStep) -> WayStep:
     """Return ``step``, or a failure when it would ask another machine's controller for power."""
     card = wanted.guard() if step.verb in _POWER else None
-    return Step(state="failed", verb="fail", card=card) if card else step
+    return WayStep(state="failed", verb="fail", card=card) if card else step
 
 
-def _again(ironic: Ironic, wanted: Wanted, journal: Journal, node: dict[str, Any]) -> bool:
+def _again(ironic: Ironic, wanted: Deployment, journal: Journal, node: dict[str, Any]) -> bool:
     """Start a failed machine again; return whether to call this again.
 
     After a restore of the seed Ironic may show an installed machine as failed. `next_step` refuses that one.
@@ -166,7 +179,9 @@ def _again(ironic: Ironic, wanted: Wanted, journal: Journal, node: dict[str, Any
         ironic.hold(wanted.name, on=False)
         return True
     if node["provision_state"] == "deploy failed" and not journal.installed:
-        step = _guarded(wanted, Step(state="provisioning", verb="deploy", doing="begun again: somebody looked at it"))
+        step = _guarded(
+            wanted, WayStep(state="provisioning", verb="deploy", doing="begun again: somebody looked at it")
+        )
         journal.note(step)
         if step.card:
             raise as_error(wanted.name, step.card)
@@ -175,7 +190,7 @@ def _again(ironic: Ironic, wanted: Wanted, journal: Journal, node: dict[str, Any
     return False
 
 
-def _asked(ironic: Ironic, wanted: Wanted, journal: Journal, verb: Verb, node: dict[str, Any]) -> bool:
+def _asked(ironic: Ironic, wanted: Deployment, journal: Journal, verb: Verb, node: dict[str, Any]) -> bool:
     """Request ``verb`` of Ironic unless it is busy; return whether it then contacts the management controller."""
     with suppress(BusyError), _journaled(journal):
         _carry_out(ironic, wanted, verb, node)
@@ -183,7 +198,7 @@ def _asked(ironic: Ironic, wanted: Wanted, journal: Journal, verb: Verb, node: d
     return False
 
 
-def _carry_out(ironic: Ironic, wanted: Wanted, verb: Verb, node: dict[str, Any]) -> None:
+def _carry_out(ironic: Ironic, wanted: Deployment, verb: Verb, node: dict[str, Any]) -> None:
     identity = wanted.name
     match verb:
         case "create":
@@ -218,20 +233,20 @@ def _carry_out(ironic: Ironic, wanted: Wanted, verb: Verb, node: dict[str, Any])
             ironic.provision(identity, "active", configdrive=wanted.configdrive(token))
 
 
-def _hangs(step: Step, timeout: float) -> Card:
+def _hangs(step: WayStep, timeout: float) -> MachineCard:
     if "first time" in step.doing:
         what, remedy = "it did not call home after its installation", "see its console: does it boot from its disk?"
     else:
         what, remedy = f"nothing has changed: {step.doing}", "see its console, and journalctl -u ironic on the seed"
-    return Card(what=what, why=f"{timeout:g} s without a step of its way", remedy=remedy)
+    return MachineCard(what=what, why=f"{timeout:g} s without a step of its way", remedy=remedy)
 
 
-def given_up(name: str, card: Card, journal: Journal) -> GroundupError:
+def given_up(name: str, card: MachineCard, journal: Journal) -> GroundupError:
     """Journal a machine's failure in its present activity; return its card as an error."""
-    journal.note(Step(state="failed", verb="fail", doing=journal.doing, card=card))
+    journal.note(WayStep(state="failed", verb="fail", doing=journal.doing, card=card))
     return as_error(name, card)
 
 
-def as_error(name: str, card: Card) -> GroundupError:
+def as_error(name: str, card: MachineCard) -> GroundupError:
     """Return a machine's card as an error."""
     return GroundupError(card.what, where=name, why=card.why, remedy=card.remedy)

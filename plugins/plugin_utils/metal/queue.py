@@ -24,14 +24,14 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class QueueLimits:
     """How many machines may be under way."""
 
     at_once: int
     per_rack: int | None = None  # one switch and its uplink carry every image of a rack
 
 
-def admitted(waiting: Iterable[Waiting], under_way: Mapping[str, str], limits: Limits) -> list[str]:
+def admitted(waiting: Iterable[Waiting], under_way: Mapping[str, str], limits: QueueLimits) -> list[str]:
     """Return the machines to start now, in order; ``under_way``: racks of machines under way, also of other runs.
 
     The rack with the fewest machines under way is next, so that a large rack does not delay a small one.
@@ -52,5 +52,5 @@ def admitted(waiting: Iterable[Waiting], under_way: Mapping[str, str], limits: L
     return chosen
 
 
-def _full(under_way: int, limits: Limits) -> bool:
+def _full(under_way: int, limits: QueueLimits) -> bool:
     return limits.per_rack is not None and under_way >= max(1, limits.per_rack)

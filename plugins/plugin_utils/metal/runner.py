@@ -18,7 +18,7 @@ from ...module_utils._base.locks import locked
 from ...module_utils._base.run import COLOUR, run
 from ..errors import GroundupError
 from .journal import Journal, file_of
-from .way import Card, Step
+from .way import MachineCard, WayStep
 
 PAUSES = (5.0, 30.0)  # seconds before another try: a host that has just booted is busy
 # Wrapper of ansible-playbook: the playbook itself holds the lock, also when its parent was killed.
@@ -63,9 +63,9 @@ class Runner:
                         raise self._failed(journal, host, layer, said)
                     self._note(journal, host, _step(f"{_AGAIN.format(layer)} in {pause:g} s: {said}"))
                     self.sleep(pause)
-            self._note(journal, host, Step(state="serving", verb="done", doing=f"verified up to {self.layers[-1]}"))
+            self._note(journal, host, WayStep(state="serving", verb="done", doing=f"verified up to {self.layers[-1]}"))
 
-    def _note(self, journal: Journal, host: str, step: Step) -> None:
+    def _note(self, journal: Journal, host: str, step: WayStep) -> None:
         if journal.note(step):
             self.say(f"{host}: {step.state}, {step.doing}")
 
@@ -113,17 +113,17 @@ class Runner:
         return program.parent
 
     def _failed(self, journal: Journal, host: str, layer: str, said: str) -> GroundupError:
-        card = Card(
+        card = MachineCard(
             what=f"layer {layer} failed {len(self.pauses) + 1} times: {said}",
             why="the machine is installed, and does not serve",
             remedy=f"see the newest stdout below {self.home / 'runs' / host / 'artifacts'}, then run this again",
         )
-        journal.note(Step(state="failed", verb="fail", card=card))
+        journal.note(WayStep(state="failed", verb="fail", card=card))
         return GroundupError(card.what, where=host, why=card.why, remedy=card.remedy)
 
 
-def _step(doing: str) -> Step:
-    return Step(state="configuring", verb="wait", doing=doing)
+def _step(doing: str) -> WayStep:
+    return WayStep(state="configuring", verb="wait", doing=doing)
 
 
 def _tried(journal: Journal, layer: str) -> int:

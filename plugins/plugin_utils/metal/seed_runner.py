@@ -28,17 +28,17 @@ from .api import Ironic
 from .install import remember
 from .journal import Journal, file_of, home_of
 from .runner import Runner
-from .way import Card, Step
+from .way import MachineCard, WayStep
 
 PAUSES = (5.0, 30.0, 120.0, 300.0)  # seconds before another try; more than a controller's: no operator is at hand
 REST = ("serving", "failed")
 MOST, LONGEST = 40, 600  # reported lines of a machine, and characters of a text
-_UNKNOWN = Card(
+_UNKNOWN = MachineCard(
     what="it called home, and the seed's copy of the site file has no such machine",
     why="what is to be run on it follows from the site file",
     remedy="run the playbook groundup.cloud.ironic, which sends the site file",
 )
-_FAULT = Card(
+_FAULT = MachineCard(
     what="",
     why="this is a fault of groundup.cloud",
     remedy="report it, with journalctl -u groundup-runner; the other machines are not concerned",
@@ -161,7 +161,7 @@ class Service:
             mark = order.mark
             files.write_file(taken, mark.encode(), mode=0o600)
         if not running and (why := begins(order, mark, str(journal.last.get("state")))):
-            journal.note(Step(state="installed", verb="done", doing=why))
+            journal.note(WayStep(state="installed", verb="done", doing=why))
             files.write_file(taken, order.mark.encode(), mode=0o600)
         elif mark.split(" ")[0] != str(order.called):
             return False  # a run of an earlier call must end first
@@ -200,8 +200,8 @@ class Service:
         remember(Changes(check=False), state_dir(plan.site) / "ssh/known_hosts", plan, host, order.host_keys)
 
 
-def _fails(home: Path, name: str, card: Card) -> GroundupError:
-    Journal(file_of(home, name)).note(Step(state="failed", verb="fail", card=card))
+def _fails(home: Path, name: str, card: MachineCard) -> GroundupError:
+    Journal(file_of(home, name)).note(WayStep(state="failed", verb="fail", card=card))
     return GroundupError(card.what, where=name, why=card.why, remedy=card.remedy)
 
 

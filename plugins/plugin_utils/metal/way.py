@@ -25,7 +25,7 @@ DISCOVERED = "groundup_discovered"  # in a node's `extra`: its ramdisk reported 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Card:
+class MachineCard:
     """A machine's failure card: why it does not go on."""
 
     what: str
@@ -35,13 +35,13 @@ class Card:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class WayStep:
     """A machine's state, and the next action."""
 
     state: State
     verb: Verb
     doing: str = ""
-    card: Card | None = None
+    card: MachineCard | None = None
 
 
 # Ironic's provision state -> our state, action, and description.
@@ -107,13 +107,13 @@ _ANEW: dict[str, tuple[State, Verb]] = {
 
 # Disks are overwritten without a question, so these steps refuse a machine that may be in use.
 _TOWARDS = ("create", "manage", "inspect", "provide", "deploy")
-_IN_USE = Card(
+_IN_USE = MachineCard(
     what="it is switched on, before anything was done with it",
     why="somebody may use it, and its disk would be written over",
     remedy="switch it off, then run this again; or write provisioner: existing",
 )
 _SINCE = replace(_IN_USE, what=f"it is switched on, and its ramdisk has not called for {HOLDS / 60:g} minutes")
-_LOST = Card(
+_LOST = MachineCard(
     what="it was installed, and the seed's Ironic does not know that",
     why="its disk would be written over",
     remedy="run the playbook groundup.cloud.seed_restore; or move its journal away, below `metal` of the site's state "
@@ -121,7 +121,7 @@ _LOST = Card(
 )
 
 
-def next_step(node: Mapping[str, Any] | None, *, asked: bool = False, installed: bool = False) -> Step:
+def next_step(node: Mapping[str, Any] | None, *, asked: bool = False, installed: bool = False) -> WayStep:
     """Return the next step for ``node``, in the form of Ironic's API; None: Ironic does not know it.
 
     ``asked``: in this run Ironic contacted the management controller, so that its error is current. ``installed``: the
@@ -131,26 +131,30 @@ def next_step(node: Mapping[str, Any] | None, *, asked: bool = False, installed:
     if step.verb not in _TOWARDS:
         return step
     if installed:
-        return Step(state="failed", verb="fail", card=_LOST)
+        return WayStep(state="failed", verb="fail", card=_LOST)
     if known.get("power_state") == "power on" and not (attempts(known) or told(known)):  # else a run switched it on
-        return Step(state="failed", verb="fail", card=_SINCE if inspected(known) else _IN_USE)
+        return WayStep(state="failed", verb="fail", card=_SINCE if inspected(known) else _IN_USE)
     return step
 
 
-def _next_step(node: Mapping[str, Any] | None, *, asked: bool) -> Step:
+def _next_step(node: Mapping[str, Any] | None, *, asked: bool) -> WayStep:
     if node is None:
-        return Step(state="expected", verb="create", doing="enrolled")
+        return WayStep(state="expected", verb="create", doing="enrolled")
     provision, error = str(node["provision_state"]), str(node.get("last_error") or "")
     cut = bool(_INTERRUPTED.search(error))
     held = node.get("maintenance") and provision != "active"
     held = held or (asked and provision == "enroll" and error and not cut)
     if provision == "deploy failed" and not held and (cut or (attempts(node) < ATTEMPTS and not _lasting(error))):
-        return Step(state="provisioning", verb="deploy", doing=f"attempt {next_attempt(node)} of {ATTEMPTS}: {error}")
+        return WayStep(
+            state="provisioning", verb="deploy", doing=f"attempt {next_attempt(node)} of {ATTEMPTS}: {error}"
+        )
     if provision in _ANEW and not held and (cut or (provision == "inspect failed" and not asked)):
         state, verb = _ANEW[provision]
-        return Step(state=state, verb=verb, doing=f"again, after: {error}")
+        return WayStep(state=state, verb=verb, doing=f"again, after: {error}")
     if provision == "manageable" and (told(node) or (inspected(node) and attempts(node))) and not held:
-        return Step(state="inspected", verb="provide", doing="it is what the plan says, and released for installation")
+        return WayStep(
+            state="inspected", verb="provide", doing="it is what the plan says, and released for installation"
+        )
     if held or provision not in _STEPS:
         return _failed(error or str(node.get("maintenance_reason") or f"it is {provision}, no step of its way"))
     state, verb, doing = _STEPS[provision]
@@ -158,7 +162,7 @@ def _next_step(node: Mapping[str, Any] | None, *, asked: bool) -> Step:
         state, verb, doing = "approved", "manage", "inspected again: somebody may have used it since"
     if state == "expected" and inspected(node):
         state = "approved"  # a discovered machine
-    return Step(state=state, verb=verb, doing=doing)
+    return WayStep(state=state, verb=verb, doing=doing)
 
 
 def attempts(node: Mapping[str, Any]) -> int:
@@ -219,9 +223,11 @@ def _lasting(error: str) -> bool:
     return any(re.search(pattern, error) for pattern in (_CARDS[0][0], _CARDS[3][0], _CARDS[4][0]))
 
 
-def _failed(error: str) -> Step:
+def _failed(error: str) -> WayStep:
     for pattern, what, why, remedy in _CARDS:
         if re.search(pattern, error):
-            return Step(state="failed", verb="fail", card=Card(what=f"{what}: {error}", why=why, remedy=remedy))
+            return WayStep(
+                state="failed", verb="fail", card=MachineCard(what=f"{what}: {error}", why=why, remedy=remedy)
+            )
     why, remedy = "it does not go on by itself", "see journalctl -u ironic on the seed, then run this again"
-    return Step(state="failed", verb="fail", card=Card(what=error, why=why, remedy=remedy))
+    return WayStep(state="failed", verb="fail", card=MachineCard(what=error, why=why, remedy=remedy))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ..layers.enough import Enough
+from ..layers.enough import SuccessCriteria
 from ..layers.provisioners import Approve, Provisioner
 from ..layers.purposes import Purpose
 from ..layers.roles import Role
@@ -287,7 +287,7 @@ class Plan:
     networks: dict[str, NetworkPlan]
     hosts: dict[str, HostPlan]
     max_unavailable: dict[str, int]  # group of machines -> how many may be missing while a run goes on
-    enough: dict[str, Enough]  # groups that a run does not wait for completely
+    enough: dict[str, SuccessCriteria]  # groups that a run does not wait for completely
     access: AccessPlan
     host: HostSettings
     preflight: PreflightPlan

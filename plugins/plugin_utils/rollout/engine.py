@@ -29,7 +29,7 @@ from ..services import keystone
 from ..vault import Redactor
 from .apply import lease
 from .apply.deploy import DeployResult, Tools, deploy
-from .apply.limits import Limits, claims
+from .apply.limits import RolloutLimits, claims
 from .apply.progress import ReleaseProgress
 from .apply.remove import remove
 from .apply.watch import ClusterView
@@ -38,7 +38,7 @@ from .gate.decide import decide
 from .gate.reasons import holders_of_node_ports, reasons_against
 from .gate.retired import announced, reasons_against_removal
 from .reporting import Reporter
-from .types import Card, GateReason, Options, ReleaseReport, RolloutError, RolloutResult, State, Symptom
+from .types import Card, GateReason, ReleaseReport, RolloutError, RolloutOptions, RolloutResult, State, Symptom
 from .verify.ask import Verifiers
 
 
@@ -71,15 +71,15 @@ class Rollout:
         secrets: Secrets,
         authority: Path,
         say: Callable[[str], None],
-        options: Options | None = None,
+        options: RolloutOptions | None = None,
     ) -> None:
         self._plan, self._api, self._helm, self._processes = plan, api, helm, processes
         self._secrets = secrets
         self._verifiers = Verifiers(plan=plan, cluster=self._cluster, resolve=self._resolve, authority=authority)
         self._redactor = Redactor(secrets.items())
         self._print = say
-        self._options = options or Options()
-        self._limits = Limits(self._options.limits)
+        self._options = options or RolloutOptions()
+        self._limits = RolloutLimits(self._options.limits)
         self._releases = {release.name: release for release in plan.openstack.releases}
         self._reporter = Reporter(
             releases=self._releases, graph=self._graph(), redactor=self._redactor, site_file=self._options.site_file,

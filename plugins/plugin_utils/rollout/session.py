@@ -30,7 +30,7 @@ from ..vault import Redactor, Store, fingerprints, open_store, required
 from .apply import certificates
 from .engine import Rollout
 from .gate import ownership
-from .types import Options, RolloutError, RolloutResult
+from .types import RolloutError, RolloutOptions, RolloutResult
 
 _LOCK_WAIT = 120.0  # seconds; a helm told to stop needs far less
 TIMES = "rollout-seconds.json"
@@ -83,7 +83,7 @@ def session(
     site_file: str,
     *,
     say: Callable[[str], None],
-    options: Options | None = None,
+    options: RolloutOptions | None = None,
     reads_only: bool = False,
     foreseen: Callable[[Plan], PublishedDigests | None] = lambda _: None,
 ) -> Iterator[Session]:
@@ -103,7 +103,7 @@ def session(
     store = open_store(plan.site, write=not reads_only)
     if reads_only:
         store.ensure(required(plan))  # in memory only: a prediction for a site not deployed yet
-    options = replace(options or Options(), seconds=_seconds(directory), site_file=site_file)
+    options = replace(options or RolloutOptions(), seconds=_seconds(directory), site_file=site_file)
     with _lock(directory, say=say, wanted=not reads_only) as lock:
         charts = str(_BUILTIN) if plan.openstack.charts == "builtin" else plan.openstack.charts
         binary = tool("helm", progress=say)

@@ -156,7 +156,7 @@ class RolloutResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class RolloutOptions:
     """Options of a rollout, all times in seconds."""
 
     start_timeout: float = 1200.0  # from the upgrade of a release until its workloads are ready

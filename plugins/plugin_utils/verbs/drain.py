@@ -30,7 +30,7 @@ class HypervisorVerb(Verb[ComputeHost]):
         return compute_host.known(self.compute, self.asked.machine)
 
 
-class Drain(HypervisorVerb):
+class DrainVerb(HypervisorVerb):
     """Move every instance away."""
 
     name = "drain"
@@ -52,7 +52,7 @@ class Drain(HypervisorVerb):
     def move_away(self, state: ComputeHost) -> dict[str, Any]:
         """Disable its service, then move its instances. Raises GroundupError for those that stay, after all others."""
         asked, cold = self.asked, "cold" in self.asked.force
-        options = drain.Options(cold=cold, parallel=asked.parallel or 2, timeout=asked.timeout or 1800)
+        options = drain.DrainOptions(cold=cold, parallel=asked.parallel or 2, timeout=asked.timeout or 1800)
         changes = compute_host.disable(self.compute, state, compute_host.DRAIN)
         moves = drain.Drain(self.compute, state.name, options, asked.say)
         with reminder(asked.say, f"[drain] {state.name}"):
@@ -76,4 +76,4 @@ class Drain(HypervisorVerb):
         )
 
 
-VERB = Drain
+VERB = DrainVerb

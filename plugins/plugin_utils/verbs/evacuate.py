@@ -48,7 +48,7 @@ class Evacuate(HypervisorVerb):
     def bring_back(self, state: ComputeHost) -> dict[str, Any]:
         """Evacuate each instance. Raises GroundupError for those that did not come back, after all others."""
         changes = evacuate.close(self.compute, state)
-        options = drain.Options(parallel=self.asked.parallel or 4, timeout=self.asked.timeout or 1800)
+        options = drain.DrainOptions(parallel=self.asked.parallel or 4, timeout=self.asked.timeout or 1800)
         moves = evacuate.Evacuation(self.compute, state.name, options, self.asked.say)
         with reminder(self.asked.say, f"[evacuate] {state.name}"):
             moves.run()

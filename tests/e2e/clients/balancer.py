@@ -20,7 +20,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import w
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.guest import Guest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.smoke import within
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.steps import Steps
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.tenant import Ground, Options
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.tenant import Ground, TenantOptions
 from ansible_collections.groundup.cloud.tests.e2e.clients.volumes import WAIT, Volumes
 
 ASKED = 40  # times: that one of two is left out by chance is one in a billion runs
@@ -135,7 +135,7 @@ class Balancer(Volumes):
 def main() -> None:
     """Do it all, and delete it all."""
     first, second, image = sys.argv[1:]
-    options = Options(image=Path(image), user="guest", timeout=WAIT)
+    options = TenantOptions(image=Path(image), user="guest", timeout=WAIT)
     steps = Steps(lambda line: print(line, file=sys.stderr, flush=True))
     print(json.dumps(within(Balancer, openstack.connect(), options, steps, lambda it: it.see([first, second]))))
 

@@ -21,7 +21,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import w
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.guest import Guest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.smoke import within
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.steps import Steps
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.tenant import Options
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.tenant import TenantOptions
 from ansible_collections.groundup.cloud.tests.e2e.clients.volumes import SIZE, WAIT, Volumes
 
 # Blocks are read back from the disk, not from what the guest remembers of it.
@@ -65,12 +65,12 @@ class Disks(Volumes):
             found = self._moved(server, guest, hosts[1]) if what == "moved" else self._backed_up(server, guest)
         return {"image": ground.image["id"], "seconds": self.seconds, **found}
 
-    def _as_raw(self) -> Options:
+    def _as_raw(self) -> TenantOptions:
         """Return the options with the image as the guide of volumes has it: Ceph clones no other."""
         raw = self.directory / "guest.raw"
         command = ["qemu-img", "convert", "-O", "raw", str(self.options.image), str(raw)]
         subprocess.run(command, check=True, capture_output=True)
-        return Options(image=raw, user=self.options.user, timeout=self.options.timeout)
+        return TenantOptions(image=raw, user=self.options.user, timeout=self.options.timeout)
 
     def _image(self) -> Any:
         return self.tenant.image.create_image(
@@ -193,7 +193,7 @@ class Disks(Volumes):
 def main() -> None:
     """Do it all, and delete it all."""
     what, first, second, image, *look = sys.argv[1:]
-    options = Options(image=Path(image), user="guest", timeout=WAIT)
+    options = TenantOptions(image=Path(image), user="guest", timeout=WAIT)
     steps = Steps(lambda line: print(line, file=sys.stderr, flush=True))
     print(
         json.dumps(within(Disks, openstack.connect(), options, steps, lambda it: it.see(what, [first, second], look)))

@@ -19,7 +19,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import w
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.guest import Guest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.smoke import within
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.steps import Steps
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.tenant import Ground, Options
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.tenant import Ground, TenantOptions
 from ansible_collections.groundup.cloud.tests.e2e.clients.volumes import SIZE, WAIT, Volumes
 
 _PARAMETERS = ("image", "flavor", "key", "network", "group", "external", "word")
@@ -149,7 +149,7 @@ class Stack(Volumes):
 
 def main() -> None:
     """Do it all, and delete it all."""
-    options = Options(image=Path(sys.argv[1]), user="guest", timeout=WAIT)
+    options = TenantOptions(image=Path(sys.argv[1]), user="guest", timeout=WAIT)
     steps = Steps(lambda line: print(line, file=sys.stderr, flush=True))
     print(json.dumps(within(Stack, openstack.connect(), options, steps, Stack.see)))
 

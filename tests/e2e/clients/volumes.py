@@ -22,7 +22,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import w
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.guest import Guest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.smoke import within
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.steps import Steps
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.tenant import Ground, Options, Tenant
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.tenant import Ground, Tenant, TenantOptions
 
 MIB = 1024 * 1024
 SIZE = 8 * MIB
@@ -177,7 +177,7 @@ class Volumes(Tenant):
 def main() -> None:
     """Do it all, and delete it all."""
     first, second, image, *look = sys.argv[1:]
-    options = Options(image=Path(image), user="guest", timeout=WAIT)
+    options = TenantOptions(image=Path(image), user="guest", timeout=WAIT)
     steps = Steps(lambda line: print(line, file=sys.stderr, flush=True))
     print(json.dumps(within(Volumes, openstack.connect(), options, steps, lambda it: it.walk([first, second], look))))
 

@@ -11,7 +11,7 @@ import shutil
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
-from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.chassis import Bridge, Chassis
+from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.chassis import Chassis, ChassisBridge
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import LAYERS
 
 from .plain import Host
@@ -24,7 +24,7 @@ CHASSIS = Chassis(
     tunnel="192.0.2.1",
     external_ids={"hostname": "hypervisor-1", "ovn-encap-type": "geneve", "ovn-encap-ip": "192.0.2.1"},
     other_config={"userspace-tso-enable": "true"},
-    bridges=(Bridge(name="br-ex", port="lo-ext", datapath="netdev"),),
+    bridges=(ChassisBridge(name="br-ex", port="lo-ext", datapath="netdev"),),
 )
 # The module's own code, piece by piece, where its units would begin what they need.
 _PROGRAM = """

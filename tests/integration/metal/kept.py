@@ -19,7 +19,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import w
 from ansible_collections.groundup.cloud.plugins.module_utils._ironic import configuration, netboot
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import Ironic
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, file_of, home_of
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import Step
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import WayStep
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
 from ansible_collections.groundup.cloud.tests.integration.commands import run
@@ -222,7 +222,7 @@ def _enrol(lab: Lab) -> None:
         call = {"name": name, "token": token, "host_keys": [f"ssh-ed25519 {'A' * 40}"]}
         own = {"json": call, "verify": str(lab.seed.ca), "timeout": 20}
         assert lab.ask(requests.post, f"{WANTED['media_url']}/v1/phone-home", **own).status_code == 200
-        Journal(file_of(home_of(lab.plan.site), name)).note(Step(state="installed", verb="done"))
+        Journal(file_of(home_of(lab.plan.site), name)).note(WayStep(state="installed", verb="done"))
     lab.seed.host.at(netboot.STATE / "leases").write_text(LEASE)
 
 

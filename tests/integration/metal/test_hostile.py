@@ -18,7 +18,7 @@ import pytest
 import requests
 from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.discovery import Discovery
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.discovery import MachineDiscovery
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.documents import node_id
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
@@ -88,7 +88,7 @@ def test_two_machines_of_one_serial_number_are_both_quarantined_and_a_third_is_n
     for number, serial in ((0x61, "SAME1"), (0x62, "SAME1"), (0x63, "\u001b[2J../../x")):
         assert stranger.tell(told(number, serial=serial), address="10.0.2.8") == 202
     assert stranger.tell(told(0x64, memory=10**400), address="10.0.2.8") in (202, 400), "and stops nobody below"
-    found = Discovery(
+    found = MachineDiscovery(
         ironic=stranger.ironic, plan=make_plan(load_site(COLLECTION / "inventories/lab-metal/site.yml")),
         home=tmp_path, say=lambda _line: None, seconds=0, password=lambda _name: "p",
     )  # fmt: skip

@@ -19,7 +19,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._host import networ
 from ansible_collections.groundup.cloud.plugins.module_utils._ironic import configuration
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.provision import Wanted, provision
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.provision import Deployment, provision
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import LinkPlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.artifact import file_digest
@@ -60,7 +60,7 @@ def seed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loopback]:
         yield found
 
 
-def wanted(seed: Loopback, *, password: str = "of-the-bmc", key: str = "") -> Wanted:  # noqa: S107  # of this test
+def wanted(seed: Loopback, *, password: str = "of-the-bmc", key: str = "") -> Deployment:  # noqa: S107  # of this test
     image = seed.host.at(configuration.MEDIA / "machine.qcow2")
     meta = {
         "uuid": UUID, "name": "worker-1", "hostname": "worker-1.lab.test", "public_keys": {"site": key},
@@ -71,7 +71,7 @@ def wanted(seed: Loopback, *, password: str = "of-the-bmc", key: str = "") -> Wa
         home = {"url": f"{WANTED['media_url']}/v1/phone-home", "token": token}
         return {"meta_data": {**meta, "groundup": {**meta["groundup"], "phone_home": home}}, "network_data": NETWORK}  # type: ignore[dict-item]
 
-    return Wanted(
+    return Deployment(
         name="worker-1",
         node={
             "uuid": UUID, "name": "worker-1", "driver": "redfish", "boot_interface": "redfish-virtual-media",

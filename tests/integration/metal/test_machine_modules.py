@@ -61,7 +61,7 @@ def converge(seed: FakeSeed, clouds: Path, monkeypatch: pytest.MonkeyPatch) -> C
 
         def go() -> None:
             with baremetal.opened(cloud="seed", plan=None) as proxy:
-                baremetal.converge(proxy, baremetal.Wanted(name=name, **wanted), changes, timeout=120)
+                baremetal.converge(proxy, baremetal.NodeSpec(name=name, **wanted), changes, timeout=120)
 
         seed.inside(go)
         return changes

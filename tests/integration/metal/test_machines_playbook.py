@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import Card, Step
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import MachineCard, WayStep
 from ansible_collections.groundup.cloud.tests.integration.commands import ROOT, run
 
-CARD = Card(what="it has no disk that fits", why="there is nothing to write to", remedy="see its disks")
+CARD = MachineCard(what="it has no disk that fits", why="there is nothing to write to", remedy="see its disks")
 
 
 @pytest.fixture
 def state(tmp_path: Path) -> Path:
-    Journal(tmp_path / "lab-metal/metal/worker-1.jsonl").note(Step(state="failed", verb="fail", card=CARD))
+    Journal(tmp_path / "lab-metal/metal/worker-1.jsonl").note(WayStep(state="failed", verb="fail", card=CARD))
     return tmp_path
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.decisions import Desk
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.discovery import Discovery
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.discovery import MachineDiscovery
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, file_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.page import Page
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
@@ -101,7 +101,7 @@ def test_a_person_approves_in_a_browser_and_a_run_has_ironic_know_it_and_says_so
     plan = make_plan(load_site(COLLECTION / "inventories/lab-metal/site.yml"))
     inside, ironic = seed_of_fakes.inside, stranger.ironic
     assert stranger.tell(told(0x31, groundup_disks=[USED])) == 202
-    discovered = Discovery(
+    discovered = MachineDiscovery(
         ironic=ironic, plan=plan, home=tmp_path / "metal", say=print, seconds=0, password=lambda _name: ""
     )
 

@@ -130,7 +130,7 @@ def seed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seed]:
 
 def installed(seed: Seed, name: str, say: Callable[[str], None] = print) -> dict[str, str]:
     """Run what `groundup.cloud.ironic` runs for one machine; return who failed and why."""
-    options = install.Options(timeout=120, pause=0.5)
+    options = install.InstallOptions(timeout=120, pause=0.5)
     failed = seed.inside(lambda: install.install(Changes(check=False), seed.plan, [name], say, options))
     return {machine: error.what for machine, error in failed.items()}
 

@@ -11,7 +11,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import w
 from ansible_collections.groundup.cloud.plugins.module_utils._ironic import netboot
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup import seed as backups
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, file_of, home_of
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import Step
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import WayStep
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.tests.integration.metal.fake import FakeSeed
 from ansible_collections.groundup.cloud.tests.integration.metal.kept import (
@@ -87,7 +87,7 @@ def test_a_lost_seed_is_what_it_was_and_no_machine_is_touched(lab: Lab) -> None:
 def test_what_was_done_since_is_only_set_back_with_consent_and_saved_before(lab: Lab) -> None:
     lab.ask(lab.ironic.create, node("stranger-2"), mac="52:54:04:00:00:02")
     assert "stranger-2 (enroll) (overwrite)" in lab.restore()["msg"]
-    Journal(file_of(home_of(lab.plan.site), "worker-3")).note(Step(state="retired", verb="done", doing="erased"))
+    Journal(file_of(home_of(lab.plan.site), "worker-3")).note(WayStep(state="retired", verb="done", doing="erased"))
     said = lab.restore(force=["overwrite"])["msg"]
     assert "worker-3 left since, and would count as installed (outdated" in said
     assert "held" in lab.restore(force=["overwrite", "outdated"])

@@ -13,7 +13,7 @@ import pytest
 import requests
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import BusyError, Ironic
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.discovery import Discovery
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.discovery import MachineDiscovery
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import home_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.overview import Overview
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
@@ -96,7 +96,7 @@ def test_a_hall_of_unknown_machines_is_listed_and_none_of_them_twice(site: tuple
     ironic = inside(lambda: Ironic(api=metal.api_url, media=metal.media_url, password=seed.PASSWORD, ca=ca))
 
     def listed() -> int:
-        discovered = Discovery(
+        discovered = MachineDiscovery(
             ironic=ironic, plan=plan, home=home_of(plan.site), say=lambda _line: None, seconds=0,
             password=lambda _name: "",
         )  # fmt: skip

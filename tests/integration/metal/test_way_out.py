@@ -16,12 +16,12 @@ import requests
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.enough import Enough
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.enough import SuccessCriteria
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import documents, erase, install
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import provision as provision_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, file_of, home_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.page import page_of
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.provision import Wanted, provision
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.provision import Deployment, provision
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import RETRIES
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
@@ -60,7 +60,7 @@ def site(silent: Path) -> Iterator[tuple[Plan, Inside]]:
 def installed(site: tuple[Plan, Inside], *names: str, say: Callable[[str], None] = print) -> dict[str, str]:
     """Install ``names``; return who failed and why."""
     plan, inside = site
-    options = install.Options(timeout=600, pause=1.0)
+    options = install.InstallOptions(timeout=600, pause=1.0)
     page = inside(lambda: page_of(plan))
     failed = inside(lambda: install.install(Changes(check=False), plan, names, say, options, page=page))
     return {name: error.what for name, error in failed.items()}
@@ -72,7 +72,10 @@ def test_a_run_goes_on_once_enough_serve_and_the_next_one_goes_on_with_the_machi
     plan, inside = site
     names = ["worker-1", "worker-2", "worker-3"]
     silent.write_text(documents.node_id(plan.site, "worker-3"))
-    some = (replace(plan, enough={"worker": Enough(size=5, machines=2, racks={}, critical=("worker-1",))}), inside)
+    some = (
+        replace(plan, enough={"worker": SuccessCriteria(size=5, machines=2, racks={}, critical=("worker-1",))}),
+        inside,
+    )
     left = installed(some, *names)
     assert left == {"worker-3": "pending: provisioning, its ramdisk boots, or writes the system"}
     known = (state_dir(plan.site) / "ssh/known_hosts").read_text()
@@ -143,13 +146,13 @@ def test_a_machine_is_installed_erased_with_a_record_and_installed_anew(site: tu
     known = state_dir(plan.site) / "ssh/known_hosts"
     assert "worker-1" in known.read_text()
     given = {"name": "worker-1", "method": "metadata", "force": frozenset(("disks",)), "timeout": 600.0}
-    again = erase.Wanted(stays=True, **given)  # type: ignore[arg-type]
+    again = erase.Erasure(stays=True, **given)  # type: ignore[arg-type]
     done = inside(lambda: erase.carry_out(plan, again, print))
     record = json.loads(Path(done["record"]).read_text())
     assert (record["machine"], record["erased"]) == ("worker-1", "metadata")
     assert "worker-1" not in known.read_text()
     assert installed(site, "worker-1") == {}
-    out = erase.Wanted(stays=False, **given)  # type: ignore[arg-type]
+    out = erase.Erasure(stays=False, **given)  # type: ignore[arg-type]
     inside(lambda: erase.carry_out(plan, out, print))
     assert inside(lambda: erase.verified(plan, out))["changes"] == []
     states = [line["state"] for line in Journal(file_of(home_of(plan.site), "worker-1")).lines()]
@@ -182,7 +185,7 @@ def test_controllers_that_talk_nonsense_stop_no_other_and_a_vendor_s_own_driver_
             "uuid": documents.node_id("test", name), "name": name, "driver": "redfish", "driver_info": driver,
             "boot_interface": "redfish-virtual-media", "network_data": NETWORK, "extra": {}, "properties": {},
         }  # fmt: skip
-        work = Wanted(
+        work = Deployment(
             name=name, node=node, mac=f"52:54:02:00:00:{ports[name] % 100:02x}", image={}, configdrive=lambda _: {}
         )
 

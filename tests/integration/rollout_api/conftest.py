@@ -17,7 +17,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.types import r
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.process import Processes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.engine import Rollout
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import Options
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import RolloutOptions
 
 from .control_plane import ControlPlane, programs
 from .puppet import NODE, Puppet
@@ -78,7 +78,7 @@ class Site:
                 processes=processes,
             ),
             say=self.lines.append,
-            options=Options(**{"start_timeout": 240.0, "verify_timeout": 60.0, "patience": 0.05, **options}),
+            options=RolloutOptions(**{"start_timeout": 240.0, "verify_timeout": 60.0, "patience": 0.05, **options}),
         )  # fmt: skip
 
 

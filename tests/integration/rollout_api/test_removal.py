@@ -59,7 +59,7 @@ def guarded(site: Site, app: str) -> str:
     return f"{budgets}/b"
 
 
-def own(site: Site, leaving: removal.Leaving) -> list[str]:
+def own(site: Site, leaving: removal.LeavingNode) -> list[str]:
     """Return the names of this test's pods among those that leave."""
     prefix = f"{site.namespace}/"
     return sorted(name.removeprefix(prefix) for name in leaving.pods if name.startswith(prefix))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._ceph.model import Node, Osd, osd
+from ansible_collections.groundup.cloud.plugins.module_utils._ceph.model import OsdDaemon, StorageNode, osd
 
 FSID = "9243c800-bddc-52cc-9302-a243472a09e8"
 FOREIGN = "11111111-2222-3333-4444-555555555555"
@@ -17,7 +17,7 @@ MONITORS = {f"storage-{number}": f"10.0.0.{number}" for number in (1, 2, 3)}
 ENTITIES = ("mon.", "client.admin", "client.bootstrap-osd", "mgr.storage-1", "mgr.storage-2", "client.glance")
 
 
-def node(name: str = "storage-1", **other: Any) -> Node:
+def node(name: str = "storage-1", **other: Any) -> StorageNode:
     """Return what a storage host is to run."""
     file = {"name": "osd", "device": None, "size_gb": 1, "device_class": "ssd", "memory": 1 << 30}
     fields: dict[str, Any] = {
@@ -37,10 +37,10 @@ def node(name: str = "storage-1", **other: Any) -> Node:
         "keys": {entity: f"key of {entity}" for entity in ENTITIES},
         "caps": {"client.glance": {"mon": "profile rbd"}},
     }
-    return Node(**{**fields, **other})
+    return StorageNode(**{**fields, **other})
 
 
-def on_device(device: Path) -> Osd:
+def on_device(device: Path) -> OsdDaemon:
     """Return an OSD on a device of storage-1."""
     plan = {"name": str(device), "device": str(device), "size_gb": None, "device_class": "hdd", "memory": 1 << 30}
     return osd(FSID, "storage-1", plan)

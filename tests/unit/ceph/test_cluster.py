@@ -84,7 +84,7 @@ def test_a_key_that_is_refused_is_no_lost_quorum(answers: str, monkeypatch: pyte
 
 def test_a_quorum_that_goes_after_the_connection_was_made_has_the_same_card(answers: str) -> None:
     handle = SimpleNamespace(mon_command=lambda *_: (-errno.ETIMEDOUT, b"", ""))
-    connection = cluster.Cluster(handle, "client.admin", {"one": answers, "two": "127.0.0.2", "three": "127.0.0.3"})
+    connection = cluster.CephCluster(handle, "client.admin", {"one": answers, "two": "127.0.0.2", "three": "127.0.0.3"})
     with pytest.raises(
         GroundupError, match=r"no quorum of monitors for client\.admin: 1 of 3 answer.*`osd tree` timed"
     ):
@@ -98,7 +98,7 @@ def test_a_manager_s_no_is_an_error_with_the_command() -> None:
         told.append(json.loads(command))
         return (-16, b"", "busy") if len(told) > 1 else (0, b"", "")
 
-    connection = cluster.Cluster(SimpleNamespace(mgr_command=mgr_command), "client.admin", {})
+    connection = cluster.CephCluster(SimpleNamespace(mgr_command=mgr_command), "client.admin", {})
     connection.manage("osd destroy", id=7)
     assert told == [{"prefix": "osd destroy", "id": 7}]
     with pytest.raises(GroundupError, match=r"refuse `osd destroy`: busy\n.*osd destroy id=7"):

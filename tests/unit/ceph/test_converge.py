@@ -21,7 +21,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._ceph import (
     osds,
     stand_in,
 )
-from ansible_collections.groundup.cloud.plugins.module_utils._ceph.model import Node
+from ansible_collections.groundup.cloud.plugins.module_utils._ceph.model import StorageNode
 from ansible_collections.groundup.cloud.plugins.module_utils._host import packages, units
 
 from .host import FOREIGN, FSID, MONITORS, Host, Monitors, node, quorum
@@ -75,12 +75,12 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: Monitors) -> 
     return made
 
 
-def step(name: str = "maintain", of: Node | None = None, *, check: bool = False, **other: Any) -> dict[str, Any]:
+def step(name: str = "maintain", of: StorageNode | None = None, *, check: bool = False, **other: Any) -> dict[str, Any]:
     options: dict[str, Any] = {"known": False, "silent": [], **other}
     return converge.converge(of or node(), Changes(check=check), step=name, **options)  # type: ignore[arg-type]  # a step
 
 
-def made(of: Node | None = None) -> None:
+def made(of: StorageNode | None = None) -> None:
     """Bring a host through its first run."""
     step(of=of)
     step("monitor", of)

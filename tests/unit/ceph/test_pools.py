@@ -23,7 +23,7 @@ POOL = {
 }
 GLANCE = {"mon": "profile rbd", "osd": "profile rbd pool=images"}
 READS = "profile rbd-read-only pool=images"
-WANTED = pools.Wanted(
+WANTED = pools.PoolPlan(
     rules={"host-ssd": RULE},
     pools={"images": POOL},
     keys={"client.glance": "key of glance"},
@@ -53,7 +53,7 @@ WHOLE: dict[str, Any] = {
 
 
 def converge(
-    answers: dict[str, Any], *, check: bool = False, wanted: pools.Wanted = WANTED
+    answers: dict[str, Any], *, check: bool = False, wanted: pools.PoolPlan = WANTED
 ) -> tuple[Monitors, Changes]:
     cluster, changes = Monitors(answers), Changes(check=check)
     pools.converge(cluster, changes, wanted)  # type: ignore[arg-type]  # what it is asked
@@ -151,7 +151,7 @@ def living(*names: str) -> dict[str, Any]:
     return {**WHOLE, "osd pool ls": [{**FOUND, "pool_name": one} for one in names], "auth ls": {"auth_dump": [entry]}}
 
 
-def writing(*names: str) -> pools.Wanted:
+def writing(*names: str) -> pools.PoolPlan:
     """Return a plan whose client writes to these pools."""
     planned = {name: POOL | {"name": name} for name in ("images", *names)}
     keys, caps = {"client.cinder": "key of cinder"}, {"client.cinder": cinder(*names)}

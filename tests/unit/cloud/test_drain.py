@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils import verbs
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import compute_host, connection, drain
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.drain import Drain, Options
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.drain import Drain, DrainOptions
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.verbs.base import Asked
@@ -180,7 +180,7 @@ def test_a_migration_that_never_ends_is_named(operator: Any, nova: Hypervisors) 
     server = nova.server("late", host=THERE)
     arriving = {"source_compute": THERE, "dest_compute": HERE, "left": 1000}
     nova.migration(server, kind="live-migration", status="running").update(arriving)
-    work = Drain(operator.compute, HERE, Options(timeout=5, pause=0), lambda _: None)
+    work = Drain(operator.compute, HERE, DrainOptions(timeout=5, pause=0), lambda _: None)
     times = iter(range(1000))
     work.clock = lambda: float(next(times))
     work.run()
@@ -196,7 +196,7 @@ def test_one_that_breaks_on_its_way_is_named(nova: Hypervisors, step: Any) -> No
 def test_one_that_takes_too_long_is_named_and_not_aborted(operator: Any, nova: Hypervisors) -> None:
     server = nova.server("huge")
     nova.questions = 1000
-    work = Drain(operator.compute, HERE, Options(timeout=5, pause=0), lambda _: None)
+    work = Drain(operator.compute, HERE, DrainOptions(timeout=5, pause=0), lambda _: None)
     times = iter(range(1000))
     work.clock = lambda: float(next(times))
     work.run()

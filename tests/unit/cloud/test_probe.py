@@ -14,7 +14,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import docu
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, faults, probe
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.guest import Guest, Said
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.steps import SmokeError, Steps
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.tenant import Options
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.tenant import TenantOptions
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 
 from .fake import ADMIN, FakeCloud, left
@@ -34,13 +34,13 @@ def silent(monkeypatch: pytest.MonkeyPatch, fake: FakeCloud) -> list[str]:
 
 
 @pytest.fixture
-def options(tmp_path: Path) -> Options:
+def options(tmp_path: Path) -> TenantOptions:
     image = tmp_path / "guest.qcow2"
     image.write_bytes(b"QFI")
-    return Options(image=image, user="guest", timeout=0.2)
+    return TenantOptions(image=image, user="guest", timeout=0.2)
 
 
-def run(admin: Any, options: Options, *hosts: str, limit: int = 8) -> dict[str, str]:
+def run(admin: Any, options: TenantOptions, *hosts: str, limit: int = 8) -> dict[str, str]:
     """Return what is wrong by host; "": nothing."""
     found = probe.probe(admin, options, Steps(lambda _: None), hosts, limit=limit)
     return {host: fault.what.splitlines()[0] if fault else "" for host, fault in found.items()}
@@ -56,7 +56,7 @@ def test_who_is_new_and_who_was_disabled_by_somebody(admin: Any, fake: FakeCloud
     assert "never-seen" not in found.services
 
 
-def test_hosts_that_answer_are_opened_and_nothing_stays(admin: Any, fake: FakeCloud, options: Options) -> None:
+def test_hosts_that_answer_are_opened_and_nothing_stays(admin: Any, fake: FakeCloud, options: TenantOptions) -> None:
     for host in ("a", "b", "c"):
         fake.hosts.join(host, reason=probe.NEW)
     assert run(admin, options, "a", "b", "c", limit=2) == {"a": "", "b": "", "c": ""}
@@ -68,7 +68,7 @@ def test_hosts_that_answer_are_opened_and_nothing_stays(admin: Any, fake: FakeCl
 
 
 def test_a_host_that_fails_stays_closed_with_the_reason_and_others_open(
-    admin: Any, fake: FakeCloud, options: Options
+    admin: Any, fake: FakeCloud, options: TenantOptions
 ) -> None:
     for host in ("a", "bad"):
         fake.hosts.join(host, reason=probe.NEW)
@@ -85,7 +85,7 @@ def test_a_host_that_fails_stays_closed_with_the_reason_and_others_open(
 
 
 def test_a_host_whose_guest_is_silent_stays_closed(
-    admin: Any, fake: FakeCloud, options: Options, silent: list[str]
+    admin: Any, fake: FakeCloud, options: TenantOptions, silent: list[str]
 ) -> None:
     fake.hosts.join("a", reason=probe.NEW)
     silent.append("Connection timed out")
@@ -95,7 +95,7 @@ def test_a_host_whose_guest_is_silent_stays_closed(
 
 
 def test_an_instance_goes_to_a_host_that_its_service_keeps_closed(
-    admin: Any, fake: FakeCloud, options: Options
+    admin: Any, fake: FakeCloud, options: TenantOptions
 ) -> None:
     """The trait goes for the moment of scheduling, again when nova-compute wrote it meanwhile; the service stays."""
     fake.hosts.join("a", reason=probe.NEW)
@@ -106,7 +106,9 @@ def test_an_instance_goes_to_a_host_that_its_service_keeps_closed(
     assert left(fake) == []
 
 
-def test_it_gives_up_when_the_host_is_closed_again_and_again(admin: Any, fake: FakeCloud, options: Options) -> None:
+def test_it_gives_up_when_the_host_is_closed_again_and_again(
+    admin: Any, fake: FakeCloud, options: TenantOptions
+) -> None:
     fake.hosts.join("a", reason=probe.NEW)
     fake.hosts.closes = 99
     assert "No valid host" in run(admin, options, "a")["a"]
@@ -115,7 +117,7 @@ def test_it_gives_up_when_the_host_is_closed_again_and_again(admin: Any, fake: F
 
 
 def test_who_is_disabled_by_somebody_during_the_probe_stays_so(
-    admin: Any, fake: FakeCloud, options: Options, monkeypatch: pytest.MonkeyPatch
+    admin: Any, fake: FakeCloud, options: TenantOptions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake.hosts.join("a", reason=probe.NEW)
 
@@ -130,7 +132,7 @@ def test_who_is_disabled_by_somebody_during_the_probe_stays_so(
 
 @pytest.mark.parametrize("times", [1, 99])
 def test_an_error_while_an_instance_is_awaited_is_no_fault_of_a_batch(
-    admin: Any, fake: FakeCloud, options: Options, monkeypatch: pytest.MonkeyPatch, times: int
+    admin: Any, fake: FakeCloud, options: TenantOptions, monkeypatch: pytest.MonkeyPatch, times: int
 ) -> None:
     """Nova is asked again; what lasts is the fault of the host that it is asked about."""
     fake.hosts.join("a", reason=probe.NEW)
@@ -155,7 +157,7 @@ def test_an_error_while_an_instance_is_awaited_is_no_fault_of_a_batch(
     assert left(fake) == []
 
 
-def test_a_fault_of_no_single_host_opens_and_blames_nobody(admin: Any, fake: FakeCloud, options: Options) -> None:
+def test_a_fault_of_no_single_host_opens_and_blames_nobody(admin: Any, fake: FakeCloud, options: TenantOptions) -> None:
     fake.hosts.join("a", reason=probe.NEW)
     fake.refuses["POST images"] = (500, "no room for images")
     with pytest.raises(SmokeError, match="no room for images"):
@@ -165,7 +167,7 @@ def test_a_fault_of_no_single_host_opens_and_blames_nobody(admin: Any, fake: Fak
 
 
 def test_a_signal_ends_it_and_nothing_stays(
-    admin: Any, fake: FakeCloud, options: Options, monkeypatch: pytest.MonkeyPatch
+    admin: Any, fake: FakeCloud, options: TenantOptions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake.hosts.join("a", reason=probe.NEW)
     monkeypatch.setattr(Guest, "ask", lambda *_, **_more: os.kill(os.getpid(), 15))
@@ -176,7 +178,7 @@ def test_a_signal_ends_it_and_nothing_stays(
 
 
 def test_whoever_is_killed_leaves_somebody_new(
-    admin: Any, fake: FakeCloud, options: Options, monkeypatch: pytest.MonkeyPatch
+    admin: Any, fake: FakeCloud, options: TenantOptions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So the next run looks for what was left: hosts of the last batch are opened when all is deleted."""
     for host in ("a", "b"):
@@ -208,7 +210,7 @@ def module(admin: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     return made
 
 
-def prove(module: Any, options: Options, *hosts: str, verb: str = "apply") -> dict[str, Any]:
+def prove(module: Any, options: TenantOptions, *hosts: str, verb: str = "apply") -> dict[str, Any]:
     given = {name: option.get("default") for name, option in documented("hypervisor_probe").items()}
     given |= {"site_file": str(ROOT / "inventories/cloud/site.yml"), "hosts": list(hosts), "verb": verb}
     given |= {"image": str(options.image), "timeout": 0.2}
@@ -217,7 +219,7 @@ def prove(module: Any, options: Options, *hosts: str, verb: str = "apply") -> di
 
 
 def test_an_unchanged_run_boots_nothing(
-    module: Any, fake: FakeCloud, options: Options, monkeypatch: pytest.MonkeyPatch
+    module: Any, fake: FakeCloud, options: TenantOptions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(probe, "within", lambda *_: pytest.fail("nobody is new"))
     fake.hosts.join("a")
@@ -229,7 +231,7 @@ def test_an_unchanged_run_boots_nothing(
     assert not [one for one in fake.asked if one.startswith("POST") and "auth" not in one]
 
 
-def test_who_fails_is_set_aside_with_its_card(module: Any, fake: FakeCloud, options: Options) -> None:
+def test_who_fails_is_set_aside_with_its_card(module: Any, fake: FakeCloud, options: TenantOptions) -> None:
     for host in ("a", "bad"):
         fake.hosts.join(host, reason=probe.NEW)
     fake.hosts.broken.add("bad")
@@ -242,7 +244,7 @@ def test_who_fails_is_set_aside_with_its_card(module: Any, fake: FakeCloud, opti
     assert "journalctl -u nova-compute on bad" in card["remedy"]
 
 
-def test_verify_names_who_waits_to_be_proven(module: Any, fake: FakeCloud, options: Options) -> None:
+def test_verify_names_who_waits_to_be_proven(module: Any, fake: FakeCloud, options: TenantOptions) -> None:
     fake.hosts.join("a", reason=probe.NEW)
     with pytest.raises(GroundupError, match="no instance has answered yet on a"):
         prove(module, options, "a", verb="verify")

@@ -16,7 +16,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.guest import 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.smoke import smoke
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.steps import SmokeError, Steps
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.sweep import description, sweep
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.tenant import Options
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.tenant import TenantOptions
 
 from .fake import ADMIN, TENANTS, FakeCloud, left
 
@@ -60,14 +60,14 @@ def talk(monkeypatch: pytest.MonkeyPatch, fake: FakeCloud) -> Talk:
 
 
 @pytest.fixture
-def options(tmp_path: Path) -> Options:
+def options(tmp_path: Path) -> TenantOptions:
     image = tmp_path / "guest.qcow2"
     image.write_bytes(b"QFI")
-    return Options(image=image, user="guest", payload_mb=1, timeout=0.2)
+    return TenantOptions(image=image, user="guest", payload_mb=1, timeout=0.2)
 
 
 def test_every_step_is_done_timed_and_printed_and_nothing_stays(
-    admin: Any, fake: FakeCloud, talk: Talk, options: Options
+    admin: Any, fake: FakeCloud, talk: Talk, options: TenantOptions
 ) -> None:
     lines: list[str] = []
     steps = Steps(lines.append)
@@ -81,8 +81,8 @@ def test_every_step_is_done_timed_and_printed_and_nothing_stays(
     assert left(fake) == []
 
 
-def test_it_works_as_the_tenant_but_for_account_and_flavor(admin: Any, fake: FakeCloud, options: Options) -> None:
-    smoke(admin, Options(image=options.image, user="guest", payload_mb=1, keep=True), Steps(lambda _: None))
+def test_it_works_as_the_tenant_but_for_account_and_flavor(admin: Any, fake: FakeCloud, options: TenantOptions) -> None:
+    smoke(admin, TenantOptions(image=options.image, user="guest", payload_mb=1, keep=True), Steps(lambda _: None))
     project = next(one for one in fake.of("projects") if one["name"] != "admin")
     for kind in ("networks", "routers", "images", "servers", "floatingips", "security_groups"):
         assert [one["project_id"] for one in fake.of(kind) if one.get("name") != "provider"] == [project["id"]], kind
@@ -90,7 +90,7 @@ def test_it_works_as_the_tenant_but_for_account_and_flavor(admin: Any, fake: Fak
     assert fake.of("images")[0]["visibility"] == "private"
 
 
-def test_reverse_order_of_deletion(admin: Any, fake: FakeCloud, options: Options) -> None:
+def test_reverse_order_of_deletion(admin: Any, fake: FakeCloud, options: TenantOptions) -> None:
     smoke(admin, options, Steps(lambda _: None))
     deleted = [one.split("/")[0].split()[1] for one in fake.asked if one.startswith("DELETE")]
     order = ["floatingips", "servers", "images", "routers", "networks", "security-groups", "os-keypairs", "flavors",
@@ -100,7 +100,7 @@ def test_reverse_order_of_deletion(admin: Any, fake: FakeCloud, options: Options
 
 @pytest.mark.parametrize("refused", ["POST routers", "POST images", "POST servers", "POST floatingips", "POST users"])
 def test_a_failure_is_the_clouds_own_words_and_what_was_made_goes(
-    refused: str, admin: Any, fake: FakeCloud, options: Options
+    refused: str, admin: Any, fake: FakeCloud, options: TenantOptions
 ) -> None:
     fake.refuses[refused] = (409, "No more addresses of that kind")
     steps = Steps(lambda _: None)
@@ -110,7 +110,7 @@ def test_a_failure_is_the_clouds_own_words_and_what_was_made_goes(
     assert left(fake) == []
 
 
-def test_an_instance_without_a_host_says_why(admin: Any, fake: FakeCloud, options: Options) -> None:
+def test_an_instance_without_a_host_says_why(admin: Any, fake: FakeCloud, options: TenantOptions) -> None:
     fake.status, fake.fault = "ERROR", "No valid host was found. There are not enough hosts available."
     with pytest.raises(SmokeError, match="No valid host was found") as caught:
         smoke(admin, options, Steps(lambda _: None))
@@ -120,7 +120,7 @@ def test_an_instance_without_a_host_says_why(admin: Any, fake: FakeCloud, option
 
 
 def test_a_silent_instance_is_shown_with_what_the_cloud_says(
-    admin: Any, fake: FakeCloud, talk: Talk, options: Options
+    admin: Any, fake: FakeCloud, talk: Talk, options: TenantOptions
 ) -> None:
     talk.fault = "Connection timed out"
     fake.console = "guest: neither config drive nor metadata service: no key, no login"
@@ -135,7 +135,7 @@ def test_a_silent_instance_is_shown_with_what_the_cloud_says(
 
 
 def test_bytes_that_come_back_otherwise_are_a_failure(
-    admin: Any, fake: FakeCloud, talk: Talk, options: Options
+    admin: Any, fake: FakeCloud, talk: Talk, options: TenantOptions
 ) -> None:
     talk.spoilt = True
     with pytest.raises(SmokeError, match="payload back: its SHA-256 is another") as caught:
@@ -145,7 +145,7 @@ def test_bytes_that_come_back_otherwise_are_a_failure(
     assert left(fake) == []
 
 
-def test_what_cannot_be_deleted_is_named_and_tried_again(admin: Any, fake: FakeCloud, options: Options) -> None:
+def test_what_cannot_be_deleted_is_named_and_tried_again(admin: Any, fake: FakeCloud, options: TenantOptions) -> None:
     fake.refuses["DELETE routers"] = (409, "router is in use")
     lines: list[str] = []
     with pytest.raises(SmokeError, match="not all of it could be deleted"):
@@ -158,7 +158,7 @@ def test_what_cannot_be_deleted_is_named_and_tried_again(admin: Any, fake: FakeC
 
 
 def test_leftovers_of_a_killed_run_go_and_those_of_a_living_one_stay(
-    admin: Any, fake: FakeCloud, options: Options
+    admin: Any, fake: FakeCloud, options: TenantOptions
 ) -> None:
     child = subprocess.Popen([sys.executable, "-c", ""])
     killed = description(child.pid)
@@ -205,7 +205,7 @@ def test_volumes_go_before_the_images_they_are_clones_of(admin: Any, fake: FakeC
 
 
 def test_a_signal_ends_it_and_what_was_made_goes(
-    admin: Any, fake: FakeCloud, options: Options, monkeypatch: pytest.MonkeyPatch
+    admin: Any, fake: FakeCloud, options: TenantOptions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def ended(*_: Any) -> None:
         os.kill(os.getpid(), 15)
@@ -217,7 +217,7 @@ def test_a_signal_ends_it_and_what_was_made_goes(
 
 
 def test_neither_key_nor_password_is_shown(
-    admin: Any, fake: FakeCloud, options: Options, monkeypatch: pytest.MonkeyPatch
+    admin: Any, fake: FakeCloud, options: TenantOptions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     proofs: list[module.Proof] = []
     walk = module.Proof.walk

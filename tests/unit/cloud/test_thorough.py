@@ -15,7 +15,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import smoke 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import thorough
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.guest import Guest, Said
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.steps import SmokeError, Steps
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.tenant import Options, Tenant
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.tenant import Tenant, TenantOptions
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import nova as service
 
 from .hypervisors import HERE, HOST, THERE, Hypervisors
@@ -46,7 +46,7 @@ def prove(
 
     def run(**options: Any) -> tuple[Steps, str]:
         steps = Steps(lines.append)
-        given = Options(image=tmp_path / "i", user="guest", thorough=True, timeout=5, **options)
+        given = TenantOptions(image=tmp_path / "i", user="guest", thorough=True, timeout=5, **options)
         tenant = Tenant(operator, given, steps, tmp_path, tenant=operator)
         guest = Guest(address="203.0.113.7", user="guest", directory=tmp_path)
         return steps, thorough.prove(tenant, nova.server("smoke-1"), HERE, guest)
@@ -141,7 +141,7 @@ def test_the_further_steps_are_the_whole_playbooks_only(
 
     monkeypatch.setattr(thorough, "prove", moved)
     proof = walk.Proof(
-        operator, replace(Options(image=tmp_path, user="guest"), thorough=whole), Steps(lambda _: None), tmp_path
+        operator, replace(TenantOptions(image=tmp_path, user="guest"), thorough=whole), Steps(lambda _: None), tmp_path
     )
     for name, found in (("prepare", None), ("_instance", ({"id": "1"}, HERE)), ("floating_ip", "203.0.113.7")):
         monkeypatch.setattr(walk.Proof, name, lambda *_, _found=found, **__: _found)

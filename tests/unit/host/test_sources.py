@@ -70,7 +70,7 @@ def test_what_we_install_comes_from_the_seed_alone_and_the_hosts_own_sources_sta
     changes: Changes, debian: Path
 ) -> None:
     assert "-c" not in apt.command("update")
-    seed = sources.Seed(url="https://seed:8080", places={"12": "packages-12/12"}, key="KEY", ca="CA")
+    seed = sources.SeedRepository(url="https://seed:8080", places={"12": "packages-12/12"}, key="KEY", ca="CA")
     assert not sources.packages_from(changes, seed), "its lists are fetched by what installs"
     ours = {path.name: path.read_text() for path in (debian / "ours").iterdir()}
     assert ours["seed.list"] == (
@@ -97,7 +97,9 @@ def test_what_a_host_lets_its_own_sources_do_does_not_hold_for_the_seeds(
     }  # fmt: skip
     (debian / "host.conf").write_text("".join(f'{name} "{value}";\n' for name, value in ours.items()))
     monkeypatch.setenv("APT_CONFIG", str(debian / "host.conf"))
-    sources.packages_from(changes, sources.Seed(url="https://seed:8080", places={"12": "p/12"}, key="KEY", ca="CA"))
+    sources.packages_from(
+        changes, sources.SeedRepository(url="https://seed:8080", places={"12": "p/12"}, key="KEY", ca="CA")
+    )
     argv = ["apt-config", "-c", str(debian / "ours/apt.conf"), "dump"]
     said = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
     assert [name for name, value in ours.items() if f'{name} "{value}";' in said] == []
@@ -106,15 +108,17 @@ def test_what_a_host_lets_its_own_sources_do_does_not_hold_for_the_seeds(
 @pytest.mark.usefixtures("debian")
 def test_the_layers_of_seed_and_host_write_the_same_on_the_seed(changes: Changes) -> None:
     own: dict[str, Any] = {"url": "file:/srv/groundup", "places": {"12": "packages-12/12"}, "key": "KEY"}
-    sources.packages_from(changes, sources.Seed(**own))
+    sources.packages_from(changes, sources.SeedRepository(**own))
     again = Changes(check=False)
-    sources.packages_from(again, sources.Seed(**own, ca="CA"))
+    sources.packages_from(again, sources.SeedRepository(**own, ca="CA"))
     assert again.done == []
 
 
 def test_a_release_that_the_seed_does_not_serve_is_refused_with_the_field(changes: Changes, debian: Path) -> None:
     with pytest.raises(GroundupError, match="no packages of Debian 12") as caught:
-        sources.packages_from(changes, sources.Seed(url="file:/srv", places={"13": "packages-13/13"}, key="KEY"))
+        sources.packages_from(
+            changes, sources.SeedRepository(url="file:/srv", places={"13": "packages-13/13"}, key="KEY")
+        )
     assert 'add "12" to hosts.debian_releases' in caught.value.remedy
     assert not (debian / "ours").exists()
 

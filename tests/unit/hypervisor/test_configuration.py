@@ -13,7 +13,11 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.cluster 
     member_port,
     read_cluster,
 )
-from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.configuration import Cluster, Host, NotYetError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.configuration import (
+    CloudAccess,
+    Host,
+    NotYetError,
+)
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.model.machines import Compute
 
@@ -43,8 +47,8 @@ def host(**compute: Any) -> Host:
     )  # fmt: skip
 
 
-def cluster(*, tls: bool = False) -> Cluster:
-    return Cluster(
+def cluster(*, tls: bool = False) -> CloudAccess:
+    return CloudAccess(
         nova=configuration.for_hosts(NOVA), agent="[DEFAULT]\n", transport_url="rabbit://nova:pw@10.90.0.11:30672/nova",
         queue_tls=tls, auth_url="https://identity.lab.test/v3",
     )  # fmt: skip

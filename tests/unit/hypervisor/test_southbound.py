@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor.southbound import Answer, ask, judge
+from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor.southbound import SouthboundAnswer, ask, judge
 from ansible_collections.groundup.cloud.tests.unit import tls
 
 ONE, TWO = "ssl:192.0.2.11:16642", "ssl:192.0.2.12:16642"
@@ -27,15 +27,15 @@ def keep(directory: Path, own: tls.Pair, authority: tls.Pair) -> Path:
     ("answers", "said"),
     [
         ({}, "no endpoint"),
-        ({ONE: Answer(kind="refused", fault="Connection refused")}, "ovn-ovsdb-server-sb"),
-        ({ONE: Answer(kind="silent", fault="timed out")}, "ip route get"),
-        ({ONE: Answer(kind="refused"), TWO: Answer(kind="silent")}, "ip route get"),
-        ({ONE: Answer(kind="refused"), TWO: Answer(kind="tls", fault="EXPIRED")}, "openssl verify"),
-        ({ONE: Answer(kind="tls", fault="certificate is not yet valid")}, "clocks differ: timedatectl"),
-        ({ONE: Answer(kind="refused"), TWO: Answer(kind="taken")}, "journalctl"),
+        ({ONE: SouthboundAnswer(kind="refused", fault="Connection refused")}, "ovn-ovsdb-server-sb"),
+        ({ONE: SouthboundAnswer(kind="silent", fault="timed out")}, "ip route get"),
+        ({ONE: SouthboundAnswer(kind="refused"), TWO: SouthboundAnswer(kind="silent")}, "ip route get"),
+        ({ONE: SouthboundAnswer(kind="refused"), TWO: SouthboundAnswer(kind="tls", fault="EXPIRED")}, "openssl verify"),
+        ({ONE: SouthboundAnswer(kind="tls", fault="certificate is not yet valid")}, "clocks differ: timedatectl"),
+        ({ONE: SouthboundAnswer(kind="refused"), TWO: SouthboundAnswer(kind="taken")}, "journalctl"),
     ],
 )  # fmt: skip
-def test_each_endpoint_is_named_with_what_to_do_next(answers: dict[str, Answer], said: str) -> None:
+def test_each_endpoint_is_named_with_what_to_do_next(answers: dict[str, SouthboundAnswer], said: str) -> None:
     line = judge(STATE, answers)
     assert line.startswith(STATE)
     assert said in line

@@ -13,7 +13,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import docu
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import removal, run_lease
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.removal import (
-    Leaving,
+    LeavingNode,
     Volume,
     delete,
     reasons,
@@ -21,7 +21,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.removal import
     survey,
 )
 
-WORKER = Leaving(
+WORKER = LeavingNode(
     name="worker-1", found=True, ready=True, control=False, address="10.0.0.1", others=("worker-2",),
     control_left=("control-1",), pods=("openstack/web",), bare=(), volumes=(),
 )  # fmt: skip

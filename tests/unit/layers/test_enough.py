@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.enough import Enough, lacking
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.enough import SuccessCriteria, lacking
 
-WORKERS = Enough(size=10, machines=6, racks={"r1": (5, 2), "r2": (5, 2)}, critical=("worker-1",))
+WORKERS = SuccessCriteria(size=10, machines=6, racks={"r1": (5, 2), "r2": (5, 2)}, critical=("worker-1",))
 
 
 @pytest.mark.parametrize(
@@ -27,4 +27,4 @@ def test_what_lacks_is_said_by_number_rack_and_name(away: dict[str, str], lacks:
 
 def test_a_group_can_do_without_what_its_strictest_criterion_leaves() -> None:
     assert WORKERS.spare == 4
-    assert Enough(size=10, machines=1, racks={"r1": (5, 4), "r2": (5, 4)}, critical=()).spare == 2
+    assert SuccessCriteria(size=10, machines=1, racks={"r1": (5, 4), "r2": (5, 4)}, critical=()).spare == 2

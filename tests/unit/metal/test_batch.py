@@ -14,11 +14,11 @@ from typing import Any, ClassVar
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.enough import Enough
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.enough import SuccessCriteria
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import batch as module
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import BusyError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.batch import Batch, left_behind
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.queue import Limits, Waiting
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.queue import QueueLimits, Waiting
 
 
 class Seed:
@@ -59,7 +59,8 @@ def batch(seed: Seed, ways: Any, *, at_once: int, said: list[str] | None = None)
     given: Any = seed
     say = (said if said is not None else []).append
     return Batch(
-        ironic=given, way=ways.way, then=None, limits=Limits(at_once=at_once), groups={}, spare={}, say=say, pause=0.01,
+        ironic=given, way=ways.way, then=None, limits=QueueLimits(at_once=at_once), groups={}, spare={}, say=say,
+        pause=0.01,
     )  # fmt: skip
 
 
@@ -137,19 +138,19 @@ class Slow:
 
 
 def run_enough(
-    ways: Slow, enough: Enough, *, at_once: int = 3, others: tuple[str, ...] = (), bare: bool = False
+    ways: Slow, enough: SuccessCriteria, *, at_once: int = 3, others: tuple[str, ...] = (), bare: bool = False
 ) -> dict[str, str]:
     given: Any = Seed()
     names = ("m-1", "m-2", "m-3")
     found = Batch(
-        ironic=given, way=ways.way, then=None if bare else ways.then, limits=Limits(at_once=at_once),
+        ironic=given, way=ways.way, then=None if bare else ways.then, limits=QueueLimits(at_once=at_once),
         groups=dict.fromkeys(names, "worker") | dict.fromkeys(others, "other"), spare={"worker": 3, "other": 3},
         say=print, pause=0.01, enough={"worker": enough}, left=ways.left,
     ).run(machines(*names, *others))  # fmt: skip
     return {name: f"{type(error).__name__}: {error.what}" for name, error in found.items()}
 
 
-ONE = Enough(size=3, machines=1, racks={}, critical=())
+ONE = SuccessCriteria(size=3, machines=1, racks={}, critical=())
 PENDING = "LeftError: pending: provisioning, its ramdisk boots"
 
 
@@ -173,7 +174,7 @@ def worker() -> None:
             os.write(sys.stdout.fileno(), b"begun\n")  # whole, whoever else writes
             return super().way(name)
 
-    found = run_enough(Tells("m-1", "m-2", "m-3"), Enough(size=3, machines=3, racks={}, critical=()))
+    found = run_enough(Tells("m-1", "m-2", "m-3"), SuccessCriteria(size=3, machines=3, racks={}, critical=()))
     print(json.dumps(found), flush=True)
 
 
@@ -189,14 +190,14 @@ def test_a_run_whose_playbook_was_killed_ends_where_its_machines_are() -> None:
 
 
 def test_a_critical_machine_is_waited_for() -> None:
-    both = Enough(size=3, machines=1, racks={"r1": (3, 1)}, critical=("m-1",))
+    both = SuccessCriteria(size=3, machines=1, racks={"r1": (3, 1)}, critical=("m-1",))
     ways = Slow("m-3", second="m-1")
     assert run_enough(ways, both) == {"m-3": PENDING}
     assert ways.configured == ["m-2", "m-1"]
 
 
 def test_one_that_fails_does_not_serve_and_a_group_without_criteria_is_waited_for() -> None:
-    two = Enough(size=3, machines=2, racks={}, critical=())
+    two = SuccessCriteria(size=3, machines=2, racks={}, critical=())
     assert run_enough(Slow("m-3", failing="m-9"), two, others=("m-9",), at_once=4) == {
         "m-3": PENDING, "m-9": "GroundupError: no power",
     }  # fmt: skip
@@ -208,7 +209,7 @@ def test_machines_that_are_not_in_the_run_do_not_serve() -> None:
     given: Any = Seed()
     ways = Slow()
     found = Batch(
-        ironic=given, way=ways.way, then=None, limits=Limits(at_once=1), groups={"m-1": "worker", "m-2": "worker"},
+        ironic=given, way=ways.way, then=None, limits=QueueLimits(at_once=1), groups={"m-1": "worker", "m-2": "worker"},
         spare={}, say=print, pause=0.01, enough={"worker": replace(ONE, machines=2)}, absent={"worker": {"m-3": "r1"}},
     ).run(machines("m-1", "m-2"))  # fmt: skip
     assert found == {}, "both were waited for"
@@ -230,7 +231,7 @@ def test_a_machine_that_somebody_has_begin_anew_does_while_others_are_on_their_w
         return decided.pop() if decided and begun.count("m-1") and batch_.failed else []
 
     batch_ = Batch(
-        ironic=given, way=way, then=None, limits=Limits(at_once=2), groups=dict.fromkeys(("m-1", "m-2"), "worker"),
+        ironic=given, way=way, then=None, limits=QueueLimits(at_once=2), groups=dict.fromkeys(("m-1", "m-2"), "worker"),
         spare={"worker": 1}, say=print, pause=0.01, decided=turn,
     )  # fmt: skip
     assert batch_.run(machines("m-1", "m-2")) == {}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.controller import Controller
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.match import Identity, Verdict, match
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.match import MachineIdentity, Verdict, match
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.sighting import Sighting
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform.metal import to_discover
@@ -22,7 +22,7 @@ SECOND = Controller(serial="S2", macs=frozenset((BOOT.format(2), OTHER.format(2)
 
 
 def verdict(
-    plan: Plan, one: Sighting, controllers: dict[str, Controller], taken: dict[str, Identity] | None = None
+    plan: Plan, one: Sighting, controllers: dict[str, Controller], taken: dict[str, MachineIdentity] | None = None
 ) -> Verdict:
     waiting = [
         host for host in plan.hosts.values() if to_discover(host, plan.networks) and host.name not in (taken or {})
@@ -98,7 +98,7 @@ def test_a_silent_controller_is_no_word_for_a_machine_with_the_keys_of_the_site(
 @pytest.mark.parametrize("stored", ["10.77.1.50", ""], ids=["claimed-before", "planned"])
 def test_no_machine_gets_the_controller_of_another(site: Any, denied: bool, stored: str) -> None:
     plan = site(machines="    machines: {found-1: {bmc: {address: 10.77.1.50}}}\n")
-    first = Identity(node="n", serial="S1", bmc=stored, macs=(BOOT.format(1),), ports={})
+    first = MachineIdentity(node="n", serial="S1", bmc=stored, macs=(BOOT.format(1),), ports={})
     controllers = {"found-2": Controller(serial="S9", macs=frozenset((BOOT.format(9),)))} if denied else {}
     for written in ("10.77.1.50", " 10.77.1.50 ", "::ffff:10.77.1.50"):
         assert verdict(plan, seen(7, bmc=written), controllers, {"found-1": first}).state == "quarantined"

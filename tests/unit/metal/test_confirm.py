@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import erase
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.erase import Wanted
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.erase import Erasure
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.identity import identity_file
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import home_of
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.match import Identity
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.match import MachineIdentity
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
 from ansible_collections.groundup.cloud.tests.unit.metal.inventories import BOOT, OTHER, told
 from ansible_collections.groundup.cloud.tests.unit.metal.test_leave import Seed as Leaving
 
-WANTED = Wanted(name="found-1", method="metadata", stays=True, force=frozenset({"disks"}), timeout=1)
+WANTED = Erasure(name="found-1", method="metadata", stays=True, force=frozenset({"disks"}), timeout=1)
 RIGHT: dict[str, Any] = {"serial": "S1", "macs": [BOOT.format(1)]}
 
 
@@ -50,14 +50,14 @@ def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
     (tmp_path / "site.yml").write_text(text.replace("count: 1\n    offset", "count: 2\n    offset"))
     found = make_plan(load_site(tmp_path / "site.yml"))
     open_store(found.site, write=True).ensure(["ironic/groundup", "bmc/default"])
-    who = Identity(node="n", serial="S2", macs=(BOOT.format(2),), ports={})
+    who = MachineIdentity(node="n", serial="S2", macs=(BOOT.format(2),), ports={})
     place = identity_file(home_of(found.site), "found-2")
     place.parent.mkdir(parents=True)
     place.write_text(json.dumps(asdict(who)))
     return found
 
 
-def go(plan: Plan, monkeypatch: pytest.MonkeyPatch, seed: Seed, *, wanted: Wanted = WANTED) -> dict[str, Any]:
+def go(plan: Plan, monkeypatch: pytest.MonkeyPatch, seed: Seed, *, wanted: Erasure = WANTED) -> dict[str, Any]:
     monkeypatch.setattr(erase, "_ironic", lambda *_: seed)
     return erase.carry_out(plan, wanted, lambda _line: None)
 

@@ -10,16 +10,16 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import BusyError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.decisions import Desk
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.discovery import Discovery
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.discovery import MachineDiscovery
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, file_of
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import Card, Step, possible
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import MachineCard, WayStep, possible
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
 from ansible_collections.groundup.cloud.tests.unit.metal.inventories import USED, told
 from ansible_collections.groundup.cloud.tests.unit.metal.test_discovery import Seed, discovery
 
 PROGRAM = COLLECTION / "roles/ironic/files/machines/machines_decisions.py"
-CARD = Card(what="no power", why="it cannot be booted", remedy="see its cable")
+CARD = MachineCard(what="no power", why="it cannot be booted", remedy="see its cable")
 BY = "operator from 10.0.0.9"
 
 
@@ -50,7 +50,7 @@ class Paper:
         return ""
 
 
-def desk(page: Paper, discovered: Discovery, home: Path) -> Desk:
+def desk(page: Paper, discovered: MachineDiscovery, home: Path) -> Desk:
     given: Any = page
     names = frozenset(("worker-1", "found-1"))
     return Desk(page=given, discovered=discovered, home=home, names=names, say=lambda _line: None)
@@ -156,10 +156,10 @@ def test_a_decision_stays_open_while_ironic_starts_again(plan: Plan, tmp_path: P
 
 
 def test_what_is_not_possible_is_refused_with_the_reason(plan: Plan, tmp_path: Path) -> None:
-    Journal(file_of(tmp_path, "worker-1")).note(Step(state="serving", verb="done"))
+    Journal(file_of(tmp_path, "worker-1")).note(WayStep(state="serving", verb="done"))
     retiring = Journal(file_of(tmp_path, "found-1"))
-    retiring.note(Step(state="retiring", verb="wait"))
-    retiring.note(Step(state="failed", verb="fail", card=CARD))
+    retiring.note(WayStep(state="retiring", verb="wait"))
+    retiring.note(WayStep(state="failed", verb="fail", card=CARD))
     given = ("worker-1", "retry"), ("found-1", "retry"), ("found-1", "approve"), ("found-1", "erase")
     page = Paper(*({"machine": machine, "verb": verb} for machine, verb in given))
     work = desk(page, discovery(Seed(), plan, tmp_path), tmp_path)
@@ -179,8 +179,8 @@ def test_a_machine_that_failed_begins_anew_and_counts_anew(
 ) -> None:
     journal = Journal(file_of(tmp_path, "worker-1"))
     if installed:
-        journal.note(Step(state="installed", verb="done"))
-    journal.note(Step(state="failed", verb="fail", card=CARD))
+        journal.note(WayStep(state="installed", verb="done"))
+    journal.note(WayStep(state="failed", verb="fail", card=CARD))
     page = Paper({"machine": "worker-1", "verb": "retry"}, {"machine": "of-another-site", "verb": "retry"})
     work = desk(page, discovery(Seed(), plan, tmp_path), tmp_path)
     assert (work.turn(), work.again) == (["worker-1"], {"worker-1"})
@@ -190,7 +190,7 @@ def test_a_machine_that_failed_begins_anew_and_counts_anew(
 
 
 def test_who_decided_is_text_of_somebody_else(plan: Plan, tmp_path: Path) -> None:
-    Journal(file_of(tmp_path, "worker-1")).note(Step(state="failed", verb="fail", card=CARD))
+    Journal(file_of(tmp_path, "worker-1")).note(WayStep(state="failed", verb="fail", card=CARD))
     page = Paper({"machine": "worker-1", "verb": "retry", "by": "me\x1b[2J\nworker-2: serving"})
     desk(page, discovery(Seed(), plan, tmp_path), tmp_path).turn()
     said = Journal(file_of(tmp_path, "worker-1")).doing

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import delegated
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import Step
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import WayStep
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
@@ -19,7 +19,7 @@ from ansible_collections.groundup.cloud.tests.unit.metal.test_seed_runner import
 
 def test_the_controller_takes_each_line_once(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "worker-1.jsonl")
-    journal.note(Step(state="provisioning", verb="wait", doing="its ramdisk boots"))
+    journal.note(WayStep(state="provisioning", verb="wait", doing="its ramdisk boots"))
     call = {**CALL, "way": [line("installed", 1.0), line("configuring", 2.0)]}
     delegated.adopt(journal, call)
     call["way"] = [*call["way"], line("serving", 3.0)]
@@ -47,8 +47,8 @@ def test_a_table_of_a_site_without_a_seed_is_shown_and_says_what_is_not_known(
 
 def test_nothing_is_taken_of_a_machine_that_is_being_retired(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "worker-1.jsonl")
-    journal.note(Step(state="installed", verb="done"))
-    journal.note(Step(state="retiring", verb="wait"))
+    journal.note(WayStep(state="installed", verb="done"))
+    journal.note(WayStep(state="retiring", verb="wait"))
     assert delegated.adopt(journal, {**CALL, "way": [line("serving", 3.0)]}) == {}
 
 

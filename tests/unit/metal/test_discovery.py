@@ -10,7 +10,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import discovery as discovery_
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import BusyError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.discovery import Discovery, known_macs
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.discovery import MachineDiscovery, known_macs
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.identity import identity, identity_file
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, file_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.match import judge
@@ -73,9 +73,9 @@ class Seed:
             (self.nodes[key].setdefault(first, {}) if inner else self.nodes[key])[inner or first] = value
 
 
-def discovery(seed: Seed, plan: Plan, home: Path, *, seconds: float = 0) -> Discovery:
+def discovery(seed: Seed, plan: Plan, home: Path, *, seconds: float = 0) -> MachineDiscovery:
     given: Any = seed
-    return Discovery(
+    return MachineDiscovery(
         ironic=given, plan=plan, home=home, say=lambda _line: None, seconds=seconds, sleep=lambda _s: None,
         password=lambda name: f"password of {name}",
     )  # fmt: skip

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.enough import Enough
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.enough import SuccessCriteria
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import controller as reports
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import erase, journal
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import install as module
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.batch import Failed, LeftError, left_behind
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.install import Options, approve, install
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.install import InstallOptions, approve, install
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, alone, home_of
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.provision import Wanted
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.provision import Deployment
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.sighting import read
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import Card, Step
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import MachineCard, WayStep
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION, state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.digests import PublishedDigests, save
@@ -75,11 +75,11 @@ class Known:
         return {"name": identity, "provision_state": "active"}
 
 
-def provided(monkeypatch: pytest.MonkeyPatch, *, failing: str = "") -> list[Wanted]:
+def provided(monkeypatch: pytest.MonkeyPatch, *, failing: str = "") -> list[Deployment]:
     """Have each machine's way end at once, that of ``failing`` with an error; return what was wanted."""
-    seen: list[Wanted] = []
+    seen: list[Deployment] = []
 
-    def provision(_ironic: Seed, wanted: Wanted, _journal: Journal, _say: Any, **_more: Any) -> Any:
+    def provision(_ironic: Seed, wanted: Deployment, _journal: Journal, _say: Any, **_more: Any) -> Any:
         seen.append(wanted)
         if wanted.name == failing:
             raise GroundupError("no power", where=wanted.name, why="dark", remedy="look")
@@ -94,7 +94,7 @@ def go(
     **more: Any,
 ) -> Failed:  # fmt: skip
     names = [name for name, host in plan.hosts.items() if host.group == "worker"]
-    options = Options(at_once=at_once, timeout=1, pause=0.01, wait_all=wait_all)
+    options = InstallOptions(at_once=at_once, timeout=1, pause=0.01, wait_all=wait_all)
     return install(changes or Changes(check=check), plan, names, lambda _line: None, options, **more)
 
 
@@ -160,7 +160,7 @@ def test_a_machine_that_another_run_is_at_work_on_is_left_to_it(plan: Plan, monk
     monkeypatch.setattr(journal, "RELEASED", 0.0)
     with alone(home, "worker-1"):
         failed = go(plan)
-        wanted = erase.Wanted(name="worker-1", method="full", stays=False, force=frozenset(("disks",)), timeout=1)
+        wanted = erase.Erasure(name="worker-1", method="full", stays=False, force=frozenset(("disks",)), timeout=1)
         monkeypatch.setattr(erase, "_ironic", lambda *_: Known())
         with pytest.raises(GroundupError, match="another run is at work on it"):
             erase.carry_out(plan, wanted, lambda _line: None)
@@ -181,16 +181,16 @@ def test_no_machine_begins_of_a_group_of_which_more_failed_than_may(
     assert "1 of worker failed, at most 0 may" in failed["worker-2"].why
 
 
-ONE = Enough(size=2, machines=1, racks={}, critical=("worker-2",))
+ONE = SuccessCriteria(size=2, machines=1, racks={}, critical=("worker-2",))
 
 
 def leaving(monkeypatch: pytest.MonkeyPatch, *, slow: str) -> None:
     """Have the way of ``slow`` end when enough serve, and that of others at once."""
 
-    def provision(_ironic: Seed, wanted: Wanted, journal: Journal, _say: Any, *, left: Any, **_more: Any) -> Any:
+    def provision(_ironic: Seed, wanted: Deployment, journal: Journal, _say: Any, *, left: Any, **_more: Any) -> Any:
         if wanted.name == slow and left.wait(0.5):
             raise left_behind(slow, "provisioning, its ramdisk boots")
-        journal.note(Step(state="installed", verb="done"))
+        journal.note(WayStep(state="installed", verb="done"))
         return {"called": 1.0, "host_keys": [KEY]}, True
 
     monkeypatch.setattr(module, "provision", provision)
@@ -211,7 +211,7 @@ def test_a_decision_made_while_nobody_ran_is_acted_on_by_the_next_run(
     plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = provided(monkeypatch)
-    failed = Step(state="failed", verb="fail", card=Card(what="no power", why="", remedy=""))
+    failed = WayStep(state="failed", verb="fail", card=MachineCard(what="no power", why="", remedy=""))
     Journal(home_of(plan.site) / "worker-1.jsonl").note(failed)
     page: Any = Paper({"machine": "worker-1", "verb": "retry"})
     assert go(plan, page=page) == {}
@@ -300,7 +300,7 @@ def test_a_controller_is_asked_whose_it_is_before_any_order(plan: Plan, monkeypa
     assert len(asked) == 3, "what is old is asked for again"
 
 
-def provided_by(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> list[Wanted]:
+def provided_by(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> list[Deployment]:
     seen = provided(monkeypatch)
     go(plan)
     return seen

@@ -15,7 +15,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._ironic import configuration, page, service
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.install import Options
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.install import InstallOptions
 
 WANTED: dict[str, Any] = {
     "api_url": "https://10.0.0.8:6385", "media_url": "https://10.0.0.8:6386", "api_port": 6385, "media_port": 6386,
@@ -47,7 +47,7 @@ def test_ironic_takes_the_port_that_a_machine_boots_from_alone() -> None:
 
 def test_an_ironic_that_was_killed_ends_all_that_a_run_may_have_under_way_and_has_threads_for_it() -> None:
     most = int(ini(configuration.conf(FOUND))["conductor"]["periodic_max_workers"])
-    assert most >= 2 * Options().at_once, "machines of another run count, too"
+    assert most >= 2 * InstallOptions().at_once, "machines of another run count, too"
     assert 8 + 2 * most + 2 < 285, "it does not start with more than its pool of 300 holds, less a share for its API"
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import Step
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import WayStep
 
-INSTALLED = Step(state="installed", verb="done", doing="it called home")
+INSTALLED = WayStep(state="installed", verb="done", doing="it called home")
 
 
 @pytest.mark.parametrize(

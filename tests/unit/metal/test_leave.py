@@ -12,12 +12,12 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import BusyError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.leave import Leaving, detach, leave
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.leave import LeavingMachine, detach, leave
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.sighting import read
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import RETRIES, Card, Step
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import RETRIES, MachineCard, WayStep
 from ansible_collections.groundup.cloud.tests.unit.metal.inventories import USED, told
 
-LEAVING = Leaving(name="worker-1", pause=0, timeout=5)
+LEAVING = LeavingMachine(name="worker-1", pause=0, timeout=5)
 _AFTER = {"deleted": "available", "manage": "manageable", "clean": "cleaning"}
 
 
@@ -62,7 +62,7 @@ class Seed:
         assert len(sha256) == 64
 
 
-def go(seed: Seed, home: Path, leaving: Leaving = LEAVING) -> dict[str, Any] | None:
+def go(seed: Seed, home: Path, leaving: LeavingMachine = LEAVING) -> dict[str, Any] | None:
     given: Any = seed
     record = leave(given, leaving, Journal(home / "journal"), home / "records", lambda _line: None)
     return dict(json.loads(record.read_text())) if record else None
@@ -133,7 +133,9 @@ def test_a_failed_erasure_is_a_card_never_ready_and_begun_again_by_the_next_run(
 
 @pytest.mark.parametrize("state", ["available", "manageable", "deploy failed", "error", "wait call-back"])
 def test_a_run_that_was_killed_goes_on_and_erases_what_it_did_not_see_erased(state: str, tmp_path: Path) -> None:
-    Journal(tmp_path / "journal").note(Step(state="retiring", verb="wait", doing="taken out of what may be installed"))
+    Journal(tmp_path / "journal").note(
+        WayStep(state="retiring", verb="wait", doing="taken out of what may be installed")
+    )
     seed = Seed(state)
     assert go(seed, tmp_path)
     assert "clean erase_devices_metadata" in seed.done
@@ -169,8 +171,8 @@ def test_a_cleaning_that_was_not_asked_for_here_is_no_erasure(tmp_path: Path) ->
 def test_an_erasure_that_outlived_the_patience_of_a_run_is_waited_for_by_the_next(tmp_path: Path) -> None:
     seed = Seed("active")
     killed_while_erasing(seed, tmp_path)
-    card = Card(what="nothing has changed", why="", remedy="")
-    Journal(tmp_path / "journal").note(Step(state="failed", verb="fail", doing=LEAVING.erasing, card=card))
+    card = MachineCard(what="nothing has changed", why="", remedy="")
+    Journal(tmp_path / "journal").note(WayStep(state="failed", verb="fail", doing=LEAVING.erasing, card=card))
     assert go(seed, tmp_path)
     assert seed.done.count("clean erase_devices_metadata") == 1
 
@@ -190,7 +192,7 @@ def test_an_erasure_that_takes_longer_than_the_run_has_failed_and_is_not_done_tw
 
 
 def test_one_whose_maintenance_nobody_ended_is_not_believed_erased(tmp_path: Path) -> None:
-    Journal(tmp_path / "journal").note(Step(state="retiring", verb="wait", doing=LEAVING.erasing))
+    Journal(tmp_path / "journal").note(WayStep(state="retiring", verb="wait", doing=LEAVING.erasing))
     seed = Seed("manageable", maintenance=True, last_error="a disk refuses")
     with pytest.raises(GroundupError, match="a disk refuses"):
         go(seed, tmp_path)
@@ -240,7 +242,7 @@ def test_a_dead_machine_is_detached_and_the_record_says_that_nothing_was_erased(
 @pytest.mark.parametrize("dead", [False, True])
 def test_one_whose_run_was_killed_when_ironic_had_just_forgotten_it_has_left(tmp_path: Path, dead: bool) -> None:
     journal = Journal(tmp_path / "journal")
-    journal.note(Step(state="installed", verb="done"))
+    journal.note(WayStep(state="installed", verb="done"))
     given: Any = (seed := Seed(None))
     for _ in range(2):
         (detach(given, LEAVING, journal, tmp_path / "records") if dead else go(seed, tmp_path))

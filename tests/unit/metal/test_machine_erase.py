@@ -16,14 +16,14 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import comput
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import erase
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.erase import Wanted
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.erase import Erasure
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.identity import identity_file
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, file_of, home_of
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import Step
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import WayStep
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
 
-WANTED = Wanted(name="storage-2", method="metadata", stays=True, force=frozenset({"disks"}), timeout=1)
+WANTED = Erasure(name="storage-2", method="metadata", stays=True, force=frozenset({"disks"}), timeout=1)
 
 
 @pytest.fixture
@@ -76,11 +76,11 @@ def test_one_that_ironic_forgot_and_the_journal_has_wants_the_same_consent(
     wanted = replace(WANTED, name="worker-1", stays=False)
     assert erase.foreseen(plan, wanted) == {"changed": False, "changes": []}
     journal = Journal(file_of(home_of(plan.site), "worker-1"))
-    journal.note(Step(state="installed", verb="done"))
+    journal.note(WayStep(state="installed", verb="done"))
     with pytest.raises(GroundupError, match="everything on the disks of worker-1 would be lost"):
         erase.foreseen(plan, replace(wanted, force=frozenset()))
     assert "NOT erased" in erase.foreseen(plan, wanted)["changes"][0]
-    journal.note(Step(state="retired", verb="done"))
+    journal.note(WayStep(state="retired", verb="done"))
     assert erase.foreseen(plan, wanted) == {"changed": False, "changes": []}
 
 

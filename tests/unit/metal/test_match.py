@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.controller import Controller
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.match import Identity, judge, match
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.match import MachineIdentity, judge, match
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.sighting import Sighting, read
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform.metal import to_discover
@@ -18,7 +18,7 @@ OF = {f"found-{n}": Controller(macs=frozenset((BOOT.format(n),))) for n in (1, 2
 def verdicts(
     plan: Plan,
     *machines: Sighting,
-    taken: dict[str, Identity] | None = None,
+    taken: dict[str, MachineIdentity] | None = None,
     controllers: dict[str, Controller] = OF,
 ) -> dict[str, tuple[str, str]]:
     waiting = [
@@ -40,7 +40,9 @@ def test_each_port_is_found_by_where_its_cable_ends(site: Any) -> None:
     plan = site()
     found = match(plan, [plan.hosts["found-1"]], [seen(1)], {})["node-1"]
     assert found.ports == {"provisioning": BOOT.format(1), "management": OTHER.format(1)}
-    who = Identity(node="n", serial="S1", bmc="", macs=(), ports=found.ports).of(plan.hosts["found-1"], plan.networks)
+    who = MachineIdentity(node="n", serial="S1", bmc="", macs=(), ports=found.ports).of(
+        plan.hosts["found-1"], plan.networks
+    )
     assert {port.network: port.mac for port in who.interfaces} == found.ports
     assert who.bmc == plan.hosts["found-1"].bmc
     links = {link.network: (link.mac, link.address) for link in who.links}
@@ -109,7 +111,7 @@ def test_two_machines_of_one_identity_are_both_left_alone(site: Any, same: str) 
 
 
 def test_a_machine_that_says_it_is_one_that_was_found_is_left_alone(site: Any) -> None:
-    who = Identity(node="old", serial="S1", bmc="", macs=(BOOT.format(9),), ports={})
+    who = MachineIdentity(node="old", serial="S1", bmc="", macs=(BOOT.format(9),), ports={})
     plan = site()
     assert verdicts(plan, seen(1), taken={"found-1": who}) == {"node-1": ("quarantined", "")}
     assert verdicts(plan, seen(9), taken={"found-1": who}) == {"node-9": ("quarantined", "")}

@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import page as module
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, file_of, home_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.page import tell
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import Step
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import WayStep
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
 
@@ -118,9 +118,9 @@ def test_the_page_is_told_each_change_and_how_it_ended(plan: Plan) -> None:
 
     def go_on(count: int) -> None:
         if count == 1:
-            journal.note(Step(state="provisioning", verb="wait", doing="its ramdisk boots"))
+            journal.note(WayStep(state="provisioning", verb="wait", doing="its ramdisk boots"))
         else:
-            journal.note(Step(state="installed", verb="done", doing="it called home"))
+            journal.note(WayStep(state="installed", verb="done", doing="it called home"))
             ended.set()
 
     page = Taken(then=go_on)

@@ -6,7 +6,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, home_of
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import Step
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import WayStep
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.tests.unit.metal.test_install import Seed, go, plan
@@ -24,7 +24,7 @@ def test_a_prediction_names_the_machines_and_changes_nothing(plan: Plan) -> None
 def test_a_machine_that_a_run_would_refuse_is_refused_in_a_prediction_too(
     plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Journal(home_of(plan.site) / "worker-2.jsonl").note(Step(state="installed", verb="done"))
+    Journal(home_of(plan.site) / "worker-2.jsonl").note(WayStep(state="installed", verb="done"))
     (refused,) = go(plan, check=True).values()
     assert refused.what == "it was installed, and the seed's Ironic does not know that"
     assert refused.where == "worker-2"
@@ -44,7 +44,7 @@ def test_a_seed_that_is_still_to_be_made_is_asked_once_and_not_for_each_machine(
 
 
 def test_a_machine_whose_erasure_has_not_ended_is_refused_in_a_prediction_too(plan: Plan) -> None:
-    Journal(home_of(plan.site) / "worker-1.jsonl").note(Step(state="retiring", verb="wait"))
+    Journal(home_of(plan.site) / "worker-1.jsonl").note(WayStep(state="retiring", verb="wait"))
     changes = Changes(check=True)
     (refused,) = go(plan, changes=changes).values()
     assert (refused.what, changes.done) == ("it is being retired", ["install worker-2"])

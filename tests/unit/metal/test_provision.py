@@ -13,7 +13,13 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import Bu
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.batch import LeftError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.provision import provision
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import DISCOVERED, RETRIES, Card, Step, next_step
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import (
+    DISCOVERED,
+    RETRIES,
+    MachineCard,
+    WayStep,
+    next_step,
+)
 from ansible_collections.groundup.cloud.tests.unit.metal.test_way import CALLS, YOUNG, Seed, go, states, wanted
 
 OLD = {"inspection_finished_at": "2026-01-01T00:00:00+00:00"}
@@ -23,7 +29,7 @@ LAST_CALL = {"driver_internal_info": {"agent_last_heartbeat": "2026-01-01T00:00:
 
 def test_a_machine_that_calls_home_after_it_was_given_up_is_journaled_as_installed(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "journal")
-    journal.note(Step(state="failed", verb="fail", card=Card(what="no power", why="", remedy="")))
+    journal.note(WayStep(state="failed", verb="fail", card=MachineCard(what="no power", why="", remedy="")))
     seed = Seed(*states("active"))
     seed.called = {"called": 1.0, "host_keys": ["ssh-ed25519 AAAA"]}
     go(seed, tmp_path / "journal")
@@ -119,8 +125,8 @@ def test_a_node_with_401_in_its_id_has_no_wrong_password() -> None:
 
 
 def test_one_that_serves_is_not_installed_again_because_a_restored_seed_has_it_as_failed(tmp_path: Path) -> None:
-    Journal(tmp_path / "journal").note(Step(state="installed", verb="done", doing="it called home"))
-    Journal(tmp_path / "journal").note(Step(state="serving", verb="done", doing="verified up to host"))
+    Journal(tmp_path / "journal").note(WayStep(state="installed", verb="done", doing="it called home"))
+    Journal(tmp_path / "journal").note(WayStep(state="serving", verb="done", doing="verified up to host"))
     said = "the backup b was taken while it was deploying: see what it is now, then begin again"
     node = {"provision_state": "deploy failed", "last_error": said}
     seed = Seed({**node, "maintenance": True}, node)
@@ -142,7 +148,7 @@ def test_what_ironic_refuses_of_one_that_begins_again_is_a_card_in_its_journal(t
 @pytest.mark.parametrize("state", ["enroll", "manageable", "available", "deploy failed"])
 def test_no_power_is_asked_for_where_the_controller_is_another_machines(tmp_path: Path, state: str) -> None:
     seed = Seed(*states(state))
-    card = Card(what="the management controller of m is that of n", why="w", remedy="r")
+    card = MachineCard(what="the management controller of m is that of n", why="w", remedy="r")
     with pytest.raises(GroundupError, match="is that of n"):
         go(seed, tmp_path / "journal", work=replace(wanted(), guard=lambda: card))
     assert seed.done == []
@@ -158,7 +164,7 @@ def test_a_machine_that_serves_asks_its_controller_for_nothing(tmp_path: Path) -
 def test_no_failed_machine_begins_again_by_the_controller_of_another(tmp_path: Path) -> None:
     seed, card = (
         Seed(*states("deploy failed")),
-        Card(what="the management controller of m is that of n", why="", remedy=""),
+        MachineCard(what="the management controller of m is that of n", why="", remedy=""),
     )
     with pytest.raises(GroundupError, match="is that of n"):
         go(seed, tmp_path / "journal", again=True, work=replace(wanted(), guard=lambda: card))

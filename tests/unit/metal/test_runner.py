@@ -19,7 +19,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import w
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.runner import PAUSES, Runner
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import Step
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import WayStep
 
 
 @pytest.fixture
@@ -171,7 +171,7 @@ def test_a_run_that_waited_for_another_knows_what_that_wrote(tmp_path: Path) -> 
         waits = threading.Thread(target=one.configure, args=("worker-1",))
         waits.start()
         assert not wait_until(lambda: "" if waiting(tmp_path / ".worker-1.lock") else "not yet", timeout=60, pause=0.01)
-        Journal(tmp_path / "worker-1.jsonl").note(Step(state="configuring", verb="wait", doing="layer host"))
+        Journal(tmp_path / "worker-1.jsonl").note(WayStep(state="configuring", verb="wait", doing="layer host"))
     waits.join()
     assert [line["state"] for line in Journal(tmp_path / "worker-1.jsonl").lines()] == ["configuring", "serving"]
 

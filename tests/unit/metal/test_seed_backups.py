@@ -19,11 +19,11 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.action.seed_backup import ActionModule
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._ironic import snapshot
-from ansible_collections.groundup.cloud.plugins.module_utils._ironic.snapshot import Node
+from ansible_collections.groundup.cloud.plugins.module_utils._ironic.snapshot import IronicNode
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import documented
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup import seed as backups
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, file_of, home_of
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import State, Step
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import State, WayStep
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests
@@ -72,7 +72,7 @@ def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
 
 
 def journal(plan: Plan, name: str, state: State) -> None:
-    Journal(file_of(home_of(plan.site), name)).note(Step(state=state, verb="done"))
+    Journal(file_of(home_of(plan.site), name)).note(WayStep(state=state, verb="done"))
 
 
 def test_a_copy_is_whole_while_somebody_writes(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_a_copy_is_whole_while_somebody_writes(tmp_path: Path) -> None:
     with closing(sqlite3.connect(path)) as writer:
         writer.execute("INSERT INTO nodes (uuid, provision_state) VALUES ('id-late', 'enroll')")  # not committed
         found = snapshot.parse(snapshot.pack(snapshot.copy(path), CALL, b""), where="here")
-    assert found.nodes == {f"id-{name}": Node(name=name, state=state) for name, state in NODES.items()}
+    assert found.nodes == {f"id-{name}": IronicNode(name=name, state=state) for name, state in NODES.items()}
     assert (found.schema, found.calls) == ("r1", CALL)
     assert found.counts == {"machines": 5, "active": 1, "calls": 1, "leases": 0}
 
@@ -156,7 +156,8 @@ def test_another_password_opens_no_backup_and_another_store_is_another_site(
 
 
 def refused(
-    plan: Plan, packed: bytes, *, there: dict[str, Node] | None = None, force: Iterable[str] = (), schema: str = "r1",
+    plan: Plan, packed: bytes, *, there: dict[str, IronicNode] | None = None, force: Iterable[str] = (),
+    schema: str = "r1",
     **changed: Any,
 ) -> str:  # fmt: skip
     """Return why a backup is not restored; "" when it is."""
@@ -175,7 +176,7 @@ def test_onto_a_seed_that_knows_nothing_a_backup_needs_no_consent(plan: Plan, pa
 
 
 def test_machines_that_the_seed_knows_are_only_forgotten_or_set_back_with_consent(plan: Plan, packed: bytes) -> None:
-    there = {"id-other": Node(name="other", state="enroll"), "id-": Node(name="", state="manageable")}
+    there = {"id-other": IronicNode(name="other", state="enroll"), "id-": IronicNode(name="", state="manageable")}
     said = refused(plan, packed, there=there)
     assert "one without a name (manageable), other (enroll) (overwrite)" in said
     assert '-e \'{"seed_restore_force": ["overwrite"]}\'' in said
@@ -184,12 +185,12 @@ def test_machines_that_the_seed_knows_are_only_forgotten_or_set_back_with_consen
 
 def test_what_a_restore_made_itself_needs_no_consent_when_it_is_run_again(plan: Plan, packed: bytes) -> None:
     there = {
-        "id-worker-1": Node(name="worker-1", state="active"),
-        "id-worker-2": Node(name="worker-2", state="deploy failed"),
-        "id-worker-3": Node(name="worker-3", state="deploy failed"),
+        "id-worker-1": IronicNode(name="worker-1", state="active"),
+        "id-worker-2": IronicNode(name="worker-2", state="deploy failed"),
+        "id-worker-3": IronicNode(name="worker-3", state="deploy failed"),
     }  # fmt: skip
     assert refused(plan, packed, there=there) == ""
-    there["id-worker-2"] = Node(name="worker-2", state="active")
+    there["id-worker-2"] = IronicNode(name="worker-2", state="active")
     assert "worker-2 (active)" in refused(plan, packed, there=there), "it was installed since"
 
 
@@ -236,8 +237,8 @@ def test_a_seed_that_has_lost_its_machines_is_not_saved_over_good_backups(plan: 
     backups.refuse_lost(plan, {})
     journal(plan, "worker-1", "installed")
     with pytest.raises(GroundupError, match="the seed does not know worker-1"):
-        backups.refuse_lost(plan, {"id": Node(name="worker-2", state="active")})
-    backups.refuse_lost(plan, {"id": Node(name="worker-1", state="active")})
+        backups.refuse_lost(plan, {"id": IronicNode(name="worker-2", state="active")})
+    backups.refuse_lost(plan, {"id": IronicNode(name="worker-1", state="active")})
     journal(plan, "worker-1", "retired")
     backups.refuse_lost(plan, {})
 

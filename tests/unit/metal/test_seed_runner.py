@@ -18,7 +18,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal impor
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.overview import Overview
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.package import packed
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.seed_runner import Order, Service, begins, orders
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import Card, Step
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import MachineCard, WayStep
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
 
@@ -101,8 +101,8 @@ def test_a_service_that_starts_again_goes_on_with_those_that_neither_serve_nor_f
     first, _ = service(site, contact)
     assert [order.name for order, _ in first.turn()] == ["worker-1", "found-1"]
     home = site.parent / "lab-metal/metal"
-    Journal(file_of(home, "worker-1")).note(Step(state="configuring", verb="wait", doing="layer host"))
-    Journal(file_of(home, "found-1")).note(Step(state="serving", verb="done", doing="verified"))
+    Journal(file_of(home, "worker-1")).note(WayStep(state="configuring", verb="wait", doing="layer host"))
+    Journal(file_of(home, "found-1")).note(WayStep(state="serving", verb="done", doing="verified"))
     second, _ = service(site, contact)
     assert [order.name for order, _ in second.turn()] == ["worker-1"]
     assert [line["state"] for line in contact.known["found-1"]["way"]] == ["installed", "serving"]
@@ -146,9 +146,9 @@ def test_what_is_told_is_of_this_call_and_bounded(site: Path) -> None:
     one, _ = service(site, contact)
     one.turn()
     journal = Journal(file_of(site.parent / "lab-metal/metal", "worker-1"))
-    card = Card(what="x" * 5000, why="", remedy="")
+    card = MachineCard(what="x" * 5000, why="", remedy="")
     for number in range(100):
-        journal.note(Step(state="configuring", verb="wait", doing=f"{number} {'y' * 5000}", card=card))
+        journal.note(WayStep(state="configuring", verb="wait", doing=f"{number} {'y' * 5000}", card=card))
     one.turn()
     way = contact.known["worker-1"]["way"]
     assert (way[0]["state"], len(way)) == ("installed", seed_runner.MOST + 1)

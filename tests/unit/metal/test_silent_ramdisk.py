@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import provision as way_of
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import ATTEMPTS, RETRIES, Step
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import ATTEMPTS, RETRIES, WayStep
 from ansible_collections.groundup.cloud.tests.unit.metal.test_way import Seed, go, states
 
 ASKED = {"agent_secret_token": "******"}
@@ -50,14 +50,14 @@ def test_one_that_was_never_heard_boots_for_as_long_as_ironic_lets_it(known: dic
 
 
 def test_one_that_goes_on_calling_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    waits, ramdisk = Step(state="provisioning", verb="wait"), way_of._Ramdisk()
+    waits, ramdisk = WayStep(state="provisioning", verb="wait"), way_of._Ramdisk()
     for minute in range(10):
         monkeypatch.setattr("time.monotonic", lambda now=minute * 100.0: now)
         call = told({**CALLED, "agent_last_heartbeat": f"2026-11-23T13:{minute // 3:02}:00"})
         assert ramdisk.judged(call, waits) is waits, minute
 
 
-WAITS = Step(state="provisioning", verb="wait")
+WAITS = WayStep(state="provisioning", verb="wait")
 
 
 def heard_by(signs: dict[float, dict[str, Any]], *, every: float, monkeypatch: pytest.MonkeyPatch) -> float:

@@ -11,7 +11,7 @@ import pytest
 import requests
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import BusyError, Ironic, Watched
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.discovery import Discovery
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.discovery import MachineDiscovery
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
 from ansible_collections.groundup.cloud.tests.unit.metal.inventories import told
@@ -125,6 +125,6 @@ def test_an_approval_is_in_the_listing_at_once(monkeypatch: pytest.MonkeyPatch, 
 
     monkeypatch.setattr(requests.Session, "request", request)
     ironic, plan = watched(), make_plan(load_site(COLLECTION / "inventories/lab-metal/site.yml"))
-    found = Discovery(ironic=ironic, plan=plan, home=tmp_path, say=pytest.fail, seconds=0, password=str)
+    found = MachineDiscovery(ironic=ironic, plan=plan, home=tmp_path, say=pytest.fail, seconds=0, password=str)
     found.approve("m-1", about=found.waiting("m-1").shown)
     assert (ironic.node("m-1") or {})["extra"] == {"groundup_approved": "m-1"}

@@ -10,13 +10,13 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import BusyError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.provision import Wanted, provision
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.provision import Deployment, provision
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import (
     ATTEMPTS,
     DISCOVERED,
     RETRIES,
-    Card,
-    Step,
+    MachineCard,
+    WayStep,
     next_step,
 )
 
@@ -128,11 +128,13 @@ class Seed:
         return self.called
 
 
-def wanted() -> Wanted:
+def wanted() -> Deployment:
     empty = dict.fromkeys(("driver_info", "network_data", "boot_interface"), "")
     node = {"uuid": "u", "name": "m", **empty, "properties": {}}
     image = {"url": "https://10.0.0.8/m", "sha256": "0" * 64}
-    return Wanted(name="m", node=node, mac="52:54:00:00:00:01", image=image, configdrive=lambda token: {"token": token})
+    return Deployment(
+        name="m", node=node, mac="52:54:00:00:00:01", image=image, configdrive=lambda token: {"token": token}
+    )
 
 
 def states(*names: str) -> list[dict[str, Any]]:
@@ -140,7 +142,7 @@ def states(*names: str) -> list[dict[str, Any]]:
 
 
 def go(
-    seed: Seed, path: Path, *, timeout: float = 5, again: bool = False, work: Wanted | None = None
+    seed: Seed, path: Path, *, timeout: float = 5, again: bool = False, work: Deployment | None = None
 ) -> dict[str, Any]:
     given: Any = seed
     work = replace(work or wanted(), again=again)
@@ -166,7 +168,7 @@ def test_a_dark_machine_is_expected_before_it_can_call_and_its_way_is_journaled(
 
 def test_a_machine_that_is_not_what_the_plan_says_is_a_card_before_anything_is_written(tmp_path: Path) -> None:
     seed = Seed({"provision_state": "manageable", "inspection_finished_at": YOUNG})
-    card = Card(what="it is not what the plan says: no disk", why="", remedy="")
+    card = MachineCard(what="it is not what the plan says: no disk", why="", remedy="")
     with pytest.raises(GroundupError, match="no disk"):
         go(seed, tmp_path / "journal", work=replace(wanted(), judge=lambda _told: card))
     assert seed.done == []
@@ -216,7 +218,7 @@ def test_a_run_goes_on_where_a_killed_one_was(tmp_path: Path) -> None:
 def test_a_machine_that_was_installed_is_not_written_over_when_the_seed_lost_its_database(
     found: dict[str, Any], tmp_path: Path
 ) -> None:
-    Journal(tmp_path / "journal").note(Step(state="installed", verb="done", doing="it called home"))
+    Journal(tmp_path / "journal").note(WayStep(state="installed", verb="done", doing="it called home"))
     seed = Seed(found)
     with pytest.raises(GroundupError, match="was installed"):
         go(seed, tmp_path / "journal")
@@ -238,7 +240,7 @@ def test_a_machine_that_never_calls_is_named(tmp_path: Path) -> None:
 def test_a_line_that_a_killed_run_broke_off_is_passed_over(tmp_path: Path) -> None:
     path = tmp_path / "journal"
     journal = Journal(path)
-    step = Step(state="expected", verb="manage", doing="x")
+    step = WayStep(state="expected", verb="manage", doing="x")
     assert journal.note(step)
     path.write_text(path.read_text() + '{"time": 1, "sta')
     assert not Journal(path).note(step)

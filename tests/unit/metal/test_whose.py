@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.cards import not_its_own
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.controller import Controller, ask
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.match import Identity, Verdict, judge, match
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.match import MachineIdentity, Verdict, judge, match
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.sighting import Sighting
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform.metal import to_discover
@@ -21,7 +21,7 @@ OWN = {f"found-{n}": Controller(serial=f"S{n}", macs=frozenset((BOOT.format(n),)
 
 
 def verdicts(
-    plan: Plan, *machines: Sighting, taken: dict[str, Identity] | None = None,
+    plan: Plan, *machines: Sighting, taken: dict[str, MachineIdentity] | None = None,
     controllers: dict[str, Controller] | None = None,
 ) -> dict[str, Verdict]:  # fmt: skip
     waiting = [one for one in plan.hosts.values() if to_discover(one, plan.networks) and one.name not in (taken or {})]
@@ -100,7 +100,7 @@ def test_the_number_on_the_label_may_be_the_controllers_sku(site: Any) -> None:
 def test_a_controller_of_a_found_or_a_written_machine_is_not_believed_to_be_anothers(site: Any) -> None:
     plan = site()
     planned = str((plan.hosts["worker-1"].bmc or {})["address"])
-    who = Identity(node="old", serial="S7", bmc="10.77.1.50", macs=(), ports={})
+    who = MachineIdentity(node="old", serial="S7", bmc="10.77.1.50", macs=(), ports={})
     first = str((plan.hosts["found-1"].bmc or {})["address"])
     for claimed in ("10.77.1.50", first, planned):
         found = verdicts(plan, seen(3, bmc=claimed), taken={"found-1": who})["node-3"]

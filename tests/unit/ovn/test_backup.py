@@ -26,7 +26,7 @@ from .test_snapshot import EMPTY, dump
 NOW = datetime(2026, 11, 22, 17, 0, tzinfo=UTC)
 
 
-def saved(*switches: str, at: datetime = NOW, version: str = "7.11.0", cluster: str = "cid-nb") -> backups.Backup:
+def saved(*switches: str, at: datetime = NOW, version: str = "7.11.0", cluster: str = "cid-nb") -> backups.OvnBackup:
     return backups.save("lab", gzip.compress(dump(*switches, version=version)), cluster=cluster, now=at)
 
 
@@ -91,7 +91,7 @@ def test_verification_fails_for_an_old_backup() -> None:
 
 
 def refused(
-    kept: backups.Backup, *, counts: dict[str, int] = EMPTY, force: Iterable[str] = (), schema: str = "7.11.0"
+    kept: backups.OvnBackup, *, counts: dict[str, int] = EMPTY, force: Iterable[str] = (), schema: str = "7.11.0"
 ) -> str:
     """Return why a backup is not restored; "" when it is."""
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.enough import Enough
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.enough import SuccessCriteria
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
 
 
@@ -58,7 +58,7 @@ def test_of_a_rack_with_fewer_all_are_needed_and_without_criteria_every_machine_
     worker = {"count": 5, "racks": ["r1", "r2"], "enough": {"minimum_per_rack": 3, "critical": ["worker-4"]}}
     found = plan_with(worker=worker).enough
     assert found == {
-        "worker": Enough(size=5, machines=0, racks={"r1": (3, 3), "r2": (2, 2)}, critical=("worker-4",)),
+        "worker": SuccessCriteria(size=5, machines=0, racks={"r1": (3, 3), "r2": (2, 2)}, critical=("worker-4",)),
     }
     assert plan_with().enough == {}
     assert plan_with(control={"count": 3, "enough": {"minimum": 1}}).enough == {}, "never without one"

@@ -12,7 +12,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._host.probe import Echo
 from ansible_collections.groundup.cloud.plugins.module_utils._preflight.checks import run
 from ansible_collections.groundup.cloud.plugins.module_utils._preflight.links import Link
-from ansible_collections.groundup.cloud.plugins.module_utils._preflight.model import Machine, Wanted
+from ansible_collections.groundup.cloud.plugins.module_utils._preflight.model import Expected, MachineFacts
 
 NOW = 1_800_000_000.0
 SYSTEMS = [
@@ -48,7 +48,7 @@ PLAIN = {
 }
 
 
-class Host(Machine):
+class Host(MachineFacts):
     """A machine of files below a directory; what is no file is an attribute to change."""
 
     def __init__(self, root: Path) -> None:
@@ -98,7 +98,7 @@ def host(tmp_path: Path) -> Host:
     return Host(tmp_path)
 
 
-def wanted(**changes: Any) -> Wanted:
+def wanted(**changes: Any) -> Expected:
     """Return the plan of a worker, with ``changes``."""
     plan: dict[str, Any] = {
         "name": "worker-1",
@@ -116,7 +116,7 @@ def wanted(**changes: Any) -> Wanted:
         "node": True,
         "controller_time": NOW - 1,
     }
-    return Wanted(**plan | changes)
+    return Expected(**plan | changes)
 
 
 @pytest.fixture(autouse=True)
@@ -124,7 +124,7 @@ def _root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
 
 
-def faults(host: Host, plan: Wanted | None = None) -> list[tuple[str, str, str]]:
+def faults(host: Host, plan: Expected | None = None) -> list[tuple[str, str, str]]:
     """Return check, severity and what of every fault."""
     found: list[dict[str, Any]] = run(host, plan or wanted())["faults"]
     assert all(one["remedy"] and one["where"] for one in found)

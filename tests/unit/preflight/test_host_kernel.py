@@ -6,7 +6,7 @@ import platform
 import time
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.module_utils._preflight.model import Machine
+from ansible_collections.groundup.cloud.plugins.module_utils._preflight.model import MachineFacts
 
 from .conftest import NOW, PLAIN, Host, faults, wanted
 
@@ -49,7 +49,7 @@ def test_openntpd_is_no_ntpsec_that_is_off(host: Host) -> None:
 
 
 def test_the_clock_is_read_before_other_checks_wait_for_answers() -> None:
-    machine = Machine()
+    machine = MachineFacts()
     time.sleep(0.01)
     assert machine.now < time.time()
 

@@ -21,7 +21,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply impor
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.deploy import DeployResult, Tools, deploy
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.progress import ReleaseProgress
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.watch import ClusterView
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import Options
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import RolloutOptions
 
 RELEASE = ReleasePlan(
     name="keystone", chart="keystone", version="2026.1.0", namespace="openstack", needs=(), verify="keystone", values={}
@@ -103,7 +103,7 @@ def up(
     tools: Any = Tools(
         api=api, helm=helm, view=view, progress=ReleaseProgress(["keystone"], said.append),  # type: ignore[arg-type]  # a stand-in
         processes=processes or Processes(),
-        options=Options(verify_timeout=verify_timeout), resolve=dict, ask=ask,
+        options=RolloutOptions(verify_timeout=verify_timeout), resolve=dict, ask=ask,
     )  # fmt: skip
     rendered = split("keystone", "openstack", [item for item in objects if item["kind"] != "Pod"])
     lives = {"keystone": live} if live else {}

@@ -8,7 +8,7 @@ from threading import Event
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.graph import Graph, GraphError, run
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.limits import Limits, claims
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.limits import RolloutLimits, claims
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import RolloutError
 
 
@@ -152,9 +152,9 @@ def test_work_under_way_is_told_to_stop_when_the_run_is_interrupted() -> None:
 
 def test_limits_that_are_unknown_or_below_one_are_refused() -> None:
     with pytest.raises(RolloutError, match="unknown limit speed"):
-        Limits({"speed": 3})
+        RolloutLimits({"speed": 3})
     with pytest.raises(RolloutError, match="render is below 1"):
-        Limits({"render": 0})
+        RolloutLimits({"render": 0})
 
 
 def test_every_release_on_the_database_falls_under_its_limit_also_through_another_one() -> None:

@@ -10,7 +10,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.manifests impo
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.types import Object, Ref, ref_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.workloads import unready
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.readiness import readiness
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.snapshot import Snapshot
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.snapshot import ReleaseSnapshot
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.diagnose.rules import diagnose
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.diagnose.symptoms import collect
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import EventLine
@@ -35,8 +35,8 @@ def pod(name: str, owner: tuple[str, str], status: Status, **spec: Any) -> Objec
     }  # fmt: skip
 
 
-def snapshot(*items: Object, events: Mapping[Ref, tuple[EventLine, ...]] | None = None) -> Snapshot:
-    return Snapshot({ref_of(item): item for item in items}, events)
+def snapshot(*items: Object, events: Mapping[Ref, tuple[EventLine, ...]] | None = None) -> ReleaseSnapshot:
+    return ReleaseSnapshot({ref_of(item): item for item in items}, events)
 
 
 DEPLOYED = {"observedGeneration": 2, "replicas": 2, "updatedReplicas": 2, "availableReplicas": 2}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ...layers.enough import Enough
+from ...layers.enough import SuccessCriteria
 from ...layers.roles import ROLES, Role
 from ..model.machines import Enough as Written
 from .context import Layout, roles_of, size_of
@@ -27,7 +27,7 @@ def max_unavailable(layout: Layout) -> dict[str, int]:
     return limits
 
 
-def enough(layout: Layout) -> dict[str, Enough]:
+def enough(layout: Layout) -> dict[str, SuccessCriteria]:
     """Return the needed machines of each group that has an `enough`, except groups of required roles."""
     return {
         name: _enough(layout, name, size_of(layout.site, group), group.enough)
@@ -46,10 +46,10 @@ def _default(limit: str | int, size: int) -> int:
     return limit if isinstance(limit, int) else max(0, min(max(1, _count(limit, size)), size - 1))
 
 
-def _enough(layout: Layout, name: str, size: int, written: Written) -> Enough:
+def _enough(layout: Layout, name: str, size: int, written: Written) -> SuccessCriteria:
     racks = Counter(member.rack for member in layout.members if member.group == name)
     each = written.minimum_per_rack or 0
-    return Enough(
+    return SuccessCriteria(
         size=size,
         machines=_count(written.minimum or 0, size, up=True),
         racks={rack: (count, min(count, _count(each, count, up=True))) for rack, count in racks.items() if each},

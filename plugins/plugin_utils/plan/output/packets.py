@@ -26,12 +26,12 @@ def packets_svg(plan: Plan) -> str | None:
     provider = next((plan.networks[name] for name in plan.ovn.bridge_mappings.values() if name in plan.networks), None)
     if not hosts or provider is None or plan.ovn.tenant_network != "geneve":
         return None
-    picture = _Picture(plan, hosts[0], hosts[-1], provider)
+    picture = _PacketPicture(plan, hosts[0], hosts[-1], provider)
     picture.draw()
     return picture.document(f"{plan.site}: the ways of a tenant's packets", HEIGHT)
 
 
-class _Picture(Drawing):
+class _PacketPicture(Drawing):
     def __init__(self, plan: Plan, here: HostPlan, there: HostPlan, provider: NetworkPlan) -> None:
         super().__init__(WIDTH)
         self.plan, self.here, self.there, self.provider = plan, here, there, provider

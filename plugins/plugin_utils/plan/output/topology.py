@@ -31,7 +31,7 @@ def topology_svg(plan: Plan) -> str:
     """Return the picture of ``plan``. The same plan gives the same text."""
     racks = _racks(plan)
     width = max(980, LEFT + MARGIN * 2 + min(len(racks), PER_ROW) * (RACK + GAP))
-    picture = _Picture(plan, width)
+    picture = _TopologyPicture(plan, width)
     picture.header()
     top = 176.0
     for start in range(0, len(racks) or 1, PER_ROW):
@@ -64,7 +64,7 @@ def _inner(rack: _Rack) -> int:
     return min(len(rack.hosts), DRAWN) * _slot(rack) + (16 if len(rack.hosts) > DRAWN else 0)
 
 
-class _Picture(Drawing):
+class _TopologyPicture(Drawing):
     def __init__(self, plan: Plan, width: int) -> None:
         super().__init__(width)
         self.plan = plan

@@ -24,10 +24,10 @@ from ...plan.types import ReleasePlan
 from ...process import Finished, InterruptedRunError, Processes
 from ..diagnose.rules import diagnose, explains
 from ..diagnose.symptoms import LogCollector, collect
-from ..types import Options, Symptom
+from ..types import RolloutOptions, Symptom
 from .progress import ReleaseProgress
 from .readiness import readiness, workloads
-from .snapshot import Snapshot
+from .snapshot import ReleaseSnapshot
 from .watch import ClusterView
 
 _GLANCE = 1.0  # seconds between two looks at a changing snapshot
@@ -64,7 +64,7 @@ class Tools:
     view: ClusterView
     progress: ReleaseProgress
     processes: Processes
-    options: Options
+    options: RolloutOptions
     resolve: Callable[[Mapping[str, Any]], dict[str, Any]]
     ask: Callable[[ReleasePlan], Verification]
 
@@ -191,7 +191,7 @@ class _Deployment:
         self.logs.record(found)
         self._lose_patience(found)
 
-    def _found(self, snapshot: Snapshot) -> list[Symptom]:
+    def _found(self, snapshot: ReleaseSnapshot) -> list[Symptom]:
         """Return current symptoms, without those of earlier runs' hook jobs: helm recreates each in its turn."""
         jobs = self._hooks(snapshot)
         return [
@@ -200,7 +200,7 @@ class _Deployment:
             if jobs.get((symptom.namespace, symptom.owner)) not in self.before
         ]
 
-    def _hooks(self, snapshot: Snapshot) -> dict[tuple[str, str], str]:
+    def _hooks(self, snapshot: ReleaseSnapshot) -> dict[tuple[str, str], str]:
         """Return the hook jobs of this release, with their uids."""
         refs = [ref_of(hook, namespace=self.release.namespace) for hook in self.rendered.hooks]
         jobs = {ref: snapshot.objects[ref] for ref in refs if ref.kind == "Job" and ref in snapshot.objects}

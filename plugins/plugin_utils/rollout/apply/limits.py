@@ -16,7 +16,7 @@ DEFAULTS: dict[str, int] = {
 }
 
 
-class Limits:
+class RolloutLimits:
     """Semaphores by name; ``values`` overrides DEFAULTS. Raises RolloutError for an unknown name or a limit below 1."""
 
     def __init__(self, values: Mapping[str, int] | None = None) -> None:

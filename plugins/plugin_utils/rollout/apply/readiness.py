@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ...helm.types import Rendered
 from ...kube.types import Ref, ref_of
 from ...kube.workloads import claims_of, pod_reason, unready
-from .snapshot import Snapshot
+from .snapshot import ReleaseSnapshot
 
 WORKLOADS = ("StatefulSet", "Deployment", "DaemonSet", "Job")
 
@@ -29,7 +29,7 @@ class Readiness:
         return self.ready == self.total
 
 
-def readiness(rendered: Rendered, snapshot: Snapshot, *, hooks_done: bool) -> Readiness:
+def readiness(rendered: Rendered, snapshot: ReleaseSnapshot, *, hooks_done: bool) -> Readiness:
     """Return a release's readiness. ``hooks_done``: Helm has returned, so its hook jobs no longer count."""
     wanted = workloads(rendered, hooks=not hooks_done)
     waiting: list[tuple[int, str]] = []
@@ -54,7 +54,7 @@ def workloads(rendered: Rendered, *, hooks: bool = True) -> list[Ref]:
     return list(dict.fromkeys(refs))
 
 
-def _pod_reason(snapshot: Snapshot, owner: Ref) -> str:
+def _pod_reason(snapshot: ReleaseSnapshot, owner: Ref) -> str:
     for pod in snapshot.pods(owner):
         claim = next((ref.name for ref in claims_of(pod) if not _bound(snapshot, ref)), "")
         reason = f"waits for volume claim {claim}" if claim else pod_reason(pod)
@@ -63,5 +63,5 @@ def _pod_reason(snapshot: Snapshot, owner: Ref) -> str:
     return ""
 
 
-def _bound(snapshot: Snapshot, claim: Ref) -> bool:
+def _bound(snapshot: ReleaseSnapshot, claim: Ref) -> bool:
     return (snapshot.objects.get(claim, {}).get("status") or {}).get("phase") == "Bound"

@@ -14,7 +14,7 @@ from ..types import ClusterFacts, EventLine
 _DNS_LABEL = ("k8s-app", "kube-dns")
 
 
-class Snapshot:
+class ReleaseSnapshot:
     """Objects by reference, and events by the object they are about (oldest first)."""
 
     def __init__(

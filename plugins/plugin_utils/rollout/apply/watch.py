@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from ...kube.client import Api, ApiError
 from ...kube.types import Object, Ref, ref_of, resource_path
 from ..types import EventLine
-from .snapshot import Snapshot
+from .snapshot import ReleaseSnapshot
 
 KINDS: tuple[tuple[str, str, str], ...] = (
     ("v1", "Node", "nodes"),
@@ -65,11 +65,11 @@ class ClusterView:
         finally:
             self._stopping.set()
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> ReleaseSnapshot:
         """Return the present state."""
         with self._changed:
             events = {ref: tuple(line for _, line in lines) for ref, lines in self._events.items()}
-            return Snapshot(dict(self._objects), events)
+            return ReleaseSnapshot(dict(self._objects), events)
 
     def wait(self, seen: int, *, timeout: float) -> int:
         """Wait for a newer version than ``seen``, at most ``timeout`` seconds; return the current version."""

@@ -22,7 +22,7 @@ from ...kube.workloads import (
     waits_for_image,
 )
 from ..apply.readiness import workloads
-from ..apply.snapshot import Snapshot
+from ..apply.snapshot import ReleaseSnapshot
 from ..types import EventLine, Symptom
 
 _STUCK = (
@@ -37,7 +37,7 @@ Ranked = tuple[int, Symptom]
 _WAITS_FOR_ITS_POD = {"WaitForFirstConsumer", "WaitForPodScheduled"}
 
 
-def collect(rendered: Rendered, snapshot: Snapshot) -> list[Symptom]:
+def collect(rendered: Rendered, snapshot: ReleaseSnapshot) -> list[Symptom]:
     """Return the symptoms of a release, without logs, the most telling first."""
     found: list[Ranked] = []
     serving = tuple(str(owner) for owner in workloads(rendered) if _serves(owner, snapshot))
@@ -53,12 +53,12 @@ def collect(rendered: Rendered, snapshot: Snapshot) -> list[Symptom]:
     return [symptom for _, symptom in sorted(found, key=lambda pair: pair[0])]
 
 
-def _serves(owner: Ref, snapshot: Snapshot) -> bool:
+def _serves(owner: Ref, snapshot: ReleaseSnapshot) -> bool:
     status = (snapshot.objects.get(owner) or {}).get("status") or {}
     return owner.kind == "Deployment" and bool(status.get("availableReplicas"))
 
 
-def _of_workload(base: Symptom, owner: Ref, item: Object, snapshot: Snapshot) -> Iterator[Ranked]:
+def _of_workload(base: Symptom, owner: Ref, item: Object, snapshot: ReleaseSnapshot) -> Iterator[Ranked]:
     pods = _present(item, snapshot.pods(owner))
     for pod in pods:
         yield from _of_pod(base, pod, snapshot)
@@ -88,7 +88,7 @@ def _present(item: Object, pods: list[Object]) -> list[Object]:
     ] or pods
 
 
-def _of_pod(base: Symptom, pod: Object, snapshot: Snapshot) -> Iterator[Ranked]:
+def _of_pod(base: Symptom, pod: Object, snapshot: ReleaseSnapshot) -> Iterator[Ranked]:
     ref = ref_of(pod)
     spec, status = pod.get("spec") or {}, pod.get("status") or {}
     if status.get("phase") == "Succeeded" or is_ready(pod):
@@ -113,7 +113,7 @@ def _of_pod(base: Symptom, pod: Object, snapshot: Snapshot) -> Iterator[Ranked]:
         yield 2 if unscheduled or base.reason else 4, base
 
 
-def _unsettled(pod: Object, snapshot: Snapshot) -> tuple[EventLine, ...]:
+def _unsettled(pod: Object, snapshot: ReleaseSnapshot) -> tuple[EventLine, ...]:
     """Return the events about a pod, without problems it has overcome since: events stay for an hour."""
     over: tuple[str, ...] = ("FailedScheduling",) if (pod.get("spec") or {}).get("nodeName") else ()
     # A former run proves nothing: after its node restarts, a pod is mounted and started again.
@@ -128,7 +128,7 @@ def _unsettled(pod: Object, snapshot: Snapshot) -> tuple[EventLine, ...]:
     )
 
 
-def _of_claims(base: Symptom, pod: Ref, snapshot: Snapshot) -> Iterator[Ranked]:
+def _of_claims(base: Symptom, pod: Ref, snapshot: ReleaseSnapshot) -> Iterator[Ranked]:
     for claim in base.claims:
         ref = Ref("PersistentVolumeClaim", pod.namespace, claim)
         item = snapshot.objects.get(ref)

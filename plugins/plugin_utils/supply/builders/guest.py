@@ -21,7 +21,7 @@ _SOURCE = COLLECTION / "supply/guest"
 _MOUNT = "/guest"
 
 
-class Guest(Builder):
+class GuestImage(Builder):
     """Run the script in a build root."""
 
     def sources(self, entry: Entry) -> tuple[Path, ...]:
@@ -41,4 +41,4 @@ class Guest(Builder):
         context.components.extend(debian_components(unpacked(context.needs[base]), context.lock.pins.suite))
 
 
-BUILDER = Guest()
+BUILDER = GuestImage()
