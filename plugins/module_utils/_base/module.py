@@ -25,7 +25,9 @@ def run_step(steps: Mapping[str, Work], *, secret: Collection[str] = ()) -> None
     }
     module = AnsibleModule(argument_spec=options, supports_check_mode=True, no_log=True)
     given = module.params["given"] or {}
-    module.no_log_values.update(str(given[name]) for name in secret if given.get(name))
+    for name in secret:
+        value = given.get(name) or ()
+        module.no_log_values.update(value.values() if isinstance(value, dict) else [value] if value else [])
     _finish(module, steps[module.params["step"]], given)
 
 

@@ -12,8 +12,8 @@ from ansible_collections.groundup.cloud.plugins.module_utils._ceph import (
     faults,
     flags,
     members,
+    verbs,
 )
-from ansible_collections.groundup.cloud.plugins.modules import ceph_member
 
 from .host import MONITORS
 from .test_members import Cluster
@@ -48,11 +48,11 @@ def test_a_verb_puts_back_the_flag_of_a_killed_run_for_a_run_that_is_refused_doe
 ) -> None:
     cluster = Cluster()
     cluster.records = {"groundup/flags/storage-1": "noout"}
-    monkeypatch.setattr(ceph_member, "connected", lambda *_, **__: nullcontext(cluster))
+    monkeypatch.setattr(verbs, "connected", lambda *_, **__: nullcontext(cluster))
     ceph: dict[str, Any] = {"monitors": [], "locations": {}}
-    given = {"verb": "undrain", "name": "storage-9", "ceph": ceph, "keys": {"ceph/client.admin": "-"}, "force": []}
+    given = {"name": "storage-9", "ceph": ceph, "keys": {"ceph/client.admin": "-"}, "force": []}
     with pytest.raises(GroundupError, match="the cluster knows no OSD of storage-9"):
-        ceph_member.work(Changes(check=False), {**given, "timeout": 0})
+        verbs.run("undrain", Changes(check=False), {**given, "timeout": 0})
     assert cluster.records == {}
 
 

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._ceph import replace
-from ansible_collections.groundup.cloud.plugins.modules import ceph_member
+from ansible_collections.groundup.cloud.plugins.module_utils._ceph import replace, verbs
 
 from .host import node, on_device
 from .test_members import Cluster, host
@@ -122,9 +121,9 @@ def test_an_osd_of_another_host_is_not_replaced() -> None:
 
 def test_a_host_that_the_site_does_not_know_is_refused_with_those_it_knows() -> None:
     ceph = {"locations": dict.fromkeys(("storage-1", "storage-2"))}
-    given = {"verb": "replace", "name": "storage1", "ceph": ceph, "force": [], "timeout": 1}
+    given = {"name": "storage1", "ceph": ceph, "force": [], "timeout": 1}
     with pytest.raises(GroundupError, match="storage1 is no storage host of this site") as caught:
-        ceph_member.work(Changes(check=False), given)
+        verbs.run("replace", Changes(check=False), given)
     assert "one of storage-1, storage-2" in str(caught.value)
 
 

@@ -1,0 +1,43 @@
+"""Verbs on a storage host: Ceph is asked before anything is removed, and what is needed goes with consent alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._base.changes import Changes
+from .._base.errors import GroundupError
+from . import drain, flags, members, replace, retire
+from .cluster import connected
+from .model import ADMIN, entities, node, watching
+
+
+def run(verb: str, changes: Changes, given: dict[str, Any]) -> None:
+    """Run ``verb``: drain, undrain, retire, replace or erase. Raises GroundupError."""
+    name, ceph, force, timeout = given["name"], given["ceph"], given["force"], given["timeout"]
+    if not name:
+        raise GroundupError(
+            "no machine is named",
+            where=f"the variable {verb}_machine",
+            why=f"{verb} takes one storage host at a time",
+            remedy=f"-e {verb}_machine=NAME",
+        )
+    if verb == "replace" and name not in ceph["locations"]:
+        raise GroundupError(
+            f"{name} is no storage host of this site",
+            where="the variable replace_machine",
+            why="an OSD is made anew as the site file says",
+            remedy=f"-e replace_machine=NAME, one of {', '.join(ceph['locations'])}",
+        )
+    with connected(ADMIN, entities(given["keys"])[ADMIN], watching(ceph)) as cluster:
+        if verb != "erase":
+            flags.put_back(cluster, changes)  # a run of the layer may be refused until this verb has run
+        if verb == "drain":
+            drain.drain(cluster, changes, name, ceph=ceph, timeout=timeout)
+        elif verb == "undrain":
+            drain.undrain(cluster, changes, name, timeout=timeout)
+        elif verb == "retire":
+            retire.retire(cluster, changes, name, fsid=ceph["fsid"], here=given["here"], force=force)
+        elif verb == "erase":
+            members.refuse_erasure(cluster, name)
+        else:
+            replace.give_up(cluster, changes, node({**given, "packages": []}), given["osd"], force=force)
