@@ -12,7 +12,6 @@ from .._base.changes import Changes
 from .._base.run import run
 from . import units
 
-OPTION = {"type": "str", "choices": ["site", "debian"], "default": "site"}
 PACKAGE = "unattended-upgrades"
 TIMERS = ("apt-daily.timer", "apt-daily-upgrade.timer")
 UNITS = (*TIMERS, f"{PACKAGE}.service")
