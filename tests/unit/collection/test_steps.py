@@ -1,0 +1,36 @@
+"""What the step of a room says: never an option that is secret."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from ansible.module_utils.testing import patch_module_args
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._base.module import run_step
+
+GIVEN = {"name": "control-1", "password": "hush-hush", "keys": {"ceph/mon": "AQB-key"}, "empty": None}
+
+
+def leaks(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
+    changes.add(f"write {given['password']}")
+    raise GroundupError(f"{given['keys']['ceph/mon']} is refused", where="here", why="the test says so", remedy="none")
+
+
+def test_a_secret_option_is_in_no_result(capsys: pytest.CaptureFixture[str]) -> None:
+    with patch_module_args({"step": "one", "given": GIVEN}), pytest.raises(SystemExit):
+        run_step({"one": leaks}, secret=("password", "keys", "empty"))
+    result = json.loads(capsys.readouterr().out)
+    said = json.dumps({key: value for key, value in result.items() if key != "invocation"})
+    assert result["failed"]
+    assert "is refused" in said
+    assert "hush-hush" not in said
+    assert "AQB-key" not in said
+
+
+def test_only_the_rooms_own_steps_are_done(capsys: pytest.CaptureFixture[str]) -> None:
+    with patch_module_args({"step": "two", "given": GIVEN}), pytest.raises(SystemExit):
+        run_step({"one": leaks})
+    assert "must be one of: one" in json.loads(capsys.readouterr().out)["msg"]
