@@ -208,9 +208,9 @@ def _stage(room: Path, plan: Plan) -> str:
     member = {"membership": "member", "joins": False, "due": [], "ca": DIGEST, "certificates": {"apiserver.crt": 300}}
     edge = {"holds_address": False, "listeners": {"kubernetes": "OPEN", "public": "OPEN"}, "servers": {}}
     said: dict[str, Object] = {
-        "host": {}, "kubeadm_node": member, "edge": edge,
+        "host": {}, "edge": edge,
         f"edge.{plan.hosts['control-1'].address}": {**edge, "holds_address": True},
-        "kubeadm_access": {"join": None, "content": kubeconfig},
+        "node": {**member, "join": None, "content": kubeconfig},
     }  # fmt: skip
     for name, answer in said.items():
         full = {"changed": False, "changes": [], **answer}

@@ -9,7 +9,7 @@ short_description: Remove a machine from the cluster, step by step
 version_added: 0.1.0
 description:
   - Runs on the controller, with the admin kubeconfig of the site. The playbook C(groundup.cloud.remove) calls it for
-    each step and M(groundup.cloud.kubeadm_leave) between them.
+    each step and M(groundup.cloud.node) between them.
   - V(check) lists the pods and the volumes on the machine's disk that are removed with it, and fails if there is a risk
     that O(force) does not accept. Changes nothing.
   - V(drain) cordons the node and evicts its pods. It respects PodDisruptionBudgets, and names a pod that blocks.
@@ -24,7 +24,7 @@ options:
   force:
     description:
       - Risks to accept. V(local-volumes) loses data on its disk. V(bare-pods) deletes pods that no controller
-        recreates. V(other-volumes), for M(groundup.cloud.kubeadm_leave), sets aside data of volumes that the cluster
+        recreates. V(other-volumes), for M(groundup.cloud.node), sets aside data of volumes that the cluster
         does not know. V(last-node) leaves no other node for its pods. V(control-count) leaves an even or too small
         number of control hosts.
     type: list

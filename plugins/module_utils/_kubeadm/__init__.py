@@ -1,1 +1,1 @@
-"""Private parts of the module ``kubeadm_node``, run on a managed host. Standard library only."""
+"""Private parts of the module ``node``, run on a managed host. Standard library only."""

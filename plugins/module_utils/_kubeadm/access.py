@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import secrets
 import shlex
+from dataclasses import asdict
+from typing import Any
 
+from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.files import write_file
 from .._base.wait import wait_until
@@ -13,10 +16,24 @@ from . import documents
 from .api import NodeApiError
 from .host import NodeHost
 from .kubeconfig import with_server
-from .spec import Join
+from .refuse import refuse_cluster
+from .spec import ClusterSettings, Join
 
 SIGNATURE_WAIT = 60.0  # seconds
 LIFE = "20m"  # just enough for the joins of one run
+
+
+def hand_out(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the kubeconfig and, when hosts wait, join credentials. Raises GroundupError, OptionError, OSError."""
+    host, waiting = NodeHost(name=given["name"]), given["workers"] or given["control"]
+    if given["cluster"]:
+        # A run on new hosts alone checks no other member, yet applies objects to the whole cluster.
+        refuse_cluster(ClusterSettings.from_plan(given["site"], given["cluster"]), host.name, host)
+    text = admin_kubeconfig(host, server=given["server"], may_miss=changes.check, expected_ca=given["expected_ca"])
+    join = None
+    if waiting and text is not None and not changes.check:
+        join = asdict(invite(host, server=given["api"], control=given["control"]))
+    return {"changed": waiting, "content": text, "join": join}
 
 
 def admin_kubeconfig(host: NodeHost, *, server: str, may_miss: bool, expected_ca: str | None = None) -> str | None:

@@ -39,7 +39,7 @@ def refuse_to_initialise(found: ObservedState, node: Node) -> None:
     if not node.surveyed:
         raise GroundupError(
             f"{node.name} initialises no cluster: the control hosts of the site were not asked whether they have one",
-            where=f"host {node.name}, option surveyed of kubeadm_node",
+            where=f"host {node.name}, option surveyed of module node",
             why="a second cluster beside one that exists would take its name, its address and, in time, its hosts",
             remedy="run the playbook groundup.cloud.kubernetes, which asks them",
         )

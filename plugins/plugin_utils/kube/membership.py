@@ -14,7 +14,7 @@ def decide(answers: Sequence[Mapping[str, Any]], *, first: str, known: str | Non
     """Return the SHA-256 of the CA of the site's cluster; None when there is none and ``first`` may initialise it.
 
     Args:
-        answers: the results of a loop of `kubeadm_membership` over the names of all control hosts.
+        answers: the results of a loop of the step `membership` over the names of all control hosts.
         first: name of the host that would initialise.
         known: SHA-256 of the CA of the cluster that the controller knows, or None.
 

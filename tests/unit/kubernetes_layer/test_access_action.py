@@ -9,13 +9,19 @@ from typing import Any
 import pytest
 import yaml
 from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.action.kubeadm_access import ActionModule
+from ansible_collections.groundup.cloud.plugins.action.node import ActionModule
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import run_lease
 
 from .conftest import certificate, pem
 from .test_kubeconfig import kubeconfig
 
 ROLE = Path(__file__).resolve().parents[3] / "roles/kubernetes"
+
+
+def _step(task: dict[str, Any]) -> str:
+    options = task.get("groundup.cloud.node")
+    return str(options["step"]) if isinstance(options, dict) else ""
 
 
 @pytest.fixture
@@ -29,9 +35,9 @@ def answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         shown: list[str] = []
         monkeypatch.setattr(ActionBase, "_execute_module", lambda *_, **__: dict(said))
         action = object.__new__(ActionModule)
-        action._task = SimpleNamespace(args={"site": "lab", "name": "control-1"}, check_mode=False)
+        action.changes, action.variables = Changes(check=False), {}
         action._display = SimpleNamespace(error=lambda text, **_: shown.append(text))
-        return action.run(), shown
+        return action.work({"step": "access", "site": "lab", "name": "control-1", "expected_ca": None}), shown
 
     return of
 
@@ -47,7 +53,7 @@ def test_why_there_is_none_is_shown_though_the_task_is_not(answer: Any) -> None:
     _, shown = answer({"failed": True, "msg": "control-1 has no admin kubeconfig"})
     assert shown == ["control-1: control-1 has no admin kubeconfig"]
     tasks = yaml.safe_load((ROLE / "tasks/main.yml").read_text())
-    assert [task.get("no_log") for task in tasks if "groundup.cloud.kubeadm_access" in task] == [True]
+    assert [task.get("no_log") for task in tasks if _step(task) == "access"] == [True]
 
 
 def test_what_is_no_answer_of_the_module_is_not_shown(answer: Any) -> None:

@@ -9,9 +9,9 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._host import units
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import leaving
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.leave import leave_etcd, reset
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Paths
-from ansible_collections.groundup.cloud.plugins.modules import kubeadm_leave
 
 from .conftest import FakeHost, certificate, pem
 from .test_stale_members import ADDRESSES, Cluster, member
@@ -124,7 +124,7 @@ def place(paths: Paths, *files: str) -> None:
 
 def gone(paths: Paths, *, check: bool = False, **given: Any) -> Changes:
     changes = Changes(check=check)
-    kubeadm_leave.leave(FakeHost(paths), {**OPTIONS, "directories": [], "force": [], **given}, changes)
+    leaving.leave(FakeHost(paths), {**OPTIONS, "directories": [], "force": [], **given}, changes)
     return changes
 
 
@@ -187,7 +187,7 @@ def test_a_node_of_another_cluster_is_left_alone(paths: Paths, stopped: list[str
 def test_a_node_is_not_reset_on_the_word_of_nobody(paths: Paths, stopped: list[str]) -> None:
     options = {"name": "worker-1", "member": None, "address": "", "expected_ca": None, "site": None}
     with pytest.raises(GroundupError, match="is not reset: nobody said which cluster"):
-        kubeadm_leave.leave(FakeHost(paths), options, Changes(check=False))
+        leaving.leave(FakeHost(paths), options, Changes(check=False))
     assert stopped == []
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.access import admin_kubeconfig
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.membership import membership
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Paths
-from ansible_collections.groundup.cloud.plugins.modules.kubeadm_membership import membership
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.membership import decide
 
 from .conftest import FakeHost, begin, certificate, finish, make_node, pem, write

@@ -20,9 +20,11 @@ from ansible.module_utils.testing import patch_module_args
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._host.downloads import Download, fetch, install
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import access, forget
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import host as edge
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Paths
-from ansible_collections.groundup.cloud.plugins.modules import kubeadm_access, kubeadm_node, kubeadm_stale_members
+from ansible_collections.groundup.cloud.plugins.modules import node as module
+from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import documented
 from ansible_collections.groundup.cloud.tests.unit import tls
 
 from .conftest import CLUSTER
@@ -42,9 +44,15 @@ EMPTY = {"name": "worker-1", "address": "10.0.0.17", "roles": ["worker"]}
 STALE = {"name": "control-1", "api": "https://10.0.0.16:6444", "hosts": [EMPTY]}
 
 
-def said(module: Any, options: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> str:
+def arguments(step: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Return what the action hands to the module."""
+    defaults = {name: option.get("default") for name, option in documented("node").items() if name != "step"}
+    return {"step": step, "given": defaults | options}
+
+
+def said(step: str, options: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> str:
     """Return the message the module fails with."""
-    with patch_module_args(options), pytest.raises(SystemExit):
+    with patch_module_args(arguments(step, options)), pytest.raises(SystemExit):
         module.main()
     result = json.loads(capsys.readouterr().out)
     assert result["failed"]
@@ -60,22 +68,22 @@ def raises(error: Exception) -> Callable[..., Any]:
 
 
 @pytest.mark.parametrize(
-    ("module", "edge_of_it", "options"),
+    ("step", "edge_of_it", "options"),
     [
-        (kubeadm_node, "converge", NODE),
-        (kubeadm_access, "admin_kubeconfig", CONTACT),
+        ("maintain", (module, "converge"), NODE),
+        ("access", (access, "admin_kubeconfig"), CONTACT),
     ],
 )
 def test_a_full_disk_is_told_with_the_file(
-    module: Any,
-    edge_of_it: str,
+    step: str,
+    edge_of_it: tuple[Any, str],
     options: dict[str, Any],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 0)
-    monkeypatch.setattr(module, edge_of_it, raises(FULL))
-    message = said(module, options, capsys)
+    monkeypatch.setattr(*edge_of_it, raises(FULL))
+    message = said(step, options, capsys)
     assert message.startswith("No space left on device")
     for line in ("/etc/kubernetes/site/join.yaml", "why:", "remedy: see df -h"):
         assert line in message
@@ -88,15 +96,15 @@ def test_a_run_that_fails_says_what_it_changed_before(
         changes.add("write /etc/crictl.yaml")
         raise FULL
 
-    monkeypatch.setattr(kubeadm_node, "converge", fails)
-    with patch_module_args(NODE), pytest.raises(SystemExit):
-        kubeadm_node.main()
+    monkeypatch.setattr(module, "converge", fails)
+    with patch_module_args(arguments("maintain", NODE)), pytest.raises(SystemExit):
+        module.main()
     assert json.loads(capsys.readouterr().out)["changes"] == ["write /etc/crictl.yaml"]
 
 
 def test_a_field_the_plan_lacks_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     cluster = {key: value for key, value in asdict(CLUSTER).items() if key != "pod_cidr"}
-    message = said(kubeadm_node, NODE | {"cluster": cluster}, capsys)
+    message = said("maintain", NODE | {"cluster": cluster}, capsys)
     assert message == "the option cluster lacks 'pod_cidr': give the plan's kubernetes as it is"
 
 
@@ -108,11 +116,12 @@ def test_a_run_on_new_hosts_alone_is_refused_by_the_control_host_it_asks(
     (tmp_path / "var/lib/kubelet/config.yaml").write_text("clusterDomain: made.local\n")
     monkeypatch.setattr(edge, "Paths", lambda: Paths(root=tmp_path))
     role = yaml.safe_load((Path(__file__).resolve().parents[3] / "roles/kubernetes/tasks/main.yml").read_text())
-    asked = next(task for task in role if "groundup.cloud.kubeadm_access" in task)["groundup.cloud.kubeadm_access"]
+    steps = [task["groundup.cloud.node"] for task in role if isinstance(task.get("groundup.cloud.node"), dict)]
+    asked = next(options for options in steps if options["step"] == "access")
     assert asked["cluster"] == "{{ kubernetes_plan }}"
-    message = said(kubeadm_access, CONTACT | {"cluster": NODE["cluster"]}, capsys)
+    message = said("access", CONTACT | {"cluster": NODE["cluster"]}, capsys)
     assert message.startswith("control-1's cluster was made with Services named in made.local, the site file says")
-    message = said(kubeadm_access, CONTACT | {"cluster": {"version": "1.36.3"}}, capsys)
+    message = said("access", CONTACT | {"cluster": {"version": "1.36.3"}}, capsys)
     assert message == "the option cluster lacks 'endpoint_name': give the plan's kubernetes as it is"
 
 
@@ -122,25 +131,25 @@ def test_a_host_without_a_field_is_named(
     (tmp_path / "etc/kubernetes").mkdir(parents=True)
     (tmp_path / "etc/kubernetes/admin.conf").touch()
     monkeypatch.setattr(edge, "Paths", lambda: Paths(root=tmp_path))
-    message = said(kubeadm_stale_members, STALE | {"hosts": [{"name": "worker-1"}]}, capsys)
+    message = said("forget", STALE | {"hosts": [{"name": "worker-1"}]}, capsys)
     assert message == "one of the option hosts lacks 'address': give the plan's hosts as they are"
 
 
 @pytest.mark.parametrize(
-    ("module", "edge_of_it", "options"),
-    [(kubeadm_node, "converge", NODE), (kubeadm_stale_members, "remove_stale_members", STALE)],
+    ("step", "edge_of_it", "options"),
+    [("maintain", (module, "converge"), NODE), ("forget", (forget, "remove_stale_members"), STALE)],
 )
 def test_a_fault_of_ours_is_not_told_as_one_of_the_options(
-    module: Any, edge_of_it: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    step: str, edge_of_it: tuple[Any, str], options: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    if module is kubeadm_stale_members:
+    if step == "forget":
         (tmp_path / "etc/kubernetes").mkdir(parents=True)
         (tmp_path / "etc/kubernetes/admin.conf").touch()
         monkeypatch.setattr(edge, "Paths", lambda: Paths(root=tmp_path))
         monkeypatch.setattr(edge.NodeHost, "api", lambda *_: nullcontext())
-        monkeypatch.setattr(module, "Etcd", lambda *_, **__: None)
-    monkeypatch.setattr(module, edge_of_it, raises(KeyError("ours")))
-    with patch_module_args(options), pytest.raises(KeyError, match="ours"):
+        monkeypatch.setattr(forget, "Etcd", lambda *_, **__: None)
+    monkeypatch.setattr(*edge_of_it, raises(KeyError("ours")))
+    with patch_module_args(arguments(step, options)), pytest.raises(KeyError, match="ours"):
         module.main()
 
 

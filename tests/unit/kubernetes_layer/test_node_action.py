@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.action.kubeadm_node import ActionModule
+from ansible_collections.groundup.cloud.plugins.action.node import ActionModule
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import access, run_lease
 
@@ -25,7 +24,7 @@ def given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any
     monkeypatch.setattr(ActionBase, "run", lambda *_, **__: {})
 
     def execute(*_: object, module_args: dict[str, Any], **__: object) -> dict[str, Any]:
-        calls.append(module_args)
+        calls.append(module_args["given"])
         return {}
 
     monkeypatch.setattr(ActionBase, "_execute_module", execute)
@@ -34,9 +33,8 @@ def given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any
 
 def run(*, role: str = "control", check: bool = False, **options: str) -> dict[str, Any]:
     action = object.__new__(ActionModule)
-    action._task = SimpleNamespace(args={"site": "lab", "role": role, **options}, check_mode=check)
-    result: dict[str, Any] = action.run()
-    return result
+    action.changes, action.variables = Changes(check=check), {}
+    return action.work({"step": "maintain", "site": "lab", "role": role, "expected_ca": None, **options})
 
 
 def test_the_module_is_told_the_recorded_cluster_also_without_a_kubeconfig(given: list[dict[str, Any]]) -> None:
@@ -58,7 +56,7 @@ def test_only_a_run_that_changes_a_control_host_needs_the_lease(
     run(role="worker")
     run(check=True)
     assert len(given) == 2
-    with pytest.raises(AnsibleActionFail, match="another run of the Kubernetes layer is under way"):
+    with pytest.raises(GroundupError, match="another run of the Kubernetes layer is under way"):
         run()
     assert len(given) == 2
     monkeypatch.setattr(run_lease, "of_site", lambda _: ["the cluster does not answer"])

@@ -1,0 +1,333 @@
+#!/usr/bin/python
+"""A Kubernetes node, step by step: made, maintained, joined, and taken out again."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: node
+short_description: Converge a host as a Kubernetes node with kubeadm, and take it out again
+version_added: 0.1.0
+description:
+  - "Private: for the role P(groundup.cloud.kubernetes#role) and the playbook C(groundup.cloud.remove)."
+  - Reads the host's state from kubeadm's own files, so the next run finishes a killed one. Resets and repeats an
+    unfinished init or join of this site, and refuses other leftovers. Refuses a host of another cluster, and never
+    resets it.
+options:
+  step:
+    description:
+      - V(maintain) installs the node's programs by digest from the site's file server, configures containerd and the
+        kubelet, and initialises the cluster on the first host, or converges a member. Without a cluster to be a
+        member of, the host is prepared and RV(joins) is true. It interrupts no control host's API; RV(due) lists what
+        needs it. Refuses an upgrade of Kubernetes, and a change of the key for Secrets at rest.
+      - V(restart) restarts static pods that are due, and renews certificates that are. One control host at a time.
+      - V(join) joins a prepared host with the credentials O(join). Nothing else is converged.
+      - V(membership) reports, on a control host, which cluster it belongs to, its etcd members and the days of its
+        certificates. Changes nothing.
+      - V(decide) compares the O(answers) of all control hosts with the controller's record, and returns RV(ca). Fails
+        when they belong to different clusters, or to another than the record. If none belongs to one, fails when one
+        did not answer or has leftovers of Kubernetes.
+      - V(forget), on a control host that is a member, removes etcd members and Nodes of the empty O(hosts), so that
+        they can join as new ones. Refuses, and changes nothing, when the old member still answers, when a Node of
+        that name is another machine that answers, when the remaining members have no quorum, or when it needs a
+        member on one of O(half_made).
+      - V(access), on a control host that is a member, stores the admin kubeconfig in the site's state directory on
+        the controller (mode 0600); it is not part of the result. When hosts wait to join, it creates a bootstrap
+        token for 20 minutes and, for control hosts, uploads the certificates with a new key. Use C(no_log) on the
+        task, as RV(join) is a secret; the action prints why it failed.
+      - V(leave_etcd), on a control host that stays, removes the etcd member of O(member). Refuses, and changes
+        nothing, unless the remaining members keep their quorum.
+      - V(reset), on the host that leaves, stops keepalived, HAProxy and the kubelet, resets the node with kubeadm and
+        removes the files of the layers. Sets local volumes aside, beside their directory. Keeps packages, images,
+        users and names. Refuses a node of another cluster, and directories of volumes that O(directories) does not
+        name.
+    type: str
+    choices: [maintain, restart, join, membership, decide, forget, access, leave_etcd, reset]
+    required: true
+  name:
+    description: Name of the host it runs on.
+    type: str
+  site:
+    description: Name of the site, whose state directory on the controller records the cluster.
+    type: str
+  role:
+    description: Role of the node.
+    type: str
+    choices: [control, worker]
+  initialise:
+    description: Whether this host initialises the cluster when there is none.
+    type: bool
+    default: false
+  surveyed:
+    description:
+      - Whether M(groundup.cloud.kubeadm_cluster) asked every control host of the site and none belongs to a cluster.
+        V(false) initialises nothing.
+    type: bool
+    default: false
+  address:
+    description: Address of the host that the kubelet, etcd and the API server use.
+    type: str
+  taints:
+    description: Taints the node registers with, as C(key=value:Effect).
+    type: list
+    elements: str
+    default: []
+  cluster:
+    description: The plan's C(kubernetes).
+    type: dict
+  registry:
+    description: Host and port of the site's registry.
+    type: str
+  registry_tls:
+    description: Whether the registry uses TLS. A seed's does.
+    type: bool
+    default: true
+  ca_certificate:
+    description:
+      - CA, in PEM, of the certificates of registry and file server. Trusted for these two only.
+      - Default is the host's trust store.
+    type: str
+  sandbox_image:
+    description: Pod sandbox (pause) image.
+    type: str
+  images:
+    description: Images to pull before the host joins, so that it is Ready sooner.
+    type: list
+    elements: str
+    default: []
+  later_images:
+    description:
+      - Images that pods will run, in the order they are needed. A host that becomes a member pulls them in the
+        background. The kubelet pulls missing ones when a pod needs them.
+    type: list
+    elements: str
+    default: []
+  downloads:
+    description: Programs of the node, from the site's file server.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      url:
+        description: Where the file is.
+        type: str
+        required: true
+      sha256:
+        description:
+          - SHA-256 of the file, in hexadecimal, as the controller published it.
+          - Default is C(<url>.sha256) of the server, which detects damage but not a compromised server.
+        type: str
+      path:
+        description: Target path. For an archive, the directory to unpack into, without its own directories.
+        type: str
+        required: true
+      archive:
+        description: Whether the file is a tar archive.
+        type: bool
+        default: false
+  encryption_key:
+    description: Key that encrypts Secrets at rest, 32 bytes in base64. For control hosts.
+    type: str
+  control_images:
+    description:
+      - Images of C(etcd), C(kube-apiserver), C(kube-controller-manager), C(kube-scheduler) and C(coredns), with their
+        known digests. kubeadm itself names images by version only. For control hosts.
+    type: dict
+    default: {}
+  expected_ca:
+    description:
+      - SHA-256 of the CA certificate of an existing cluster, which is then never initialised again.
+      - The action plugin takes it from the record of the cluster or the kubeconfig in the site's state directory.
+    type: str
+  join:
+    description: Join credentials. A prepared host joins with them, and nothing else is checked.
+    type: dict
+    suboptions:
+      token:
+        description: Bootstrap token.
+        type: str
+        required: true
+      ca_hash:
+        description: Pin of the CA's public key, as C(sha256:...).
+        type: str
+        required: true
+      certificate_key:
+        description: Key that decrypts the uploaded certificates. For control hosts.
+        type: str
+  answers:
+    description: The C(results) of a loop of V(membership) over all control hosts. With O(step=decide).
+    type: list
+    elements: dict
+  first:
+    description: Name of the host that would initialise the cluster. With O(step=decide).
+    type: str
+  hosts:
+    description: Empty hosts about to join, each a C(groundup_host). With O(step=forget).
+    type: list
+    elements: dict
+  half_made:
+    description: Names of those of O(hosts) with an unfinished join. Their etcd may run.
+    type: list
+    elements: str
+    default: []
+  server:
+    description: URL of the API in the kubeconfig. With O(step=access).
+    type: str
+  api:
+    description: URL of the host's own API server. With O(step=access) and O(step=forget).
+    type: str
+  workers:
+    description: Whether workers wait to join.
+    type: bool
+    default: false
+  control:
+    description: Whether control hosts wait to join.
+    type: bool
+    default: false
+  member:
+    description:
+      - Name of the host whose etcd member is to be removed. O(address) is its address. With O(step=leave_etcd).
+    type: str
+  directories:
+    description: Directories of local volumes that leave, as M(groundup.cloud.machine_removal) names them.
+    type: list
+    elements: path
+    default: []
+  force:
+    description: Risks of C(groundup.cloud.remove) to accept. V(other-volumes) sets other directories aside, too.
+    type: list
+    elements: str
+    default: []
+attributes:
+  check_mode:
+    description: Predicts, and refuses what a run would refuse. Creates no token.
+  diff_mode:
+    description: Shows every file without secrets, members and Nodes.
+extends_documentation_fragment: groundup.cloud.attributes
+"""
+
+EXAMPLES = r"""
+- name: Every host of the cluster is a node or ready to become one
+  groundup.cloud.node: "{{ kubernetes_node_options | combine({'step': 'maintain'}) }}"
+"""
+
+RETURN = r"""
+changes:
+  description: Changes made, in order, or predicted in check mode.
+  type: list
+  elements: str
+  returned: success
+membership:
+  description: State of the host now, C(blank), C(partial) or C(member).
+  type: str
+  returned: with O(step=maintain), O(step=restart), O(step=join) and O(step=membership)
+joins:
+  description: Whether the host is prepared and waits for join credentials.
+  type: bool
+  returned: with O(step=maintain), O(step=restart) and O(step=join)
+due:
+  description: Certificates that expire within 30 days, and static pods that need a restart.
+  type: list
+  elements: str
+  returned: with O(step=maintain), O(step=restart) and O(step=join)
+ca:
+  description: SHA-256 of the CA certificate of the cluster the host is a member of, or of the site's. Null for none.
+  type: str
+  returned: with O(step=maintain), O(step=restart), O(step=join), O(step=membership) and O(step=decide)
+certificates:
+  description: Days left of each certificate of the host, by file name.
+  type: dict
+  returned: with O(step=maintain), O(step=restart), O(step=join) and O(step=membership)
+etcd_data:
+  description: Whether the host has etcd data.
+  type: bool
+  returned: with O(step=membership)
+etcd:
+  description: Names of the members in its etcd, empty when etcd does not answer.
+  type: list
+  elements: str
+  returned: with O(step=membership)
+join:
+  description: The option O(join). Null when no host waits, and in check mode.
+  type: dict
+  returned: with O(step=access)
+kubeconfig:
+  description: Path of the kubeconfig on the controller.
+  type: str
+  returned: with O(step=access)
+"""
+
+from functools import partial
+from typing import Any
+
+from ..module_utils._base.changes import Changes
+from ..module_utils._base.module import run_step
+from ..module_utils._host.downloads import Download
+from ..module_utils._kubeadm import access, forget, leaving, membership
+from ..module_utils._kubeadm.converge import converge
+from ..module_utils._kubeadm.host import NodeHost
+from ..module_utils._kubeadm.spec import ClusterSettings, Join, Node
+
+_NODE = ("name", "role", "address", "site", "cluster", "registry", "sandbox_image")
+RULES = {
+    "required_if": [
+        *(("step", step, _NODE) for step in ("maintain", "restart", "join")),
+        ("step", "join", ("join",)),
+        ("step", "membership", ("name", "address", "site", "cluster")),
+        ("step", "decide", ("site", "answers", "first")),
+        ("step", "forget", ("name", "api", "hosts")),
+        ("step", "access", ("name", "site", "server", "api")),
+        ("step", "leave_etcd", ("name", "member", "address")),
+        ("step", "reset", ("name", "site")),
+    ]
+}
+
+
+def node_of(parameters: dict[str, Any]) -> Node:
+    """Turn the module's parameters into a node. Raises OptionError for a field that ``cluster`` lacks."""
+    same = ("name", "initialise", "surveyed", "address", "registry", "registry_tls", "sandbox_image", "encryption_key")
+    return Node(
+        **{name: parameters[name] for name in same},
+        ca_certificate=parameters["ca_certificate"] or None,
+        control=parameters["role"] == "control",
+        cluster=ClusterSettings.from_plan(parameters["site"], parameters["cluster"]),
+        taints=tuple(parameters["taints"]),
+        images=tuple(parameters["images"]),
+        later_images=tuple(parameters["later_images"]),
+        downloads=tuple(Download(**download) for download in parameters["downloads"]),
+        control_images={name: str(image) for name, image in parameters["control_images"].items()},
+    )
+
+
+def _converge(step: str, changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
+    node = node_of(given)
+    return converge(
+        node,
+        NodeHost(name=node.name),
+        changes,
+        join=Join(**given["join"]) if step == "join" else None,
+        expected_ca=given["expected_ca"],
+        rolling_restart=step == "restart",
+    ).result()
+
+
+def _leave(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
+    return leaving.leave(NodeHost(name=given["name"]), given, changes)
+
+
+def main() -> None:
+    """Run the step; the action decides by itself."""
+    run_step(
+        {
+            **{step: partial(_converge, step) for step in ("maintain", "restart", "join")},
+            "membership": membership.of_host,
+            "forget": forget.remove,
+            "access": access.hand_out,
+            "leave_etcd": _leave,
+            "reset": _leave,
+        },
+        secret=("encryption_key", "join"),
+    )
+
+
+if __name__ == "__main__":
+    main()
