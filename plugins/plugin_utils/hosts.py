@@ -7,29 +7,9 @@ from dataclasses import asdict
 from typing import Any
 
 from ansible.errors import AnsibleConnectionFailure
-from ansible.plugins.action import ActionBase
 
 from .kube.nodes import SeenNodes
 from .layers import aside
-
-
-class HostAction(ActionBase):  # type: ignore[misc]  # ansible ships no types
-    """An action that runs a module on a host. A failed or unreachable host is set aside, except in a dry run."""
-
-    LAYER: str
-    NEEDED = ""  # group of hosts that the run cannot go on without
-
-    def converge(self, variables: dict[str, Any]) -> dict[str, Any]:
-        """Run the module and return its result."""
-        done: dict[str, Any] = self._execute_module(task_vars=variables)
-        return done
-
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return the module's result, or that of setting the host aside."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        variables = task_vars or {}
-        spare = not self._task.check_mode and self.NEEDED not in variables.get("group_names", ())
-        return result | spared(lambda: self.converge(variables), variables, layer=self.LAYER, spare=spare)
 
 
 def spared(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
@@ -25,10 +25,17 @@ def run_step(steps: Mapping[str, Work], *, secret: Collection[str] = ()) -> None
     }
     module = AnsibleModule(argument_spec=options, supports_check_mode=True, no_log=True)
     given = module.params["given"] or {}
-    for name in secret:
-        value = given.get(name) or ()
-        module.no_log_values.update(value.values() if isinstance(value, dict) else [value] if value else [])
+    module.no_log_values.update(text for name in secret for text in _texts(given.get(name)))
     _finish(module, steps[module.params["step"]], given)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the texts of ``value``, a text or a mapping of such."""
+    if isinstance(value, dict):
+        for one in value.values():
+            yield from _texts(one)
+    elif isinstance(value, str) and value:
+        yield value
 
 
 def run_module(options: dict[str, Any], work: Work, **rules: Any) -> None:

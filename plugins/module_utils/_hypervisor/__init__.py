@@ -1,1 +1,1 @@
-# Private: what module hypervisor_node does on a host.
+# Private: what module hypervisor does on a host.

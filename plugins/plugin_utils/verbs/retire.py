@@ -22,7 +22,7 @@ class Retire(Verb[LeavingHypervisor]):
     name = "retire"
     one = "one hypervisor is retired at a time"
     loses = "instances of tenants, or what the cloud keeps of them, would be lost"
-    codes = ("allocations", "domains")  # domains: of module hypervisor_leave
+    codes = ("allocations", "domains")  # domains: of module hypervisor, step leave
 
     def around(self) -> AbstractContextManager[None]:
         """Make the cloud's errors ours."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.action.hypervisor_node import underlay
+from ansible_collections.groundup.cloud.plugins.action.hypervisor import underlay
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._host.probe import Echo

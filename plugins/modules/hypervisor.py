@@ -1,63 +1,79 @@
 #!/usr/bin/python
-"""Converge a hypervisor: Open vSwitch, ovn-controller, libvirt, nova-compute, Neutron's OVN agent."""
+"""A hypervisor, step by step: converged, verified, and taken out of service."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
-module: hypervisor_node
-short_description: Converge the services of a hypervisor
+module: hypervisor
+short_description: Converge and verify the services of a hypervisor, and take it out of service
 version_added: 0.2.0
 description:
-  - Names the chassis, installs packages and sets Open vSwitch's database and bridges. Gives ovn-controller, libvirt and
-    QEMU the host's certificate, and libvirt the Ceph keys of volumes and disks. Places the Python environment and
-    configuration of OpenStack's services and an sshd with which Nova copies disks, and starts them. Changes only what
-    differs.
-  - First refuses a machine that does not match its hardware profile, and a change of where instances' disks are. Warns
-    when a retired machine joins again.
-  - Then, except in check mode, verifies that ovn-controller reaches the southbound database, libvirt answers, both
-    services run, and a full-size packet reaches the next hypervisor. Warns of a certificate that expires within a
-    month.
-  - M(groundup.cloud.hypervisor_joined) verifies that the cloud knows the host.
-  - The action of the same name adds O(chassis), O(underlay), O(peers), O(compute_id), O(volume_key), O(disks),
-    O(environments) and O(configuration), from the plan, the record of digests, and the Secrets of the releases nova and
-    neutron.
+  - "Private: for the role P(groundup.cloud.hypervisor#role) and the playbook C(groundup.cloud.retire)."
 options:
+  step:
+    description:
+      - V(converge) names the chassis, installs packages and sets Open vSwitch's database and bridges. It gives
+        ovn-controller, libvirt and QEMU the host's certificate, and libvirt the Ceph keys of volumes and disks. It
+        places the Python environment and configuration of OpenStack's services and an sshd with which Nova copies
+        disks, and starts them. First it refuses a machine that does not match its hardware profile, and a change of
+        where instances' disks are. It warns when a retired machine joins again. Then it verifies. The action adds
+        O(chassis), O(underlay), O(peers), O(compute_id), O(volume_key), O(disks), O(environments) and
+        O(configuration), from the plan, the record of digests, and the Secrets of the releases nova and neutron.
+      - V(verify) checks that ovn-controller reaches the southbound database, libvirt answers, both services run, and
+        a full-size packet reaches the next hypervisor. It warns of a certificate that expires within a month.
+      - V(leave) stops and disables nova-compute, Neutron's OVN agent and ovn-controller, removes the address of OVN's
+        southbound database from Open vSwitch, and records that the host was retired. It keeps packages,
+        configuration, certificates, libvirt and Open vSwitch. Before any change it refuses a host of another site,
+        and one whose libvirt has domains or does not answer.
+    type: str
+    choices: [converge, verify, leave]
+    required: true
+  packages:
+    description: Packages of the OS to install.
+    type: list
+    elements: str
+  certificate:
+    description: Certificate of the host, in PEM.
+    type: str
+  private_key:
+    description: Private key of O(certificate), in PEM.
+    type: str
+  ca_certificate:
+    description: Certificate of the CA that O(certificate) is from, in PEM.
+    type: str
+  force:
+    description: Risks to accept. V(domains), for V(leave), leaves libvirt's domains, known or not, as they are.
+    type: list
+    elements: str
+    default: []
+    choices: [allocations, domains]
   name:
     description: Name of the host, of its chassis and of its compute.
     type: str
-    required: true
   hardware:
     description: Name of the host's hardware profile.
     type: str
-    required: true
   compute:
     description: The hypervisor settings of the hardware profile.
     type: dict
-    required: true
   console_ca:
     description: CA of the console proxy's certificate, in PEM.
     type: str
-    required: true
   ovn_ca:
     description: CA of the certificates of OVN's databases, in PEM.
     type: str
-    required: true
   queue_ca:
     description: CA of RabbitMQ's certificate, in PEM.
     type: str
-    required: true
   ssh_key:
     description: ssh key, in PEM, with which Nova copies disks from one hypervisor to another.
     type: str
-    required: true
   release:
     description: Release of OpenStack.
     type: str
-    required: true
   files_url:
     description: URL of the site's file server, which serves the Python environments.
     type: str
-    required: true
   files_ca:
     description: CA of the file server's certificate, in PEM. Default is the host's trust store.
     type: str
@@ -115,23 +131,18 @@ options:
     description: Configuration files of the services C(nova) and C(agent), as text, each for C(cluster) and C(host).
     type: dict
     default: {}
-  verify:
-    description: Only verify; change nothing.
-    type: bool
-    default: false
 attributes:
   diff_mode:
     description: Shows every file that holds no secret.
 extends_documentation_fragment:
   - groundup.cloud.attributes
   - groundup.cloud.site
-  - groundup.cloud.host.certificate
-  - groundup.cloud.host.installs
 """
 
 EXAMPLES = r"""
 - name: Hypervisor
-  groundup.cloud.hypervisor_node:
+  groundup.cloud.hypervisor:
+    step: converge
     site: lab
     name: hypervisor-1
     hardware: lab-container
@@ -153,49 +164,57 @@ changes:
   description: Changes made, or predicted in check mode, one line each.
   type: list
   elements: str
-  returned: success
+  returned: success, unless verifying
 environment:
   description: Directory of the Python environment that the services run from.
   type: str
-  returned: success
+  returned: with O(step=converge) and O(step=verify)
 """
 
-from ..module_utils._base.module import run_module
-from ..module_utils._base.options import CERTIFICATE
+from typing import Any
+
+from ..module_utils._base.changes import Changes
+from ..module_utils._base.module import run_step
 from ..module_utils._hypervisor.converge import work
+from ..module_utils._hypervisor.leave import leave
+
+_HOST = (
+    "name",
+    "hardware",
+    "compute",
+    "console_ca",
+    "ovn_ca",
+    "queue_ca",
+    "ssh_key",
+    "release",
+    "files_url",
+    "site",
+    "packages",
+    "certificate",
+    "private_key",
+    "ca_certificate",
+)
+RULES = {
+    "required_if": [
+        *(("step", step, _HOST) for step in ("converge", "verify")),
+        ("step", "leave", ("name",)),
+    ]
+}
+
+
+def _leave(changes: Changes, given: dict[str, Any]) -> None:
+    leave(changes, site=given["site"], name=given["name"], force=given["force"])
 
 
 def main() -> None:
-    """Read the options, converge, report."""
-    run_module(
+    """Run the step."""
+    run_step(
         {
-            "site": {"type": "str", "required": True},
-            "name": {"type": "str", "required": True},
-            "hardware": {"type": "str", "required": True},
-            "compute": {"type": "dict", "required": True},
-            "packages": {"type": "list", "elements": "str", "required": True},
-            **CERTIFICATE,
-            "console_ca": {"type": "str", "required": True},
-            "ovn_ca": {"type": "str", "required": True},
-            "queue_ca": {"type": "str", "required": True},
-            "ssh_key": {"type": "str", "required": True, "no_log": True},
-            "release": {"type": "str", "required": True},
-            "files_url": {"type": "str", "required": True},
-            "files_ca": {"type": "str"},
-            "programs": {"type": "dict", "default": {}},
-            "environments": {"type": "dict", "default": {}},
-            "chassis": {"type": "dict", "default": {}},
-            "underlay": {"type": "dict", "default": {}},
-            "peers": {"type": "dict", "default": {}},
-            "volume_key": {"type": "dict", "default": {}, "no_log": False},
-            "volume_secret": {"type": "str", "default": "", "no_log": True},
-            "disks": {"type": "dict", "default": {}},
-            "disk_secret": {"type": "str", "default": "", "no_log": True},
-            "compute_id": {"type": "str", "default": ""},
-            "configuration": {"type": "dict", "default": {}, "no_log": True},
-            "verify": {"type": "bool", "default": False},
+            "converge": lambda changes, given: work(changes, {**given, "verify": False}),
+            "verify": lambda changes, given: work(changes, {**given, "verify": True}),
+            "leave": _leave,
         },
-        work,
+        secret=("private_key", "ssh_key", "volume_secret", "disk_secret", "configuration"),
     )
 
 

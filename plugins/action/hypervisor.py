@@ -1,13 +1,15 @@
-"""Action of module groundup.cloud.hypervisor_node: merge the releases' configuration with that of the host."""
+"""Action of module groundup.cloud.hypervisor: merge the releases' configuration with that of the host."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from ..module_utils._hypervisor.disks import KEYRING
+from ..plugin_utils.actions import StepAction
 from ..plugin_utils.errors import GroundupError
-from ..plugin_utils.hosts import HostAction
+from ..plugin_utils.hosts import spared
 from ..plugin_utils.hypervisor import configuration
 from ..plugin_utils.hypervisor.chassis import chassis, next_of, tunnel_address
 from ..plugin_utils.hypervisor.cluster import read_cluster
@@ -21,21 +23,27 @@ from ..plugin_utils.supply.publish import digests
 FORESEEN = "# Known when the releases are there.\n"
 
 
-class ActionModule(HostAction):
-    """Run the module on the host with its configuration."""
+class ActionModule(StepAction):
+    """Run the step on the host with its configuration; a host that fails is set aside."""
 
-    LAYER = "hypervisor"
+    def work(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return the step's result, or that of setting the host aside."""
+        if given["step"] == "leave":
+            return super().work(given)
+        step = partial(super().work, given)
+        return spared(lambda: self._told(given, step), self.variables, layer="hypervisor", spare=not self.changes.check)
 
-    def converge(self, variables: dict[str, Any]) -> dict[str, Any]:
-        """Return the module's result."""
-        arguments = dict(self._task.args) | {"underlay": underlay(variables)}
-        if not arguments.get("verify"):
+    def _told(self, given: dict[str, Any], step: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Run ``step`` once ``given`` has what the plan and the cluster say of the host."""
+        variables = self.variables
+        given["underlay"] = underlay(variables)
+        if given["step"] == "converge":
             site, host = variables["groundup_site"], variables["groundup_host"]
             found = chassis(site, host)
             try:
-                arguments |= {
+                given |= {
                     "chassis": found.options(),
-                    "peers": peers(host["name"], addresses(variables), key=str(arguments["ssh_key"])),
+                    "peers": peers(host["name"], addresses(variables), key=str(given["ssh_key"])),
                     "environments": self._environments(site, variables),
                     "volume_key": volume_key(site),
                     "disks": disks(site, host),
@@ -44,15 +52,13 @@ class ActionModule(HostAction):
                 }
             except GroundupError as error:
                 return {"failed": True, "msg": str(error)}
-        done: dict[str, Any] = self._execute_module(module_args=arguments, task_vars=variables)
-        done.pop("invocation", None)  # it contains passwords
-        return done
+        return step()
 
     def _environments(self, site: dict[str, Any], variables: dict[str, Any]) -> dict[str, dict[str, str | None]]:
         """Return each environment with its published digest; None means that the server's own digest is used."""
         seed = site["supply"]["seed"]
         record = digests.of_dry_run(variables, seed=seed) or digests.required(
-            site["site"], seed=seed, dry_run=bool(self._task.check_mode)
+            site["site"], seed=seed, dry_run=self.changes.check
         )
         known = dict(record.files)
         return {
@@ -65,7 +71,7 @@ class ActionModule(HostAction):
     ) -> dict[str, dict[str, str]]:
         kubeconfig = kubeconfig_path(site["site"])
         foreseen = {kind: {"cluster": FORESEEN, "host": FORESEEN} for kind in ("nova", "agent")}
-        if self._task.check_mode and not kubeconfig.is_file():  # the cluster does not exist yet
+        if self.changes.check and not kubeconfig.is_file():  # the cluster does not exist yet
             return foreseen
         hosts = variables["hostvars"]
         try:
@@ -76,7 +82,7 @@ class ActionModule(HostAction):
                 auth_url=next((one["url"] for one in site["edge"]["endpoints"] if one["service"] == "keystone"), ""),
             )
         except NotYetError:
-            if self._task.check_mode:  # the releases do not exist yet either
+            if self.changes.check:  # the releases do not exist yet either
                 return foreseen
             raise
         own = configuration.Host(
