@@ -97,7 +97,7 @@ def test_a_member_of_galera_has_no_room_for_its_copy(operator: Operator) -> None
     name = ha.CONTROL[0]
     machine, pods = ha.MACHINES[name], ("-n", "openstack", "get", "pods", "-l", "application=mariadb,component=server")
     pod = operator.kubectl(*pods, "--field-selector", f"spec.nodeName={name}", "-o", "name").strip().split("/")[1]
-    claim = f"{{.items[?(@.spec.claimRef.name=='mysql-data-{pod}')].spec.local.path}}"
+    claim = f"{{.items[?(@.spec.claimRef.name=='mysql-data-{pod}')].spec.hostPath.path}}"
     volume = operator.kubectl("get", "pv", "-o", f"jsonpath={claim}").strip()
     again = ("-n", "openstack", "delete", "pod", "--wait=false", pod)
     with ha.probed(operator, "a member of Galera with a full disk: its state transfer fails"):
