@@ -104,10 +104,9 @@ def main() -> None:
     # The first process of a container is ended by a signal only if it says so; the server's own handlers follow.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("told to end"))
     private_file(HOME / ".erlang.cookie", COOKIE.read_text())
-    env = os.environ
-    accounts = definitions(
-        env["RABBITMQ_ADMIN_USERNAME"], env.pop("RABBITMQ_ADMIN_PASSWORD"), env.pop("RABBITMQ_GUEST_PASSWORD")
-    )
+    env, configuration = os.environ, CONFIGURATION.read_text()
+    password = env.pop("RABBITMQ_ADMIN_PASSWORD")
+    accounts = definitions(env["RABBITMQ_ADMIN_USERNAME"], password, env.pop("RABBITMQ_GUEST_PASSWORD"))
     private_file(HOME / "definitions.json", json.dumps(accounts))
     # New members agree on the oldest of those they reach, and that one goes on when it reaches one other. So the first
     # has to be the oldest, and the others come while it still looks for them: as soon as its Erlang listens. In any
@@ -115,7 +114,10 @@ def main() -> None:
     if not (HOME / "mnesia").is_dir():
         if not env["POD_NAME"].endswith("-0"):
             wait_for(env["FIRST_MEMBER"])
-        be_forgotten(env["RABBITMQ_NODENAME"], CONFIGURATION.read_text())
+        be_forgotten(env["RABBITMQ_NODENAME"], configuration)
+    if "cluster_formation" in configuration:
+        watch = [sys.executable, str(Path(__file__).with_name("rejoin.py"))]
+        subprocess.Popen(watch, env={**env, "RABBITMQ_ADMIN_PASSWORD": password})  # beside the server, and ends with it
     server = shutil.which("rabbitmq-server")
     if server is None:
         sys.exit("rabbitmq-server is not in the image's PATH")
