@@ -20,7 +20,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._host import apt, p
 given = json.load(open("/opt/given.json"))
 exec(given["before"])
 changes = Changes(check=False)
-sources.packages_from(changes, sources.Seed(**given["seed"]))
+sources.packages_from(changes, sources.SeedRepository(**given["seed"]))
 try:
     packages.installed(changes, given["packages"])
     told = {"lacking": packages.lacking(given["packages"])}

@@ -16,7 +16,7 @@ KUBE_PROXY = f"""
 table ip proxy {{
   chain prerouting {{
     type nat hook prerouting priority dstnat;
-    fib daddr type local tcp dport {{ {CLOSED}, {OPEN} }} redirect to :{POD}
+    fib daddr type local tcp dport {{ {CLOSED}, {OPEN} }} dnat to {NODE}:{POD}
   }}
 }}
 """
