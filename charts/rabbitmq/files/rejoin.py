@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Ends this member when RabbitMQ keeps it on record as partitioned, though it runs with the others: it starts anew.
+"""Ends this member when its database runs without most others, though they can be reached: it starts anew with them.
 
 `pause_minority` pauses a member that sees too few others. One that was frozen, or cut off for as long as it takes to be
-noticed, sees them again in the same moment: nobody pauses, and what members know of exchanges and bindings may differ
-from then on. A new start of the odd member clears it. Seen in November 2026: a control host that was frozen for 75 s.
+noticed, sees them again in the same moment: nobody pauses, its database goes on alone, and what members know of
+exchanges and bindings differs from then on. Seen in November 2026: a control host that was frozen for 75 s.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import json
 import os
 import re
 import signal
+import socket
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -24,17 +25,21 @@ PAUSE = float(os.environ.get("REJOIN_PAUSE", "20"))  # seconds between two looks
 LASTS = 3  # looks in a row: members that are just finding each other are left alone
 
 
-def partitions(nodes: Sequence[Mapping[str, Any]]) -> dict[str, frozenset[str]]:
-    """Return by member whom it has on record as partitioned; {} unless all of them run and say so."""
-    if not all(node.get("running") for node in nodes):
-        return {}
-    return {str(node["name"]): frozenset(node.get("partitions") or ()) for node in nodes}
+def is_alone(me: str, nodes: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether the database of ``me`` runs with less than half of the members; of two halves, the later one."""
+    running = sorted(str(node["name"]) for node in nodes if node.get("running"))
+    missing = sorted(str(node["name"]) for node in nodes if not node.get("running"))
+    return me in running and (len(running), missing[:1]) < (len(missing), running[:1])
 
 
-def is_odd(me: str, found: Mapping[str, frozenset[str]]) -> bool:
-    """Return whether ``me`` is the one to start anew: it lists most others, and of two that list as many, the last."""
-    mine = found.get(me, frozenset())
-    return bool(mine) and all((len(mine), me) > (len(found.get(one, ())), one) for one in mine)
+def reachable(addresses: Sequence[tuple[str, int]]) -> bool:
+    """Return whether the Erlang of every other member accepts a connection."""
+    for address in addresses:
+        try:
+            socket.create_connection(address, timeout=5).close()
+        except OSError:
+            return False
+    return True
 
 
 def ask(port: int, user: str, password: str) -> list[dict[str, Any]]:
@@ -43,7 +48,7 @@ def ask(port: int, user: str, password: str) -> list[dict[str, Any]]:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
     try:
         headers = {"Authorization": f"Basic {token}"}
-        connection.request("GET", "/api/nodes?columns=name,running,partitions", headers=headers)
+        connection.request("GET", "/api/nodes?columns=name,running", headers=headers)
         answer = connection.getresponse()
         text = answer.read()
     finally:
@@ -55,19 +60,20 @@ def ask(port: int, user: str, password: str) -> list[dict[str, Any]]:
 
 def main() -> None:
     """Look from time to time for as long as the server runs."""
-    env, server = os.environ, os.getppid()
-    (port,) = re.findall(r"^management[.]tcp[.]port = (\d+)$", CONFIGURATION.read_text(), re.M)
-    me, seen = env["RABBITMQ_NODENAME"], 0
+    env, server, configuration = os.environ, os.getppid(), CONFIGURATION.read_text()
+    (port,) = re.findall(r"^management[.]tcp[.]port = (\d+)$", configuration, re.M)
+    members = re.findall(r"^cluster_formation[.]classic_config[.]nodes[.]\d+ = (\S+)$", configuration, re.M)
+    me, seen, clustering = env["RABBITMQ_NODENAME"], 0, int(env["FIRST_MEMBER"].rpartition(":")[2])
+    others = [(one.partition("@")[2], clustering) for one in members if one != me]
     while os.getppid() == server:
         time.sleep(PAUSE)
         try:
-            found = partitions(ask(int(port), env["RABBITMQ_ADMIN_USERNAME"], env["RABBITMQ_ADMIN_PASSWORD"]))
+            nodes = ask(int(port), env["RABBITMQ_ADMIN_USERNAME"], env["RABBITMQ_ADMIN_PASSWORD"])
         except (OSError, ValueError, http.client.HTTPException):
             continue  # it starts, or it is paused
-        seen = seen + 1 if is_odd(me, found) else 0
+        seen = seen + 1 if is_alone(me, nodes) and reachable(others) else 0
         if seen >= LASTS:
-            others = ", ".join(sorted(found[me]))
-            print(f"a partition from {others} stays on record: this member starts anew", flush=True)
+            print("the database runs without members that can be reached: this member starts anew", flush=True)
             os.kill(server, signal.SIGTERM)
             return
 

@@ -15,7 +15,7 @@ from .test_services import CHARTS, _owned, _run
 # Three members on one host, each with ports of its own; a supervisor stands for the kubelet.
 _MEMBERS = r"""
 set -u
-export RABBITMQ_USE_LONGNAME=false REJOIN_PAUSE=1 RABBITMQ_ADMIN_USERNAME=admin
+export RABBITMQ_USE_LONGNAME=false REJOIN_PAUSE=1 RABBITMQ_ADMIN_USERNAME=admin FIRST_MEMBER=localhost:4369
 member() {  # number
   local here=/var/lib/rabbitmq/$1
   mkdir -p $here/log $here/mnesia; chmod 0700 $here
@@ -37,20 +37,21 @@ member() {  # number
 }
 ctl() { local node=rabbit$1@localhost; shift; rabbitmqctl --quiet --node $node "$@" 2>/dev/null; }
 wait_for() {
-  for _ in $(seq 300); do "$@" && return; sleep 1; done
+  for _ in $(seq 90); do "$@" && return; sleep 1; done
   echo "waited for: $*"; tail -n 25 /var/lib/rabbitmq/?/out; exit 1
 }
+listening() { (exec 3<>/dev/tcp/127.0.0.1/$1) 2>/dev/null; }
 running() { [ "$(ctl 1 eval 'length(rabbit_nodes:list_running()).')" = 3 ]; }
 recorded() { for each in 1 2 3; do ctl $each eval 'length(rabbit_node_monitor:partitions()).'; done | grep -qv '^0$'; }
 clean() { running && ! recorded; }
-member 1 & wait_for ctl 1 await_startup
+member 1 & wait_for listening 25673  # the first is the oldest: it looks for the others then
 member 2 & member 3 &
 wait_for running
 frozen=$(ctl 2 eval 'os:getpid().' | tr -d '"')
 kill -STOP $frozen; sleep 25; kill -CONT $frozen
 for _ in $(seq 60); do recorded && echo "a partition is on record" && break; sleep 0.2; done
 wait_for clean
-grep -h 'stays on record' /var/lib/rabbitmq/?/out
+grep -h 'this member starts anew' /var/lib/rabbitmq/?/out
 echo "whole again"
 """
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import socket
 from pathlib import Path
 from types import ModuleType
 
@@ -21,28 +22,36 @@ def rejoin() -> ModuleType:
     return module
 
 
-def odd(rejoin: ModuleType, record: dict[str, str], *, silent: str = "") -> list[str]:
-    """Return the members that start anew, of those with this record."""
-    nodes = [{"name": name, "running": name != silent, "partitions": list(whom)} for name, whom in record.items()]
-    return [name for name in record if rejoin.is_odd(name, rejoin.partitions(nodes))]
+def alone(rejoin: ModuleType, *runs_with: str) -> list[str]:
+    """Return the members that start anew, where each has a database that runs with those of ``runs_with``."""
+    everybody = [str(number) for number in range(len(runs_with))]
+    return [
+        me
+        for me, others in zip(everybody, runs_with, strict=True)
+        if rejoin.is_alone(me, [{"name": one, "running": one in others} for one in everybody])
+    ]
 
 
 @pytest.mark.parametrize(
-    ("record", "found"),
+    ("runs_with", "found"),
     [
-        ({"0": "", "1": "", "2": ""}, []),
-        ({"0": "1", "1": "02", "2": ""}, ["1"]),  # as it was seen
-        ({"0": "1", "1": "0", "2": ""}, ["1"]),
-        ({"0": "12", "1": "0", "2": "0"}, ["0"]),
-        ({"0": "12", "1": "02", "2": "01"}, ["2"]),
-        ({"0": "1", "1": "", "2": ""}, ["0"]),
-        ({"0": "1", "1": "0"}, ["1"]),
+        (("012", "012", "012"), []),
+        (("02", "1", "02"), ["1"]),  # as it was seen
+        (("0", "12", "12"), ["0"]),
+        (("02", "", "02"), []),  # it is paused, or starts
+        (("01", "01"), []),
+        (("0", "1"), ["1"]),
     ],
 )
-def test_one_member_at_a_time_starts_anew(rejoin: ModuleType, record: dict[str, str], found: list[str]) -> None:
-    assert odd(rejoin, record) == found
+def test_who_runs_without_most_others_starts_anew(
+    rejoin: ModuleType, runs_with: tuple[str, ...], found: list[str]
+) -> None:
+    assert alone(rejoin, *runs_with) == found
 
 
-def test_none_does_while_one_is_away(rejoin: ModuleType) -> None:
-    """The partition is there: `pause_minority` rules."""
-    assert odd(rejoin, {"0": "1", "1": "02", "2": ""}, silent="1") == []
+def test_a_member_that_cannot_be_reached_is_no_reason(rejoin: ModuleType) -> None:
+    """The network is cut, or the others are off: `pause_minority` rules."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        there = ("127.0.0.1", listener.getsockname()[1])
+        assert rejoin.reachable([there])
+    assert not rejoin.reachable([there])
