@@ -59,7 +59,7 @@ options:
     default: false
   surveyed:
     description:
-      - Whether M(groundup.cloud.kubeadm_cluster) asked every control host of the site and none belongs to a cluster.
+      - Whether every control host of the site was asked (V(decide)), and none belongs to a cluster.
         V(false) initialises nothing.
     type: bool
     default: false
