@@ -315,11 +315,12 @@ def _leave(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Run the step; the action decides by itself."""
+    """Run the step."""
     run_step(
         {
             **{step: partial(_converge, step) for step in ("maintain", "restart", "join")},
             "membership": membership.of_host,
+            "decide": None,
             "forget": forget.remove,
             "access": access.hand_out,
             "leave_etcd": _leave,

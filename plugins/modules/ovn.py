@@ -195,7 +195,7 @@ def _central(given: dict[str, Any], *, step: str) -> Central:
 
 
 def main() -> None:
-    """Run the step; the action decides by itself."""
+    """Run the step."""
 
     def converges(step: str) -> Any:
         return lambda changes, given: converge(_central(given, step=step), changes)
@@ -207,7 +207,7 @@ def main() -> None:
         return stale.remove(changes, lost=given["lost"], clusters=given["clusters"])
 
     steps = {step: converges(step) for step in ("maintain", "form", "restart")}
-    run_step({**steps, "forget": forgets, "verify": verifies}, secret=("private_key",))
+    run_step({**steps, "decide": None, "forget": forgets, "verify": verifies}, secret=("private_key",))
 
 
 if __name__ == "__main__":

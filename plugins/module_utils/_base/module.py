@@ -14,10 +14,10 @@ from .errors import GroundupError, OptionError, file_error
 Work = Callable[[Changes, dict[str, Any]], dict[str, Any] | None]
 
 
-def run_step(steps: Mapping[str, Work], *, secret: Collection[str] = ()) -> None:
+def run_step(steps: Mapping[str, Work | None], *, secret: Collection[str] = ()) -> None:
     """Run one of a room's ``steps`` with the options that its action has validated; exit as `run_module` does.
 
-    ``secret``: options that must be in no result and no log.
+    A step that is None is the action's own. ``secret``: options that must be in no result and no log.
     """
     options = {
         "step": {"type": "str", "choices": list(steps), "required": True},
@@ -26,7 +26,9 @@ def run_step(steps: Mapping[str, Work], *, secret: Collection[str] = ()) -> None
     module = AnsibleModule(argument_spec=options, supports_check_mode=True, no_log=True)
     given = module.params["given"] or {}
     module.no_log_values.update(text for name in secret for text in _texts(given.get(name)))
-    _finish(module, steps[module.params["step"]], given)
+    if work := steps[module.params["step"]]:
+        _finish(module, work, given)
+    module.fail_json(msg=f"step {module.params['step']} is done by the action, on the controller")
 
 
 def _texts(value: Any) -> Iterator[str]:
