@@ -44,7 +44,6 @@ _SPEAKING = tuple(
         "machine_erase",
         "machine_install",
         "machine_overview",
-        "machine_removal",
         "plan",
         "preflight_report",
         "rollout",

@@ -188,7 +188,7 @@ options:
       - Name of the host whose etcd member is to be removed. O(address) is its address. With O(step=leave_etcd).
     type: str
   directories:
-    description: Directories of local volumes that leave, as M(groundup.cloud.machine_removal) names them.
+    description: Directories of local volumes that leave, as the verb C(remove) names them.
     type: list
     elements: path
     default: []

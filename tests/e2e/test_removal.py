@@ -58,7 +58,7 @@ def serving(api: Api, image: str, *, on: str) -> Iterator[Callable[[], list[str]
 def test_the_only_control_host_stays(plan: Plan, state: Path) -> None:
     if len(plan.edge.hosts) > 1:
         pytest.skip("this site has several control hosts")
-    assert "the only control host" in play("remove", code=2, remove_machine=plan.edge.hosts[0], remove_force=FORCE)
+    assert "the only control host" in play("remove", code=2, machine=plan.edge.hosts[0], remove_force=FORCE)
     node = Api(state / "kubeconfig").get(f"{NODES}/{plan.edge.hosts[0]}")
     assert not node["spec"].get("unschedulable")
 
@@ -73,13 +73,13 @@ def test_a_worker_that_serves_leaves_drained_and_joins_again(
     with serving(api, plan.supply.images["openstack-client"], on=name) as where:
         until(lambda: where() == [name], seconds=60)
 
-        foretold = play("remove", "--check", remove_machine=name, remove_force=FORCE)
+        foretold = play("remove", "--check", machine=name, remove_force=FORCE)
         assert f"delete Node {name}" in foretold
         assert "evict default/serving-" in foretold
         assert not api.get(f"{NODES}/{name}")["spec"].get("unschedulable")
         assert where() == [name]
 
-        play("remove", remove_machine=name, remove_force=FORCE)
+        play("remove", machine=name, remove_force=FORCE)
         assert nodes(api) == {other: ready for other, ready in everyone.items() if other != name}
         until(lambda: len(where()) == 1, seconds=60)
     left = "/etc/kubernetes /var/lib/kubelet /srv/kubernetes-volumes -mindepth 1 -not -path '*.before-reset*'"
@@ -96,8 +96,8 @@ def test_a_control_host_leaves_with_its_vote_and_joins_again(plan: Plan, state: 
     if len(plan.edge.hosts) < 3:
         pytest.skip("this site has no three control hosts: see inventories/lab-ha")
     api, name = Api(state / "kubeconfig"), plan.edge.hosts[-1]
-    assert "they survive no loss" in play("remove", code=2, remove_machine=name)
-    play("remove", remove_machine=name, remove_force=FORCE)
+    assert "they survive no loss" in play("remove", code=2, machine=name)
+    play("remove", machine=name, remove_force=FORCE)
     assert name not in nodes(api)
     until(lambda: etcds(api) == set(plan.edge.hosts) - {name}, seconds=120)  # pods of no Node go a little later
     play("site")

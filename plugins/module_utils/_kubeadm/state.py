@@ -102,7 +102,7 @@ def classify(found: ObservedState, node: Node, *, expected_ca: str | None) -> Me
             f"{node.name} is a {now} of this cluster and is to be a {wanted}",
             where=f"host {node.name} ({node.address})",
             why="a node's role is chosen when it joins; changing it means leaving the cluster first",
-            remedy=f"ansible-playbook groundup.cloud.remove -e remove_machine={node.name}, then run this again",
+            remedy=f"ansible-playbook groundup.cloud.remove -e machine={node.name}, then run this again",
         )
     return Membership.MEMBER
 

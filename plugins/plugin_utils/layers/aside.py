@@ -70,7 +70,7 @@ def unreachable(host: str, layer: str, said: object) -> Aside:
 
 def removal(host: str) -> str:
     """Return the command that removes a machine from the site."""
-    return f"ansible-playbook groundup.cloud.remove -e remove_machine={host}"
+    return f"ansible-playbook groundup.cloud.remove -e machine={host}"
 
 
 def result(aside: Aside, of: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -79,7 +79,7 @@ def test_a_node_that_may_be_away_is_told_and_so_is_one_nobody_knows(site: Site) 
     assert changes.done == [NODE]
     said = of_nodes(SeenNodes(names=frozenset(), away={"worker-2": "gone"}, leftover={"worker-9": True}))
     assert [row["host"] for row in (*said["aside"], *said["leftover"])] == ["worker-2", "worker-9"]
-    assert "groundup.cloud.remove -e remove_machine=worker-9" in said["warnings"][1]
+    assert "groundup.cloud.remove -e machine=worker-9" in said["warnings"][1]
 
 
 def test_the_api_server_is_asked_whether_it_is_ready_and_for_its_certificate(site: Site) -> None:

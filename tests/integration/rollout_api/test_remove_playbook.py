@@ -56,11 +56,11 @@ def _down(site: Site) -> None:
 def test_a_machine_must_be_named(site: Site, tmp_path: Path) -> None:
     done = remove(tmp_path, site)
     assert done.returncode == 2, done.stdout + done.stderr
-    assert "-e remove_machine=NAME" in done.stdout + done.stderr
+    assert "-e machine=NAME" in done.stdout + done.stderr
 
 
 def test_a_dry_run_says_what_leaves_and_changes_nothing(site: Site, tmp_path: Path) -> None:
-    done = remove(tmp_path, site, "-e", f"remove_machine={site.puppet.name}", "--check")
+    done = remove(tmp_path, site, "-e", f"machine={site.puppet.name}", "--check")
     assert f"delete Node {site.puppet.name}" in done.stdout, done.stdout + done.stderr
     assert "unschedulable" not in site.api.get(resource_path("v1", "nodes", name=site.puppet.name))["spec"]
 
@@ -79,8 +79,8 @@ def control(site: Site) -> Iterator[tuple[str, ...]]:
 
 def test_no_control_host_leaves_before_etcd_was_asked(site: Site, tmp_path: Path, control: tuple[str, ...]) -> None:
     three = SITE.replace("control: {count: 1", "control: {count: 3")
-    force = json.dumps({"remove_machine": control[2], "remove_force": ["control-count"]})
-    done = remove(tmp_path, site, "-e", f"remove_machine={control[2]}", text=three)
+    force = json.dumps({"machine": control[2], "remove_force": ["control-count"]})
+    done = remove(tmp_path, site, "-e", f"machine={control[2]}", text=three)
     assert "2 control host(s) would be left (control-1, control-2): they survive no loss" in done.stdout, done.stderr
     done = remove(tmp_path, site, "-e", force, text=three)
     assert done.returncode == 2, done.stdout + done.stderr
@@ -92,7 +92,7 @@ def test_no_control_host_leaves_before_etcd_was_asked(site: Site, tmp_path: Path
 
 @pytest.mark.parametrize("workers", ["", "worker-7"], ids=["in the site file", "no longer in it"])
 def test_a_dead_worker_leaves_and_what_remains_on_it_is_said(site: Site, tmp_path: Path, workers: str) -> None:
-    done = remove(tmp_path, site, "-e", f"remove_machine={site.puppet.name}", workers=workers)
+    done = remove(tmp_path, site, "-e", f"machine={site.puppet.name}", workers=workers)
     said = " ".join((done.stdout + done.stderr).split())
     assert site.api.find(resource_path("v1", "nodes", name=site.puppet.name)) is None, done.stdout + done.stderr
     assert f"{site.puppet.name} cannot be reached: its kubelet, certificates and volumes remain on it" in said

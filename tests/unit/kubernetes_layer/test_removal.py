@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.action import machine_removal
-from ansible_collections.groundup.cloud.plugins.action.machine_removal import ActionModule, foretold
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import documented
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import removal, run_lease
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.removal import (
@@ -20,6 +17,8 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.removal import
     refuse,
     survey,
 )
+from ansible_collections.groundup.cloud.plugins.plugin_utils.verbs import remove as verb
+from ansible_collections.groundup.cloud.plugins.plugin_utils.verbs.base import Asked
 
 WORKER = LeavingNode(
     name="worker-1", found=True, ready=True, control=False, address="10.0.0.1", others=("worker-2",),
@@ -122,17 +121,26 @@ def test_only_the_claim_that_is_bound_to_the_volume_is_deleted_with_it(bound: st
     assert survey(api, "worker-1").volumes == (Volume(name="pv-1", namespace="", claim=""),)
 
 
-def given(**options: Any) -> dict[str, Any]:
-    """Return the options of the action."""
-    return {name: spec.get("default") for name, spec in documented("machine_removal").items()} | options
+def asked(machine: str, **hosts: tuple[str, tuple[str, ...]]) -> verb.Remove:
+    """Return the verb on a machine of a site with hosts of this address and these roles."""
+    known = {
+        name.replace("_", "-"): SimpleNamespace(address=address, roles=roles)
+        for name, (address, roles) in hosts.items()
+    }
+    return verb.Remove(Asked(plan=cast(Any, SimpleNamespace(site="unit", hosts=known)), machine=machine))
+
+
+CONTROLS: Any = {f"control_{number}": (f"10.0.1.{number}", ("control",)) for number in (1, 2, 3)}
 
 
 def test_the_machine_that_has_a_dead_hosts_address_now_is_left_alone() -> None:
     api: Any = Cluster(node("control-3", "10.0.0.3", ready=False), node("control-4", "10.0.0.3"))
     assert survey(api, "control-3").address == ""
     leaving = survey(Cluster(node("control-3", "10.0.0.3")), "control-3")  # type: ignore[arg-type]  # a stand-in
-    assert foretold(leaving, given())["address"] == "10.0.0.3"
-    assert foretold(leaving, given(addresses=["10.0.0.3"]))["address"] == ""
+    left = replace(leaving, control_left=("control-1",))
+    assert asked("control-3", **CONTROLS).facts(left)["address"] == "10.0.0.3"
+    taken = asked("control-3", **CONTROLS, control_4=("10.0.0.3", ("control",)))
+    assert taken.facts(left)["address"] == ""
 
 
 def test_a_control_host_that_runs_is_asked_before_one_that_does_not() -> None:
@@ -141,16 +149,17 @@ def test_a_control_host_that_runs_is_asked_before_one_that_does_not() -> None:
     nodes = (node(name, f"10.0.0.{n}", labels[name], ready=name != "control-1") for n, name in enumerate(names))
     leaving = survey(Cluster(*nodes), "control-3")  # type: ignore[arg-type]  # a stand-in
     assert leaving.control_left == ("control-2", "control-1"), "a worker with one of their labels is none"
-    assert foretold(leaving, given(control=names[:3]))["contact"] == "control-2"
+    assert asked("control-3", **CONTROLS).facts(leaving)["contact"] == "control-2"
 
 
 def test_etcd_is_asked_for_a_host_that_nobody_else_knows_any_more() -> None:
     """Its Node was deleted by hand, and it has left the site file: its etcd member may be there."""
     gone = replace(WORKER, found=False, pods=())
-    found = foretold(gone, given(control=["control-1"]))
-    assert (found["control"], found["contact"], found["changes"]) == (True, "control-1", [])
-    assert foretold(gone, given(control=["control-1"], roles=["compute"]))["control"] is False
-    assert foretold(WORKER, given(control=["control-1"]))["control"] is False
+    known = asked("worker-1", **CONTROLS)
+    found = known.facts(gone)
+    assert (found["control"], found["contact"], known.predict(gone)) == (True, "control-1", [])
+    assert asked("worker-1", **CONTROLS, worker_1=("10.0.0.1", ("compute",))).facts(gone)["control"] is False
+    assert known.facts(WORKER)["control"] is False
 
 
 def test_the_run_still_holds_its_lease_when_a_long_drain_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,8 +168,6 @@ def test_the_run_still_holds_its_lease_when_a_long_drain_has_ended(monkeypatch: 
     monkeypatch.setattr(run_lease, "hold", lambda _: done.append("hold"))
     monkeypatch.setattr(removal, "survey", lambda *_: WORKER)
     monkeypatch.setattr(removal, "drain", lambda *_, **__: done.append("drain"))
-    monkeypatch.setattr(machine_removal, "Api", lambda _: None)
-    action: Any = ActionModule.__new__(ActionModule)
-    action._display = SimpleNamespace(display=print)
-    assert action.work(given(site="unit", name="worker-1", step="drain"))["changes"] == ["evict openstack/web"]
+    monkeypatch.setattr(verb, "Api", lambda _: None)
+    assert asked("worker-1", **CONTROLS).run("drain")["changes"] == ["evict openstack/web"]
     assert done == ["hold", "drain", "hold"]
