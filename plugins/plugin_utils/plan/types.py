@@ -163,9 +163,7 @@ class KubernetesPlan:
     endpoint_name: str  # "kubernetes.<domain>"
     endpoint_address: str  # the VIP, or the only control host
     endpoint_port: int  # 6443
-    # Port of each control host's own API server (kubeadm: localAPIEndpoint.bindPort). It differs from endpoint_port,
-    # which HAProxy holds on the VIP of the same hosts: an API server that listens on every address could not share it.
-    api_port: int
+    api_port: int  # of each control host's own API server: HAProxy holds endpoint_port on the VIP of the same hosts
     pod_cidr: str
     service_cidr: str
     dns_domain: str

@@ -24,25 +24,12 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 CLUSTER = ClusterSettings(
-    name="test",
-    version="1.36.3",
-    endpoint_name="kubernetes.test",
-    endpoint_address="10.0.0.2",
-    endpoint_port=6443,
-    api_port=6444,
-    pod_cidr="10.233.64.0/18",
-    service_cidr="10.233.0.0/18",
-    dns_domain="cluster.local",
-    dns_address="10.233.0.10",
-    cni="flannel",
-    image_repository="registry.test:5000/kubernetes",
-    audit=True,
-    encrypt_secrets=True,
-    kubelet={"failSwapOn": False},
-    ignore_preflight=("SystemVerification",),
-    control_addresses=("10.0.0.11",),
-    edge_ports=(),
-)
+    name="test", version="1.36.3", endpoint_name="kubernetes.test", endpoint_address="10.0.0.2", endpoint_port=6443,
+    api_port=6444, pod_cidr="10.233.64.0/18", service_cidr="10.233.0.0/18", dns_domain="cluster.local",
+    dns_address="10.233.0.10", cni="flannel", image_repository="registry.test:5000/kubernetes", audit=True,
+    encrypt_secrets=True, kubelet={"failSwapOn": False}, ignore_preflight=("SystemVerification",),
+    control_addresses=("10.0.0.11",), edge_ports=(),
+)  # fmt: skip
 KEY = "c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LXNlY3I="
 SUBJECT = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "kubernetes")])
 
