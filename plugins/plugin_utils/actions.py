@@ -85,6 +85,12 @@ class StepAction(DocumentedAction):
 
     _requires_connection = True
 
+    def __init_subclass__(cls, **more: Any) -> None:
+        """Read the documentation now: Ansible loads an action once, and forks a process for every host and task."""
+        super().__init_subclass__(**more)
+        if "room" not in vars(cls):
+            documented(cls.__module__)
+
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Run the step and return its result."""
         return self.on_host(step=given["step"], given={name: given[name] for name in given if name != "step"})
@@ -101,10 +107,14 @@ def finish(
         return {**result, **(changes.result() if changes and changes.done else {}), "failed": True, "msg": str(fault)}
 
 
-@cache
 def documented(name: str) -> dict[str, Any]:
     """Return the documented options of the module ``name``, shared fragments included, as an argument spec."""
-    documentation = _read(_module(name.rpartition(".")[2]).DOCUMENTATION)
+    return _documented(name.rpartition(".")[2])
+
+
+@cache
+def _documented(name: str) -> dict[str, Any]:
+    documentation = _read(_module(name).DOCUMENTATION)
     options = dict(documentation.get("options") or {})
     fragments = documentation["extends_documentation_fragment"]
     for fragment in [fragments] if isinstance(fragments, str) else fragments:

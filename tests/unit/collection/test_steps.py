@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -34,3 +36,15 @@ def test_only_the_rooms_own_steps_are_done(capsys: pytest.CaptureFixture[str]) -
     with patch_module_args({"step": "two", "given": GIVEN}), pytest.raises(SystemExit):
         run_step({"one": leaks})
     assert "must be one of: one" in json.loads(capsys.readouterr().out)["msg"]
+
+
+def test_an_actions_documentation_is_read_before_ansible_forks() -> None:
+    """It loads the action once, in its own process, and starts one more for every host and task."""
+    program = (
+        "from ansible_collections.groundup.cloud.plugins.action import host\n"
+        "from ansible_collections.groundup.cloud.plugins.plugin_utils import actions\n"
+        "before = actions._documented.cache_info().misses\n"
+        "assert actions.documented('host')['step']\n"
+        "assert actions._documented.cache_info().misses == before\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
