@@ -33,7 +33,7 @@ def is_alone(me: str, nodes: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def reachable(addresses: Sequence[tuple[str, int]]) -> bool:
-    """Return whether the Erlang of every other member accepts a connection."""
+    """Return whether every other member serves clients: one that is paused, or still starts, does not."""
     for address in addresses:
         try:
             socket.create_connection(address, timeout=5).close()
@@ -63,8 +63,9 @@ def main() -> None:
     env, server, configuration = os.environ, os.getppid(), CONFIGURATION.read_text()
     (port,) = re.findall(r"^management[.]tcp[.]port = (\d+)$", configuration, re.M)
     members = re.findall(r"^cluster_formation[.]classic_config[.]nodes[.]\d+ = (\S+)$", configuration, re.M)
-    me, seen, clustering = env["RABBITMQ_NODENAME"], 0, int(env["FIRST_MEMBER"].rpartition(":")[2])
-    others = [(one.partition("@")[2], clustering) for one in members if one != me]
+    (amqp,) = re.findall(r"^listeners[.]tcp[.]1 = .*:(\d+)$", configuration, re.M)
+    me, seen = env["RABBITMQ_NODENAME"], 0
+    others = [(one.partition("@")[2], int(amqp)) for one in members if one != me]
     while os.getppid() == server:
         time.sleep(PAUSE)
         try:

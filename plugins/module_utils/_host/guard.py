@@ -59,7 +59,9 @@ class Guard:
         if shutil.which("nft") is None:  # a dry run before the host layer installs it
             return False
         said = attempt(["nft", "--stateless", "list", "chain", "inet", self.table, self.hook])
-        return said.returncode == 0 and wanted.rpartition('comment "')[2].partition('"')[0] in said.stdout
+        _, closes, rest = wanted.rpartition('comment "')
+        now = rest.partition('"')[0] in said.stdout if closes else " drop" not in said.stdout
+        return said.returncode == 0 and now
 
     def _unit(self) -> str:
         return f"""\

@@ -15,7 +15,7 @@ from .test_services import CHARTS, _owned, _run
 # Three members on one host, each with ports of its own; a supervisor stands for the kubelet.
 _MEMBERS = r"""
 set -u
-export RABBITMQ_USE_LONGNAME=false REJOIN_PAUSE=1 RABBITMQ_ADMIN_USERNAME=admin FIRST_MEMBER=localhost:4369
+export RABBITMQ_USE_LONGNAME=false REJOIN_PAUSE=1 RABBITMQ_ADMIN_USERNAME=admin
 member() {  # number
   local here=/var/lib/rabbitmq/$1
   mkdir -p $here/log $here/mnesia; chmod 0700 $here

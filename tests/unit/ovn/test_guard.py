@@ -110,6 +110,16 @@ def test_other_rules_than_planned_are_not_in_force(host: Host) -> None:
     assert not guard.GUARD.in_force(TEXT)
 
 
+def test_a_guard_that_closes_nothing_is_in_force_until_a_port_is_closed(host: Host) -> None:
+    nothing = guard.GUARD.text([], ports=[])
+    host.listed = 'table inet groundup_ovn {\n\tchain input {\n\t\tiif "lo" accept\n\t}\n}\n'  # as nft lists it
+    assert guard.GUARD.in_force(nothing)
+    host.listed = TEXT
+    assert not guard.GUARD.in_force(nothing)
+    host.listed = ""
+    assert not guard.GUARD.in_force(nothing), "the table is not there"
+
+
 def test_a_dry_run_loads_nothing(host: Host) -> None:
     done = converged(check=True)
     assert f"write {guard.GUARD.rules}" in done
