@@ -1,4 +1,4 @@
-"""Machines that somebody else installed: from three plain Debians, of both releases, to a token (A2).
+"""Machines that somebody else installed: from three plain Debians, of both releases, to a token.
 
 They are made here, know the operator's key alone, and reach no network but the one they share with this machine.
 """

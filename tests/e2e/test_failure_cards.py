@@ -218,7 +218,7 @@ def test_a_node_that_is_not_ready(plan: Plan, api: Api, connect: Callable[[str],
 def test_one_galera_member_left_names_the_quorum(api: Api, connect: Callable[[str], Any], cloud: Rollout) -> None:
     """R7: pods run, tokens fail. The verifier of Keystone asks what it stands on, and the card names the quorum.
 
-    Two members lose their power and find no node to come back on; then they may, and the cluster forms itself (H2).
+    Two members lose their power and find no node to come back on; then they may, and the cluster forms itself.
     """
     if api.get(WORKLOAD)["spec"]["replicas"] < 3:
         pytest.skip("this site has one Galera member: see inventories/lab-ha")

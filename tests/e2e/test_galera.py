@@ -1,4 +1,4 @@
-"""What becomes of the database's data when members lose their power or their volume (H2).
+"""What becomes of the database's data when members lose their power or their volume.
 
 The loss of power needs three members: inventories/lab-ha.
 """

@@ -1,4 +1,4 @@
-"""A worker with Debian's own kernel: systemd as its init, control groups of version 2 alone, modules to load (A2)."""
+"""A worker with Debian's own kernel: systemd as its init, control groups of version 2 alone, modules to load."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A lab leaves the machine as it was, heals what was killed, and minds its own things only (L1)."""
+"""A lab leaves the machine as it was, heals what was killed, and minds its own things only."""
 
 from __future__ import annotations
 

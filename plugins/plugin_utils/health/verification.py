@@ -1,4 +1,4 @@
-"""Results of verifiers. Running is not healthy (H6): no result relies on a pod's phase.
+"""Results of verifiers. Running is not healthy: no result relies on a pod's phase.
 
 A verifier is a function of a VerifierContext. An unhealthy service is a result, not an error: a request without an
 answer (ApiError, UnansweredError) counts as a failed check. Requests and judgement are separate functions, so that

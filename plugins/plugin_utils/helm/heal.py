@@ -11,7 +11,7 @@ Before that, delete jobs and pods left by hooks of the interrupted run, unless H
 recreates them: one that failed, or was cut short, would fail every later run. Only those in the release's own record,
 and no other kind: Helm applies over a Secret or a claim, which keeps its contents.
 
-Nothing is rolled back: a Helm rollback is not an OpenStack rollback (U6), databases are migrated already. Volume
+Nothing is rolled back: a Helm rollback is not an OpenStack rollback, databases are migrated already. Volume
 claims are never touched.
 """
 

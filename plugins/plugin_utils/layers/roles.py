@@ -73,7 +73,7 @@ ROLES: dict[Role, RoleRecord] = {
         node=True,
         labels=_OPENSTACK,
     ),
-    # The largest group of most sites. Provider networks end only here (N7): OVN's gateways are here, and a network that
+    # The largest group of most sites. Provider networks end only here: OVN's gateways are here, and a network that
     # strangers reach must not end on a control host.
     "hypervisor": RoleRecord(
         share=(16, 32),

@@ -154,7 +154,7 @@ class Rollout:
         return self._with_site(result) if keystone.SERVICE.name in works else result
 
     def _with_site(self, result: RolloutResult, *, patience: float = 0.0) -> RolloutResult:
-        """Return ``result`` with the checks of the site as a whole (D6) and its final catalog."""
+        """Return ``result`` with the checks of the site as a whole and its final catalog."""
         with reminder(self._say, "waiting until catalog, routes and Services agree"):
             found = self._verifiers.ask_site(patience=patience, go_on=self._processes.raise_if_stopped)
         if found is None:

@@ -31,7 +31,7 @@ class Reporter:
         return cards.make(symptom, self.redactor, affected=affected, site_file=self.site_file)
 
     def unwell(self, name: str, own: Verification, below: Iterable[Verification]) -> Symptom:
-        """Return the symptom of a service that runs but does not work. Checks of releases it needs come first (R7)."""
+        """Return the symptom of a service that runs but does not work. Checks of releases it needs come first."""
         checks = [check for verification in [*below, own] for check in verification.checks if not check.ok]
         namespace = self.releases[name].namespace
         return Symptom(

@@ -156,7 +156,7 @@ def _backend(found: CephPlan) -> Values:
 
 
 def verify(context: VerifierContext) -> Verification:
-    """Verify that scheduler and back ends are up, and a volume of 1 GiB can be created and deleted (L4)."""
+    """Verify that scheduler and back ends are up, and a volume of 1 GiB can be created and deleted."""
     return probed(context, "cinder", _ask)
 
 

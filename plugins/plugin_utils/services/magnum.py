@@ -91,7 +91,7 @@ SERVICE = ServiceRecord(
             name="needless-magnum",
             when=lambda plan, _: plan.profile not in ("rack", "region"),
             what="magnum in a site of profile {profile}",
-            why="it adds Heat, Barbican and a trust to what Cluster API does with an application credential (M2)",
+            why="it adds Heat, Barbican and a trust to what Cluster API does with an application credential",
             remedy="leave it out unless tenants must order clusters from OpenStack itself",
         ),
         Advice(

@@ -114,7 +114,7 @@ def _certificates(plan: Plan) -> tuple[PodCertificate, ...]:
 
 
 def verify(context: VerifierContext) -> Verification:
-    """Verify that all Galera members are in one primary component and synchronised (H1).
+    """Verify that all Galera members are in one primary component and synchronised.
 
     Runs in each member, as the administrator, whose password the pod has in a defaults file. Members that are not ready
     are asked, too: their status tells the reason.

@@ -46,7 +46,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
 
 
 def verify(context: VerifierContext) -> Verification:
-    """Verify that all instances answer the command ``stats`` (H4)."""
+    """Verify that all instances answer the command ``stats``."""
     owner, wanted = context.workload()
     answered, silent = 0, []
     for pod in context.running():

@@ -116,7 +116,7 @@ def api_values(
 ) -> Values:
     """Return the values common to all APIs: node port, replicas, probes, resources, one extra pod during an update."""
     endpoint, pods = public_endpoint(plan, service), sizes.pods[service]
-    # Probes query the API, not a file (H5), at a path that works without the database: a database fault must not
+    # Probes query the API, not a file, at a path that works without the database: a database fault must not
     # restart the API.
     health = endpoint.health_path.rstrip("/") or "/"
     return {
@@ -127,7 +127,7 @@ def api_values(
             "replicas": {names.api: pods},
             "affinity": anti_affinity(sizes, members=pods, quorum=False),
             "lifecycle": {
-                # The new pod is ready before an old one stops, even with one replica (U10).
+                # The new pod is ready before an old one stops, even with one replica.
                 "upgrades": {"deployments": {"rolling_update": {"max_unavailable": 0, "max_surge": 1}}},
                 "disruption_budget": {names.api: {"min_available": 1 if pods > 1 else 0}},
             },

@@ -66,7 +66,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
             },
         },
         "volume": {"enabled": True, "class_name": plan.kubernetes.storage_class, "size": _VOLUME[plan.profile]},
-        # With a quorum, the minority stops (H3); one or two nodes have no minority.
+        # With a quorum, the minority stops; one or two nodes have no minority.
         "conf": {"rabbitmq": {"cluster_partition_handling": "pause_minority" if members > 1 else "autoheal"}},
         # The rollout's own verification checks members, partitions and alarms.
         "manifests": {"job_cluster_wait": False, "pod_test": False},
@@ -121,7 +121,7 @@ def _from_hosts(members: int, *, tls: bool) -> Values:
 
 
 def verify(context: VerifierContext) -> Verification:
-    """Verify, by the first member that answers, one cluster without partitions and alarms (H3).
+    """Verify, by the first member that answers, one cluster without partitions and alarms.
 
     Also verify the certificate that each member serves to hosts.
     """

@@ -1,4 +1,4 @@
-"""What is in the service images, and that it fits (U2): entry points, plugins, bytecode; no trace of a build."""
+"""What is in the service images, and that it fits: entry points, plugins, bytecode; no trace of a build."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A single Galera member and its volume: the chart's start program, a real server and a real API (H2)."""
+"""A single Galera member and its volume: the chart's start program, a real server and a real API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which Galera member may form the cluster, and which consents count (H2)."""
+"""Which Galera member may form the cluster, and which consents count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a Galera member decides at its start, and what it makes of the data it holds (H2)."""
+"""What a Galera member decides at its start, and what it makes of the data it holds."""
 
 from __future__ import annotations
 

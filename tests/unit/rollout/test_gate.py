@@ -1,4 +1,4 @@
-"""One decision for the whole change (U3), and the mistakes it must stop."""
+"""One decision for the whole change, and the mistakes it must stop."""
 
 from __future__ import annotations
 

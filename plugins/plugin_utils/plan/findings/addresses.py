@@ -1,4 +1,4 @@
-"""Addresses: no two networks overlap, no address is used twice, every address is inside its network (N1)."""
+"""Addresses: no two networks overlap, no address is used twice, every address is inside its network."""
 
 from __future__ import annotations
 

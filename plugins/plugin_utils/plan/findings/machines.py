@@ -188,7 +188,7 @@ def _needed(context: PlanContext) -> Iterator[Finding]:
     ]
     yield info("hardware-needed", "machines")(
         what="; ".join(needs),
-        why="preflight refuses a machine with fewer cores or less memory before anything is changed (A2)",
+        why="preflight refuses a machine with fewer cores or less memory before anything is changed",
         remedy="describe other machines under hardware, and name that in their group",
     )
 
@@ -215,7 +215,7 @@ def _mixed(context: PlanContext) -> Iterator[Finding]:
                 next(member.key for member in context.layout.members if member.name == host.name),
             )(
                 what=f"{host.name} runs tenants' servers beside the control plane",
-                why="a tenant that fills the machine, or breaks out of a guest, has the cloud (A6)",
+                why="a tenant that fills the machine, or breaks out of a guest, has the cloud",
                 remedy="give hypervisors machines of their own",
             )
             return

@@ -54,7 +54,7 @@ def _provider(context: PlanContext) -> Iterator[Finding]:
         large = context.layout.profile.large
         yield finding("provider-network-on-control-host", "error" if large else "warning", "machines")(
             what=f"the provider network ends on {both[0]}, which is a control host",
-            why="a wire that strangers reach is one bridge away from the control plane (N7)",
+            why="a wire that strangers reach is one bridge away from the control plane",
             remedy="keep hypervisors and control hosts apart"
             if large
             else "filter it at the switch; a larger site keeps them apart",
@@ -78,6 +78,6 @@ def _mappings(context: PlanContext) -> Iterator[Finding]:
                 *tuple(f"ovn.bridge_mappings.{name}" for name, target in mappings.items() if target == network),
             )(
                 what=f"{network} has {count} physical networks",
-                why="a bridge has one owner, or two of them hand out the same VLAN (N3)",
+                why="a bridge has one owner, or two of them hand out the same VLAN",
                 remedy="keep one of them",
             )

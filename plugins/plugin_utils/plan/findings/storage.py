@@ -35,13 +35,13 @@ def check(context: PlanContext) -> Iterator[Finding]:
                 *(f"storage.pools.{purpose}" for purpose, pool in pools.items() if pool == name),
             )(
                 what=f"{count} purposes share the pool {name}",
-                why="quota, copies, caching and keys are a pool's: one purpose that fills it stops all (C1)",
+                why="quota, copies, caching and keys are a pool's: one purpose that fills it stops all",
                 remedy="give each purpose a pool of its own",
             )
 
 
 def _local(context: PlanContext) -> Finding:
-    """Return the finding about volumes that are directories: right for members that copy to each other (C6)."""
+    """Return the finding about volumes that are directories: right for members that copy to each other."""
     plan = context.plan
     members = sizes(plan).members if plan.openstack.services else {}
     single = [name for name, count in members.items() if RECORDS[name].quorum and count < _QUORUM]

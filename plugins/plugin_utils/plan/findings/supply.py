@@ -1,4 +1,4 @@
-"""Supply: exactly one place serves the site, and every host can reach it by name (A9)."""
+"""Supply: exactly one place serves the site, and every host can reach it by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Versions: chart, image and release belong to one tested set, and all are pinned (U1)."""
+"""Versions: chart, image and release belong to one tested set, and all are pinned."""
 
 from __future__ import annotations
 
@@ -97,6 +97,6 @@ def _images(context: PlanContext) -> Iterator[Finding]:
         if name.startswith("openstack") and re.match(r"\d{4}\.\d", tag) and not tag.startswith(release):
             yield error("image-release-mismatch", key, "openstack.release")(
                 what=f"{reference} is not of the release {release}",
-                why="charts and images of two releases disagree on options, WSGI entry points and migrations (U2)",
+                why="charts and images of two releases disagree on options, WSGI entry points and migrations",
                 remedy=f"write an image of {release}",
             )

@@ -1,6 +1,6 @@
 """Readiness of a release: which of its workloads run as now specified. Pure.
 
-Running is not healthy (H6): this only tells when it is worth verifying the service itself.
+Running is not healthy: this only tells when it is worth verifying the service itself.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def _mismatch(symptom: Symptom) -> Diagnosis | None:
         return None
     return Diagnosis(
         rule="image-mismatch", layer="image", object=symptom.object, patience=120.0, next=logs(symptom),
-        what=f"{f'image {symptom.image}' if symptom.image else 'the image'} is not of the chart's release (U2): {line}",
+        what=f"{f'image {symptom.image}' if symptom.image else 'the image'} is not of the chart's release: {line}",
     )  # fmt: skip
 
 

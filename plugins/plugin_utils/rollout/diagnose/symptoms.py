@@ -1,4 +1,4 @@
-"""Collect a release's symptoms, most telling first: failed containers and jobs, then volumes, then the rest (D5)."""
+"""Collect a release's symptoms, most telling first: failed containers and jobs, then volumes, then the rest."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Verifiers:
         return verification, round(time.monotonic() - started, 1)
 
     def ask_site(self, *, patience: float, go_on: Callable[[], object]) -> Verification | None:
-        """Return whether catalog, edge and cluster agree (D6); retry for ``patience`` seconds until they do.
+        """Return whether catalog, edge and cluster agree; retry for ``patience`` seconds until they do.
 
         None for a site without its own Keystone. ``go_on`` is called between two tries, and raises to end them.
         """

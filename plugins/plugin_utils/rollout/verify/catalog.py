@@ -1,4 +1,4 @@
-"""Verify the site as a whole (D6): the catalog's endpoints, the edge's routes and the cluster's Services agree.
+"""Verify the site as a whole: the catalog's endpoints, the edge's routes and the cluster's Services agree.
 
 Checked once, after all releases: each writes its own endpoints, so none can judge them for the others.
 """
