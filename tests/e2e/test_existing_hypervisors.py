@@ -1,4 +1,4 @@
-"""A cloud on machines that somebody else installed: guests on plain hypervisors of Debian 12 and 13 (A2, N1)."""
+"""A cloud on machines that somebody else installed: guests on plain hypervisors of Debian 12 and 13."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Failure cards provoked on the running cluster: what really goes wrong, and what the card says (D5, H6, R7).
+"""Failure cards provoked on the running cluster: what really goes wrong, and what the card says.
 
 Each test rolls a probe release out into a namespace of its own, breaks one thing, and puts it back.
 """

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from ipaddress import IPv4Address, IPv4Network, ip_network
 from typing import Any
 
 from ...module_utils._base.changes import Changes
@@ -24,6 +24,8 @@ class ProviderNetwork:
     network: dict[str, Any]
     cidr: str
     subnet: dict[str, Any] = field(default_factory=dict)
+    held: tuple[str, ...] = ()  # addresses of the site's own, never lent
+    planned: bool = False  # the site file says what is lent: another pool is set back
 
 
 def wanted(plan: Plan) -> Iterator[ProviderNetwork]:
@@ -41,8 +43,11 @@ def wanted(plan: Plan) -> Iterator[ProviderNetwork]:
             subnet={
                 "gateway_ip": network.gateway,
                 "is_dhcp_enabled": False,
-                "allocation_pools": pools(network, held(plan, name)),
+                "allocation_pools": [{"start": first, "end": last} for first, last in network.pools]
+                or pools(network, held(plan, name)),
             },
+            held=tuple(held(plan, name)),
+            planned=bool(network.pools),
         )
 
 
@@ -56,16 +61,23 @@ def held(plan: Plan, network: str) -> Iterator[str]:
 
 def pools(network: NetworkPlan, taken: Iterable[str]) -> list[dict[str, str]]:
     """Return the allocation pools: ranges without ``taken`` and the gateway, in order."""
-    whole = ipaddress.ip_network(network.cidr)
-    out = {int(ipaddress.ip_address(one)) for one in (*taken, *((network.gateway,) if network.gateway else ()))}
-    found, start = [], int(whole.network_address) + 1
-    last = int(whole.broadcast_address) - 1
-    for end in [*sorted(one for one in out if start <= one <= last), last + 1]:
+    whole = IPv4Network(network.cidr)
+    gateway = (network.gateway,) if network.gateway else ()
+    return list(_cut(str(whole[1]), str(whole[-2]), (*taken, *gateway)))
+
+
+def without(subnet: Mapping[str, Any], taken: Iterable[str]) -> list[dict[str, str]]:
+    """Return the allocation pools of ``subnet``, an operator's own perhaps, without ``taken``."""
+    out = tuple(taken)
+    return [part for one in subnet["allocation_pools"] for part in _cut(one["start"], one["end"], out)]
+
+
+def _cut(first: str, last: str, taken: Iterable[str]) -> Iterator[dict[str, str]]:
+    start, stop = IPv4Address(first), IPv4Address(last)
+    for end in [*sorted({one for one in map(IPv4Address, taken) if start <= one <= stop}), stop + 1]:
         if start < end:
-            pair = (type(whole.network_address)(one) for one in (start, end - 1))
-            found.append(dict(zip(("start", "end"), map(str, pair), strict=True)))
+            yield {"start": str(start), "end": str(end - 1)}
         start = end + 1
-    return found
 
 
 def foresee(networks: Iterable[ProviderNetwork], changes: Changes) -> None:
@@ -95,8 +107,10 @@ def converge(neutron: Any, networks: Iterable[ProviderNetwork], changes: Changes
         if mine is None:
             if changes.add(f"create subnet {one.cidr}", name=f"subnet of {one.name}", after=dump(one.subnet)):
                 _subnet(neutron, found, one)
-        elif (other := _differs(mine, one.subnet)) and _change(changes, f"subnet {one.cidr}", other, one.subnet):
-            neutron.update_subnet(mine, **{key: one.subnet[key] for key in other})
+            continue
+        subnet = one.subnet if one.planned else {**one.subnet, "allocation_pools": without(mine, one.held)}
+        if (other := _differs(mine, subnet)) and _change(changes, f"subnet {one.cidr}", other, subnet):
+            neutron.update_subnet(mine, **{key: subnet[key] for key in other})
 
 
 def _found(neutron: Any, one: ProviderNetwork, project: str) -> Any | None:
@@ -121,7 +135,7 @@ def _subnet(neutron: Any, network: Any, one: ProviderNetwork) -> None:
 
 
 def _version(one: ProviderNetwork) -> int:
-    return ipaddress.ip_network(one.cidr).version
+    return ip_network(one.cidr).version
 
 
 def _given(values: Mapping[str, Any]) -> dict[str, Any]:

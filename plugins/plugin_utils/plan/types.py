@@ -51,6 +51,7 @@ class NetworkPlan:
     gateway: str | None
     vlan: int | None  # None: untagged
     mtu: int  # bytes
+    pools: tuple[tuple[str, str], ...] = ()  # first and last address of what is lent; (): the default of its purpose
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

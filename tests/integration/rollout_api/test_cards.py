@@ -1,4 +1,4 @@
-"""Failure cards from real objects, events and logs: the layer and the object at fault are named (D5, H6)."""
+"""Failure cards from real objects, events and logs: the layer and the object at fault are named."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.providers imp
     foresee,
     pools,
     wanted,
+    without,
 )
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
@@ -25,6 +26,7 @@ ROOT = Path(__file__).resolve().parents[3]
 NETWORK = NetworkPlan(
     name="public", purpose="provider", cidr="203.0.113.0/24", gateway="203.0.113.1", vlan=None, mtu=1500
 )  # fmt: skip
+OWN = [{"start": "203.0.113.100", "end": "203.0.113.199"}]
 FREE = [{"start": "203.0.113.2", "end": "203.0.113.254"}]
 ONE = ProviderNetwork(
     name="public",
@@ -104,14 +106,43 @@ def test_a_half_made_one_gets_its_subnet(admin: Any, fake: FakeCloud) -> None:
 def test_what_can_be_changed_is_corrected(admin: Any, fake: FakeCloud) -> None:
     ran(admin)
     fake.of("networks")[0]["mtu"] = 9000
-    fake.of("subnets")[0]["allocation_pools"] = [{"start": "203.0.113.9", "end": "203.0.113.9"}]
+    fake.of("subnets")[0]["gateway_ip"] = "203.0.113.9"
     before = writes(fake)
     assert len(ran(admin, check=True).done) == 2
     assert writes(fake) == before
     assert len(ran(admin).done) == 2
     assert fake.of("networks")[0]["mtu"] == 1500
-    assert fake.of("subnets")[0]["allocation_pools"] == FREE
+    assert fake.of("subnets")[0]["gateway_ip"] == "203.0.113.1"
     assert ran(admin).done == []
+
+
+def test_a_pool_of_the_site_file_is_set_back(admin: Any, fake: FakeCloud) -> None:
+    written = replace(ONE, planned=True, subnet={**ONE.subnet, "allocation_pools": OWN})
+    ran(admin, one=written)
+    fake.of("subnets")[0]["allocation_pools"] = FREE
+    assert ran(admin, one=written).done == ["change subnet 203.0.113.0/24"]
+    assert fake.of("subnets")[0]["allocation_pools"] == OWN
+
+
+def test_a_pool_that_an_operator_set_in_neutron_is_left_alone(admin: Any, fake: FakeCloud) -> None:
+    ran(admin)
+    fake.of("subnets")[0]["allocation_pools"] = OWN
+    assert ran(admin).done == []
+    assert fake.of("subnets")[0]["allocation_pools"] == OWN
+
+
+def test_addresses_that_the_site_came_to_need_are_cut_out_of_an_operators_pool(admin: Any, fake: FakeCloud) -> None:
+    ran(admin)
+    fake.of("subnets")[0]["allocation_pools"] = OWN
+    assert ran(admin, one=replace(ONE, held=("203.0.113.100", "203.0.113.150", "203.0.113.7"))).done
+    assert fake.of("subnets")[0]["allocation_pools"] == [
+        {"start": "203.0.113.101", "end": "203.0.113.149"},
+        {"start": "203.0.113.151", "end": "203.0.113.199"},
+    ]
+
+
+def test_a_pool_of_nothing_but_the_sites_addresses_is_empty() -> None:
+    assert without({"allocation_pools": [{"start": "203.0.113.9", "end": "203.0.113.9"}]}, ["203.0.113.9"]) == []
 
 
 def test_another_one_of_that_name_is_refused(admin: Any, fake: FakeCloud) -> None:

@@ -14,11 +14,16 @@ from ansible_collections.groundup.cloud.tests.unit.plan import (
     cluster_cases,
     machine_cases,
     metal_cases,
+    pool_cases,
     storage_cases,
     wiring_cases,
 )
 
-CASES = [*machine_cases.CASES, *metal_cases.CASES, *wiring_cases.CASES, *cluster_cases.CASES, *storage_cases.CASES]
+CASES = [
+    case
+    for subject in (machine_cases, metal_cases, pool_cases, wiring_cases, cluster_cases, storage_cases)
+    for case in subject.CASES
+]
 
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{case[0]}-{case[2]}-{n}" for n, case in enumerate(CASES)])

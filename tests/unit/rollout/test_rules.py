@@ -1,4 +1,4 @@
-"""Every rule of the failure cards, on what the cluster and the programs really say (D5, R7, U2)."""
+"""Every rule of the failure cards, on what the cluster and the programs really say."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ from . import (
     netboot,
     packages,
     planes,
+    pools,
     quorum,
     servers,
     services,
@@ -29,8 +30,8 @@ from . import (
 )
 
 SUBJECTS = (
-    addresses, servers, links, wiring, planes, machines, netboot, availability, access, packages, quorum, domains,
-    storage, ceph, disks, cluster, services, supply, system_disks, versions, unsupported,
+    addresses, servers, links, wiring, planes, machines, netboot, pools, availability, access, packages, quorum,
+    domains, storage, ceph, disks, cluster, services, supply, system_disks, versions, unsupported,
 )  # fmt: skip
 _ORDER = {"error": 0, "warning": 1, "info": 2}
 

@@ -1,4 +1,4 @@
-"""The infrastructure's cluster: its users, networks, and settings required in production (A3, A6)."""
+"""The infrastructure's cluster: its users, networks, and settings required in production."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
     if written.serves == "tenants":
         yield error("openstack-on-tenant-cluster", "kubernetes.serves")(
             what="OpenStack is to run on a cluster that is for tenants",
-            why="who has a kubeconfig there has the cloud's database, its keys and every other tenant (A6, A7)",
+            why="who has a kubeconfig there has the cloud's database, its keys and every other tenant",
             remedy="leave serves out; tenants' clusters are made on top of the cloud",
         )
     yield from _pod_network(context)

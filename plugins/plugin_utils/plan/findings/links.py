@@ -1,4 +1,4 @@
-"""Layer 2: VLAN ids, tunnel ids and frame sizes (N1, N2, N3)."""
+"""Layer 2: VLAN ids, tunnel ids and frame sizes."""
 
 from __future__ import annotations
 

@@ -25,13 +25,6 @@ def check(context: PlanContext) -> Iterator[Finding]:
             for segment in segments(context.layout, network).values():
                 yield from _pool(context, segment, lent)
             yield from _relays(context, network, {host.rack for host in booting})
-    for name, written in context.layout.written.items():
-        if written.pool and context.plan.networks[name].purpose != "provisioning":
-            yield error("pool-without-use", f"networks.{name}.pool")(
-                what=f"{name} carries no boots from the network",
-                why="addresses are lent on a network of the purpose provisioning alone",
-                remedy="write the pool there, or leave it out",
-            )
     yield from _without_network(context, dark)
     yield from _untold(context, dark)
 
@@ -53,8 +46,8 @@ def _network(context: PlanContext, networks: list[NetworkPlan], first: HostPlan)
 
 
 def _pool(context: PlanContext, network: NetworkPlan, lent: bool) -> Iterator[Finding]:
-    written, hosts = context.layout.written[network.name].pool, context.plan.hosts.values()
-    first, last = (IPv4Address(one) for one in pool_of(network, written, hosts))
+    hosts = context.plan.hosts.values()
+    first, last = (IPv4Address(one) for one in pool_of(network, hosts))
     cidr, key = IPv4Network(network.cidr), f"networks.{network.name}.pool"
     if first not in cidr or last not in cidr:
         yield error("range-outside-network", key)(
@@ -88,7 +81,7 @@ def _relays(context: PlanContext, network: NetworkPlan, racks: set[str]) -> Iter
     boot, key = context.plan.metal and context.plan.metal.netboot, f"networks.{network.name}.racks"
     if not boot or not boot.leaves:
         return
-    if context.layout.written[network.name].pool:
+    if network.pools:
         yield error("pool-with-rack-subnets", f"networks.{network.name}.pool", key)(
             what=f"{network.name} has one pool beside subnets by rack",
             why="a machine that nobody knows is lent an address of its own rack's subnet",

@@ -1,4 +1,4 @@
-"""Networks: traffic is separated, and provider networks end on the right hosts (N1, N3, N7)."""
+"""Networks: traffic is separated, and provider networks end on the right hosts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quorums: odd, and large enough to lose one member (H1, H3, H4)."""
+"""Quorums: odd, and large enough to lose one member."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Storage: a production site survives the loss of a disk and of a machine (C1, C6)."""
+"""Storage: a production site survives the loss of a disk and of a machine."""
 
 from __future__ import annotations
 

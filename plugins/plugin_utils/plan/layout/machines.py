@@ -140,7 +140,13 @@ def _network_plan(name: str, network: Network) -> NetworkPlan:
         gateway=None if gateway == "none" else gateway,
         vlan=network.vlan,
         mtu=network.mtu or 1500,
+        pools=tuple(map(_ends, network.pool or ())),
     )
+
+
+def _ends(written: str) -> tuple[str, str]:
+    first, _, last = written.partition("-")
+    return first, last
 
 
 def _members(site: Site, group_name: str, group: MachineGroup, racks: dict[str, int | None]) -> Iterator[Member]:

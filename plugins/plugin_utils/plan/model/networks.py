@@ -5,7 +5,7 @@ from __future__ import annotations
 from ipaddress import IPv4Address
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from ...layers.purposes import PURPOSES, Purpose
 from ...layers.roles import Role
@@ -15,6 +15,8 @@ _UNROUTED = [name for name, record in PURPOSES.items() if not record.routed]
 
 
 def _address_range(value: str) -> str:
+    if value.count("-") != 1:
+        raise ValueError("a range has a first and a last address: write 10.0.0.100-10.0.0.199")
     first, last = (IPv4Address(checked_address(end)) for end in value.split("-"))
     if last < first:
         raise ValueError(f"the range ends before it starts: write {last}-{first}")
@@ -26,6 +28,14 @@ AddressRange = Annotated[
     AfterValidator(_address_range),
     Field(pattern=r"^[0-9.]{7,15}-[0-9.]{7,15}$", json_schema_extra={"examples": ["10.0.0.100-10.0.0.199"]}),
 ]
+_Ranges = Annotated[list[AddressRange], Field(min_length=1, max_length=16)]
+
+
+def _listed(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+Pool = Annotated[_Ranges, BeforeValidator(_listed, json_schema_input_type=AddressRange | _Ranges)]
 
 
 def _router(value: str) -> str:
@@ -70,9 +80,11 @@ class Network(Model):
         description="Name of the interface on hosts made for the site. Default: by purpose (mgmt0, stor0, tnl0, ...). "
         "On an existing host, the interface that has the planned address.",
     )
-    pool: AddressRange | None = Field(
+    pool: Pool | None = Field(
         None,
-        description="provisioning only: addresses lent to unknown machines. Default: the last eighth of the network.",
+        description="Addresses that are lent, one range or a list. On provisioning, one range: to unknown machines; "
+        "default: the last eighth of the network. On provider: as floating IPs and to routers. Default: the whole "
+        "network without its router and the site's own addresses, once; then what Neutron has, without the latter.",
     )
     vlan_range: IdRange | None = Field(
         None, description="provider only: VLAN ids that tenants' provider networks may use on it."

@@ -82,11 +82,10 @@ def to_discover(host: HostPlan, networks: Mapping[str, NetworkPlan]) -> bool:
     return from_network(host) and not any(port.mac for port in boots)
 
 
-def pool_of(network: NetworkPlan, written: str | None, hosts: Iterable[HostPlan]) -> tuple[str, str]:
+def pool_of(network: NetworkPlan, hosts: Iterable[HostPlan]) -> tuple[str, str]:
     """Return the first and last address for unknown machines: above planned addresses, and without the router's."""
-    if written:
-        start, _, end = written.partition("-")
-        return start, end
+    if network.pools:
+        return network.pools[0]
     segment = IPv4Network(network.cidr)
     size = segment.num_addresses
     planned = (port.address for host in hosts for port in host.interfaces if port.network == network.name)
@@ -144,7 +143,7 @@ def _netboot(layout: Layout, supply: SupplyPlan, seed_address: str) -> NetbootPl
     own = parts.get(seed.rack) or network
 
     def pool(part: NetworkPlan) -> tuple[str, str] | None:
-        return pool_of(part, layout.written[network.name].pool, layout.hosts.values()) if unknown else None
+        return pool_of(part, layout.hosts.values()) if unknown else None
 
     return NetbootPlan(
         programs=f"netboot-13/{SYSTEM}/netboot.tar.gz",

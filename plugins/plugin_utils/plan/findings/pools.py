@@ -1,0 +1,76 @@
+"""Addresses that are lent: each pool is inside its network, and nobody else has its addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from ipaddress import IPv4Address, IPv4Network
+
+from ..form import error, warning
+from ..layout.context import PlanContext
+from ..types import Finding, NetworkPlan
+
+USES = ("provisioning", "provider")  # purposes of networks that lend addresses
+
+
+def check(context: PlanContext) -> Iterator[Finding]:
+    """Yield findings about written pools, and about a provider network that has none."""
+    for network in context.plan.networks.values():
+        key = f"networks.{network.name}.pool"
+        if network.pools and network.purpose not in USES:
+            yield error("pool-without-use", key)(
+                what=f"{network.name} lends no addresses: its purpose is {network.purpose}",
+                why=f"only networks of the purposes {' and '.join(USES)} do",
+                remedy="write the pool there, or leave it out",
+            )
+        elif network.purpose == "provisioning" and len(network.pools) > 1:
+            yield error("pool-of-many-ranges", key)(
+                what=f"{network.name} has {len(network.pools)} ranges",
+                why="the seed's DHCP server lends addresses of one",
+                remedy="write the largest of them",
+            )
+        elif network.purpose == "provider":
+            yield from _floating(context, network, key) if network.pools else _unwritten(context, network, key)
+
+
+def _unwritten(context: PlanContext, network: NetworkPlan, key: str) -> Iterator[Finding]:
+    if context.layout.profile.production and network.name in context.plan.ovn.bridge_mappings.values():
+        yield warning("pool-of-the-whole-network", key)(
+            what=f"any address of {network.cidr} may become a floating IP",
+            why="nothing says which of them routers, switches and others there have: two would have one",
+            remedy=f"write {key}: <first>-<last>, the addresses that are the cloud's",
+        )
+
+
+def _floating(context: PlanContext, network: NetworkPlan, key: str) -> Iterator[Finding]:
+    cidr = IPv4Network(network.cidr)
+    end = IPv4Address(0)
+    for first, last in sorted((IPv4Address(first), IPv4Address(last)) for first, last in network.pools):
+        if first <= cidr[0] or last >= cidr[-1]:
+            yield error("range-outside-network", key)(
+                what=f"{first}-{last} is not inside {cidr}",
+                why="nobody on the network would reach such a floating IP",
+                remedy=f"write addresses from {cidr[1]} to {cidr[-2]}",
+            )
+        if first <= end:
+            yield error("pool-overlaps", key)(
+                what=f"{first} is in two ranges",
+                why="Neutron refuses pools that overlap",
+                remedy="write each address once",
+            )
+        end = max(end, last)
+        if taken := [name for name, address in _taken(context, network) if first <= IPv4Address(address) <= last]:
+            yield error("pool-has-planned-addresses", key)(
+                what=f"{first}-{last} has addresses of {', '.join(taken[:3])}",
+                why="a floating IP would be the same",
+                remedy=f"write {key} without them",
+            )
+
+
+def _taken(context: PlanContext, network: NetworkPlan) -> Iterator[tuple[str, str]]:
+    """Yield who has which address on ``network``: its router, the site's hosts and the virtual IP."""
+    if network.gateway:
+        yield "the network's router", network.gateway
+    for host in context.plan.hosts.values():
+        yield from ((host.name, one.address) for one in host.interfaces if one.network == network.name and one.address)
+    if context.plan.edge.network == network.name:
+        yield "the virtual IP", context.plan.edge.address

@@ -1,0 +1,25 @@
+"""Mistakes in addresses that are lent, each with the finding it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+POOL, OWN, LENT = "networks/provider/pool", "networks.provider.pool", "networks/provisioning/pool"
+
+# name, severity, example, changes, a key the finding points at
+CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
+    ("pool-of-the-whole-network", "warning", "region", {POOL: None}, OWN),
+    ("pool-without-use", "error", "region", {"networks/oob/pool": "10.96.16.9-10.96.16.20"}, "networks.oob.pool"),
+    ("range-outside-network", "error", "region", {POOL: "198.51.101.9-198.51.101.99"}, OWN),
+    ("range-outside-network", "error", "region", {POOL: "198.51.100.9-198.51.100.255"}, OWN),
+    ("range-outside-network", "error", "region", {POOL: ["198.51.100.9-198.51.100.20", "10.0.0.9-10.0.0.20"]}, OWN),
+    ("pool-overlaps", "error", "region", {POOL: ["198.51.100.50-198.51.100.99", "198.51.100.9-198.51.100.50"]}, OWN),
+    ("pool-has-planned-addresses", "error", "region", {POOL: "198.51.100.1-198.51.100.99"}, OWN),
+    (
+        "pool-of-many-ranges",
+        "error",
+        "region",
+        {LENT: ["10.96.7.60-10.96.7.100", "10.96.7.110-10.96.7.120"]},
+        "networks.provisioning.pool",
+    ),
+]
