@@ -29,5 +29,5 @@ def test_all_that_is_expected_of_a_host_follows_from_the_plan(site: str) -> None
 
 
 def test_a_field_too_many_or_too_few_is_named() -> None:
-    with pytest.raises(OptionError, match="unknown: color, store$"):
+    with pytest.raises(OptionError, match=r"unknown: color, store$"):
         Expected.from_dict({one.name: "" for one in fields(Expected) if one.name != "store"} | {"color": "red"})
