@@ -45,7 +45,7 @@ _SPEAKING = tuple(
         "machine_install",
         "machine_overview",
         "plan",
-        "preflight_report",
+        "preflight report",  # of this module one step alone
         "rollout",
         "seed_node",
         "supply",
@@ -109,7 +109,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
         """Print the name of a task that prints; for other tasks start the periodic reminder."""
         super().v2_playbook_on_task_start(task, is_conditional)
         self._reminder.close()
-        if task.resolved_action not in _SPEAKING:
+        if {task.resolved_action, f"{task.resolved_action} {task.args.get('step')}"}.isdisjoint(_SPEAKING):
             self._reminder.enter_context(reminder(self._display.display, task.get_name()))
         elif self._last_task_banner != task._uuid:
             self._print_task_banner(task)

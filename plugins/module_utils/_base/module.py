@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ansible.module_utils.basic import AnsibleModule
 
 from .changes import Changes
 from .errors import GroundupError, OptionError, file_error
 
-Work = Callable[[Changes, dict[str, Any]], dict[str, Any] | None]
+if TYPE_CHECKING:  # Python 3.9, where preflight still runs, has no such type
+    Work = Callable[[Changes, dict[str, Any]], dict[str, Any] | None]
 
 
 def run_step(steps: Mapping[str, Work | None], *, secret: Collection[str] = ()) -> None:

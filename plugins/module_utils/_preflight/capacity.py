@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from .._plan.preflight import Expected
 from .links import holder
-from .model import Expected, MachineFacts, PreflightFault
+from .model import MachineFacts, PreflightFault
 
 _GIB = 1 << 30
 _ENOUGH = 0.9  # of the profile's memory: firmware and kernel reserve some

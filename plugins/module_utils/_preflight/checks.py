@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from .._plan.preflight import Expected
 from . import capacity, foreign, network, ports, system
 from .links import holder
-from .model import Expected, MachineFacts, PreflightFault
+from .model import MachineFacts, PreflightFault
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .model import Expected, MachineFacts, PreflightFault
+from .._plan.preflight import Expected
+from .model import MachineFacts, PreflightFault
 
 # Path that only this software creates -> its name; of each kind, the first match is reported.
 _CLUSTERS = {

@@ -1,4 +1,4 @@
-"""Types of checks: their input and their faults."""
+"""Types of checks: the machine and its faults."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from .._host.probe import Echo, connects
+from .._plan.preflight import Expected
 from .links import Link, links
 
 # The first files that a site writes: at the first login, on a seed, on every host.
@@ -26,35 +26,6 @@ class PreflightFault:
     where: str  # particular to this host: file, interface, program, value
     remedy: str
     peers: Mapping[str, str] = field(default_factory=dict)  # address at the other end -> what came instead of an answer
-
-
-@dataclass(frozen=True)
-class Expected:
-    """The plan of a host: the module's options."""
-
-    name: str
-    site: str
-    store: str | None = None  # identity of the secrets store; empty: the controller has no store yet
-    user: str = "root"
-    interfaces: Sequence[Mapping[str, Any]] = ()
-    unused_networks: Sequence[str] = ()
-    virtual_ip: str = ""  # of the site; asked by hosts that are to hold it
-    ranges: Mapping[str, str] = field(default_factory=dict)  # key of the site file -> network of pods or Services
-    neighbours: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    control: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    reaches: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    hardware: Mapping[str, Any] = field(default_factory=dict)
-    hardware_required: bool = False
-    space: Mapping[str, int] = field(default_factory=dict)
-    listens: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    kernel_modules: Sequence[str] = ()
-    systems: Sequence[Mapping[str, str]] = ()
-    releases: Sequence[str] = ()
-    node: bool = False
-    swap: bool = False
-    cgroup_v1: bool = False
-    eviction: bool = False
-    controller_time: float | None = None
 
 
 def _said(argv: Sequence[str]) -> str | None:

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 
 from .._host.probe import SMALL
+from .._plan.preflight import Expected
 from .links import holder
-from .model import Expected, MachineFacts, PreflightFault
+from .model import MachineFacts, PreflightFault
 
 _COMPLETE = 2  # flag of an ARP entry with an answer
 

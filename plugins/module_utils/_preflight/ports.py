@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 from .._host.probe import SMALL
-from .model import Expected, MachineFacts, PreflightFault
+from .._plan.preflight import Expected
+from .model import MachineFacts, PreflightFault
 
 KERNEL = "the kernel"  # tunnels of a pod network belong to no process
 _LOGIN = ("sshd", "systemd")  # sshd, and systemd as its socket, exist before the site

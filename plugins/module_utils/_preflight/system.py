@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from .._base.text import few
-from .model import Expected, MachineFacts, PreflightFault
+from .._plan.preflight import Expected
+from .model import MachineFacts, PreflightFault
 
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 SKEW_WARNING, SKEW_ERROR = 15.0, 60.0  # seconds; the delay from the controller to here is included

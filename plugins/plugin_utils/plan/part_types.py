@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ...module_utils._plan.preflight import PreflightRoles, PreflightSite
 from ..layers.storage import Backend, Backups, DeviceClass
 
 LinkKind = Literal["port", "bond", "bridge", "vlan"]
@@ -40,30 +41,11 @@ class LinkPlan:
     route_mtu: int | None = None  # of `network`, where the link has more for its VLANs
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PreflightRoles:
-    """What preflight checks on hosts with the same roles."""
+@dataclass(frozen=True, kw_only=True)
+class PreflightPlan(PreflightSite):
+    """What preflight expects of all hosts, beside each host's own plan."""
 
-    node: bool  # of the Kubernetes cluster
-    listens: dict[str, tuple[str, ...]]  # port ("6443/tcp") -> programs of the site that listen there
-    space: dict[str, int]  # directory -> GiB that layers write there
-    kernel_modules: tuple[str, ...]  # that must be available, loaded or not
-    reaches: dict[str, tuple[int, ...]]  # address -> TCP ports that must be reachable; sshd's first
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PreflightPlan:
-    """What preflight checks on all hosts, beside each host's own plan."""
-
-    systems: tuple[dict[str, str], ...]  # the table of supported systems
     hardware: dict[str, dict[str, Any]]  # hardware profiles in use, by name
-    hardware_required: bool  # whether too small a machine is an error
-    swap: bool  # whether kubelets start with swap on
-    cgroup_v1: bool  # whether kubelets start with cgroup v1
-    eviction: bool  # whether kubelets keep their default limits of free disk
-    unused_networks: tuple[str, ...]  # no layer of this version uses them
-    ranges: dict[str, str]  # key of the site file -> network of pods or Services
-    control: dict[str, tuple[str, ...]]  # network -> addresses of control hosts, to which every host sends packets
     by_roles: dict[str, PreflightRoles]  # roles joined by "+"
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from ansible_collections.groundup.cloud.plugins.modules import host_preflight
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import unpacked
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.store import ArtifactStore
@@ -25,9 +24,11 @@ IMAGE = "rootfs-plain-13"
 PLAYBOOK = COLLECTION / "playbooks/contact.yml"
 # What the plan says is taken out again: then a machine is only logged in to.
 LOGIN_ONLY = {
-    name: option["default"]
-    for name, option in yaml.safe_load(host_preflight.DOCUMENTATION)["options"].items()
-    if "default" in option and name != "accept_host_keys"
+    **{name: {} for name in ("listens", "space", "reaches", "ranges", "control", "hardware", "neighbours")},
+    **{name: [] for name in ("kernel_modules", "systems", "releases", "unused_networks", "interfaces")},
+    **dict.fromkeys(("hardware_required", "swap", "cgroup_v1", "eviction", "node"), False),
+    "user": "root",
+    "virtual_ip": "",
 }
 # What comes after contact logs in, too: in a dry run by the operator's login.
 LATER_LAYER = {
@@ -94,8 +95,8 @@ class Operator:
         """Write the playbook contact for machines that are an sshd and no more: they cannot carry a site."""
         plays = yaml.safe_load(PLAYBOOK.read_text())
         for task in (task for play in plays for task in play.get("tasks", ())):
-            if examined := task.get("groundup.cloud.host_preflight"):
-                examined.update(LOGIN_ONLY)
+            if (asked := task.get("groundup.cloud.preflight", {})).get("step") == "examine":
+                asked["wanted"] = LOGIN_ONLY
         plays.append(LATER_LAYER)
         path = self.home / "contact.yml"
         path.write_text(yaml.safe_dump(plays, sort_keys=False))

@@ -20,11 +20,12 @@ ROOT = Path(__file__).resolve().parents[3]
 def test_every_task_that_prints_while_it_runs_has_its_name_above() -> None:
     actions = (ROOT / "plugins/action").glob("*.py")
     printing = {f"groundup.cloud.{path.stem}" for path in actions if "self._display.display" in path.read_text()}
-    assert printing == set(brief._SPEAKING)
+    assert printing == {name.partition(" ")[0] for name in brief._SPEAKING}
 
 
+@pytest.mark.parametrize("printing", [("groundup.cloud.supply", ""), ("groundup.cloud.preflight", "report")])
 def test_a_task_that_takes_long_is_named_again_and_again_and_one_that_prints_is_not(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, printing: tuple[str, str]
 ) -> None:
     lines: list[str] = []
     twice = threading.Event()
@@ -40,12 +41,12 @@ def test_a_task_that_takes_long_is_named_again_and_again_and_one_that_prints_is_
     callback = brief.CallbackModule()
     callback._display = SimpleNamespace(display=display)
 
-    def task(name: str, action: str) -> SimpleNamespace:
-        return SimpleNamespace(get_name=lambda: name, resolved_action=action, _uuid=name)
+    def task(name: str, action: str, step: str) -> SimpleNamespace:
+        return SimpleNamespace(get_name=lambda: name, resolved_action=action, args={"step": step}, _uuid=name)
 
-    callback.v2_playbook_on_task_start(task("Wait for hosts", "ansible.builtin.wait_for_connection"), False)
+    callback.v2_playbook_on_task_start(task("Wait for hosts", "groundup.cloud.preflight", "examine"), False)
     assert twice.wait(60)
-    callback.v2_playbook_on_task_start(task("Make artifacts", "groundup.cloud.supply"), False)
+    callback.v2_playbook_on_task_start(task("Make artifacts", *printing), False)
     assert all(re.fullmatch(r"Wait for hosts: 00:\d\d so far", line) for line in lines)
     number = len(lines)
     time.sleep(0.2)

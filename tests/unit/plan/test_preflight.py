@@ -8,12 +8,12 @@ from ipaddress import IPv4Address
 from typing import get_args
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._plan.preflight import PreflightRoles
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import LAYERS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.ports import PORTS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.purposes import PURPOSES
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.systems import SYSTEMS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import PreflightRoles
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import DebianRelease
 
 PlanOf = Callable[..., Plan]

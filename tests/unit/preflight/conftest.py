@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._host.probe import Echo
+from ansible_collections.groundup.cloud.plugins.module_utils._plan.preflight import Expected
 from ansible_collections.groundup.cloud.plugins.module_utils._preflight.checks import run
 from ansible_collections.groundup.cloud.plugins.module_utils._preflight.links import Link
-from ansible_collections.groundup.cloud.plugins.module_utils._preflight.model import Expected, MachineFacts
+from ansible_collections.groundup.cloud.plugins.module_utils._preflight.model import MachineFacts
 
 NOW = 1_800_000_000.0
 SYSTEMS = [
@@ -103,6 +104,8 @@ def wanted(**changes: Any) -> Expected:
     plan: dict[str, Any] = {
         "name": "worker-1",
         "site": "unit",
+        "user": "root",
+        "releases": [],
         "interfaces": [
             {"name": "mgmt0", "network": "management", "address": "10.0.0.4", "prefix": 24, "mtu": 1500, "mac": None}
         ],
@@ -114,7 +117,13 @@ def wanted(**changes: Any) -> Expected:
         "kernel_modules": ["overlay", "br-netfilter", "tunnel4"],
         "systems": SYSTEMS,
         "node": True,
+        "store": None,
         "controller_time": NOW - 1,
+        "ranges": {},
+        "control": {},
+        **dict.fromkeys(("hardware_required", "swap", "cgroup_v1", "eviction"), False),
+        "unused_networks": [],
+        "virtual_ip": "",
     }
     return Expected(**plan | changes)
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.action.host_preflight import planned
+from ansible_collections.groundup.cloud.plugins.action.preflight import planned
+from ansible_collections.groundup.cloud.plugins.module_utils._plan.preflight import Expected
 from ansible_collections.groundup.cloud.plugins.module_utils._preflight.checks import run
-from ansible_collections.groundup.cloud.plugins.module_utils._preflight.model import Expected
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.serial import host_vars, site_vars
 from ansible_collections.groundup.cloud.plugins.plugin_utils.preflight_report import lines
@@ -33,8 +33,8 @@ def examined(host: Host, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str]
         host.lost[64] = {plan.edge.address: "no answer"}
         host.found["ens3"].addresses = {plan.hosts[name].address: 24}
         host.write("/proc/modules", "".join(f"{module} 1 0 - Live 0x0\n" for module in MODULES))
-        options = planned(variables) | {"systems": SYSTEMS, "space": {}}  # this machine's kernel, Python and disk
-        result = run(host, Expected(name=name, site=plan.site, **options))
+        here = {"systems": SYSTEMS, "space": {}}  # this machine's kernel, Python and disk
+        result = run(host, Expected.from_dict(planned(variables, store=None, controller_time=None) | here))
         found: list[dict[str, Any]] = result["faults"]
         assert [(one.severity, one.check) for one in lines({name: result})] == [
             (one["severity"], one["check"]) for one in found

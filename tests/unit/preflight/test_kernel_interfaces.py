@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ansible_collections.groundup.cloud.plugins import module_utils
 from ansible_collections.groundup.cloud.plugins.module_utils._host.probe import connects
 from ansible_collections.groundup.cloud.plugins.module_utils._preflight.links import holder, links
 from ansible_collections.groundup.cloud.tests.unit.wire import said_on_a_wire
@@ -66,8 +65,9 @@ def test_a_wire_that_carries_less_than_both_ends_believe_is_found_out() -> None:
 
 
 def test_every_file_is_python_3_9() -> None:
-    base = Path(next(iter(module_utils.__path__))) / "_base"
-    for path in (*HOME.glob("[!_]*.py"), base / "module.py", base / "errors.py", base / "changes.py"):
+    rooms = HOME.parent
+    base = [rooms / f"_base/{name}.py" for name in ("changes", "errors", "files", "module", "run", "text")]
+    for path in (*HOME.glob("[!_]*.py"), *base, rooms / "_host/access.py", rooms / "_plan/preflight.py"):
         text = path.read_text(encoding="utf-8")
         tree = ast.parse(text, feature_version=(3, 9))
         for node in ast.walk(tree):
@@ -75,4 +75,6 @@ def test_every_file_is_python_3_9() -> None:
                 assert keyword.arg not in ("slots", "kw_only", "strict"), (
                     f"{path.name}: {keyword.arg} is of Python 3.10"
                 )
+        values = "".join(ast.unparse(node) for node in tree.body if isinstance(node, ast.Assign))
+        assert " | None" not in values, f"{path.name}: as a value, a union of types is of Python 3.10"
         assert "from __future__ import annotations" in text, path.name

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
+from ....module_utils._plan.preflight import PreflightRoles
 from ...layers.layers import LAYERS, present, sets_of
 from ...layers.ports import PORTS, PortRecord
 from ...layers.purposes import PURPOSES
@@ -13,7 +14,7 @@ from ...layers.roles import Role
 from ...layers.storage import Backend, Volumes
 from ...layers.systems import SYSTEMS
 from ..layout.context import Layout
-from ..part_types import AccessPlan, PreflightPlan, PreflightRoles
+from ..part_types import AccessPlan, PreflightPlan
 from ..types import (
     EdgePlan,
     HostPlan,
