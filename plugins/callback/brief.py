@@ -47,9 +47,8 @@ _SPEAKING = tuple(
         "plan",
         "preflight_report",
         "rollout",
-        "seed_node",
+        "seed",
         "supply",
-        "supply_publish",
         "tenant_smoke",
         "verb",
     )

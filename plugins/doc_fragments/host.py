@@ -50,28 +50,3 @@ options:
     elements: str
     default: []
 """
-
-    CERTIFICATE = r"""
-options:
-  certificate:
-    description: Certificate of the host, in PEM.
-    type: str
-    required: true
-  private_key:
-    description: Private key of O(certificate), in PEM.
-    type: str
-    required: true
-  ca_certificate:
-    description: Certificate of the CA that O(certificate) is from, in PEM.
-    type: str
-    required: true
-"""
-
-    INSTALLS = r"""
-options:
-  packages:
-    description: Packages of the OS to install.
-    type: list
-    elements: str
-    required: true
-"""

@@ -11,8 +11,3 @@ BACKUP: dict[str, dict[str, Any]] = {
     "source": {"type": "str", "default": "newest"},
     "content": {"type": "str", "default": "", "no_log": True},
 }
-CERTIFICATE: dict[str, dict[str, Any]] = {
-    "certificate": {"type": "str", "required": True},
-    "private_key": {"type": "str", "required": True, "no_log": True},
-    "ca_certificate": {"type": "str", "required": True},
-}
