@@ -47,9 +47,8 @@ _SPEAKING = tuple(
         "plan",
         "preflight report",  # of this module one step alone
         "rollout",
-        "seed_node",
+        "seed",
         "supply",
-        "supply_publish",
         "tenant_smoke",
         "verb",
     )

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """The host's name, and options that modules of one subject take from the plan or the action."""
-
-    DOCUMENTATION = r"""
-options:
-  name:
-    description: Name of the host.
-    type: str
-    required: true
-"""
+    """Options that modules of one subject take from the plan or the action."""
 
     CEPH = r"""
 options:
@@ -26,52 +18,10 @@ options:
     required: true
 """
 
-    OVN = r"""
-options:
-  clusters:
-    description: Ids of the site's clusters by database. The action fills it in.
-    type: dict
-    default: {}
-"""
-
     LEAVING = r"""
 options:
   name:
     description: Name of the machine. It may have left the site file.
     type: str
-    required: true
-"""
-
-    OTHERS = r"""
-options:
-  addresses:
-    description: Addresses of the other machines of the site file. One of them is not its own any more.
-    type: list
-    elements: str
-    default: []
-"""
-
-    CERTIFICATE = r"""
-options:
-  certificate:
-    description: Certificate of the host, in PEM.
-    type: str
-    required: true
-  private_key:
-    description: Private key of O(certificate), in PEM.
-    type: str
-    required: true
-  ca_certificate:
-    description: Certificate of the CA that O(certificate) is from, in PEM.
-    type: str
-    required: true
-"""
-
-    INSTALLS = r"""
-options:
-  packages:
-    description: Packages of the OS to install.
-    type: list
-    elements: str
     required: true
 """

@@ -10,7 +10,7 @@ description:
   - Returns C(images), the plan's image references with their digests by name; C(pins), the same by the plan's own
     references, for values of charts; and C(files), the SHA-256 of each file that the seed serves, by
     C(artifact/version/file).
-  - Reads what M(groundup.cloud.supply_publish) wrote into the site's state directory. A site without a seed uses an
+  - Reads what P(groundup.cloud.seed#module) wrote into the site's state directory. A site without a seed uses an
     existing registry, whose references are returned unchanged.
   - In check mode, images and files that are not published yet have no digest, except those that the seed layer
     predicted in the same run.

@@ -7,7 +7,7 @@ description:
   - Builds or fetches artifacts that the controller's cache lacks, in separate build roots. Names a damaged artifact and
     builds it again. A digest that differs from the lock is an error.
   - Shows each artifact in work with its elapsed and expected time, on a terminal in place.
-  - M(groundup.cloud.supply_publish) puts artifacts onto a site's seed.
+  - P(groundup.cloud.seed#module) puts artifacts onto a site's seed.
 options:
   names:
     description: Artifacts or groups of the lock. The default is all of them.

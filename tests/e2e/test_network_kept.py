@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._ovn.databases import DATABASES, NB, NORTHD, SB
-from ansible_collections.groundup.cloud.plugins.plugin_utils.backup import ovn as backups
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.ovn import OvnPart
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
 from ansible_collections.groundup.cloud.tests.e2e.cluster import play
 from ansible_collections.groundup.cloud.tests.e2e.failover import (
@@ -106,14 +106,15 @@ def test_networks_that_the_northbound_database_lost_come_back_with_the_backup(
 ) -> None:
     play("network_backup")
     port, _ = gateway(plan, connect)
-    before = backups.verify(plan.site, days=1)
+    backups = OvnPart(plan, lambda *_, **__: pytest.fail("hosts are asked by playbooks"))
+    before = backups.verify(days=1)["backup"]["name"]
     said = play("network_restore", code=2)
     assert '"network_restore_force": ["overwrite"]' in said.replace("\\", "")
     with measure("router deleted in NB, backup restored", "") as found:
         nbctl(plan, connect, f"lrp-del {port}")
-        said = play("network_restore", network_restore_from=before.name, network_restore_force=["overwrite"])
+        said = play("network_restore", network_restore_from=before, network_restore_force=["overwrite"])
         everything_passes(plan, connect)
     assert "neutron-ovn-db-sync-util" in said
     until(lambda: gateway(plan, connect)[0] == port, seconds=60)
     assert 0 < found[0].lost < found[0].sent
-    assert len(backups.shelf(plan.site).names()) >= 2, "what was there is saved before"
+    assert len(backups.shelf().names()) >= 2, "what was there is saved before"

@@ -26,25 +26,6 @@ SEED_FILES = ("seed.asc", "seed-ca.crt", "seed.list", apt.OURS.name)  # apt.py c
 DEBIANS_KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 
-# Options of modules that install packages (documentation fragment `packages`).
-OPTIONS: dict[str, dict[str, Any]] = {
-    "packages": {"type": "list", "elements": "str", "default": []},
-    "packages_seed": {
-        "type": "dict",
-        "options": {
-            "url": {"type": "str", "required": True},
-            "places": {"type": "dict", "required": True},
-            "key": {"type": "str", "default": "", "no_log": False},
-        },
-    },
-    "packages_url": {"type": "str"},
-    "packages_suites": {"type": "list", "elements": "str", "default": []},
-    "packages_components": {"type": "list", "elements": "str", "default": ["main"]},
-    "packages_key": {"type": "str", "no_log": False},
-    "packages_ca": {"type": "str"},
-}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mirror:
     """A repository of packages."""
@@ -121,7 +102,7 @@ class SeedRepository:
 
 
 def wanted_source(wanted: Mapping[str, Any], *, ca: str = "") -> Mirror | SeedRepository | None:
-    """Return the source that the options `OPTIONS` select; None: the host's own. ``ca``: the CA of a seed with TLS."""
+    """Return the source that ``packages_*`` select; None: the host's own. ``ca``: the CA of a seed with TLS."""
     if wanted["packages_seed"]:
         return SeedRepository(**wanted["packages_seed"], ca=ca)
     if not wanted["packages_url"]:

@@ -9,7 +9,7 @@ import base64
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -28,7 +28,7 @@ LEASES = netboot.STATE / "leases"
 _UNITS = (own.CONTACT_UNIT.name, own.UNIT.name, netboot.UNIT.name)  # all that write this state
 
 
-def ask() -> dict[str, Any]:
+def check(changes: Changes, given: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG001  # it only reads
     """Return Ironic's nodes, by id, and its database's schema, "" without a database. Raises GroundupError."""
     if not own.DATABASE.exists():
         return {"changed": False, "nodes": {}, "schema": ""}
@@ -39,9 +39,9 @@ def ask() -> dict[str, Any]:
     return {"changed": False, "nodes": {identity: asdict(node) for identity, node in nodes.items()}, "schema": schema}
 
 
-def take(changes: Changes) -> dict[str, Any]:
-    """Return the result of `ask`, with the backup as base64 text. Raises GroundupError."""
-    found = ask()
+def take(changes: Changes, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the result of `check`, with the backup as base64 text. Raises GroundupError."""
+    found = check(changes, given)
     if not found["schema"]:
         raise GroundupError(
             "there is no Ironic to be saved",
@@ -62,19 +62,19 @@ def take(changes: Changes) -> dict[str, Any]:
     return found | changes.result() | {"content": base64.b64encode(packed).decode()}
 
 
-def restore(changes: Changes, content: str, *, backup: str, port: int) -> dict[str, Any]:
+def restore(changes: Changes, given: Mapping[str, Any]) -> dict[str, Any]:
     """Replace the seed's state by ``content``, and check that Ironic then has all its nodes. Raises GroundupError.
 
     No machine is switched or written to: nodes with an operation under way are set to maintenance.
     """
-    found = ask()
+    found = check(changes, given)
     if not changes.add("replace what the seed knows of machines by the backup"):
         return found | changes.result()
-    wanted = snapshot.parse(base64.b64decode(content), where=f"the backup {backup}")
-    database, on_hold = snapshot.held(wanted, backup=backup)
+    wanted = snapshot.parse(base64.b64decode(given["content"]), where=f"the backup {given['source']}")
+    database, on_hold = snapshot.held(wanted, backup=given["source"])
     with _stopped():
         _place(wanted, database)
-    service.ironic_answers(port)
+    service.ironic_answers(given["port"])
     now, _ = snapshot.ask(own.DATABASE)
     if lost := [str(node) for identity, node in wanted.nodes.items() if identity not in now]:
         raise GroundupError(

@@ -24,7 +24,7 @@ from .snapshot import NAMED, DatabaseSnapshot
 TIMEOUT = 600  # seconds to read or write a large database
 
 
-def ask(clusters: Mapping[str, str]) -> dict[str, Any]:
+def check(changes: Changes, given: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG001  # it only reads
     """Return whether this host's member leads; if so, also its cluster, schema version and row counts.
 
     Raises GroundupError for a member of another cluster than the site's.
@@ -32,7 +32,7 @@ def ask(clusters: Mapping[str, str]) -> dict[str, Any]:
     now = status.ask(NB)
     if now is None or now.role != "leader" or not now.works:
         return {"changed": False, "leader": False}
-    known = clusters.get(NB.short, "")
+    known = given["clusters"].get(NB.short, "")
     if known and now.cluster != known:
         raise GroundupError(
             f"{NB.name} on this host is of the cluster {now.cluster}, the site's is {known}",
@@ -44,9 +44,9 @@ def ask(clusters: Mapping[str, str]) -> dict[str, Any]:
     return {"changed": False, "leader": True, "cluster": now.cluster, "schema": _schema_version(), "counts": counts}
 
 
-def take(changes: Changes, clusters: Mapping[str, str]) -> dict[str, Any]:
-    """Return the result of `ask` with the database, gzipped, in base64. Raises GroundupError."""
-    found = ask(clusters)
+def take(changes: Changes, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the result of `check` with the database, gzipped, in base64. Raises GroundupError."""
+    found = check(changes, given)
     if not found["leader"] or not changes.add(f"save {NB.name}"):
         return found | changes.result()
     data = run(["ovsdb-client", "-t", str(TIMEOUT), "backup", NB.socket, NB.name], timeout=TIMEOUT + 10).encode()
@@ -54,15 +54,15 @@ def take(changes: Changes, clusters: Mapping[str, str]) -> dict[str, Any]:
     return found | changes.result() | {"content": base64.b64encode(gzip.compress(data, mtime=0)).decode()}
 
 
-def restore(changes: Changes, clusters: Mapping[str, str], content: str) -> dict[str, Any]:
+def restore(changes: Changes, given: Mapping[str, Any]) -> dict[str, Any]:
     """Replace the database's content by the snapshot ``content``, in one transaction. Raises GroundupError.
 
     Rows get new ids; Neutron finds its own by name.
     """
-    found = ask(clusters)
+    found = check(changes, given)
     if not found["leader"] or not changes.add(f"replace what {NB.name} has by the backup"):
         return found | changes.result()
-    data = gzip.decompress(base64.b64decode(content))
+    data = gzip.decompress(base64.b64decode(given["content"]))
     wanted = snapshot.parse(data, where="the backup")
     with tempfile.TemporaryDirectory(dir=DATA, prefix=".restore-") as directory:
         file = Path(directory) / "snapshot.db"

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from .._base import files
 from .._base.run import run
@@ -72,6 +73,14 @@ server {
     }
 }
 """
+
+
+def ports(given: Mapping[str, Any]) -> dict[str, int]:
+    """Return the ports of the web server, from the addresses at which the site finds its seed."""
+    return {
+        "registry_port": int(given["registry"].rpartition(":")[2]),
+        "files_port": int(urlsplit(given["files_url"]).port or 443),
+    }
 
 
 def registry(wanted: Mapping[str, Any], *, digest: str) -> str:

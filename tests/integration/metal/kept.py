@@ -92,7 +92,8 @@ class Lab:
 
     def restore(self, **more: Any) -> dict[str, Any]:
         """Restore on a seed whose role has run; return what the module said."""
-        task = {"groundup.cloud.seed_backup": {"site_file": "{{ groundup_site_file }}", "step": "restore", **more}}
+        given = {"site_file": "{{ groundup_site_file }}", "part": "seed", "step": "restore", **more}
+        task = {"groundup.cloud.backup": given}
         kept = {"copy": {"content": "{{ done | to_json }}", "dest": str(self.home / "done.json"), "mode": "0600"}}
         local = {"delegate_to": "localhost", "connection": "local"}
         play = {

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
 from ansible_collections.groundup.cloud.plugins.module_utils._ironic import netboot
-from ansible_collections.groundup.cloud.plugins.plugin_utils.backup import seed as backups
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.seed import SeedPart
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, file_of, home_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import WayStep
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
@@ -42,7 +42,7 @@ def test_a_lost_seed_is_what_it_was_and_no_machine_is_touched(lab: Lab) -> None:
         assert not wait_until(lambda: done["enrolled"] < 2, timeout=60)
         taken = lab.playbook("groundup.cloud.seed_backup")
         assert taken.returncode == 0
-    backup, found, _ = backups.load(lab.plan.site, "newest")
+    backup, found, _ = kept(lab).load("newest")
     assert (backup.counts["active"], backup.counts["calls"], backup.counts["leases"]) == (3, 3, 1)
     assert before.keys() <= found.nodes.keys()
     home = state_dir(lab.plan.site) / "backups/seed"
@@ -93,8 +93,13 @@ def test_what_was_done_since_is_only_set_back_with_consent_and_saved_before(lab:
     assert "held" in lab.restore(force=["overwrite", "outdated"])
     lab.answers()
     assert "stranger-2" not in {one["name"] for one in lab.nodes().values()}
-    replaced = backups.shelf(lab.plan.site, replaced=True)
+    replaced = kept(lab).shelf(replaced=True)
     assert replaced.names(), "what was there is saved"
+
+
+def kept(lab: Lab) -> SeedPart:
+    """Return the backups of the lab's seed."""
+    return SeedPart(lab.plan, lambda *_, **__: pytest.fail("the seed is asked by playbooks"))
 
 
 def _said(done: subprocess.CompletedProcess[str]) -> str:

@@ -13,7 +13,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import
 from ansible_collections.groundup.cloud.plugins.module_utils._base.run import run
 from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
 from ansible_collections.groundup.cloud.plugins.module_utils._seed import configuration
-from ansible_collections.groundup.cloud.plugins.modules import seed_node
+from ansible_collections.groundup.cloud.plugins.module_utils._seed.converge import REGISTRY as CONFIGURATION
 from ansible_collections.groundup.cloud.tests.integration.host_root import HostRoot, host_root
 from ansible_collections.groundup.cloud.tests.unit import tls
 
@@ -33,12 +33,12 @@ def seed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostRoot]:
     with host_root(tmp_path_factory.mktemp("host"), f"{INSIDE}/24", f"{STRANGER}/24") as host:
         host.at(configuration.PEM).write_text(own.certificate + own.key)
         host.at(CA).write_text(own.certificate)
-        host.at(seed_node.REGISTRY).write_text(configuration.registry(WANTED, digest="d"))
+        host.at(CONFIGURATION).write_text(configuration.registry(WANTED, digest="d"))
         host.at(configuration.WEB).write_text(configuration.web(WANTED, digest="d"))
         place = host.at("/srv/groundup/program/1")
         place.mkdir(parents=True)
         (place / "file").write_text("content\n")
-        host.start("docker-registry", "serve", str(seed_node.REGISTRY))
+        host.start("docker-registry", "serve", str(CONFIGURATION))
         host.start("nginx", "-g", "daemon off;")
         assert not wait_until(lambda: ask(host, f"{REGISTRY}/v2/") != HTTPStatus.OK, timeout=180)
         yield host

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,15 @@ def test_a_module_accepts_what_its_documentation_says(module: str, monkeypatch: 
         for field in ("type", "elements", "default", "choices"):
             assert rules.get(field) == told.get(field), f"{option}: {field}"
         assert bool(rules.get("required")) == bool(told.get("required")), f"{option}: required"
+
+
+def test_options_of_rooms_are_declared_in_their_documentation_alone() -> None:
+    spec = re.compile(r'"type": "(str|int|float|bool|list|dict|path)"')
+    plugins = COLLECTION / "plugins"
+    files = [path for room in ("action", "module_utils", "plugin_utils") for path in (plugins / room).rglob("*.py")]
+    files += [plugins / f"modules/{room}.py" for room in ROOMS]
+    found = [path.relative_to(plugins).as_posix() for path in files if spec.search(path.read_text())]
+    assert found == ["module_utils/_base/module.py"]
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -8,20 +8,18 @@ import io
 import json
 import sqlite3
 import tarfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.action.seed_backup import ActionModule
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._ironic import snapshot
 from ansible_collections.groundup.cloud.plugins.module_utils._ironic.snapshot import IronicNode
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import documented
-from ansible_collections.groundup.cloud.plugins.plugin_utils.backup import seed as backups
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.seed import SeedBackup, SeedPart
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, file_of, home_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import State, WayStep
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
@@ -69,6 +67,20 @@ def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
     plan = make_plan(load_site(SITE))
     open_store(plan.site).ensure(["ironic/groundup"])
     return plan
+
+
+def part(plan: Plan) -> SeedPart:
+    """Return the part of ``plan``'s site; no host is to be asked."""
+    return SeedPart(plan, lambda *_, **__: pytest.fail("no host is to be asked"))
+
+
+def save(plan: Plan, packed: bytes) -> SeedBackup:
+    return part(plan).save(packed, {}, now=NOW)
+
+
+def knows(there: Mapping[str, IronicNode], schema: str = "r1") -> dict[str, Any]:
+    """Return what a seed says of itself."""
+    return {"nodes": {identity: asdict(node) for identity, node in there.items()}, "schema": schema, "changed": False}
 
 
 def journal(plan: Plan, name: str, state: State) -> None:
@@ -130,41 +142,42 @@ def test_a_backup_is_sealed_this_user_s_alone_and_comes_back_as_it_was(plan: Pla
     assert plan.metal
     files = {plan.metal.image: "0" * 64, "kubernetes/kubeadm": "1" * 64}
     digests.save(plan.site, digests.PublishedDigests(files=files))
-    kept = backups.save(plan, packed, now=NOW)
-    home = backups.shelf(plan.site).home
+    kept = save(plan, packed)
+    home = part(plan).shelf().home
     assert {path.stat().st_mode & 0o777 for path in home.iterdir()} == {0o600}
     assert (home / f"{kept.name}.tar.gz.vault").read_bytes().startswith(b"$ANSIBLE_VAULT;")
     assert kept.published == {plan.metal.image: "0" * 64}
-    found, content, data = backups.load(plan.site, "newest")
+    found, content, data = part(plan).load("newest")
     assert (found, data, content.leases) == (kept, packed, b"a lease\n")
-    assert backups.verify(plan.site, days=2, now=NOW + timedelta(days=1)) == kept
+    assert part(plan).verify(days=2, now=NOW + timedelta(days=1))["backup"]["name"] == kept.name
     with pytest.raises(GroundupError, match="the newest backup of the seed is 3 days old"):
-        backups.verify(plan.site, days=2, now=NOW + timedelta(days=3))
+        part(plan).verify(days=2, now=NOW + timedelta(days=3))
 
 
 def test_another_password_opens_no_backup_and_another_store_is_another_site(
     plan: Plan, packed: bytes, tmp_path: Path
 ) -> None:
-    kept = backups.save(plan, packed, now=NOW)
-    about = backups.shelf(plan.site).home / f"{kept.name}.json"
+    kept = save(plan, packed)
+    about = part(plan).shelf().home / f"{kept.name}.json"
     about.write_text(json.dumps(json.loads(about.read_text()) | {"store": "another"}))
     with pytest.raises(GroundupError, match="another secrets store"):
-        backups.load(plan.site, "newest")
+        part(plan).load("newest")
     (tmp_path / "password").write_text("another")
     with pytest.raises(SecretsError):
-        backups.load(plan.site, "newest")
+        part(plan).load("newest")
 
 
 def refused(
-    plan: Plan, packed: bytes, *, there: dict[str, IronicNode] | None = None, force: Iterable[str] = (),
-    schema: str = "r1",
-    **changed: Any,
+    plan: Plan, packed: bytes, *, there: Mapping[str, IronicNode] | None = None, force: Iterable[str] = (),
+    seeds_schema: str = "r1", **changed: Any,
 ) -> str:  # fmt: skip
     """Return why a backup is not restored; "" when it is."""
-    kept = replace(backups.save(plan, packed, now=NOW), **changed)
-    found = snapshot.parse(packed, where="here")
+    kept = save(plan, packed)
+    about = part(plan).shelf().home / f"{kept.name}.json"
+    about.write_text(json.dumps(asdict(kept) | changed))
+    asked = SeedPart(plan, lambda *_, **__: knows(there or {}, seeds_schema))
     try:
-        backups.refuse(kept, found, plan, schema=schema, there=there or {}, force=list(force))
+        asked.restore(source="newest", force=list(force), keep=14, go=False)
     except GroundupError as error:
         return str(error)
     return ""
@@ -172,7 +185,7 @@ def refused(
 
 @pytest.mark.parametrize("schema", ["", "r1"])
 def test_onto_a_seed_that_knows_nothing_a_backup_needs_no_consent(plan: Plan, packed: bytes, schema: str) -> None:
-    assert refused(plan, packed, schema=schema) == ""
+    assert refused(plan, packed, seeds_schema=schema) == ""
 
 
 def test_machines_that_the_seed_knows_are_only_forgotten_or_set_back_with_consent(plan: Plan, packed: bytes) -> None:
@@ -208,67 +221,59 @@ def test_a_machine_that_was_erased_since_would_count_as_installed(plan: Plan, pa
         ({"schema": "r0"}, "has the schema r0, the seed's r1"),
     ],
 )
-def test_no_consent_is_enough_for_another_site_or_release(
-    plan: Plan, packed: bytes, changed: dict[str, str], said: str
-) -> None:
-    kept = replace(backups.save(plan, packed, now=NOW), **changed)  # type: ignore[arg-type]
-    with pytest.raises(GroundupError, match=said):
-        backups.refuse(kept, snapshot.parse(packed, where=""), plan, schema="r1", there={}, force=backups.CODES)
-
-
-def test_codes_are_those_of_the_option() -> None:
-    assert tuple(documented("seed_backup")["force"]["choices"]) == backups.CODES
+def test_no_consent_is_enough_for_another_site_or_release(plan: Plan, packed: bytes, changed: Any, said: str) -> None:
+    assert said in refused(plan, packed, force=SeedPart.codes, **changed)
 
 
 def test_machines_installed_since_and_other_images_are_named(plan: Plan, packed: bytes) -> None:
     assert plan.metal
     digests.save(plan.site, digests.PublishedDigests(files={plan.metal.image: "0" * 64}))
-    kept, found = backups.save(plan, packed, now=NOW), snapshot.parse(packed, where="here")
+    kept, found = save(plan, packed), snapshot.parse(packed, where="here")
     journal(plan, "worker-1", "installed")
-    assert backups.warnings(kept, found, plan) == []
+    assert part(plan).advice(kept, found) == {"warnings": []}
     journal(plan, "worker-2", "installed")
     digests.save(plan.site, digests.PublishedDigests(files={plan.metal.image: "1" * 64}))
-    newer, other = backups.warnings(kept, found, plan)
+    newer, other = part(plan).advice(kept, found)["warnings"]
     assert newer.startswith("worker-2: installed after the backup")
     assert plan.metal.image in other
 
 
 def test_a_seed_that_has_lost_its_machines_is_not_saved_over_good_backups(plan: Plan) -> None:
-    backups.refuse_lost(plan, {})
+    lost = part(plan).refuse_lost
+    lost(knows({}))
     journal(plan, "worker-1", "installed")
     with pytest.raises(GroundupError, match="the seed does not know worker-1"):
-        backups.refuse_lost(plan, {"id": IronicNode(name="worker-2", state="active")})
-    backups.refuse_lost(plan, {"id": IronicNode(name="worker-1", state="active")})
+        lost(knows({"id": IronicNode(name="worker-2", state="active")}))
+    lost(knows({"id": IronicNode(name="worker-1", state="active")}))
     journal(plan, "worker-1", "retired")
-    backups.refuse_lost(plan, {})
+    lost = part(plan).refuse_lost
+    lost(knows({}))
 
 
-def stepped(monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], nodes: dict[str, Any], packed: bytes) -> list[str]:
-    """Return the steps that the seed is asked for, also when the action refuses."""
+def stepped(plan: Plan, nodes: Mapping[str, IronicNode], packed: bytes, *, force: Iterable[str] = ()) -> list[str]:
+    """Return the steps that the seed is asked for by a restore, also when it is refused."""
     asked: list[str] = []
 
-    def on_host(_self: Any, *, step: str, **own: Any) -> dict[str, Any]:
+    def on_host(step: str, **own: Any) -> dict[str, Any]:
         asked.append(f"{step} {len(own.get('content', '')) > 0}")
         content = {"content": base64.b64encode(packed).decode()} if step == "take" else {}
-        return {"nodes": nodes, "schema": "r1", "changed": False, "changes": [], **content}
+        return {**knows(nodes), "changes": [], **content}
 
-    monkeypatch.setattr(ActionModule, "on_host", on_host)
-    whole = {"site_file": str(SITE), "source": "newest", "force": [], "keep": 14, **given}
     try:
-        ActionModule.work(object.__new__(ActionModule), whole)
+        SeedPart(plan, on_host).restore(source="newest", force=list(force), keep=14, go=True)
     except GroundupError as error:
         asked.append(error.what)
     return asked
 
 
 def test_a_backup_is_sent_only_when_nothing_stands_against_it_and_what_is_there_is_saved_before(
-    monkeypatch: pytest.MonkeyPatch, plan: Plan, packed: bytes
+    plan: Plan, packed: bytes
 ) -> None:
-    backups.save(plan, packed, now=NOW)
-    assert stepped(monkeypatch, {"step": "restore"}, {}, packed) == ["check False", "restore True"]
-    there = {"id-x": {"name": "x", "state": "enroll"}}
-    first, refusal = stepped(monkeypatch, {"step": "restore"}, there, packed)
+    save(plan, packed)
+    assert stepped(plan, {}, packed) == ["check False", "restore True"]
+    there = {"id-x": IronicNode(name="x", state="enroll")}
+    first, refusal = stepped(plan, there, packed)
     assert (first, "x (enroll)" in refusal) == ("check False", True)
-    forced = {"step": "restore", "force": ["overwrite"]}
-    assert stepped(monkeypatch, forced, there, packed) == ["check False", "take False", "restore True"]
-    assert backups.load(plan.site, "newest")[0].name == NOW.strftime("%Y%m%dT%H%M%SZ"), "what was replaced is elsewhere"
+    assert stepped(plan, there, packed, force=["overwrite"]) == ["check False", "take False", "restore True"]
+    assert part(plan).load("newest")[0].name == NOW.strftime("%Y%m%dT%H%M%SZ"), "what was replaced is elsewhere"
+    assert len(part(plan).shelf(replaced=True).names()) == 1

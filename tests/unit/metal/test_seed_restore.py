@@ -13,6 +13,8 @@ from ansible_collections.groundup.cloud.plugins.module_utils._ironic import conf
 
 from .test_seed_backups import CALL, database
 
+GIVEN = {"source": "T", "port": 6388}
+
 
 @pytest.fixture
 def seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -37,16 +39,16 @@ def seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_a_restore_puts_back_what_was_there_and_starts_what_it_stopped(seed: list[str]) -> None:
-    taken = on_seed.take(Changes(check=False))
+    taken = on_seed.take(Changes(check=False), {})
     before = snapshot.parse(base64.b64decode(taken["content"]), where="here")
     (on_seed.CALLS / "stranger.json").write_text("{}")
     on_seed.LEASES.unlink()
     configuration.DATABASE.unlink()
     database(configuration.DATABASE, {"stranger": "active"})
     configuration.DATABASE.with_name("ironic.sqlite-wal").write_bytes(b"of the former")
-    done = on_seed.restore(Changes(check=False), taken["content"], backup="T", port=6388)
+    done = on_seed.restore(Changes(check=False), {"content": taken["content"], **GIVEN})
     assert done["held"] == ["worker-2", "worker-3"]
-    assert on_seed.ask()["nodes"].keys() == before.nodes.keys()
+    assert on_seed.check(Changes(check=True), {})["nodes"].keys() == before.nodes.keys()
     assert [path.name for path in on_seed.CALLS.iterdir()] == ["worker-1.json"]
     assert on_seed.LEASES.read_bytes() == b"a lease\n"
     assert configuration.DATABASE.stat().st_mode & 0o777 == 0o600
@@ -56,15 +58,15 @@ def test_a_restore_puts_back_what_was_there_and_starts_what_it_stopped(seed: lis
 
 
 def test_a_dry_run_reads_no_secret_and_stops_nothing(seed: list[str]) -> None:
-    assert on_seed.take(Changes(check=True))["changes"] == ["save what the seed knows of machines"]
-    said = on_seed.restore(Changes(check=True), "", backup="T", port=6388)
+    assert on_seed.take(Changes(check=True), {})["changes"] == ["save what the seed knows of machines"]
+    said = on_seed.restore(Changes(check=True), {"content": "", **GIVEN})
     assert said["changes"] == ["replace what the seed knows of machines by the backup"]
     assert seed == []
 
 
 def test_a_seed_without_ironic_is_not_saved(seed: list[str]) -> None:
     configuration.DATABASE.unlink()
-    assert on_seed.ask() == {"changed": False, "nodes": {}, "schema": ""}
+    assert on_seed.check(Changes(check=False), {}) == {"changed": False, "nodes": {}, "schema": ""}
     with pytest.raises(GroundupError, match="no Ironic to be saved"):
-        on_seed.take(Changes(check=False))
+        on_seed.take(Changes(check=False), {})
     assert seed == []

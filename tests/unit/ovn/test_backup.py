@@ -7,18 +7,19 @@ import gzip
 import json
 import subprocess
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.action.ovn_backup import ActionModule
+from ansible_collections.groundup.cloud.plugins.filter.backup_leaders import backup_leaders
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._ovn import backup, databases, snapshot, status
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import documented
-from ansible_collections.groundup.cloud.plugins.plugin_utils.backup import ovn as backups
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.ovn import OvnBackup, OvnPart
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.neutron import sync_command
 
 from .test_snapshot import EMPTY, dump
@@ -26,8 +27,12 @@ from .test_snapshot import EMPTY, dump
 NOW = datetime(2026, 11, 22, 17, 0, tzinfo=UTC)
 
 
-def saved(*switches: str, at: datetime = NOW, version: str = "7.11.0", cluster: str = "cid-nb") -> backups.OvnBackup:
-    return backups.save("lab", gzip.compress(dump(*switches, version=version)), cluster=cluster, now=at)
+PLAN = make_plan(load_site(COLLECTION / "inventories/lab/site.yml"))
+PART = OvnPart(PLAN, lambda *_, **__: pytest.fail("no host is to be asked"))
+
+
+def saved(*switches: str, at: datetime = NOW, version: str = "7.11.0", cluster: str = "cid-nb") -> OvnBackup:
+    return PART.save(gzip.compress(dump(*switches, version=version)), {"cluster": cluster}, now=at)
 
 
 @pytest.fixture(autouse=True)
@@ -40,14 +45,14 @@ def test_a_backup_is_this_users_alone_and_comes_back_as_it_was(state: Path) -> N
     kept = saved("neutron-a")
     assert {path.stat().st_mode & 0o777 for path in state.iterdir()} == {0o600}
     assert state.stat().st_mode & 0o777 == 0o700
-    found, data = backups.load("lab", "newest")
+    found, _, data = PART.load("newest")
     assert (found, gzip.decompress(data)) == (kept, dump("neutron-a"))
     assert found.taken == NOW
 
 
 def test_a_damaged_snapshot_is_not_kept(state: Path) -> None:
     with pytest.raises(GroundupError, match="no whole snapshot"):
-        backups.save("lab", gzip.compress(dump("a")[:-3]), cluster="cid-nb", now=NOW)
+        PART.save(gzip.compress(dump("a")[:-3]), {"cluster": "cid-nb"}, now=NOW)
     assert not state.exists()
 
 
@@ -55,47 +60,49 @@ def test_the_newest_stay_and_halves_of_killed_runs_go(state: Path) -> None:
     for hour in range(4):
         saved("a", at=NOW + timedelta(hours=hour))
     (state / "20261121T000000Z.db.gz").write_bytes(b"half")
-    assert backups.shelf("lab").prune(2) == ["20261122T180000Z", "20261122T170000Z"]
-    assert backups.shelf("lab").names() == ["20261122T200000Z", "20261122T190000Z"]
+    assert PART.shelf().prune(2) == ["20261122T180000Z", "20261122T170000Z"]
+    assert PART.shelf().names() == ["20261122T200000Z", "20261122T190000Z"]
     assert len(list(state.iterdir())) == 4
-    assert backups.shelf("lab").prune(0) == []
+    assert PART.shelf().prune(0) == []
 
 
 def test_another_byte_in_the_file_is_named(state: Path) -> None:
     kept = saved("a")
     (state / f"{kept.name}.db.gz").write_bytes(gzip.compress(dump("b")))
     with pytest.raises(GroundupError, match="its SHA-256 is another"):
-        backups.load("lab", kept.name)
+        PART.load(kept.name)
 
 
 def test_a_backup_that_is_not_there_names_those_that_are() -> None:
     with pytest.raises(GroundupError, match=r"groundup\.cloud\.network_backup"):
-        backups.load("lab", "newest")
+        PART.load("newest")
     saved("a")
     with pytest.raises(GroundupError, match="name one of 20261122T170000Z"):
-        backups.load("lab", "20250101T000000Z")
+        PART.load("20250101T000000Z")
 
 
 def test_a_copy_elsewhere_is_named_by_its_file(state: Path, tmp_path: Path) -> None:
     kept = saved("a")
     for path in list(state.iterdir()):
         path.rename(tmp_path / path.name)
-    assert backups.load("lab", str(tmp_path / f"{kept.name}.json"))[0] == kept
+    assert PART.load(str(tmp_path / f"{kept.name}.json"))[0] == kept
 
 
 def test_verification_fails_for_an_old_backup() -> None:
     saved("a")
-    assert backups.verify("lab", days=2, now=NOW + timedelta(days=1)).name == "20261122T170000Z"
+    assert PART.verify(days=2, now=NOW + timedelta(days=1))["backup"]["name"] == "20261122T170000Z"
     with pytest.raises(GroundupError, match="is 3 days old"):
-        backups.verify("lab", days=2, now=NOW + timedelta(days=3))
+        PART.verify(days=2, now=NOW + timedelta(days=3))
 
 
 def refused(
-    kept: backups.OvnBackup, *, counts: dict[str, int] = EMPTY, force: Iterable[str] = (), schema: str = "7.11.0"
+    kept: OvnBackup, *, counts: dict[str, int] = EMPTY, force: Iterable[str] = (), schema: str = "7.11.0"
 ) -> str:
     """Return why a backup is not restored; "" when it is."""
+    (PART.shelf().home / f"{kept.name}.json").write_text(json.dumps(asdict(kept)))
+    here = {"leader": True, "cluster": "cid-nb", "schema": schema, "counts": counts, "changed": False}
     try:
-        backups.refuse(kept, site="lab", cluster="cid-nb", schema=schema, counts=counts, force=list(force))
+        OvnPart(PLAN, lambda *_, **__: here).restore(source=kept.name, force=list(force), keep=14, go=False)
     except GroundupError as error:
         return str(error)
     return ""
@@ -128,11 +135,11 @@ def test_a_backup_of_another_cluster_needs_the_word_that_the_former_is_lost() ->
     ],
 )
 def test_no_consent_is_enough_for_another_site_database_or_a_newer_schema(changed: Any, said: str) -> None:
-    assert said in refused(replace(saved("a"), **changed), force=backups.CODES)
+    assert said in refused(replace(saved("a"), **changed), force=OvnPart.codes)
 
 
-def test_codes_are_those_of_the_option() -> None:
-    assert tuple(documented("ovn_backup")["force"]["choices"]) == backups.CODES
+def test_a_risk_that_there_is_not_cannot_be_accepted() -> None:
+    assert "no risk outdated to accept" in refused(saved("a"), force=["outdated"])
 
 
 def test_an_older_schema_is_welcome() -> None:
@@ -182,7 +189,7 @@ def leader(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Leader:
     return found
 
 
-KNOWN = {"nb": "cid-nb"}
+KNOWN = {"clusters": {"nb": "cid-nb"}}
 
 
 def packed(data: bytes) -> str:
@@ -201,69 +208,65 @@ def test_the_leader_alone_is_asked(leader: Leader) -> None:
 
 def test_a_member_of_another_cluster_is_refused(leader: Leader) -> None:
     with pytest.raises(GroundupError, match="the site's is another"):
-        backup.take(Changes(check=False), {"nb": "another"})
+        backup.take(Changes(check=False), {"clusters": {"nb": "another"}})
     assert leader.calls == []
 
 
 def test_a_dry_run_reads_no_database(leader: Leader) -> None:
     assert backup.take(Changes(check=True), KNOWN)["changes"] == ["save OVN_Northbound"]
-    assert backup.restore(Changes(check=True), KNOWN, "")["changes"] == [
+    assert backup.restore(Changes(check=True), {**KNOWN, "content": ""})["changes"] == [
         "replace what OVN_Northbound has by the backup"
     ]
     assert {"backup", "restore"}.isdisjoint(leader.calls)
 
 
 def test_a_restore_is_what_the_backup_was_and_leaves_no_file(leader: Leader, tmp_path: Path) -> None:
-    found = backup.restore(Changes(check=False), KNOWN, packed(dump("then")))
+    found = backup.restore(Changes(check=False), {**KNOWN, "content": packed(dump("then"))})
     assert (leader.loaded, leader.switches) == (dump("then"), ("then",))
     assert found["counts"]["Logical_Switch"] == 1, "of before"
     assert "convert" not in leader.calls
     assert list(tmp_path.iterdir()) == []
 
 
-def stepped(
-    monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], *, counts: dict[str, int], leads: Sequence[str] = ()
-) -> list[str]:
-    """Return the steps that the host is asked for, also when the action refuses."""
+def stepped(*, counts: dict[str, int], leads: Sequence[str] = (), go: bool = True) -> list[str]:
+    """Return the steps that the host is asked for by a restore, also when it is refused."""
     asked: list[str] = []
 
-    def on_host(_self: Any, _given: Any, *, step: str, content: str = "") -> dict[str, Any]:
+    def on_host(step: str, *, clusters: dict[str, str], content: str = "", **_: Any) -> dict[str, Any]:
+        assert clusters == {}, "there is no record of them"
         asked.append(f"{step} {len(content) > 0}")
         leader = not leads or step in leads
         return {"leader": leader, "cluster": "cid-nb", "schema": "7.11.0", "counts": counts, "changed": False}
 
-    monkeypatch.setattr(ActionModule, "_on_host", on_host)
-    whole = {"site": "lab", "name": "control-1", "source": "newest", "force": [], "namespace": "openstack", **given}
     try:
-        ActionModule.work(object.__new__(ActionModule), whole)
+        OvnPart(PLAN, on_host).restore(source="newest", force=[], keep=14, go=go)
     except GroundupError as error:
         asked.append(error.what)
     return asked
 
 
-def test_a_backup_is_sent_to_the_host_only_when_nothing_stands_against_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_backup_is_sent_to_the_host_only_when_nothing_stands_against_it() -> None:
     saved("a")
-    assert stepped(monkeypatch, {"step": "restore"}, counts=EMPTY) == ["check False", "take False", "restore True"]
-    first, refusal = stepped(monkeypatch, {"step": "restore"}, counts={**EMPTY, "Logical_Router": 1})
+    assert stepped(counts=EMPTY) == ["check False", "take False", "restore True"]
+    first, refusal = stepped(counts={**EMPTY, "Logical_Router": 1})
     assert (first, "1 Logical_Router" in refusal) == ("check False", True)
-    assert stepped(monkeypatch, {"step": "check"}, counts=EMPTY) == ["check False"]
+    assert stepped(counts=EMPTY, go=False) == ["check False"]
 
 
-def test_nothing_is_replaced_that_was_not_saved_just_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_replaced_that_was_not_saved_just_before() -> None:
     saved("a")
-    asked = stepped(monkeypatch, {"step": "restore"}, counts=EMPTY, leads=["check", "restore"])
-    assert asked == ["check False", "take False"]
+    assert stepped(counts=EMPTY, leads=["check", "restore"]) == ["check False", "take False"]
 
 
-def test_a_damaged_backup_is_named_before_any_host_is_asked(monkeypatch: pytest.MonkeyPatch, state: Path) -> None:
+def test_a_damaged_backup_is_named_before_any_host_is_asked(state: Path) -> None:
     kept = saved("a")
     (state / f"{kept.name}.db.gz").write_bytes(b"")
-    (only,) = stepped(monkeypatch, {"step": "restore"}, counts=EMPTY)
+    (only,) = stepped(counts=EMPTY)
     assert "SHA-256" in only
 
 
 def test_an_older_backup_is_converted_to_the_databases_schema_first(leader: Leader) -> None:
-    backup.restore(Changes(check=False), KNOWN, packed(dump("then", version="7.3.1")))
+    backup.restore(Changes(check=False), {**KNOWN, "content": packed(dump("then", version="7.3.1"))})
     assert leader.calls.index("get-schema") < leader.calls.index("convert") < leader.calls.index("restore")
 
 
@@ -283,3 +286,12 @@ def test_the_next_command_says_whether_anything_is_changed() -> None:
 
 def test_the_database_is_the_one_that_all_else_is_made_from() -> None:
     assert databases.NB.name == "OVN_Northbound"
+
+
+def test_who_leads_is_who_says_so_and_neither_a_failed_nor_a_silent_host() -> None:
+    said: dict[str, Any] = {
+        "control-1": {"leader": True}, "control-2": {"leader": False}, "control-3": {"unreachable": True},
+    }  # fmt: skip
+    variables = {host: {"backup_said": result} for host, result in said.items()} | {"control-4": {}}
+    assert backup_leaders(variables, list(variables)) == ["control-1"]
+    assert backup_leaders(variables, ["control-2", "control-4"]) == []

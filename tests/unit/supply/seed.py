@@ -14,7 +14,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.action import supply_publish
+from ansible_collections.groundup.cloud.plugins.action.seed import ActionModule
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.images import Way
@@ -41,18 +42,18 @@ class Seed:
         self.root, self.registry, self.inside, self.port = home / "srv", registry, inside, port
         self.pair = pair
         self.account, self._patch = home / "ops", monkeypatch
-        monkeypatch.setattr(supply_publish.ActionModule, "_transfer_file", self.transfer)
-        monkeypatch.setattr(supply_publish.ActionModule, "_way", self._way)
-        monkeypatch.setattr(supply_publish.ActionModule, "_execute_module", self.execute)
-        monkeypatch.setattr(supply_publish.ActionModule, "_low_level_execute_command", self.command)
+        monkeypatch.setattr(ActionModule, "_transfer_file", self.transfer)
+        monkeypatch.setattr(ActionModule, "_way", self._way)
+        monkeypatch.setattr(ActionModule, "_execute_module", self.execute)
+        monkeypatch.setattr(ActionModule, "_low_level_execute_command", self.command)
         self.sent: list[str] = []
         self.questions = 0
 
     @contextlib.contextmanager
-    def _way(self, arguments: Mapping[str, Any]) -> Iterator[Way]:
+    def _way(self, given: Mapping[str, Any]) -> Iterator[Way]:
         """Lead to both, whatever their names."""
         files = f"127.0.0.1:{self.port}"
-        ca = arguments["ca_certificate"]
+        ca = given["ca_certificate"]
         yield Way(writes=self.inside.address, reads=self.registry.address, files=files, ca=ca)
 
     def transfer(self, local: str, remote: str) -> None:
@@ -69,7 +70,8 @@ class Seed:
 
     def execute(self, *, module_name: str, module_args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Do what the module does, on this machine."""
-        assert (module_name, task_vars) == ("ansible.builtin.command", {})
+        assert module_name == "ansible.builtin.command"
+        del task_vars
         self.questions += module_args["argv"][0] == "sha256sum"
         done = subprocess.run(
             module_args["argv"], cwd=module_args.get("chdir"), input=module_args.get("stdin"),
@@ -83,19 +85,18 @@ class Seed:
         """Run the action's work on ``lock``, on a host that is in ``groups`` and reached with ``password``."""
         self._patch.setattr(supply, "load_lock", lambda: lock)
         shell = SimpleNamespace(join_path=lambda *parts: "/".join(parts))
-        action = object.__new__(supply_publish.ActionModule)
-        action._task = SimpleNamespace(check_mode=check)
+        action = object.__new__(ActionModule)
+        action.changes, action.variables = Changes(check=check), {"group_names": groups}
         action._display = SimpleNamespace(display=lambda _: None)
         action._connection = SimpleNamespace(_shell=shell, get_option=lambda name: {"password": password}[name])
         names = {kind: [n for n, e in lock.artifacts.items() if e.kind == kind] for kind in ("image", "files")}
-        arguments = {
-            "site": "unit", "source": "build", "registry": self.registry.address,
-            "files_url": "https://registry.unit.test:8080",
+        given = {
+            "step": "verify" if verify else "publish", "site": "unit", "source": "build",
+            "registry": self.registry.address, "files_url": "https://registry.unit.test:8080",
             "registry_inside": "127.0.0.1:5001", "ca_certificate": self.pair.certificate,
-            "files_root": str(self.root), "images": names["image"], "files": names["files"], "packages": [],
-            "verify": verify,
+            "files_root": str(self.root), "images": names["image"], "files": names["files"], "optional_files": [],
         }  # fmt: skip
-        result: dict[str, Any] = action._publish(arguments, {"group_names": groups} if groups else {})
+        result: dict[str, Any] = action.work(given)
         return result
 
 

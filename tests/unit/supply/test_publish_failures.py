@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.action import supply_publish
+from ansible_collections.groundup.cloud.plugins.action.seed import ActionModule
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.served import LAID_OUT
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.http import wait_for
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.images import registry_digest
 from ansible_collections.groundup.cloud.tests.unit import tls
 
@@ -29,7 +30,6 @@ from .test_oci import PROGRAM_IMAGE
 pytestmark = pytest.mark.root  # skopeo reads an archive as its owner, root
 
 MakeLock = Callable[..., Lock]
-ACTION = supply_publish.ActionModule
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_a_connection_that_breaks_records_nothing_and_leaves_nothing(
         raise AnsibleConnectionFailure(f"lost while sending {Path(remote).name}")
 
     with monkeypatch.context() as patch:
-        patch.setattr(ACTION, "_transfer_file", breaks)
+        patch.setattr(ActionModule, "_transfer_file", breaks)
         with pytest.raises(AnsibleConnectionFailure, match=r"program-1\.tar"):
             seed.publish(lock)
     assert digests.load("unit") is None
@@ -73,7 +73,7 @@ def test_half_an_archive_is_an_error_and_is_sent_again(
         Path(remote).write_bytes(Path(local).read_bytes()[: place if within else end])
 
     with monkeypatch.context() as patch:
-        patch.setattr(ACTION, "_transfer_file", half)
+        patch.setattr(ActionModule, "_transfer_file", half)
         if within:
             with pytest.raises(AnsibleActionFail, match=r"tar --extract .*program-1\.tar.*: tar: Unexpected EOF"):
                 seed.publish(lock)
@@ -97,7 +97,7 @@ def test_what_a_killed_run_left_on_the_host_goes_with_the_next(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(ACTION, "_execute_module", killed)
+        patch.setattr(ActionModule, "_execute_module", killed)
         with pytest.raises(KeyboardInterrupt):
             seed.publish(lock)
     (left,) = seed.account.rglob("*.tar")
@@ -166,7 +166,7 @@ def test_a_question_the_host_cannot_answer_is_no_wrong_file(
         del task
         return {"failed": True, "msg": "[Errno 2] No such file or directory: b'sha256sum'"}
 
-    monkeypatch.setattr(ACTION, "_execute_module", lacks)
+    monkeypatch.setattr(ActionModule, "_execute_module", lacks)
     with pytest.raises(AnsibleActionFail, match=r"sha256sum --check .*No such file"):
         seed.publish(lock, verify=True)
 
@@ -182,20 +182,20 @@ def test_a_registry_that_refuses_an_image_records_nothing(lock: Lock, seed: Seed
 
 def test_a_registry_that_does_not_answer_is_named_with_where_to_look() -> None:
     with pytest.raises(GroundupError, match="no registry answers") as caught:
-        supply_publish._wait_for("https://127.0.0.1:1/v2/", ca=tls.pair().certificate, seconds=0)
+        wait_for("https://127.0.0.1:1/v2/", ca=tls.pair().certificate, seconds=0)
     assert caught.value.where == "https://127.0.0.1:1/v2/"
     assert "docker-registry" in caught.value.remedy
 
 
 def test_an_error_is_a_failed_result_with_its_text_not_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(_: object, arguments: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        del arguments, task_vars
+    def fails(_: object, given: dict[str, Any]) -> dict[str, Any]:
+        del given
         raise GroundupError("no room", where="/cache", why="nothing can be sent", remedy="make room")
 
-    monkeypatch.setattr(ACTION, "_publish", fails)
-    monkeypatch.setattr(ACTION, "validate_argument_spec", lambda *_: (None, {}))
+    monkeypatch.setattr(ActionModule, "_publish", fails)
+    monkeypatch.setattr(ActionModule, "validate_argument_spec", lambda *_, **__: (None, {"step": "publish"}))
     monkeypatch.setattr(ActionBase, "run", lambda *_: {})
-    action = object.__new__(ACTION)
+    action = object.__new__(ActionModule)
     action._task = SimpleNamespace(check_mode=False)
     result = action.run()
     assert result["failed"]
@@ -226,7 +226,7 @@ def other() -> Iterator[str]:
 
 def test_what_is_no_web_server_is_told_as_one_that_does_not_answer(other: str) -> None:
     with pytest.raises(GroundupError, match="no registry answers within"):
-        supply_publish._wait_for(f"https://{other}/v2/", ca=tls.pair().certificate, seconds=0.1)
+        wait_for(f"https://{other}/v2/", ca=tls.pair().certificate, seconds=0.1)
     image = SimpleNamespace(image="groundup/memcached:1.6")
     with pytest.raises(GroundupError, match="does not answer as one"):
         registry_digest(f"http://{other}", image)  # type: ignore[arg-type]  # all it reads of an artifact

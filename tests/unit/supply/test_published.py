@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from ansible.errors import AnsibleLookupError
-from ansible_collections.groundup.cloud.plugins.action import supply_publish
+from ansible_collections.groundup.cloud.plugins.action.seed import ActionModule
 from ansible_collections.groundup.cloud.plugins.lookup import published as lookup
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
@@ -182,7 +182,7 @@ def test_a_prediction_asks_no_seed_whose_only_login_is_a_password(
     del fake
     lock = make_lock(program={}, image=PROGRAM_IMAGE)
     supply.ensure(None, lock=lock)
-    monkeypatch.setattr(supply_publish.ActionModule, "_way", lambda *_: pytest.fail("ssh would be refused"))
+    monkeypatch.setattr(ActionModule, "_way", lambda *_: pytest.fail("ssh would be refused"))
     foreseen = seed.publish(lock, check=True, password="of sudo, too", groups=[FIRST_CONTACT])
     assert (foreseen["changed"], foreseen["images"], foreseen["files"]) == (True, ["image"], ["program"])
 

@@ -10,9 +10,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.action import seed_node as action
+from ansible_collections.groundup.cloud.plugins.action import seed as action
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.modules import seed_node as module
+from ansible_collections.groundup.cloud.plugins.module_utils._seed.converge import repositories
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import openpgp
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Entry, Lock
@@ -31,20 +31,22 @@ class Host:
         self.sent: list[str] = []
         self.keys: list[str] = []
 
-    def execute(self, *, module_name: str, module_args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Run the part of the module that is of interest, or a command."""
+    def execute(
+        self, *, module_name: str = "", module_args: dict[str, Any], task_vars: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Run the part of the step that is of interest, or a command."""
         del task_vars
         if module_name == "ansible.builtin.command":
             subprocess.run(module_args["argv"], check=True)
             return {}
         changes = Changes(check=self.check)
-        self.keys.append(module_args["packages_seed"]["key"])
-        lacking = module.repositories(changes, self.root, module_args["repositories"])
+        given = module_args["given"]
+        self.keys.append(given["packages_seed"]["key"])
+        lacking = repositories(changes, self.root, given["repositories"])
         return changes.result() | ({"lacking": lacking} if lacking else {})
 
-    def send(self, places: list[Path], root: str, task_vars: dict[str, Any]) -> None:
+    def send(self, places: list[Path], root: str) -> None:
         """Copy, as a tar archive would."""
-        del task_vars
         self.sent += [place.parent.name for place in places]
         for place in places:
             shutil.copytree(place, Path(root) / place.parent.name / place.name, dirs_exist_ok=True)
@@ -53,12 +55,12 @@ class Host:
         """Run the action's work."""
         self.check = check
         this = object.__new__(action.ActionModule)
-        this._task = SimpleNamespace(check_mode=check)
+        this.changes, this.variables = Changes(check=check), {}
         this._display = SimpleNamespace(display=lambda _: None)
         this._execute_module, this.send = self.execute, self.send  # type: ignore[method-assign]  # stand-ins
         seed = {"url": f"file:{self.root}", "places": {"13": PLACE}}
-        arguments = {"site": self.state.name, "packages_seed": seed, "files_root": str(self.root)}
-        result: dict[str, Any] = this._converge(arguments, {})
+        given = {"step": "converge", "site": self.state.name, "packages_seed": seed, "files_root": str(self.root)}
+        result: dict[str, Any] = this.work(given)
         return result
 
 

@@ -11,7 +11,7 @@ from multiprocessing.synchronize import Event
 from pathlib import Path
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.action import supply_publish
+from ansible_collections.groundup.cloud.plugins.action.seed import ActionModule
 from ansible_collections.groundup.cloud.plugins.module_utils._base.locks import locked
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache import served
@@ -68,7 +68,7 @@ def test_an_archive_on_its_way_to_a_seed_has_no_name_in_the_cache_and_needs_no_c
         seen.append({path.name for path in cache.iterdir()})
         seed.transfer(local, remote)
 
-    monkeypatch.setattr(supply_publish.ActionModule, "_transfer_file", lambda _, *both: transfer(*both))
+    monkeypatch.setattr(ActionModule, "_transfer_file", lambda _, *both: transfer(*both))
     assert seed.publish(make_lock(program={}))["files"] == ["program/1"]
     assert seen == [{"artifacts", "logs", "served"}]
 

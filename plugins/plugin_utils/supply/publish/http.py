@@ -8,9 +8,14 @@ import socket
 import ssl
 import urllib.error
 import urllib.request
+from contextlib import suppress
 from email.message import Message
+from http import HTTPStatus
 
 from ....module_utils._base.tls import client_context
+from ....module_utils._base.wait import wait_until
+from ...errors import GroundupError
+from ...progress import Progress, no_progress, reminder
 
 
 def ask(
@@ -28,6 +33,27 @@ def ask(
         return error.code, error.headers, b""
     except http.client.HTTPException as error:
         raise ConnectionError(repr(error)) from error
+
+
+def content_of(url: str, *, ca: str) -> bytes | None:
+    """Return the content of ``url``, None if there is none or no answer."""
+    with suppress(OSError):
+        status, _, content = ask(url, ca=ca)
+        return content if status == HTTPStatus.OK else None
+    return None
+
+
+def wait_for(url: str, *, ca: str, seconds: float = 60, progress: Progress = no_progress) -> None:
+    """Wait until ``url`` answers; a service that was just started needs a moment."""
+    with reminder(progress, f"[publish] waiting for {url}"):
+        silent = wait_until(lambda: content_of(url, ca=ca) is None, timeout=seconds, pause=0.2)
+    if silent:
+        raise GroundupError(
+            f"no registry answers within {seconds:g} s",
+            where=url,
+            why="images cannot be served to the site",
+            remedy="on the seed: systemctl status docker-registry nginx",
+        )
 
 
 def end_of_certificate(address: str, *, ca: str) -> float:

@@ -25,7 +25,9 @@ _ROOM = f"{_EMPTY} && mkdir -m 0700 .groundup-publish && cd .groundup-publish &&
 class Sender(ActionBase):  # type: ignore[misc]  # ansible ships no types
     """Base class of actions that send files."""
 
-    def send(self, places: list[Path], root: str, task_vars: dict[str, Any]) -> None:
+    variables: dict[str, Any]  # of the task
+
+    def send(self, places: list[Path], root: str) -> None:
         """Send directories of `served` to ``root`` on the host; the marker file of each is unpacked last."""
         room = self._as_account(_ROOM if places else _EMPTY)
         for place in places:
@@ -41,9 +43,7 @@ class Sender(ActionBase):  # type: ignore[misc]  # ansible ships no types
                         tar.add(path, arcname=name, recursive=False, filter=_for_all)
                 archive.flush()
                 self._transfer_file(f"/proc/{os.getpid()}/fd/{archive.fileno()}", remote)
-            done = self.command(
-                ["tar", "--extract", "--no-same-owner", "--file", remote, "--directory", root], task_vars
-            )
+            done = self.command(["tar", "--extract", "--no-same-owner", "--file", remote, "--directory", root])
             self._as_account(f"rm -f -- {shlex.quote(remote)}")
             if done.get("failed"):
                 raise failed(done)
@@ -57,10 +57,10 @@ class Sender(ActionBase):  # type: ignore[misc]  # ansible ships no types
             raise AnsibleActionFail(f"{line}: {done['stderr'].strip() or done['stdout'].strip()}", result=done)
         return "".join(done["stdout"].splitlines()[-1:])
 
-    def command(self, argv: list[str], task_vars: dict[str, Any], **more: Any) -> dict[str, Any]:
+    def command(self, argv: list[str], **more: Any) -> dict[str, Any]:
         """Run a program on the host as root; return its result."""
         done: dict[str, Any] = self._execute_module(
-            module_name="ansible.builtin.command", module_args={"argv": argv, **more}, task_vars=task_vars
+            module_name="ansible.builtin.command", module_args={"argv": argv, **more}, task_vars=self.variables
         )
         return {"argv": argv, **done}
 

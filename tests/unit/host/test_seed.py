@@ -13,7 +13,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.changes impor
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._host import apt, ownership, packages, sources, units
 from ansible_collections.groundup.cloud.plugins.module_utils._seed import configuration
-from ansible_collections.groundup.cloud.plugins.modules import seed_node
+from ansible_collections.groundup.cloud.plugins.module_utils._seed import converge as seed
 from ansible_collections.groundup.cloud.tests.unit import tls
 
 OWN, OTHER = tls.pair(), tls.pair()
@@ -37,7 +37,7 @@ class Services:
         if argv[1] == "show":
             return f"ActiveState={'active' if argv[-1] in self.active else 'inactive'}\nUnitFileState=enabled\n"
         self.calls.append(" ".join(word for word in argv[1:] if word != "--"))
-        if argv[3:] == [*seed_node.UNITS]:
+        if argv[3:] == [*seed.UNITS]:
             self.deaf = False
         self.active.update(argv[argv.index("--") + 1 :])
         if not self.deaf and not self.broken:
@@ -49,7 +49,7 @@ class Services:
 @pytest.fixture
 def services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Services:
     found = Services(tmp_path)
-    for module in (seed_node, configuration, units):
+    for module in (seed, configuration, units):
         monkeypatch.setattr(module, "run", found.run)
     monkeypatch.setattr(units, "MARKS", tmp_path / "marks")
     monkeypatch.setattr(packages, "installed", lambda *_: None)
@@ -58,9 +58,9 @@ def services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Services:
     monkeypatch.setattr(sources, "APT", tmp_path / "etc-apt")
     places = {"REGISTRY": "config.yml", "PEM": "seed.pem", "WEB": "files.conf", "DISTRIBUTIONS_PAGE": "default"}
     for name, path in places.items():
-        monkeypatch.setattr(configuration if name in {"PEM", "WEB"} else seed_node, name, tmp_path / path)
+        monkeypatch.setattr(configuration if name in {"PEM", "WEB"} else seed, name, tmp_path / path)
     for name in ("RELOAD", "RESTART"):
-        monkeypatch.setattr(seed_node, name, 0.0)
+        monkeypatch.setattr(seed, name, 0.0)
     return found
 
 
@@ -86,15 +86,20 @@ def ports(services: Services, tmp_path_factory: pytest.TempPathFactory) -> Itera
         yield inside, outside
 
 
+def addresses(port: int) -> dict[str, str]:
+    """Where the site finds a seed whose web server has ``port``."""
+    return {"registry": f"registry.unit.test:{port}", "files_url": f"https://registry.unit.test:{port}"}
+
+
 def converge(ports: Ports, root: Path, *, check: bool = False, **other: Any) -> Changes:
     changes = Changes(check=check)
     wanted = {
-        "packages": [], "registry_inside": f"127.0.0.1:{ports[0]}", "registry_port": ports[1], "files_port": ports[1],
+        **addresses(ports[1]), "packages": [], "registry_inside": f"127.0.0.1:{ports[0]}",
         "files_root": str(root / "srv"), "site": "unit", "readers": ["10.0.0.0/24"], "certificate": OWN.certificate,
         "private_key": OWN.key, "ca_certificate": OWN.certificate, "repositories": [], "packages_seed": None,
         "packages_url": None,
     }  # fmt: skip
-    seed_node.converge(changes, {**wanted, **other})
+    seed.converge(changes, {**wanted, **other})
     return changes
 
 
@@ -204,8 +209,8 @@ def test_nothing_is_installed_before_the_repositories_of_packages_are_there_whol
 
 def lacks(root: Path, **given: Any) -> list[str]:
     """Return what the module says the host lacks."""
-    found: list[str] = seed_node.converge(
-        Changes(check=False), {"site": "unit", "files_root": str(root / "srv"), **given}
+    found: list[str] = seed.converge(
+        Changes(check=False), addresses(1) | {"site": "unit", "files_root": str(root / "srv"), **given}
     )["lacking"]
     return found
 

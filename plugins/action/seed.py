@@ -1,53 +1,99 @@
-"""Action of module groundup.cloud.supply_publish: send missing artifacts to the seed."""
+"""Action of module groundup.cloud.seed: send what the seed lacks, and keep the record of what it serves."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from http import HTTPStatus
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-from ..module_utils._base.wait import wait_until
+from ..module_utils._base.files import read
+from ..module_utils._seed.configuration import ports
 from ..plugin_utils import supply
-from ..plugin_utils.actions import documented, finish
+from ..plugin_utils.actions import StepAction
 from ..plugin_utils.errors import GroundupError
 from ..plugin_utils.layers.layers import FIRST_CONTACT
-from ..plugin_utils.paths import cache_dir
-from ..plugin_utils.progress import Progress, no_progress, reminder
+from ..plugin_utils.paths import cache_dir, state_dir
+from ..plugin_utils.pki import openpgp
+from ..plugin_utils.progress import no_progress
 from ..plugin_utils.supply.cache.served import LAID_OUT, lay_out, served
 from ..plugin_utils.supply.publish import digests
 from ..plugin_utils.supply.publish.digests import PublishedDigests
-from ..plugin_utils.supply.publish.http import ask, end_of_certificate
+from ..plugin_utils.supply.publish.http import content_of, end_of_certificate, wait_for
 from ..plugin_utils.supply.publish.images import Way, push
 from ..plugin_utils.supply.publish.sender import Sender, failed, name_of
 from ..plugin_utils.supply.publish.tunnel import ssh_command, tunnel
+from ..plugin_utils.vault import open_store
 
 WARN_DAYS = 30  # left of the web server's certificate; a run renews it long before
 
 
-class ActionModule(Sender):
-    """Compare artifacts by digest, and send those that differ."""
+class ActionModule(StepAction, Sender):
+    """Converge on the host, which first gets the packages it is installed from; publish and verify from here."""
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return the images and files sent."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _, arguments = self.validate_argument_spec(documented(__name__))
-        return finish(result, lambda: self._publish(arguments, task_vars or {}))
+    def work(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return the step's result."""
+        return self._converge(given) if given["step"] == "converge" else self._publish(given)
 
-    def _publish(self, arguments: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        check, site, source = bool(self._task.check_mode), arguments["site"], arguments["source"]
+    def _converge(self, given: dict[str, Any]) -> dict[str, Any]:
+        given["repositories"] = []
+        if seed := given["packages_seed"]:
+            directory = state_dir(given["site"])
+            given["repositories"] = [self._repository(place, directory) for place in seed["places"].values()]
+            seed["key"] = read(directory / openpgp.FILE) or ""
+        done = super().work(given)
+        if done.get("failed") or not (lacking := done.get("lacking")):
+            return done
+        # Remove the old directory first; otherwise packages of former versions would pile up.
+        self.command(["rm", "-rf", "--", *(f"{given['files_root']}/{place}" for place in lacking)])
+        self.send([served() / place for place in lacking], given["files_root"])
+        then = super().work(given)
+        if left := then.get("lacking"):
+            raise GroundupError(
+                f"sent, and not there whole: {', '.join(left)}",
+                where=f"{given['files_root']} on the seed",
+                why="hosts install packages from it, the seed first",
+                remedy="see the seed's disk (df -h), then run this again",
+            )
+        return {
+            **then,
+            "changed": True,
+            **{key: [*done.get(key, []), *then.get(key, [])] for key in ("changes", "diff")},
+        }
+
+    def _repository(self, place: str, directory: Path) -> dict[str, str]:
+        """Return the module's description of the repository at ``place``; build it and sign its list if needed."""
+        name, check = place.partition("/")[0], self.changes.check
+        missing = supply.missing(name)
+        if check and missing:
+            return {"place": place, "mark": LAID_OUT, "content": "not made yet", "release": "", "signed": ""}
+        lay_out(served(), supply.ensure(name, progress=self._display.display if missing else no_progress)[name])
+        home = served() / place
+        (release,) = home.glob("dists/*/Release")
+        text, kept = release.read_text(encoding="utf-8"), f"{name}.InRelease"
+        signed = openpgp.signed_release(directory, kept, text)
+        if signed is None and not check:
+            signed = openpgp.sign_release(open_store(directory.name), directory, kept, text)
+        return {
+            "place": place,
+            "mark": LAID_OUT,
+            "content": (home / LAID_OUT).read_text(encoding="utf-8"),
+            "release": str(release.with_name("InRelease").relative_to(home)),
+            "signed": signed or "",
+        }
+
+    def _publish(self, given: dict[str, Any]) -> dict[str, Any]:
+        check, verify, source = self.changes.check, given["step"] == "verify", given["source"]
         lock = supply.load_lock()
-        names = arguments["files"]
+        names = given["files"]
         if names is None:
             names = [name for name, entry in lock.artifacts.items() if entry.kind == "files" and not entry.optional]
-        names = [*names, *arguments["packages"]]
+        names = [*names, *given["optional_files"]]
         lock = lock.including(names)
-        wanted = lock.select([*arguments["images"], *names])
-        unmade = set(supply.missing(wanted, source=source)) if check or arguments["verify"] else set()
-        if arguments["verify"] and unmade:
+        wanted = lock.select([*given["images"], *names])
+        unmade = set(supply.missing(wanted, source=source)) if check or verify else set()
+        if verify and unmade:
             raise GroundupError(
                 f"the cache lacks {', '.join(name for name in wanted if name in unmade) or ', '.join(unmade)}",
                 where=str(cache_dir()),
@@ -63,7 +109,7 @@ class ActionModule(Sender):
             lay_out(served(), artifact)
         places = [served() / artifact.name / artifact.version for artifact in programs]
 
-        before = digests.load(site) or PublishedDigests()
+        before = digests.load(given["site"]) or PublishedDigests()
         record = before.updated(PublishedDigests.of(images, places, root=served()))
         if check:
             entries = [lock.artifacts[name] for name in unmade]
@@ -74,31 +120,30 @@ class ActionModule(Sender):
         result: dict[str, Any] = {"changed": True, "images": [], "files": [], "published": record.plain()}
         if check and (lacks := [name for name in wanted if name in unmade]):
             return {**result, "msg": f"not made yet: {', '.join(lacks)}"}
-        nothing = {"images": arguments["images"], "files": names, "msg": "nothing is served yet"}
-        first = FIRST_CONTACT in task_vars.get("group_names", ())
+        nothing = {"images": given["images"], "files": names, "msg": "nothing is served yet"}
+        first = FIRST_CONTACT in self.variables.get("group_names", ())
         if check and first and self._connection.get_option("password"):
             return result | nothing  # the site's key is not there yet either, and the tunnel cannot use a password
-        with self._way(arguments) as way:
-            if check and _get(f"https://{way.reads}/v2/", ca=way.ca) is None:
+        with self._way(given) as way:
+            if check and content_of(f"https://{way.reads}/v2/", ca=way.ca) is None:
                 return result | nothing
-            result |= self._converge(arguments, task_vars, way, images=images, places=places)
-        result["changed"] = not arguments["verify"] and bool(result["images"] or result["files"] or record != before)
+            result |= self._sent(given, way, images=images, places=places)
+        result["changed"] = not verify and bool(result["images"] or result["files"] or record != before)
         if result["changed"] and not check:
-            digests.save(site, record)
+            digests.save(given["site"], record)
         return result
 
-    def _converge(
-        self, arguments: dict[str, Any], task_vars: dict[str, Any], way: Way, *, images: list[supply.Artifact],
-        places: list[Path],
-    ) -> dict[str, Any]:  # fmt: skip
+    def _sent(
+        self, given: Mapping[str, Any], way: Way, *, images: list[supply.Artifact], places: list[Path]
+    ) -> dict[str, Any]:
         """Send what the seed lacks, then compare everything it serves. A dry run and verify send nothing."""
-        check, verify, registry = bool(self._task.check_mode), arguments["verify"], arguments["registry"]
-        _wait_for(f"https://{way.reads}/v2/", ca=way.ca, progress=self._display.display)
+        check, verify, registry = self.changes.check, given["step"] == "verify", given["registry"]
+        wait_for(f"https://{way.reads}/v2/", ca=way.ca, progress=self._display.display)
         lacking = _lacking(way, places)
         if not (check or verify):
-            self.send(lacking, arguments["files_root"], task_vars)
+            self.send(lacking, given["files_root"])
             # tar does not detect an archive truncated between two members.
-            _refuse(_lacking(way, lacking), "sent, and not served whole:", arguments["files_url"])
+            _refuse(_lacking(way, lacking), "sent, and not served whole:", given["files_url"])
         pushed = push(registry, images, progress=self._display.display, dry_run=check or verify, way=way)
         missing = [image.reference for image in pushed if image.changed]
         done = {
@@ -108,7 +153,7 @@ class ActionModule(Sender):
         }
         if check:
             return done
-        where = f"{registry}, {arguments['files_url']}"
+        where = f"{registry}, {given['files_url']}"
         if verify:
             _refuse([*missing, *lacking], "the seed does not serve", where)
             days = (end_of_certificate(way.reads, ca=way.ca) - time.time()) / 86400
@@ -117,22 +162,22 @@ class ActionModule(Sender):
         elif missing:
             again = push(registry, images, progress=self._display.display, dry_run=True, way=way)
             _refuse([image.reference for image in again if image.changed], "the seed does not serve", where)
-        self._verify_content(PublishedDigests.of([], places, root=served()).files, arguments["files_root"], task_vars)
+        self._verify_content(PublishedDigests.of([], places, root=served()).files, given["files_root"])
         return done
 
     @contextmanager
-    def _way(self, arguments: Mapping[str, Any]) -> Iterator[Way]:
+    def _way(self, given: Mapping[str, Any]) -> Iterator[Way]:
         """Open an ssh tunnel to the seed's services on its loopback."""
-        ports = (arguments["registry"].rpartition(":")[2], urlsplit(arguments["files_url"]).port)
         ssh = ssh_command(self._connection.get_option, transport=self._connection.transport)
-        with tunnel(ssh, arguments["registry_inside"], *(f"127.0.0.1:{port}" for port in ports)) as (into, *shown):
-            yield Way(writes=into, reads=shown[0], files=shown[1], ca=arguments["ca_certificate"])
+        read_only = (f"127.0.0.1:{port}" for port in ports(given).values())
+        with tunnel(ssh, given["registry_inside"], *read_only) as (into, *shown):
+            yield Way(writes=into, reads=shown[0], files=shown[1], ca=given["ca_certificate"])
 
-    def _verify_content(self, files: Mapping[str, str], root: str, task_vars: dict[str, Any]) -> None:
+    def _verify_content(self, files: Mapping[str, str], root: str) -> None:
         """Have the host compare every file it serves with the digest of the record."""
         wanted = "".join(f"{digest}  {name}\n" for name, digest in sorted(files.items()))
         check = ["sha256sum", "--check", "--strict", "--quiet"]
-        done = self.command(check, task_vars, chdir=root, stdin=wanted, stdin_add_newline=False)
+        done = self.command(check, chdir=root, stdin=wanted, stdin_add_newline=False)
         if not done.get("failed"):
             return
         wrong = [line.partition(": FAILED")[0] for line in done.get("stdout", "").splitlines() if ": FAILED" in line]
@@ -152,29 +197,8 @@ def _lacking(way: Way, places: list[Path]) -> list[Path]:
     return [
         place
         for place in places
-        if _get(f"https://{way.files}/{name_of(place)}/{LAID_OUT}", ca=way.ca) != (place / LAID_OUT).read_bytes()
+        if content_of(f"https://{way.files}/{name_of(place)}/{LAID_OUT}", ca=way.ca) != (place / LAID_OUT).read_bytes()
     ]
-
-
-def _get(url: str, *, ca: str) -> bytes | None:
-    """Return the content of ``url``, None if there is none or no answer."""
-    with suppress(OSError):
-        status, _, content = ask(url, ca=ca)
-        return content if status == HTTPStatus.OK else None
-    return None
-
-
-def _wait_for(url: str, *, ca: str, seconds: float = 60, progress: Progress = no_progress) -> None:
-    """Wait until ``url`` answers; a service that was just started needs a moment."""
-    with reminder(progress, f"[publish] waiting for {url}"):
-        silent = wait_until(lambda: _get(url, ca=ca) is None, timeout=seconds, pause=0.2)
-    if silent:
-        raise GroundupError(
-            f"no registry answers within {seconds:g} s",
-            where=url,
-            why="images cannot be served to the site",
-            remedy="on the seed: systemctl status docker-registry nginx",
-        )
 
 
 def _refuse(lacking: Sequence[str | Path], what: str, where: str) -> None:
