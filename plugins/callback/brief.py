@@ -40,10 +40,8 @@ _SPEAKING = tuple(
         "hypervisor_joined",
         "hypervisor_probe",
         "kubernetes_charts",
-        "machine_approve",
         "machine_erase",
-        "machine_install",
-        "machine_overview",
+        "machines",
         "plan",
         "preflight_report",
         "rollout",
@@ -54,6 +52,7 @@ _SPEAKING = tuple(
         "verb",
     )
 )
+_QUIET = {(f"{_OURS}machines", "ready"), (f"{_OURS}supply", "advisories")}  # their steps that print nothing
 # Keys that Ansible adds when a module crashed without a result: then the whole result is shown.
 _DIED = ("module_stdout", "module_stderr")
 _SAID = ("msg", "failed", "changed", "exception", "warnings", "deprecations", "invocation")
@@ -109,7 +108,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
         """Print the name of a task that prints; for other tasks start the periodic reminder."""
         super().v2_playbook_on_task_start(task, is_conditional)
         self._reminder.close()
-        if task.resolved_action not in _SPEAKING:
+        if task.resolved_action not in _SPEAKING or (task.resolved_action, task.args.get("step")) in _QUIET:
             self._reminder.enter_context(reminder(self._display.display, task.get_name()))
         elif self._last_task_banner != task._uuid:
             self._print_task_banner(task)

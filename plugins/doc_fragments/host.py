@@ -14,18 +14,6 @@ options:
     required: true
 """
 
-    CEPH = r"""
-options:
-  ceph:
-    description: The plan of the cluster, C(groundup_site.ceph).
-    type: dict
-    required: true
-  keys:
-    description: Keys by name of secret.
-    type: dict
-    required: true
-"""
-
     OVN = r"""
 options:
   clusters:
