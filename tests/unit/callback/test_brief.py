@@ -23,8 +23,12 @@ def test_every_task_that_prints_while_it_runs_has_its_name_above() -> None:
     assert printing == set(brief._SPEAKING)
 
 
+@pytest.mark.parametrize(
+    ("action", "args"),
+    [("ansible.builtin.wait_for_connection", {}), ("groundup.cloud.machines", {"step": "ready"})],
+)
 def test_a_task_that_takes_long_is_named_again_and_again_and_one_that_prints_is_not(
-    monkeypatch: pytest.MonkeyPatch,
+    action: str, args: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines: list[str] = []
     twice = threading.Event()
@@ -43,9 +47,9 @@ def test_a_task_that_takes_long_is_named_again_and_again_and_one_that_prints_is_
     def task(name: str, action: str, **args: str) -> SimpleNamespace:
         return SimpleNamespace(get_name=lambda: name, resolved_action=action, args=args, _uuid=name)
 
-    callback.v2_playbook_on_task_start(task("Wait for hosts", "ansible.builtin.wait_for_connection"), False)
+    callback.v2_playbook_on_task_start(task("Wait for hosts", action, **args), False)
     assert twice.wait(60)
-    callback.v2_playbook_on_task_start(task("Make artifacts", "groundup.cloud.supply"), False)
+    callback.v2_playbook_on_task_start(task("Make artifacts", "groundup.cloud.supply", step="build"), False)
     assert all(re.fullmatch(r"Wait for hosts: 00:\d\d so far", line) for line in lines)
     number = len(lines)
     time.sleep(0.2)
