@@ -2,76 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
 from typing import Any
 
-from ..plugin_utils import site_identity
+from ..plugin_utils import site_identity, site_secrets
 from ..plugin_utils.actions import DocumentedAction
-from ..plugin_utils.compose import site_plan
-from ..plugin_utils.layers.authorities import USES, key_name
-from ..plugin_utils.paths import state_dir
-from ..plugin_utils.pki import ensure_authority, ensure_leaf, ensure_packages_key, users
-from ..plugin_utils.plan import Plan
-from ..plugin_utils.vault import STORE, SecretsError, Store, open_store, password_source, required
-
-
-def _not_given(store: Store, lacking: Sequence[str]) -> SecretsError:
-    pairs = ", ".join(f"{name}: AQ..." for name in lacking)
-    return SecretsError(
-        f"the secrets store has no {', '.join(lacking)}",
-        where=f"{store.path}; storage.external of the site file",
-        why="the keys of a Ceph that somebody else runs are made there: a generated one would be refused",
-        remedy="ask who runs it for them (`ceph auth get-key <user>`), then: ansible-playbook -i <site file> "
-        f"groundup.cloud.secrets -e @FILE, and in FILE (ansible-vault encrypts it): secrets_given: {{{pairs}}}",
-    )
-
-
-def _absent(plan: Plan, *, write: bool, keep: bool, force: Collection[str]) -> dict[str, Any]:
-    """Remove state and password of a lab, or move the state aside. Raises GroundupError, OSError."""
-    lab, directory = site_identity.refuse_removal(plan, force), state_dir(plan.site)
-    if keep or site_identity.of_plan(plan).machines:
-        return {"changed": False, "msg": f"{directory} stays"}
-    there, said = site_identity.there(plan), f"{directory} is removed"
-    if there and write and (aside := site_identity.remove(plan, lab=lab)):
-        said = f"{directory} is moved to {aside}; its password stays"
-    # Last, because a store needs its password as long as it exists: one that was moved aside, too.
-    gone = lab and password_source(plan.site).forget(directory / STORE, write=write)
-    return {"changed": there or gone, "msg": said if there else f"there is no {directory}"}
+from ..plugin_utils.contact import ssh_key
+from ..plugin_utils.plan import load_site, make_plan
 
 
 class ActionModule(DocumentedAction):
-    """Create missing secrets and certificates, or remove them with the state of a site."""
+    """Create a site's ssh key, or its secrets and certificates; or remove them with the state of the site."""
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the names of created secrets and certificates."""
-        write, plan = not self._task.check_mode, site_plan(given["site_file"])
-        directory = state_dir(plan.site)
-        if given["state"] == "absent":
-            return _absent(plan, write=write, keep=given["keep"], force=given["force"])
+        """Return the step's result."""
+        write, plan = not self.changes.check, make_plan(load_site(given["site_file"]))
+        if given["step"] == "remove":
+            return site_secrets.remove(plan, write=write, keep=given["keep"], force=given["force"])
         site_identity.refuse_other(plan, self.variables.get("site_force") or ())
-        store = open_store(plan.site, write=write)
-        specs = users(plan)
-        taken = store.take(given["given"])
-        if plan.ceph and (lacking := store.lacking(plan.ceph.given)):
-            raise _not_given(store, lacking)
-        created = store.ensure({*required(plan), *map(key_name, USES), *(spec.key_name for spec in specs)})
-        signing = {use: ensure_authority(store, directory, site=plan.site, use=use, write=write) for use in USES}
-        reasons = {"ca" if use == "site" else f"ca of {use}": one.reason for use, one in signing.items()} | {
-            spec.user: ensure_leaf(signing[spec.authority], store, directory, spec, write=write).reason
-            for spec in specs
-        }
-        if plan.host.packages == "seed":
-            reasons["packages"] = ensure_packages_key(store, directory, write=write)
+        if given["step"] == "ssh_key":
+            result = ssh_key.converge(self.changes, plan)
+        else:
+            result = site_secrets.create(plan, given["given"], write=write)
         if write:
             site_identity.adopt(plan)
-        issued = {name: why for name, why in reasons.items() if why}
-        created = tuple(sorted({*taken, *created}))
-        after = [f"secret {name}" for name in created] + [f"certificate {name}: {why}" for name, why in issued.items()]
-        return {
-            "changed": bool(after),
-            "created": list(created),
-            "issued": issued,
-            "store": store.identity,
-            "msg": f"{'made' if write else 'would be made'}: {', '.join(after)}" if after else "everything is there",
-            "diff": {"before": "", "after": "".join(f"{line}\n" for line in after)},
-        }
+        return result

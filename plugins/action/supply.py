@@ -1,8 +1,10 @@
-"""Action of module groundup.cloud.supply: build or fetch artifacts of the lock on the controller."""
+"""Action of module groundup.cloud.supply: artifacts of the lock, on the controller."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, ClassVar
 
 from ..plugin_utils import supply
 from ..plugin_utils.actions import DocumentedAction
@@ -10,9 +12,15 @@ from ..plugin_utils.progress import TERMINAL
 
 
 class ActionModule(DocumentedAction):
-    """Build or fetch artifacts that the cache lacks."""
+    """Build or fetch artifacts that the cache lacks, or hold artifacts and hosts against advisories."""
+
+    RULES: ClassVar = {"required_if": [("step", "advisories", ("files",))]}
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return the step's result."""
+        return self._advisories(given) if given["step"] == "advisories" else self._build(given)
+
+    def _build(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the artifacts, and which were built."""
         names, source, rebuild = given["names"], given["source"], given["rebuild"]
         if self._task.check_mode and (pending := supply.missing(names, source=source, rebuild=rebuild)):
@@ -30,4 +38,18 @@ class ActionModule(DocumentedAction):
                 for a in artifacts.values()
             },
             "msg": f"{len(artifacts)} artifacts, {len(built)} made now",
+        }
+
+    def _advisories(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return what is affected, failed when something is or is not known."""
+        from ..plugin_utils.supply.advisories.report import report  # late: only this needs its libraries
+
+        files = [Path(name).expanduser() for name in given["files"]]
+        found = report(supply.load_lock(), files, names=given["names"], hosts=given["hosts"], silent=given["silent"])
+        return {
+            "changed": False,
+            "failed": found.code != 0,
+            "affected": found.rows(),
+            "unknown": [asdict(one) for one in found.unknown],
+            "msg": found.text(),
         }

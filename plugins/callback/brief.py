@@ -40,15 +40,15 @@ _SPEAKING = tuple(
         "hypervisor_joined",
         "hypervisor_probe",
         "kubernetes_charts",
-        "machine_approve",
         "machine_erase",
-        "machine_install",
-        "machine_overview",
+        "machines approve",  # of a module with a step here, the others print nothing
+        "machines install",
+        "machines overview",
         "plan",
-        "preflight report",  # of this module one step alone
+        "preflight report",
         "rollout",
         "seed",
-        "supply",
+        "supply build",
         "tenant_smoke",
         "verb",
     )

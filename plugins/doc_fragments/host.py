@@ -6,18 +6,6 @@ from __future__ import annotations
 class ModuleDocFragment:
     """Options that modules of one subject take from the plan or the action."""
 
-    CEPH = r"""
-options:
-  ceph:
-    description: The plan of the cluster, C(groundup_site.ceph).
-    type: dict
-    required: true
-  keys:
-    description: Keys by name of secret.
-    type: dict
-    required: true
-"""
-
     LEAVING = r"""
 options:
   name:

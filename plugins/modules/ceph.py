@@ -30,6 +30,11 @@ options:
         nothing, and refuses a host on which the cluster has OSDs or a monitor.
       - V(fence) adds O(addresses) of a host to Ceph's blocklist, or removes them. Its writes are refused then, and
         its locks are free for the next client, for a year at most.
+      - On the controller, V(orchestrate) describes the planned Ceph to cephadm or Rook. For Rook it applies the
+        cluster's Secret, a CephCluster and a CephBlockPool for each pool, and waits until Rook reports the cluster as
+        ready; Rook's operator and CRDs must be installed. For cephadm it writes its service specification and
+        configuration into the state directory, and does not run cephadm. It fails and prints the commands to run while
+        the secrets store lacks the key of the cluster's administrator.
     type: str
     choices:
       - maintain
@@ -47,7 +52,17 @@ options:
       - replace
       - erase
       - fence
+      - orchestrate
     required: true
+  ceph:
+    description: The plan of the cluster, C(groundup_site.ceph). Not with V(orchestrate), which makes it anew.
+    type: dict
+  keys:
+    description: Keys by name of secret. Not with V(orchestrate).
+    type: dict
+  site_file:
+    description: Path of the site file. With V(orchestrate).
+    type: path
   name:
     description: Name of the host; with a verb, of the host that it is about.
     type: str
@@ -74,7 +89,7 @@ options:
     description: Number of OSDs on all storage hosts together.
     type: int
   timeout:
-    description: Seconds to wait until the cluster is healthy, or until data have moved.
+    description: Seconds to wait until the cluster is healthy, until data have moved, or until Rook is ready.
     type: int
     default: 3600
   address:
@@ -118,10 +133,8 @@ attributes:
   check_mode:
     description: Predicts, and refuses what a run would refuse. Without a cluster, everything is new.
   diff_mode:
-    description: Shows every file without keys, the differences of a pool and the rights of a key.
-extends_documentation_fragment:
-  - groundup.cloud.attributes
-  - groundup.cloud.host.ceph
+    description: Shows every file and object without keys, the differences of a pool and the rights of a key.
+extends_documentation_fragment: groundup.cloud.attributes
 """
 
 EXAMPLES = r"""
@@ -134,6 +147,12 @@ EXAMPLES = r"""
   delegate_to: storage-1
   vars:
     names: "{{ groundup_site.ceph.secrets }}"
+
+- name: Tell the orchestrator
+  groundup.cloud.ceph:
+    step: orchestrate
+    site_file: "{{ groundup_site_file }}"
+  delegate_to: localhost
 """
 
 RETURN = r"""
@@ -185,12 +204,13 @@ _CLUSTER = ("ceph", "keys", "osds", "timeout")
 _GATEWAY = ("name", "address", "password", "ca_certificate", "certificate", "private_key")
 RULES = {
     "required_if": [
-        *(("step", step, ("name", "hardware", "packages")) for step in DAEMONS),
-        *(("step", step, ("osds",)) for step in ("cluster", "cluster_verify")),
-        *(("step", step, _GATEWAY) for step in ("gateway", "gateway_restart", "gateway_verify")),
-        *(("step", step, ("name",)) for step in VERBS),
+        *(("step", step, ("ceph", "keys", "name", "hardware", "packages")) for step in DAEMONS),
+        *(("step", step, ("ceph", "keys", "osds")) for step in ("cluster", "cluster_verify")),
+        *(("step", step, ("ceph", "keys", *_GATEWAY)) for step in ("gateway", "gateway_restart", "gateway_verify")),
+        *(("step", step, ("ceph", "keys", "name")) for step in VERBS),
         ("step", "replace", ("osd", "hardware")),
-        ("step", "fence", ("addresses", "fenced")),
+        ("step", "fence", ("ceph", "keys", "addresses", "fenced")),
+        ("step", "orchestrate", ("site_file",)),
     ]
 }
 
@@ -237,6 +257,7 @@ def main() -> None:
             "gateway_verify": _gateway_verify,
             **{verb: partial(verbs.run, verb) for verb in VERBS},
             "fence": _fence,
+            "orchestrate": None,
         },
         secret=("keys", "password", "private_key"),
     )

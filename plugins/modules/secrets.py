@@ -1,36 +1,43 @@
-# Documentation of the action plugin of the same name, which does the work on the controller.
+#!/usr/bin/python
+"""Documentation of the action of the same name, which runs on the controller."""
+
+from __future__ import annotations
+
 DOCUMENTATION = r"""
 module: secrets
-short_description: Create missing secrets and certificates of a site, or remove its state
+short_description: Create a site's ssh key, missing secrets and certificates, or remove its state
 version_added: 0.1.0
 description:
-  - Generates secrets that the plan needs and the encrypted store lacks, and issues the certificates of the site's CA.
-    Replaces only certificates that expire soon.
-  - Fails when the store of a deployed site is missing or cannot be decrypted.
   - Runs on the controller. Returns and prints no values.
 options:
-  state:
+  step:
     description:
-      - V(present) creates what is missing.
-      - V(absent) removes the state directory of a site whose site file and state have lab hosts only, then the
+      - V(create) generates secrets that the plan needs and the encrypted store lacks, and issues the certificates of
+        the site's CA. It replaces only certificates that expire soon. It fails when the store of a deployed site is
+        missing or cannot be decrypted.
+      - V(ssh_key) creates C(ssh/id_ed25519) in the site's state directory once, and maintains its public key
+        C(ssh/id_ed25519.pub). It writes C(access.host_keys) of the site file to C(ssh/host_keys). The inventory plugin
+        points Ansible at both.
+      - V(remove) removes the state directory of a site whose site file and state have lab hosts only, then the
         password of its store, if this collection wrote it. With another site's, or a machine in either, it fails. When
         O(force) accepts that, it moves the directory to C(<site>.removed-<time>) and keeps the password. It keeps both
         while the site file has machines.
     type: str
-    choices: [present, absent]
-    default: present
+    choices: [create, ssh_key, remove]
+    required: true
   given:
     description:
-      - Values that are not generated, by name, such as keys of an external Ceph. They never replace existing ones.
+      - Values that V(create) does not generate, by name, such as keys of an external Ceph. They never replace existing
+        ones.
     type: dict
     default: {}
   keep:
-    description: With V(absent), only check, and remove nothing.
+    description: With V(remove), only check, and remove nothing.
     type: bool
     default: false
   force:
     description:
-      - Risks to accept with V(absent). V(machines), hosts that are no lab containers belong to the site.
+      - Risks to accept with V(remove). V(machines), hosts that are no lab containers belong to the site.
         V(unknown-state), the state does not say whose it is.
     type: list
     elements: str
@@ -47,22 +54,28 @@ extends_documentation_fragment:
 EXAMPLES = r"""
 - name: Secrets and certificates of the site
   groundup.cloud.secrets:
+    step: create
     site_file: "{{ groundup_site_file }}"
 """
 
 RETURN = r"""
+changes:
+  description: Changes made, or predicted in check mode, one line each.
+  type: list
+  elements: str
+  returned: with O(step=ssh_key)
 created:
   description: Names of secrets that were created.
   type: list
   elements: str
-  returned: success, when C(state) is V(present)
+  returned: success, with O(step=create)
 issued:
   description: Certificates written now, each with the reason.
   type: dict
-  returned: success, when C(state) is V(present)
+  returned: success, with O(step=create)
   sample: {edge: close to its end}
 store:
   description: Public identity of the store. Hosts record it, to refuse a run with another store.
   type: str
-  returned: success, when C(state) is V(present)
+  returned: success, with O(step=create)
 """

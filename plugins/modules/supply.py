@@ -1,27 +1,69 @@
-# Documentation of the action plugin of the same name, which does the work on the controller.
+#!/usr/bin/python
+"""Documentation of the action of the same name, which runs on the controller."""
+
+from __future__ import annotations
+
 DOCUMENTATION = r"""
 module: supply
-short_description: Build or fetch the artifacts of supply.lock
+short_description: Build or fetch the artifacts of supply.lock, and match them with advisories
 version_added: 0.1.0
 description:
-  - Builds or fetches artifacts that the controller's cache lacks, in separate build roots. Names a damaged artifact and
-    builds it again. A digest that differs from the lock is an error.
-  - Shows each artifact in work with its elapsed and expected time, on a terminal in place.
-  - P(groundup.cloud.seed#module) puts artifacts onto a site's seed.
+  - M(groundup.cloud.seed) puts artifacts onto the seed of a site.
 options:
+  step:
+    description:
+      - V(build) builds or fetches artifacts that the controller's cache lacks, in separate build roots. It names a
+        damaged artifact and builds it again. A digest that differs from the lock is an error. It shows each artifact
+        in work with its elapsed and expected time, on a terminal in place.
+      - V(advisories) holds the bills of material of built artifacts, and the packages of hosts, against advisories
+        that are given as files. It downloads and changes nothing. It prints what is affected and which version fixes
+        it, and fails when something is affected, or not known. Versions of Debian's packages are compared by dpkg,
+        those of Python packages by the library C(packaging).
+    type: str
+    choices: [build, advisories]
+    required: true
   names:
     description: Artifacts or groups of the lock. The default is all of them.
     type: list
     elements: str
   source:
-    description: Build artifacts from packages, or fetch what their projects publish.
+    description: Build artifacts from packages, or fetch what their projects publish. With V(build).
     type: str
     choices: [build, upstream]
     default: build
   rebuild:
-    description: Rebuild the named artifacts, even if the cache has them.
+    description: With V(build), rebuild the named artifacts, even if the cache has them.
     type: bool
     default: false
+  files:
+    description:
+      - For V(advisories), Debian's security tracker as JSON, or OSV records - a file of one, of a list, or a directory
+        of such files.
+    type: list
+    elements: path
+  hosts:
+    description: For V(advisories), hosts, and what is installed there.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      name:
+        description: Name of the host.
+        type: str
+        required: true
+      release:
+        description: Code name of its Debian.
+        type: str
+        required: true
+      packages:
+        description: Output of dpkg-query there, in the format that the playbook C(groundup.cloud.advisories) asks for.
+        type: str
+        required: true
+  silent:
+    description: For V(advisories), hosts that did not say what is installed there. They are not known to be safe.
+    type: list
+    elements: str
+    default: []
 attributes:
   diff_mode:
     description: Only digests can be compared; they are returned.
@@ -32,11 +74,18 @@ extends_documentation_fragment: groundup.cloud.attributes
 EXAMPLES = r"""
 - name: Everything the lock names
   groundup.cloud.supply:
+    step: build
 
 - name: Images of the cluster, made again whatever the cache holds
   groundup.cloud.supply:
+    step: build
     names: [images-kubernetes]
     rebuild: true
+
+- name: Artifacts against Debian's security tracker
+  groundup.cloud.supply:
+    step: advisories
+    files: [tracker.json]
 """
 
 RETURN = r"""
@@ -44,9 +93,25 @@ built:
   description: Artifacts that were built or fetched; in check mode those that would be.
   type: list
   elements: str
-  returned: always
+  returned: with O(step=build)
 artifacts:
   description: Version, kind, sha256 and path of each artifact, by name.
   type: dict
-  returned: success
+  returned: success, with O(step=build)
+affected:
+  description: Advisory, package, version, version that fixes it (empty - none yet), and artifacts and hosts.
+  type: list
+  elements: dict
+  returned: with O(step=advisories)
+  sample:
+    - advisory: CVE-2026-0001
+      package: openssl
+      version: 3.5.1-1
+      fixed: 3.5.1-1+deb13u1
+      where: [image-base, host control-1]
+unknown:
+  description: What could not be held against the advisories, with the reason.
+  type: list
+  elements: dict
+  returned: with O(step=advisories)
 """

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.lab_check import TOOLS
+from ansible_collections.groundup.cloud.plugins.plugin_utils.lab.check import TOOLS
 
 pytestmark = [pytest.mark.lab, pytest.mark.skipif(os.geteuid() != 0, reason="needs namespaces of its own")]
 

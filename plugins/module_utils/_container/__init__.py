@@ -1,1 +1,1 @@
-"""System containers that act as machines: private parts of `system_container` and `lab_network`."""
+"""System containers that act as machines: private parts of the module `lab`."""

@@ -47,7 +47,7 @@ LAYERS: dict[str, LayerRecord] = {
         needs=("supply",),
         group="all",
         provisioners=("existing", "container"),
-        library="`module_utils/_container`",
+        library="`plugin_utils/lab`, `module_utils/_container`",
         owns="machines that the seed does not install: makes lab hosts, checks existing ones",
     ),
     "seed": LayerRecord(

@@ -14,10 +14,12 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 
 from ..errors import GroundupError
+from ..layers.aside import Aside
 from ..layers.enough import SuccessCriteria, lacking
 from .api import BusyError, Watched
 from .queue import BUSY, QueueLimits, Waiting, admitted
 
+LAYER = "ironic"
 _TELL = 60.0  # seconds between two lines of progress
 _HERE = frozenset(("active",))  # installed: Ironic has no work left, so they need not queue
 Failed = dict[str, GroundupError]
@@ -35,6 +37,14 @@ def left_behind(name: str, where: str) -> LeftError:
         why="enough of its group serve, so that the run goes on without it",
         remedy="none is needed: the next run goes on with it",
     )
+
+
+def set_aside(failed: Failed) -> list[Aside]:
+    """Return the machines that did not become ready, for the run to go on without them."""
+    return [
+        Aside(host=name, layer=LAYER, reason=one.what, remedy=one.remedy, pending=isinstance(one, LeftError))
+        for name, one in sorted(failed.items())
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -172,6 +172,17 @@ def _to_reach(
     return found
 
 
+def refuse_others(again: Sequence[str], names: Sequence[str]) -> None:
+    """Raise GroundupError if a machine is to begin ``again`` that is not among ``names``."""
+    if unknown := sorted(set(again) - set(names)):
+        raise GroundupError(
+            f"{', '.join(unknown)} cannot begin again",
+            where="the variable machine_again",
+            why="this run installs no machine of that name",
+            remedy=f"name some of {', '.join(names[:20])}",
+        )
+
+
 def metal_of(plan: Plan, names: Sequence[str]) -> MetalPlan:
     """Return the plan of machines from power-off. Raises GroundupError when the site cannot install any."""
     if plan.metal is None:

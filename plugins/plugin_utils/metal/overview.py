@@ -120,7 +120,7 @@ def as_dict(row: Row, now: float) -> dict[str, Any]:
 
 
 def as_json(site: str, rows: Iterable[Row], now: float) -> str:
-    """Return the overview as JSON; its schema is that of the module machine_overview."""
+    """Return the overview as JSON; its schema is that of the module machines."""
     return json.dumps({"site": site, "time": round(now, 3), "machines": [as_dict(row, now) for row in rows]}, indent=2)
 
 

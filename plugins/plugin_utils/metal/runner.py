@@ -17,6 +17,7 @@ from ...module_utils._base import files
 from ...module_utils._base.locks import locked
 from ...module_utils._base.run import COLOUR, run
 from ..errors import GroundupError
+from ..plan.types import Plan
 from .journal import Journal, file_of
 from .way import MachineCard, WayStep
 
@@ -28,6 +29,17 @@ exec flock --exclusive --no-fork "$GROUNDUP_RUN_LOCK" "$GROUNDUP_RUN_PROGRAM" "$
 """
 COLLECTION = "groundup.cloud"
 _AGAIN = "layer {} again"
+
+
+def refuse_two(plan: Plan, layers: Sequence[str]) -> None:
+    """Raise GroundupError if both controller and seed would configure machines."""
+    if layers and plan.metal and plan.metal.runner:
+        raise GroundupError(
+            "two would configure each machine",
+            where="the variable machine_layers",
+            why=f"the site file has the seed run {', '.join(plan.metal.runner.layers)} (seed.runner)",
+            remedy="leave the variable out, or seed.runner",
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ FOREIGN = """\
   tasks:
     - ansible.builtin.assert: {that: false, fail_msg: not ours}
       ignore_errors: true
-    - groundup.cloud.secrets: {site_file: "{{ groundup_site_file }}"}
+    - groundup.cloud.secrets: {step: create, site_file: "{{ groundup_site_file }}"}
 """
 WAIT = """\
 - hosts: localhost

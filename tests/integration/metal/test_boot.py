@@ -33,7 +33,9 @@ def ready(directory: Path, *arguments: str, options: dict[str, object]) -> subpr
     play = {
         "hosts": "all",
         "gather_facts": False,
-        "tasks": [{"groundup.cloud.machine_ready": {"login": "root@localhost", "remedy": "none"} | options}],
+        "tasks": [
+            {"groundup.cloud.machines": {"step": "ready", "login": "root@localhost", "remedy": "none"} | options}
+        ],
     }
     (directory / "hosts.yml").write_text(json.dumps(inventory))
     (directory / "play.yml").write_text(json.dumps([play, {"import_playbook": "groundup.cloud.set_aside"}]))

@@ -23,9 +23,16 @@ def test_every_task_that_prints_while_it_runs_has_its_name_above() -> None:
     assert printing == {name.partition(" ")[0] for name in brief._SPEAKING}
 
 
-@pytest.mark.parametrize("printing", [("groundup.cloud.supply", ""), ("groundup.cloud.preflight", "report")])
+@pytest.mark.parametrize(
+    ("quiet", "printing"),
+    [
+        (("ansible.builtin.wait_for_connection", ""), ("groundup.cloud.seed", "publish")),
+        (("groundup.cloud.machines", "ready"), ("groundup.cloud.machines", "install")),
+        (("groundup.cloud.preflight", "examine"), ("groundup.cloud.preflight", "report")),
+    ],
+)
 def test_a_task_that_takes_long_is_named_again_and_again_and_one_that_prints_is_not(
-    monkeypatch: pytest.MonkeyPatch, printing: tuple[str, str]
+    monkeypatch: pytest.MonkeyPatch, quiet: tuple[str, str], printing: tuple[str, str]
 ) -> None:
     lines: list[str] = []
     twice = threading.Event()
@@ -44,7 +51,7 @@ def test_a_task_that_takes_long_is_named_again_and_again_and_one_that_prints_is_
     def task(name: str, action: str, step: str) -> SimpleNamespace:
         return SimpleNamespace(get_name=lambda: name, resolved_action=action, args={"step": step}, _uuid=name)
 
-    callback.v2_playbook_on_task_start(task("Wait for hosts", "groundup.cloud.preflight", "examine"), False)
+    callback.v2_playbook_on_task_start(task("Wait for hosts", *quiet), False)
     assert twice.wait(60)
     callback.v2_playbook_on_task_start(task("Make artifacts", *printing), False)
     assert all(re.fullmatch(r"Wait for hosts: 00:\d\d so far", line) for line in lines)

@@ -10,7 +10,7 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.lab_check import TOOLS
+from ansible_collections.groundup.cloud.plugins.plugin_utils.lab.check import TOOLS
 
 ROOT = Path(__file__).resolve().parents[3]
 # The engine comes with the package `ansible`, its templates with the engine; what lies beside a file is ours.

@@ -7,13 +7,14 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.action import lab_network, machine_ready, site_key, system_container
+from ansible_collections.groundup.cloud.plugins.action import lab
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.contact import ssh_key
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import ready
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
 
 LAB = Path(__file__).parents[3] / "inventories/lab/site.yml"
@@ -29,7 +30,7 @@ def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
 
 
 def converge(plan: Plan, *, check: bool = False) -> list[str]:
-    changes: list[str] = site_key.converge(Changes(check=check), plan)["changes"]
+    changes: list[str] = ssh_key.converge(Changes(check=check), plan)["changes"]
     return changes
 
 
@@ -85,11 +86,16 @@ def test_keys_of_existing_hosts_are_listed_by_address_and_port(
     assert lines[1:] == [f"{name.replace('10.90.0.24', plan.hosts['worker-1'].address)} {HOST_KEY}"]
 
 
-def said(action: Any, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> str:
-    """Return the message the action fails with."""
+def said(step: str, fails: OSError, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return the message of a step of the lab that ``fails``."""
+
+    def failing(*_: object) -> None:
+        raise fails
+
+    options = {"step": step}
+    monkeypatch.setitem(lab.STEPS, step, failing)
     monkeypatch.setattr(ActionBase, "run", lambda *_: {})
-    monkeypatch.setattr("os.geteuid", lambda: 0)
-    instance = object.__new__(action.ActionModule)
+    instance = object.__new__(lab.ActionModule)
     instance._task = SimpleNamespace(check_mode=True, args=options)
     monkeypatch.setattr(type(instance), "validate_argument_spec", lambda *_, **__: (None, options))
     result = instance.run()
@@ -97,33 +103,17 @@ def said(action: Any, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) 
     return str(result["msg"])
 
 
-NETWORK = {"site": "test", "state": "present", "networks": {}}
-CONTAINER = {"site": "test", "root": "/nowhere", "state": "running", "hosts": [], "networks": {}}
-
-
-@pytest.mark.parametrize(
-    ("action", "edge_of_it", "options"),
-    [(system_container, "running", CONTAINER), (lab_network, "present", NETWORK)],
-)
-def test_a_full_disk_is_told_with_the_file(
-    action: Any, edge_of_it: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device", "/state/lab/config.json")
-
-    monkeypatch.setattr(action, edge_of_it, full)
-    message = said(action, options, monkeypatch)
+@pytest.mark.parametrize("step", ["hosts", "networks"])
+def test_a_full_disk_is_told_with_the_file(step: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    full = OSError(errno.ENOSPC, "No space left on device", "/state/lab/config.json")
+    message = said(step, full, monkeypatch)
     assert message.startswith("No space left on device")
     for line in ("/state/lab/config.json", "why:", "remedy: see df -h"):
         assert line in message
 
 
 def test_a_program_that_is_not_there_is_no_matter_of_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(*_: object) -> None:
-        raise FileNotFoundError(errno.ENOENT, "No such file or directory", "ip")
-
-    monkeypatch.setattr(lab_network, "present", missing)
-    message = said(lab_network, NETWORK, monkeypatch)
+    message = said("networks", FileNotFoundError(errno.ENOENT, "No such file or directory", "ip"), monkeypatch)
     assert message.startswith("No such file or directory\n  where:  this machine, ip\n")
     assert "remedy: put that right, then run this again" in message
 
@@ -138,5 +128,5 @@ def test_a_program_that_is_not_there_is_no_matter_of_the_disk(monkeypatch: pytes
     ],
 )
 def test_only_a_boot_without_a_failed_unit_is_good(status: int, said: str, what: str | None) -> None:
-    fault = machine_ready.boot_fault("worker-1", status, said, within=9)
+    fault = ready.boot_fault("worker-1", status, said, within=9)
     assert (fault.what if fault else None) == what

@@ -7,11 +7,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.action import lab_network
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._container import forwarding, network
 from ansible_collections.groundup.cloud.plugins.module_utils._container.names import link_prefix
+from ansible_collections.groundup.cloud.plugins.plugin_utils.lab import networks
 
+LAB = {"site": "lab", "networks": {}}
 BRIDGES = f"{link_prefix('lab')}+"
 RULE = f"-A FORWARD -i {BRIDGES} -o {BRIDGES} -j ACCEPT"
 FIREWALLD = """table inet firewalld {
@@ -77,17 +78,17 @@ def filter_of(monkeypatch: pytest.MonkeyPatch, policy: str = "DROP") -> Filter:
 def test_a_lab_lets_its_own_packets_through_once_and_takes_the_rule_away(monkeypatch: pytest.MonkeyPatch) -> None:
     filters = filter_of(monkeypatch)
     for expected in (True, False):
-        assert lab_network.present(Changes(check=False), "lab", {})["changed"] is expected
+        assert networks.create(Changes(check=False), LAB)["changed"] is expected
         assert filters.rules == {"nft": ["-P FORWARD DROP", RULE], "legacy": ["-P FORWARD ACCEPT"]}
     for expected in (True, False):
-        assert lab_network.absent(Changes(check=False), "lab")["changed"] is expected
+        assert networks.remove(Changes(check=False), LAB)["changed"] is expected
         assert filters.rules["nft"] == ["-P FORWARD DROP"]
 
 
 @pytest.mark.usefixtures("calls")
 def test_a_dry_run_writes_no_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     filters = filter_of(monkeypatch)
-    assert lab_network.present(Changes(check=True), "lab", {})["changed"] is True
+    assert networks.create(Changes(check=True), LAB)["changed"] is True
     assert filters.rules["nft"] == ["-P FORWARD DROP"]
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._container.names import Lab, link_name, link_prefix
-from ansible_collections.groundup.cloud.plugins.plugin_utils import lab_check
-from ansible_collections.groundup.cloud.plugins.plugin_utils.lab_check import GIB, TOOLS, LabNeeds, MachineFacts
+from ansible_collections.groundup.cloud.plugins.plugin_utils.lab import check
+from ansible_collections.groundup.cloud.plugins.plugin_utils.lab.check import GIB, TOOLS, LabNeeds, MachineFacts
 
 
 def wanted(tmp_path: Path) -> LabNeeds:
@@ -36,7 +36,7 @@ def link(address: str, alias: str = "") -> dict[str, Any]:
 
 
 def told(tmp_path: Path, found: MachineFacts) -> list[str]:
-    return [str(fault) for fault in lab_check.faults(wanted(tmp_path), found)]
+    return [str(fault) for fault in check.faults(wanted(tmp_path), found)]
 
 
 def test_a_machine_that_has_it_all_is_let_through(tmp_path: Path) -> None:

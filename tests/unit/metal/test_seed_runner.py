@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.action import machine_install
 from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import delegated, seed_runner
@@ -17,6 +16,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.batch import 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, file_of, home_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.overview import Overview
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.package import packed
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.runner import refuse_two
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.seed_runner import Order, Service, begins, orders
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import MachineCard, WayStep
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
@@ -269,9 +269,9 @@ def test_machines_let_the_runner_in_from_the_seed_alone(plan: Plan, tmp_path: Pa
 
 def test_the_controller_does_not_run_layers_where_the_seed_does(plan: Plan) -> None:
     with pytest.raises(GroundupError, match="two would configure each machine"):
-        machine_install.refuse_two(plan, ["host"])
-    machine_install.refuse_two(plan, [])
-    machine_install.refuse_two(make_plan(load_site(COLLECTION / "inventories/lab-metal/site.yml")), ["host"])
+        refuse_two(plan, ["host"])
+    refuse_two(plan, [])
+    refuse_two(make_plan(load_site(COLLECTION / "inventories/lab-metal/site.yml")), ["host"])
 
 
 def test_a_table_says_when_the_seed_was_not_asked(plan: Plan, tmp_path: Path) -> None:

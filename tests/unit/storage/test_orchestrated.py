@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
+from ansible_collections.groundup.cloud.plugins.action.ceph import ActionModule
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.plugin_utils import vault
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.storage import BACKENDS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
@@ -18,10 +21,15 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import Passwo
 ADMIN = "ceph/client.admin"
 
 
+def written(backend: str) -> dict[str, Any]:
+    """Return the site file of a region by ``backend``."""
+    data = yaml.safe_load((Path(__file__).resolve().parents[3] / "inventories/region/site.yml").read_text())
+    return {**data, "storage": {**data["storage"], "backend": backend}}
+
+
 def planned(backend: str) -> tuple[Plan, CephPlan]:
     """Return the plan of a region by ``backend``, and its Ceph."""
-    data = yaml.safe_load((Path(__file__).resolve().parents[3] / "inventories/region/site.yml").read_text())
-    found = make_plan(build_site({**data, "storage": {**data["storage"], "backend": backend}}))
+    found = make_plan(build_site(written(backend)))
     assert found.ceph
     return found, found.ceph
 
@@ -86,3 +94,20 @@ def test_keys_that_the_layer_makes_are_those_that_the_backend_takes() -> None:
 
 def test_every_orchestrated_backend_is_told_by_its_own() -> None:
     assert set(apply.ORCHESTRATORS) == {name for name, record in BACKENDS.items() if record.orchestrated}
+
+
+@pytest.mark.parametrize("backend", ["cephadm", "rook"])
+def test_the_action_tells_it_with_the_sites_store(
+    backend: str, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def tells(changes: Changes, plan: Plan, ceph: CephPlan, given: Store, *, timeout: float) -> None:
+        assert (plan.site, ceph.backend, given, timeout) == ("region", backend, store, 7)
+        changes.add("tell it")
+
+    (tmp_path / "site.yml").write_text(yaml.safe_dump(written(backend)))
+    monkeypatch.setattr(vault, "open_store", lambda *_, **__: store)
+    monkeypatch.setattr(apply, "ORCHESTRATORS", {backend: tells})
+    action = object.__new__(ActionModule)
+    action.changes = Changes(check=True)
+    done = action.work({"step": "orchestrate", "site_file": str(tmp_path / "site.yml"), "timeout": 7})
+    assert done["changes"] == ["tell it"]

@@ -31,8 +31,7 @@ def test_a_prediction_names_what_would_be_made_again(
     monkeypatch.setattr(supply, "load_lock", lambda: lock)
 
     def predicted(*, rebuild: bool) -> dict[str, Any]:
-        found: dict[str, Any] = action(check=True).work({"names": names, "source": "build", "rebuild": rebuild})
-        return found
+        return action(check=True).work({"step": "build", "names": names, "source": "build", "rebuild": rebuild})
 
     found = predicted(rebuild=True)
     assert (found["changed"], found["built"]) == (True, made)
@@ -48,6 +47,6 @@ def test_a_damaged_artifact_is_made_again_as_predicted(
     lock = make_lock(a={})
     (supply.ensure(None, lock=lock)["a"].path / "file").write_text("something else")
     monkeypatch.setattr(supply, "load_lock", lambda: lock)
-    found = action(check=check).work({"names": ["a"], "source": "build", "rebuild": False})
+    found = action(check=check).work({"step": "build", "names": ["a"], "source": "build", "rebuild": False})
     assert (found["changed"], found["built"]) == (True, ["a"])
     assert fake.names() == (["a"] if check else ["a", "a"])

@@ -135,7 +135,7 @@ def test_the_module_draws_on_a_terminal_only_and_past_the_log(
     made = object.__new__(action.ActionModule)
     made._task = type("Task", (), {"check_mode": False})
     made._display = type("Display", (), {"display": lambda _, line, **how: shown.append((line, how))})()
-    made.work({"names": None, "source": "build", "rebuild": False})
+    made.work({"step": "build", "names": None, "source": "build", "rebuild": False})
     drawn = [how for line, how in shown if "left" in line]
     assert all(how == {"screen_only": True, "newline": False} for how in drawn)
     assert bool(drawn) == bool(terminal)

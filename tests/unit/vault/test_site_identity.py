@@ -9,9 +9,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.action.secrets import _absent
 from ansible_collections.groundup.cloud.plugins.plugin_utils import site_identity
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.site_secrets import remove
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store, password_source
 
 LAB = {"seed-1": "container", "control-1": "container"}
@@ -134,11 +134,11 @@ def test_what_may_be_a_real_site_is_not_removed(state: Path, kept: Any, now: Any
     password, only_lab = password_source("cloud").path, not site_identity.of_plan(now).machines
     for write in (False, True):
         with pytest.raises(GroundupError, match="nothing was removed") as caught:
-            _absent(now, write=write, keep=False, force=[])
+            remove(now, write=write, keep=False, force=[])
     assert f'"lab_force": [{", ".join(codes)}]' in caught.value.remedy
     assert (state / "secrets.yml").exists()
     store = (state / "secrets.yml").read_bytes()
-    assert _absent(now, write=True, keep=False, force=codes)["changed"] is only_lab
+    assert remove(now, write=True, keep=False, force=codes)["changed"] is only_lab
     (place,) = state.parent.iterdir()
     assert place.name.startswith("cloud.removed-" if only_lab else "cloud")
     assert (place / "secrets.yml").read_bytes() == store
@@ -148,14 +148,14 @@ def test_what_may_be_a_real_site_is_not_removed(state: Path, kept: Any, now: Any
 def test_a_lab_goes_without_a_trace(state: Path) -> None:
     built(state, plan(LAB))
     password = password_source("cloud").path
-    assert _absent(plan(LAB), write=True, keep=True, force=[])["changed"] is False
-    assert _absent(plan(LAB), write=False, keep=False, force=[])["changed"] is True
+    assert remove(plan(LAB), write=True, keep=True, force=[])["changed"] is False
+    assert remove(plan(LAB), write=False, keep=False, force=[])["changed"] is True
     assert state.exists()
     assert password.exists()
-    assert _absent(plan(LAB), write=True, keep=False, force=[])["changed"] is True
+    assert remove(plan(LAB), write=True, keep=False, force=[])["changed"] is True
     assert list(state.parent.iterdir()) == []
     assert not password.exists()
-    assert _absent(plan(LAB), write=True, keep=False, force=[])["changed"] is False
+    assert remove(plan(LAB), write=True, keep=False, force=[])["changed"] is False
 
 
 def test_a_removal_that_was_killed_is_no_state_without_a_record(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,7 +169,7 @@ def test_a_removal_that_was_killed_is_no_state_without_a_record(state: Path, mon
     with monkeypatch.context() as broken:
         broken.setattr(shutil, "rmtree", killed)
         with pytest.raises(KeyboardInterrupt):
-            _absent(plan(LAB), write=True, keep=False, force=[])
-    assert _absent(plan(LAB), write=True, keep=False, force=[])["changed"] is True
+            remove(plan(LAB), write=True, keep=False, force=[])
+    assert remove(plan(LAB), write=True, keep=False, force=[])["changed"] is True
     assert list(state.parent.iterdir()) == []
     assert not password_source("cloud").path.exists()

@@ -14,9 +14,12 @@ from ipaddress import ip_interface, ip_network
 from pathlib import Path
 from typing import Any
 
-from ..module_utils._container import cgroups, forwarding, network, runtime
-from ..module_utils._container.names import Lab, link_prefix
-from .errors import GroundupError
+from ...module_utils._container import cgroups, forwarding, network, runtime
+from ...module_utils._container.names import Lab, link_prefix
+from ..errors import GroundupError
+from ..paths import state_dir
+from ..plan import load_site, make_plan
+from ..plan.layout.profiles import HARDWARE
 
 # Program -> Debian package
 TOOLS = {
@@ -78,6 +81,26 @@ class MachineFacts:
             dropping=forwarding.foreign(needs.lab.site),
             running=frozenset(name for name in needs.memory_gb if runtime.init_pid(needs.lab, name) is not None),
         )
+
+
+def check(site_file: str) -> dict[str, Any]:
+    """Return the lab's hosts, or everything this machine lacks for them, as the step's result. Raises SiteError."""
+    needs = _needs(site_file)
+    found = faults(needs, MachineFacts.now(needs))
+    result = {"changed": False, "hosts": sorted(needs.memory_gb)}
+    return result | ({"failed": True, "msg": "\n".join(map(str, found))} if found else {})
+
+
+def _needs(site_file: str) -> LabNeeds:
+    site = load_site(site_file)
+    plan = make_plan(site)
+    hardware = {**HARDWARE, **site.hardware}
+    hosts = [host for host in plan.hosts.values() if host.provisioner == "container"]
+    return LabNeeds(
+        lab=Lab(site=plan.site, root=state_dir(plan.site) / "lab"),
+        networks={name: network.cidr for name, network in plan.networks.items()},
+        memory_gb={host.name: hardware[host.hardware].memory_gb for host in hosts},
+    )
 
 
 def faults(needs: LabNeeds, machine: MachineFacts) -> list[GroundupError]:
@@ -158,7 +181,7 @@ def _networks(needs: LabNeeds, machine: MachineFacts) -> Iterator[GroundupError]
 
 
 def _filter(needs: LabNeeds, machine: MachineFacts) -> Iterator[GroundupError]:
-    """Yield chains that no rule of the lab can pass; those of iptables, as Docker's, get one (module lab_network)."""
+    """Yield chains that no rule of the lab can pass; those of iptables, as Docker's, get one (networks.py)."""
     for chain in machine.dropping:
         yield GroundupError(
             f"the chain {chain} of nftables drops what this machine forwards, also from one host of the lab to another",

@@ -1,35 +1,22 @@
-"""Action of module groundup.cloud.site_key: create the site's ssh key, and write the known host keys."""
+"""The ssh key with which the controller reaches a site's hosts, and the host keys that the site file gives."""
 
 from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..module_utils._base import files
-from ..module_utils._base.changes import Changes
-from ..module_utils._base.run import run
-from ..plugin_utils import site_identity
-from ..plugin_utils.actions import DocumentedAction
-from ..plugin_utils.contact.logins import site_key
-from ..plugin_utils.plan import Plan, load_site, make_plan
+from ...module_utils._base import files
+from ...module_utils._base.changes import Changes
+from ...module_utils._base.run import run
+from .logins import site_key
 
-
-class ActionModule(DocumentedAction):
-    """Maintain ``ssh`` in the state directory of a site."""
-
-    def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the changes, with a diff."""
-        plan = make_plan(load_site(given["site_file"]))
-        site_identity.refuse_other(plan, self.variables.get("site_force") or ())
-        result = converge(self.changes, plan)
-        if not self.changes.check:
-            site_identity.adopt(plan)
-        return result
+if TYPE_CHECKING:
+    from ..plan import Plan
 
 
 def converge(changes: Changes, plan: Plan) -> dict[str, Any]:
-    """Create the site's key if there is none, write its hosts' keys, and return the action's result."""
+    """Create the site's key if there is none, write its hosts' keys, and return the step's result."""
     directory = site_key(plan.site).parent
     if not directory.is_dir() and changes.add(f"make {directory}"):
         directory.mkdir(mode=0o700, parents=True)

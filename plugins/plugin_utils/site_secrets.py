@@ -1,0 +1,71 @@
+"""The secrets and certificates that a site needs: create what is missing, or remove them with the site's state."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from . import site_identity
+from .compose import with_values
+from .layers.authorities import USES, key_name
+from .paths import state_dir
+from .pki import ensure_authority, ensure_leaf, ensure_packages_key, users
+from .plan.types import Plan
+from .vault import STORE, SecretsError, Store, open_store, password_source, required
+
+
+def create(plan: Plan, given: Mapping[str, str], *, write: bool) -> dict[str, Any]:
+    """Create missing secrets, all but those of ``given`` generated, and certificates; return the step's result.
+
+    Raises GroundupError, OSError.
+    """
+    plan, directory = with_values(plan), state_dir(plan.site)
+    store, specs = open_store(plan.site, write=write), users(plan)
+    taken = store.take(given)
+    if plan.ceph and (lacking := store.lacking(plan.ceph.given)):
+        raise _not_given(store, lacking)
+    created = store.ensure({*required(plan), *map(key_name, USES), *(spec.key_name for spec in specs)})
+    signing = {use: ensure_authority(store, directory, site=plan.site, use=use, write=write) for use in USES}
+    reasons = {"ca" if use == "site" else f"ca of {use}": one.reason for use, one in signing.items()} | {
+        spec.user: ensure_leaf(signing[spec.authority], store, directory, spec, write=write).reason for spec in specs
+    }
+    if plan.host.packages == "seed":
+        reasons["packages"] = ensure_packages_key(store, directory, write=write)
+    issued = {name: why for name, why in reasons.items() if why}
+    names = sorted({*taken, *created})
+    after = [f"secret {name}" for name in names] + [f"certificate {name}: {why}" for name, why in issued.items()]
+    return {
+        "changed": bool(after),
+        "created": names,
+        "issued": issued,
+        "store": store.identity,
+        "msg": f"{'made' if write else 'would be made'}: {', '.join(after)}" if after else "everything is there",
+        "diff": {"before": "", "after": "".join(f"{line}\n" for line in after)},
+    }
+
+
+def remove(plan: Plan, *, write: bool, keep: bool, force: Collection[str]) -> dict[str, Any]:
+    """Remove state and password of a lab, or move the state aside; return the step's result.
+
+    Raises GroundupError, OSError.
+    """
+    lab, directory = site_identity.refuse_removal(plan, force), state_dir(plan.site)
+    if keep or site_identity.of_plan(plan).machines:
+        return {"changed": False, "msg": f"{directory} stays"}
+    there, said = site_identity.there(plan), f"{directory} is removed"
+    if there and write and (aside := site_identity.remove(plan, lab=lab)):
+        said = f"{directory} is moved to {aside}; its password stays"
+    # Last, because a store needs its password as long as it exists: one that was moved aside, too.
+    gone = lab and password_source(plan.site).forget(directory / STORE, write=write)
+    return {"changed": there or gone, "msg": said if there else f"there is no {directory}"}
+
+
+def _not_given(store: Store, lacking: Sequence[str]) -> SecretsError:
+    pairs = ", ".join(f"{name}: AQ..." for name in lacking)
+    return SecretsError(
+        f"the secrets store has no {', '.join(lacking)}",
+        where=f"{store.path}; storage.external of the site file",
+        why="the keys of a Ceph that somebody else runs are made there: a generated one would be refused",
+        remedy="ask who runs it for them (`ceph auth get-key <user>`), then: ansible-playbook -i <site file> "
+        f"groundup.cloud.secrets -e @FILE, and in FILE (ansible-vault encrypts it): secrets_given: {{{pairs}}}",
+    )
