@@ -14,6 +14,13 @@ RACKED = {"r1": {"cidr": "10.77.0.0/26"}, "r2": {"cidr": "10.77.0.64/26"}}
 CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("network-without-port", "error", "lab-metal", {"networks/storage": STORAGE}, "worker-1.ports.storage"),
     (
+        "wiring-without-ports",
+        "error",
+        "region",
+        {"machines/hypervisor/wiring": {**BOND, "networks": {"management": "bond0"}}},
+        "machines.hypervisor.wiring",
+    ),
+    (
         "wiring-unknown-network",
         "error",
         "lab-metal",

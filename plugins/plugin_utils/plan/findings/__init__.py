@@ -28,17 +28,17 @@ from . import (
     versions,
     wiring,
 )
+from .order import ordered
 
 SUBJECTS = (
     addresses, servers, links, wiring, planes, machines, netboot, pools, availability, access, packages, quorum,
     domains, storage, ceph, disks, cluster, services, supply, system_disks, versions, unsupported,
 )  # fmt: skip
-_ORDER = {"error": 0, "warning": 1, "info": 2}
 
 
 def find(context: PlanContext) -> tuple[Finding, ...]:
-    """Return all findings, errors first, then by name: the same site always gives the same list."""
+    """Return all findings, as `order.ordered` puts them."""
     found = list(context.layout.findings)
     for subject in SUBJECTS:
         found += subject.check(context)
-    return tuple(sorted(found, key=lambda one: (_ORDER[one.severity], one.name, one.where, one.what)))
+    return ordered(found, context.plan.hosts)

@@ -166,8 +166,6 @@ def wire(
     own, dark = member.own, provisioner == "ironic"
     if not dark and not (group.manage_network and provisioner == "existing"):
         return Wired(interfaces)
-    if dark and not (own and (own.nics or own.mac or any(port.mac for port in own.ports.values()))):
-        return Wired(interfaces)  # to be discovered: its ports are unknown until then (see `plain`)
     profile = layout.hardware.get(hardware)
     ways = {
         f"{member.key}.wiring": own.wiring if own else None,
@@ -175,6 +173,10 @@ def wire(
         f"hardware.{hardware}.wiring": profile.wiring if profile else None,
     }
     key, wiring = next(((key, one) for key, one in ways.items() if one), (f"machines.{member.group}", Wiring()))
+    if dark and not (own and (own.nics or own.mac or any(port.mac for port in own.ports.values()))):
+        if wiring != Wiring():
+            _note(layout, notes.ports_not_written(key, member.key, member.name))
+        return Wired(interfaces)  # to be discovered: its ports are unknown until then (see `plain`)
     machine = _Machine(layout=layout, member=member, wiring=wiring, key=key, dark=dark)
     machine.findings += notes.unknown_networks(key, wiring.networks, layout.networks)
     machine.carry(interfaces)
