@@ -34,12 +34,13 @@ from ..plugin_utils.layers.aside import table
 from ..plugin_utils.progress import reminder
 
 _OURS = "groundup.cloud."
-_SPEAKING = tuple(
+# Those that print while they run: a module, or one step of it.
+_SPEAKING = frozenset(
     _OURS + name
     for name in (
-        "hypervisor_joined",
-        "hypervisor_probe",
-        "kubernetes_charts",
+        "cluster install",
+        "hypervisors probe",
+        "hypervisors wait",
         "machine_approve",
         "machine_erase",
         "machine_install",
@@ -109,7 +110,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
         """Print the name of a task that prints; for other tasks start the periodic reminder."""
         super().v2_playbook_on_task_start(task, is_conditional)
         self._reminder.close()
-        if task.resolved_action not in _SPEAKING:
+        if {task.resolved_action, f"{task.resolved_action} {task.args.get('step')}"}.isdisjoint(_SPEAKING):
             self._reminder.enter_context(reminder(self._display.display, task.get_name()))
         elif self._last_task_banner != task._uuid:
             self._print_task_banner(task)

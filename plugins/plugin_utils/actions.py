@@ -34,6 +34,12 @@ class DocumentedAction(ActionBase):  # type: ignore[misc]  # ansible ships no ty
     variables: dict[str, Any]
     changes: Changes
 
+    def __init_subclass__(cls, **more: Any) -> None:
+        """Read the documentation now: Ansible loads an action once, and forks a process for every host and task."""
+        super().__init_subclass__(**more)
+        if ".action." in cls.__module__ and "room" not in vars(cls):
+            documented(cls.__module__)
+
     @abstractmethod
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the result for the options ``given``. Raises GroundupError, SiteError, OSError."""
@@ -84,12 +90,6 @@ class StepAction(DocumentedAction):
     """An action that hands its validated options to the module, which runs one of the room's steps on the host."""
 
     _requires_connection = True
-
-    def __init_subclass__(cls, **more: Any) -> None:
-        """Read the documentation now: Ansible loads an action once, and forks a process for every host and task."""
-        super().__init_subclass__(**more)
-        if "room" not in vars(cls):
-            documented(cls.__module__)
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Run the step and return its result."""

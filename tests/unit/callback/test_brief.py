@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 from ansible.plugins.callback.default import CallbackModule as Default
 from ansible_collections.groundup.cloud.plugins.callback import brief
+from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import documented
 from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import reminder
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -20,11 +21,20 @@ ROOT = Path(__file__).resolve().parents[3]
 def test_every_task_that_prints_while_it_runs_has_its_name_above() -> None:
     actions = (ROOT / "plugins/action").glob("*.py")
     printing = {f"groundup.cloud.{path.stem}" for path in actions if "self._display.display" in path.read_text()}
-    assert printing == set(brief._SPEAKING)
+    assert printing == {one.partition(" ")[0] for one in brief._SPEAKING}
+    for action, _, step in (one.partition(" ") for one in brief._SPEAKING if " " in one):
+        assert step in documented(action)["step"]["choices"]
 
 
+@pytest.mark.parametrize(
+    ("silent", "printing"),
+    [
+        (("Wait for hosts", "ansible.builtin.wait_for_connection"), ("Make artifacts", "groundup.cloud.supply")),
+        (("Wait for nodes", "groundup.cloud.cluster", "label"), ("Charts", "groundup.cloud.cluster", "install")),
+    ],
+)
 def test_a_task_that_takes_long_is_named_again_and_again_and_one_that_prints_is_not(
-    monkeypatch: pytest.MonkeyPatch,
+    silent: tuple[str, ...], printing: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines: list[str] = []
     twice = threading.Event()
@@ -40,13 +50,13 @@ def test_a_task_that_takes_long_is_named_again_and_again_and_one_that_prints_is_
     callback = brief.CallbackModule()
     callback._display = SimpleNamespace(display=display)
 
-    def task(name: str, action: str) -> SimpleNamespace:
-        return SimpleNamespace(get_name=lambda: name, resolved_action=action, _uuid=name)
+    def task(name: str, action: str, step: str = "") -> SimpleNamespace:
+        return SimpleNamespace(get_name=lambda: name, resolved_action=action, args={"step": step}, _uuid=name)
 
-    callback.v2_playbook_on_task_start(task("Wait for hosts", "ansible.builtin.wait_for_connection"), False)
+    callback.v2_playbook_on_task_start(task(*silent), False)
     assert twice.wait(60)
-    callback.v2_playbook_on_task_start(task("Make artifacts", "groundup.cloud.supply"), False)
-    assert all(re.fullmatch(r"Wait for hosts: 00:\d\d so far", line) for line in lines)
+    callback.v2_playbook_on_task_start(task(*printing), False)
+    assert all(re.fullmatch(rf"{silent[0]}: 00:\d\d so far", line) for line in lines)
     number = len(lines)
     time.sleep(0.2)
     callback.v2_playbook_on_stats(None)
