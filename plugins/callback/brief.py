@@ -34,14 +34,15 @@ from ..plugin_utils.layers.aside import table
 from ..plugin_utils.progress import reminder
 
 _OURS = "groundup.cloud."
-_SPEAKING = tuple(
+# Those that print while they run: a module, or one step of it.
+_SPEAKING = frozenset(
     _OURS + name
     for name in (
-        "hypervisor_joined",
-        "hypervisor_probe",
-        "kubernetes_charts",
+        "cluster install",
+        "hypervisors probe",
+        "hypervisors wait",
         "machine_erase",
-        "machines approve",  # of a module with a step here, the others print nothing
+        "machines approve",
         "machines install",
         "machines overview",
         "plan",

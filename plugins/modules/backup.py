@@ -113,9 +113,14 @@ held:
   returned: with O(part=seed) and O(step=restore)
 """
 
-from ..module_utils._base.module import Work, run_step
+from typing import TYPE_CHECKING
+
+from ..module_utils._base.module import run_step
 from ..module_utils._ironic import backup as seed
 from ..module_utils._ovn import backup as ovn
+
+if TYPE_CHECKING:
+    from ..module_utils._base.module import Work
 
 PARTS = {"ovn": ovn, "seed": seed}  # the steps of a part on a host
 

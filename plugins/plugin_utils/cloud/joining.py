@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from ...module_utils._base.wait import wait_until
+from ..errors import GroundupError
 from ..layers.aside import Aside
 from .connection import Ask
 
 OWN = "AUTO: "  # nova-compute's own reason after libvirt's restart; it lifts it within a minute
+TIMEOUT, PAUSE = 180.0, 3.0  # seconds to wait, and between two checks
 INVENTORY = frozenset(("VCPU", "MEMORY_MB", "DISK_GB"))
 
 
@@ -23,6 +26,19 @@ class Cloud:
     providers: frozenset[str]  # uuids
     inventories: Mapping[str, frozenset[str]]  # uuid -> resource classes
     agents: Sequence[Mapping[str, Any]]  # Neutron's
+
+
+def wait(ask: Ask, hosts: Sequence[str], *, timeout: float = TIMEOUT) -> list[Aside]:
+    """Wait until ``hosts`` have joined; return what each other one lacks, or why the cloud did not answer."""
+
+    def pending() -> list[Aside]:
+        try:
+            return lacking(look(ask, hosts), hosts)
+        except GroundupError as error:
+            why = f"{error.what} ({error.where})"
+            return [Aside(host=host, layer="service", reason=why, remedy=error.remedy) for host in hosts]
+
+    return wait_until(pending, timeout=timeout, pause=PAUSE)
 
 
 def look(ask: Ask, hosts: Iterable[str]) -> Cloud:

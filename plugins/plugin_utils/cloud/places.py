@@ -18,7 +18,7 @@ from ...module_utils._base.changes import Changes
 from ...module_utils._base.yaml_text import dump
 from ..errors import GroundupError
 from ..plan.types import HostPlan, Plan
-from . import placement
+from . import connection, placement
 from .connection import answered
 
 MARK = "groundup_site"  # metadata key of our aggregates
@@ -60,6 +60,33 @@ def _of(host: HostPlan) -> Iterator[tuple[str, dict[str, str]]]:
     for key, value in host.place_labels.items():
         # Nova's metadata allow no slash and no empty value.
         yield f"{key}={value}" if value else key, {key.replace("/", ":"): value or "true"}
+
+
+def apply(plan: Plan, hosts: Collection[str], changes: Changes) -> None:
+    """Converge the site's own cloud. A dry run takes ``hosts`` for joined, and everything for new without a cloud."""
+    try:
+        _apply(plan, hosts, changes)
+    except connection.UnreachedError:
+        if not changes.check:
+            raise
+        foresee(plan, changes)
+
+
+def verify(plan: Plan, hosts: Collection[str]) -> None:
+    """Raise GroundupError with the differences of the site's own cloud from the plan."""
+    changes = Changes(check=True)
+    _apply(plan, hosts, changes)
+    if changes.done:
+        raise GroundupError(
+            f"hypervisors are not where the plan has them: to do are {'; '.join(changes.done)}",
+            where="Nova and Placement", why="instances that ask for a zone, rack or label come to others, or none",
+            remedy="run the playbook groundup.cloud.hypervisor",
+        )  # fmt: skip
+
+
+def _apply(plan: Plan, hosts: Collection[str], changes: Changes) -> None:
+    with answered("Nova, Placement", remedy="run the playbook groundup.cloud.openstack, tag verify"):
+        converge(connection.of_site(plan), plan, changes, presumed=hosts if changes.check else ())
 
 
 def converge(admin: Any, plan: Plan, changes: Changes, *, presumed: Collection[str] = ()) -> None:

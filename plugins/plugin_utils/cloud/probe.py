@@ -10,8 +10,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...module_utils._base.changes import Changes
 from ...module_utils._base.wait import wait_until
-from . import faults, placement
+from ..errors import GroundupError
+from ..layers.aside import Aside
+from ..plan.types import Plan
+from . import connection, faults, placement
 from .compute_host import ours, put
 from .connection import ERRORS, answered, said
 from .guest import Guest
@@ -55,6 +59,38 @@ def standing(admin: Any, hosts: Iterable[str]) -> Standing:
         },
         services={host: str(found[host]["id"]) for host in hosts if host in found},
     )
+
+
+def of_site(plan: Plan, hosts: Iterable[str]) -> tuple[Any, Standing]:
+    """Return the administrator's connection to the site's own cloud, and its compute services of ``hosts``."""
+    with answered("Nova", remedy="run the playbook groundup.cloud.openstack, tag verify"):
+        admin = connection.of_site(plan)
+        return admin, standing(admin, hosts)
+
+
+def foresee(plan: Plan, hosts: Iterable[str], changes: Changes) -> None:
+    """Record the hosts to probe: new ones, and those without a compute service yet."""
+    try:
+        _, found = of_site(plan, hosts)
+    except connection.UnreachedError:
+        found = Standing(new=(), kept={}, services={})  # there is no cloud yet: all hosts will be new
+    for host in hosts:
+        if host in found.new or host not in found.services:
+            changes.add(
+                f"probe {host}, and enable it", name=f"compute service of {host}", before="disabled", after="enabled"
+            )
+
+
+def verify(plan: Plan, hosts: Iterable[str]) -> Standing:
+    """Return the compute services of ``hosts``. Raises GroundupError when one of them still needs its probe."""
+    _, found = of_site(plan, hosts)
+    if found.new:
+        raise GroundupError(
+            f"no instance has answered yet on {', '.join(found.new)}", where="Nova, compute services",
+            why="they are disabled until one has: tenants get none of their room",
+            remedy="run the playbook groundup.cloud.hypervisor, which probes them",
+        )  # fmt: skip
+    return found
 
 
 def enable(admin: Any, service: str) -> None:
@@ -103,6 +139,22 @@ def probe(
     within(Tenant, admin, options, steps, all_of)
     settle()
     return judged
+
+
+def record(judged: Mapping[str, SmokeError | None], changes: Changes) -> list[Aside]:
+    """Record what a probe has changed in Nova; return the hosts that stay disabled."""
+    for host, fault in judged.items():
+        why = f"{FAILED}{fault.what.splitlines()[0]}" if fault else ""
+        changes.add(
+            f"note why {host} stays disabled" if fault else f"enable {host}",
+            name=f"compute service of {host}", before="disabled", after=f"disabled: {why}" if fault else "enabled",
+        )  # fmt: skip
+    return [_aside(host, fault) for host, fault in judged.items() if fault]
+
+
+def _aside(host: str, fault: SmokeError) -> Aside:
+    reason = f"the probe failed in layer {fault.layer}: {fault.what.splitlines()[0]}"
+    return Aside(host=host, layer="hypervisor", reason=reason, remedy=f"{fault.remedy}; then run this again")
 
 
 @dataclass(slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +11,15 @@ from ...module_utils._base.changes import Changes
 from ...module_utils._base.wait import wait_until
 from ...module_utils._kubeadm.spec import taint
 from ..errors import GroundupError
+from . import run_lease
+from .access import keep_nodes, kubeconfig_path
 from .client import Api
 from .types import Object, resource_path
 from .workloads import conditions, is_ready
 
 NODES = resource_path("v1", "nodes")
 _MERGE = "application/merge-patch+json"
+TIMEOUT = 180.0  # seconds until nodes are registered, and then until they are Ready
 CONTROL = "node-role.kubernetes.io/control-plane"
 CONTROL_LABELS = {
     CONTROL: "",
@@ -24,6 +27,15 @@ CONTROL_LABELS = {
 }
 # Annotation with the labels and taints that the site wrote last: dropped ones are removed, others' stay.
 OWNED = "groundup.cloud/owned"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenNodes:
+    """The cluster's nodes, and their differences from the site's."""
+
+    names: frozenset[str]
+    away: Mapping[str, str]  # not Ready and tolerated -> the kubelet's reason
+    leftover: Mapping[str, bool]  # unknown to the site -> whether it is Ready
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +78,29 @@ def patch(node: Mapping[str, Any], want: WantedNode) -> dict[str, Any] | None:
 
 def _plain(taints: list[dict[str, str]]) -> list[tuple[str, str, str]]:
     return sorted((t["key"], t.get("value", ""), t["effect"]) for t in taints)
+
+
+def label(
+    site: str, hosts: Collection[Mapping[str, Any]], changes: Changes, *, known: Container[str] = ()
+) -> SeenNodes | None:
+    """Label and taint the nodes of ``hosts`` (``groundup_host``), wait until they are Ready, and release the lease.
+
+    Returns the nodes; None in a dry run. ``known``: names of the site's other nodes. Raises GroundupError for control
+    hosts that are not Ready in time; ApiError.
+    """
+    wants, kubeconfig = [wanted(host) for host in hosts], kubeconfig_path(site)
+    if changes.check and not kubeconfig.is_file():
+        for want in wants:
+            changes.add(want.name, name=want.name, after=json.dumps(new(want), indent=2) + "\n")
+        return None
+    api, spare = Api(kubeconfig), {host["name"] for host in hosts if "control" not in host["roles"]}
+    converge(api, wants, changes, timeout=TIMEOUT, spare=spare)
+    if changes.check:
+        return None
+    seen = wait_ready(api, [want.name for want in wants], timeout=TIMEOUT, spare=spare, known=known)
+    keep_nodes(site, seen.names)
+    run_lease.release(api)  # the last step that changes control hosts or the set of nodes
+    return seen
 
 
 def converge(
@@ -117,15 +152,6 @@ def not_ready(nodes: Mapping[str, Object], names: Iterable[str]) -> dict[str, st
             said = [entry.get("message", "") for entry in conditions(nodes[name]) if entry["type"] == "Ready"]
             reasons[name] = said[0] if said else "its kubelet has not reported yet"
     return reasons
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeenNodes:
-    """The cluster's nodes, and their differences from the site's."""
-
-    names: frozenset[str]
-    away: Mapping[str, str]  # not Ready and tolerated -> the kubelet's reason
-    leftover: Mapping[str, bool]  # unknown to the site -> whether it is Ready
 
 
 def wait_ready(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import yaml
 
 from ...module_utils._base.changes import Changes
+from ..errors import GroundupError
+from .access import kubeconfig_path
 from .client import Api, ApiError
 from .types import Object
 
@@ -30,6 +33,31 @@ def title(item: Mapping[str, Any]) -> str:
 def in_order(items: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Sort objects so that each comes after those it needs."""
     return sorted(items, key=lambda item: ORDER.index(item["kind"]) if item["kind"] in ORDER else len(ORDER))
+
+
+def apply(site: str, objects: Iterable[Any], changes: Changes) -> None:
+    """Apply ``objects`` to the cluster of ``site``, or predict it. Raises GroundupError for an incomplete one."""
+    items, kubeconfig = in_order(map(_plain, objects)), kubeconfig_path(site)
+    if changes.check and not kubeconfig.is_file():  # the cluster does not exist yet: everything is new
+        for item in items:
+            changes.add(title(item), name=title(item), after=shown(item))
+        return
+    applier = Applier(Api(kubeconfig))
+    for item in items:
+        applier.apply(item, changes)
+
+
+def _plain(item: Any) -> Object:
+    if not isinstance(item, Mapping) or not all(key in item for key in ("apiVersion", "kind", "metadata")):
+        raise GroundupError(
+            "every object needs apiVersion, kind and metadata",
+            where="option objects",
+            why="the API server finds its place by them",
+            remedy="look at the template it comes from",
+        )
+    # Ansible's strings are tagged objects that YAML cannot write: convert to plain ones.
+    plain: Object = json.loads(json.dumps(item))
+    return plain
 
 
 class Applier:

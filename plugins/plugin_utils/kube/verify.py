@@ -18,6 +18,7 @@ from .types import Object, resource_path
 from .workloads import is_ready
 
 EXPIRY_FAILS = 7  # days
+TIMEOUT = 120.0  # seconds of each check: after an outage of the API the cluster's DNS needs most of it
 _ENFORCERS = resource_path("v1", "pods", namespace="kube-flannel")
 _DNS = resource_path("apps/v1", "deployments", namespace=NAMESPACE, name="coredns")
 
@@ -44,10 +45,10 @@ def verify(
     image: str,
     storage_class: str | None,
     kube_router: bool,
-    timeout: float,
     certificates: Mapping[str, Mapping[str, int]],
     certificate_days: int,
     edge: str | None,
+    timeout: float = TIMEOUT,
 ) -> tuple[ClusterReport, SeenNodes]:
     """Verify the cluster; return its report and its nodes.
 
@@ -62,10 +63,10 @@ def verify(
         image: an image every node has, with bash.
         storage_class: name of the default storage class; None where a later layer makes it.
         kube_router: whether it enforces NetworkPolicies, beside a pod network that does not.
-        timeout: seconds for the nodes, the DNS and the probe, each.
         certificates: days left by control host and file.
         certificate_days: warn of certificates with fewer days left.
         edge: address at which the public names are served, if any.
+        timeout: seconds for the nodes, the DNS and the probe, each.
 
     Raises:
         GroundupError: a part does not work, with its own message.

@@ -72,7 +72,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
                 "nova": {
                     "DEFAULT": {
                         "osapi_compute_workers": workers, "metadata_workers": workers,
-                        "enable_new_services": False,  # until a test instance on it answers (hypervisor_probe)
+                        "enable_new_services": False,  # until a test instance on it answers (hypervisors, step probe)
                     },
                     "cache": {"enabled": False},  # of each process, in its own memory
                     "conductor": {"workers": workers},

@@ -9,9 +9,9 @@ from ansible_collections.groundup.cloud.tests.integration.commands import run
 
 
 def test_a_prediction_without_charts_builds_nothing_and_says_so(tmp_path: Path) -> None:
-    options = {"site": "test", "version": "1.36.3", "charts": "cilium-charts", "releases": []}
+    options = {"step": "install", "site": "test", "version": "1.36.3", "charts": "cilium-charts", "releases": []}
     tasks = [
-        {"groundup.cloud.kubernetes_charts": options, "register": "done"},
+        {"groundup.cloud.cluster": options, "register": "done"},
         {"ansible.builtin.debug": {"msg": "{{ done.changed }}: {{ done.msg }}"}},
     ]
     play = {"hosts": "localhost", "connection": "local", "gather_facts": False, "tasks": tasks}

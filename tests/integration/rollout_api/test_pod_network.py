@@ -171,10 +171,10 @@ def test_the_module_predicts_applies_by_digest_and_then_has_nothing_to_do(
     plan = plan_of("cilium")
     pinned = {reference: f"{reference}@sha256:{'a' * 64}" for reference in plan.supply.images.values()}
     options = {
-        "site": "net", "version": "1.36.3", "charts": "{{ groundup_site.kubernetes.cni.charts }}",
+        "step": "install", "site": "net", "version": "1.36.3", "charts": "{{ groundup_site.kubernetes.cni.charts }}",
         "releases": "{{ groundup_site.kubernetes.cni.releases }}", "images": pinned,
     }  # fmt: skip
-    task = {"groundup.cloud.kubernetes_charts": options, "register": "found"}
+    task = {"groundup.cloud.cluster": options, "register": "found"}
     shown = {"ansible.builtin.debug": {"msg": "changed={{ found.changed }}"}}
     play.write_text(json.dumps([{"hosts": "localhost", "gather_facts": False, "tasks": [task, shown]}]))
     state.mkdir(parents=True)

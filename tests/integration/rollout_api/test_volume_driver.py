@@ -180,7 +180,8 @@ def test_the_play_predicts_applies_verifies_and_shows_no_key(
 ) -> None:
     plays = yaml.safe_load((COLLECTION / "playbooks/storage.yml").read_text())
     (play,) = (one for one in plays if one["name"] == "Volumes of the cluster")
-    play["vars"]["storage_driver"]["timeout"] = 5  # no pod will run
+    (wait,) = (task for one in play["tasks"] if (task := one["groundup.cloud.cluster"])["step"] == "wait")
+    wait["timeout"] = 5  # no pod will run
     (tmp_path / "play.yml").write_text(json.dumps([play]))
 
     def run(*flags: str, code: int = 0) -> str:

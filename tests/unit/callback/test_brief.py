@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 from ansible.plugins.callback.default import CallbackModule as Default
 from ansible_collections.groundup.cloud.plugins.callback import brief
+from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import documented
 from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import reminder
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -20,7 +21,9 @@ ROOT = Path(__file__).resolve().parents[3]
 def test_every_task_that_prints_while_it_runs_has_its_name_above() -> None:
     actions = (ROOT / "plugins/action").glob("*.py")
     printing = {f"groundup.cloud.{path.stem}" for path in actions if "self._display.display" in path.read_text()}
-    assert printing == {name.partition(" ")[0] for name in brief._SPEAKING}
+    assert printing == {one.partition(" ")[0] for one in brief._SPEAKING}
+    for action, _, step in (one.partition(" ") for one in brief._SPEAKING if " " in one):
+        assert step in documented(action)["step"]["choices"]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, joining
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.joining import INVENTORY, Cloud, lacking, look
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.leftover import look as look_around
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
@@ -34,6 +34,26 @@ def test_a_host_that_everybody_knows_has_joined() -> None:
     assert lacking(JOINED, [HOST]) == []
     closed = {"host": HOST, "state": "up", "status": "disabled", "disabled_reason": "groundup.cloud.drain"}
     assert lacking(replace(JOINED, services=[closed]), [HOST]) == [], "a person closed it"
+
+
+def test_a_cloud_that_does_not_answer_at_the_end_is_named_for_every_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    def silent(kind: str, path: str) -> Any:
+        raise GroundupError("no answer", where=f"{kind} {path}", why="so", remedy="see the edge")
+
+    monkeypatch.setattr(joining, "PAUSE", 0)
+    left = joining.wait(silent, [HOST, "other"], timeout=0)
+    assert [(one.host, one.layer, one.remedy) for one in left] == [
+        (host, "service", "see the edge") for host in (HOST, "other")
+    ]
+    assert "no answer (placement /resource_providers)" in left[0].reason
+
+
+def test_a_wait_ends_when_the_last_host_has_joined(monkeypatch: pytest.MonkeyPatch) -> None:
+    clouds = [replace(JOINED, agents=[]), JOINED]
+    monkeypatch.setattr(joining, "PAUSE", 0)
+    monkeypatch.setattr(joining, "look", lambda *_: clouds.pop(0))
+    assert joining.wait(lambda *_: {}, [HOST]) == []
+    assert clouds == []
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.action import hypervisor_places as action
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, places
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
@@ -184,18 +183,17 @@ def test_traits_that_nova_compute_writes_at_the_same_time(admin: Any, fake: Fake
 
 
 def test_verify_says_what_is_not_as_the_plan_has_it(
-    admin: Any, fake: FakeCloud, plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    admin: Any, fake: FakeCloud, plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connection, "of_site", lambda _: admin)
     join(fake, *ALL)
     run(admin, plan)
-    site = str(tmp_path / "site.yml")
-    assert action._verify(site, list(ALL)) == {"changed": False}
+    places.verify(plan, ALL)
     (one,) = (one for one in fake.of("aggregates") if one["name"] == "zone=far")
     one["hosts"].clear()
     fake.hosts.written.clear()
     with pytest.raises(GroundupError, match="add big-1 to aggregate zone=far"):
-        action._verify(site, list(ALL))
+        places.verify(plan, ALL)
     assert fake.hosts.written == []
 
 
@@ -203,10 +201,10 @@ def test_a_dry_run_without_a_cloud_foresees_all_of_it(
     tmp_path: Path, plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path))
-    site, changes = str(tmp_path / "site.yml"), Changes(check=True)
-    action._converge(site, list(ALL), changes)
+    changes = Changes(check=True)
+    places.apply(plan, ALL, changes)
     assert len(changes.done) == len(HOSTS) == len(places.wanted(plan))
     with pytest.raises(connection.UnreachedError):
-        action._converge(site, list(ALL), Changes(check=False))
+        places.apply(plan, ALL, Changes(check=False))
     with pytest.raises(connection.UnreachedError):
-        action._verify(site, list(ALL))
+        places.verify(plan, ALL)

@@ -8,19 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.action import hypervisor_probe as action
+from ansible_collections.groundup.cloud.plugins.action import hypervisors as action
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils import guest_image
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import documented
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, faults, probe
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.guest import Guest, Said
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.steps import SmokeError, Steps
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.tenant import TenantOptions
+from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 
 from .fake import ADMIN, FakeCloud, left
 from .fake_hosts import DISABLED
 
-ROOT = Path(__file__).resolve().parents[3]
+PLAN = site_plan(Path(__file__).resolve().parents[3] / "inventories/cloud/site.yml")
 
 
 @pytest.fixture(autouse=True)
@@ -210,11 +212,10 @@ def module(admin: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     return made
 
 
-def prove(module: Any, options: TenantOptions, *hosts: str, verb: str = "apply") -> dict[str, Any]:
-    given = {name: option.get("default") for name, option in documented("hypervisor_probe").items()}
-    given |= {"site_file": str(ROOT / "inventories/cloud/site.yml"), "hosts": list(hosts), "verb": verb}
-    given |= {"image": str(options.image), "timeout": 0.2}
-    found: dict[str, Any] = module._prove(given, Steps(lambda _: None))
+def prove(module: Any, options: TenantOptions, *hosts: str) -> dict[str, Any]:
+    given = {name: option.get("default") for name, option in documented("hypervisors").items()}
+    given |= {"hosts": list(hosts), "image": str(options.image), "timeout": 0.2}
+    found: dict[str, Any] = module._prove(PLAN, given, Steps(lambda _: None))
     return found
 
 
@@ -224,10 +225,10 @@ def test_an_unchanged_run_boots_nothing(
     monkeypatch.setattr(probe, "within", lambda *_: pytest.fail("nobody is new"))
     fake.hosts.join("a")
     fake.hosts.join("b", reason="drained")
-    for verb in ("apply", "verify"):
-        found = prove(module, options, "a", "b", verb=verb)
-        assert (found.get("changed", False), found["enabled"], found["aside"]) == (False, [], [])
-        assert found["warnings"] == ["b stays disabled, by somebody's word: drained"]
+    found = prove(module, options, "a", "b")
+    assert (found["changed"], found["enabled"], found["aside"]) == (False, [], [])
+    assert found["warnings"] == ["b stays disabled, by somebody's word: drained"]
+    assert probe.verify(PLAN, ["a", "b"]).kept == {"b": "drained"}
     assert not [one for one in fake.asked if one.startswith("POST") and "auth" not in one]
 
 
@@ -244,10 +245,11 @@ def test_who_fails_is_set_aside_with_its_card(module: Any, fake: FakeCloud, opti
     assert "journalctl -u nova-compute on bad" in card["remedy"]
 
 
-def test_verify_names_who_waits_to_be_proven(module: Any, fake: FakeCloud, options: TenantOptions) -> None:
+@pytest.mark.usefixtures("module")
+def test_verify_names_who_waits_to_be_proven(fake: FakeCloud) -> None:
     fake.hosts.join("a", reason=probe.NEW)
     with pytest.raises(GroundupError, match="no instance has answered yet on a"):
-        prove(module, options, "a", verb="verify")
+        probe.verify(PLAN, ["a"])
     assert fake.hosts.disabled() == {"a": probe.NEW}
 
 
@@ -255,14 +257,18 @@ def test_verify_names_who_waits_to_be_proven(module: Any, fake: FakeCloud, optio
 def test_a_dry_run_says_who_will_be_probed(fake: FakeCloud, monkeypatch: pytest.MonkeyPatch) -> None:
     for host, reason in {"open": None, "new": probe.NEW, "drained": "drained"}.items():
         fake.hosts.join(host, reason=reason)
-    site = str(ROOT / "inventories/cloud/site.yml")
-    found = action._foresee(site, ["open", "new", "drained", "to-come"])
-    assert found["changes"] == ["probe new, and enable it", "probe to-come, and enable it"]
-    assert action._foresee(site, ["open", "drained"])["changed"] is False
+
+    def foreseen(*hosts: str) -> list[str]:
+        changes = Changes(check=True)
+        probe.foresee(PLAN, hosts, changes)
+        return changes.done
+
+    assert foreseen("open", "new", "drained", "to-come") == ["probe new, and enable it", "probe to-come, and enable it"]
+    assert foreseen("open", "drained") == []
 
     def nobody(_: Any) -> Any:
         raise connection.UnreachedError("no cloud yet", where="here", why="nothing was made", remedy="make it")
 
     monkeypatch.setattr(connection, "of_site", nobody)
-    assert action._foresee(site, ["a"])["changes"] == ["probe a, and enable it"]
+    assert foreseen("a") == ["probe a, and enable it"]
     assert not [one for one in fake.asked if one.startswith("POST") and "auth" not in one]

@@ -37,13 +37,29 @@ def test_only_the_rooms_own_steps_are_done(capsys: pytest.CaptureFixture[str]) -
     assert "must be one of: one" in json.loads(capsys.readouterr().out)["msg"]
 
 
-def test_an_actions_documentation_is_read_before_ansible_forks() -> None:
+@pytest.mark.parametrize(
+    ("room", "loaded"),
+    [("host", ()), ("cluster", ("urllib3",)), ("hypervisors", ("openstack", "keystoneauth1"))],
+)
+def test_what_every_step_of_an_action_needs_is_loaded_before_ansible_forks(room: str, loaded: tuple[str, ...]) -> None:
     """It loads the action once, in its own process, and starts one more for every host and task."""
     program = (
-        "from ansible_collections.groundup.cloud.plugins.action import host\n"
+        "import sys\n"
+        f"from ansible_collections.groundup.cloud.plugins.action import {room}\n"
         "from ansible_collections.groundup.cloud.plugins.plugin_utils import actions\n"
         "before = actions._documented.cache_info().misses\n"
-        "assert actions.documented('host')['step']\n"
+        f"assert actions.documented({room!r})['step']\n"
         "assert actions._documented.cache_info().misses == before\n"
+        f"assert set({loaded!r}) <= set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_what_few_steps_of_an_action_need_is_loaded_by_them() -> None:
+    program = (
+        "import sys\n"
+        "from ansible_collections.groundup.cloud.plugins.action import cluster\n"
+        "late = ('openstack', 'ansible_collections.groundup.cloud.plugins.plugin_utils.helm')\n"
+        "assert not set(late) & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.action import hypervisor_leftover
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._host import ownership, units
@@ -143,22 +142,3 @@ def test_one_of_the_site_file_that_was_drained_is_said() -> None:
     (one,) = look(ask, hypervisors=[NAME, "drained", "gone"], machines=[NAME]).disabled
     assert one.host == "drained"
     assert "undrain -e machine=drained" in one.remedy
-
-
-@pytest.mark.parametrize("check", [True, False])
-def test_a_cloud_that_does_not_answer_is_an_error_but_in_a_dry_run(
-    check: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def silent(_: str) -> Any:
-        raise GroundupError("there is none", where="here", why="so", remedy="make one")
-
-    monkeypatch.setattr(hypervisor_leftover, "asker", silent)
-    monkeypatch.setattr(hypervisor_leftover, "site_plan", str)
-    action = hypervisor_leftover.ActionModule.__new__(hypervisor_leftover.ActionModule)
-    action._task = type("Task", (), {"check_mode": check})()
-    given = {"site_file": "site.yml", "hypervisors": [], "machines": []}
-    if check:
-        assert action.work(given)["leftover"] == []
-    else:
-        with pytest.raises(GroundupError, match="there is none"):
-            action.work(given)

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.action import kubernetes_charts
+from ansible_collections.groundup.cloud.plugins.action import cluster
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.helm import charts as room
 from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.types import FieldChange, ObjectChange, ReleaseDiff
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.types import Ref
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
@@ -39,14 +40,14 @@ class Charts:
             ReleaseDiff(release="r", changes=(ObjectChange(ref=Ref("Pod", "n", "p"), kind="change", fields=fields),))
         ]
 
-    def run(self, values: dict[str, Any], *, check: bool = False, **options: Any) -> dict[str, Any]:
+    def run(self, values: dict[str, Any], *, check: bool = False, step: str = "install") -> dict[str, Any]:
         release = {
             "name": "r", "chart": "c", "version": "1", "namespace": "n", "needs": [], "verify": "workloads",
             "values": values,
         }  # fmt: skip
-        action: Any = object.__new__(kubernetes_charts.ActionModule)
-        given = {"site": SITE, "version": "1.36.3", "charts": "c", "source": "build", "verify": False, "timeout": 0}
-        given |= {"images": PINS, "releases": [release], **options}
+        action: Any = object.__new__(cluster.ActionModule)
+        given: dict[str, Any] = {"site": SITE, "version": "1.36.3", "charts": "c", "source": "build"}
+        given |= {"step": step, "images": PINS, "releases": [release]}
         action._task = SimpleNamespace(args=given, check_mode=check)
         action._display = SimpleNamespace(display=print)
         result: dict[str, Any] = action.run()
@@ -61,11 +62,11 @@ def charts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Charts:
     monkeypatch.delenv("ANSIBLE_VAULT_PASSWORD_FILE", raising=False)
     monkeypatch.setattr(ActionBase, "run", lambda *_, **__: {})
     monkeypatch.setattr(ActionBase, "validate_argument_spec", lambda self, *_, **__: (None, self._task.args))
-    monkeypatch.setattr(kubernetes_charts, "ensure", lambda name, **_: {name: SimpleNamespace(path=tmp_path)})
-    monkeypatch.setattr(kubernetes_charts, "missing", lambda *_, **__: ())
-    monkeypatch.setattr(kubernetes_charts, "tool", lambda *_, **__: tmp_path / "helm")
-    monkeypatch.setattr(kubernetes_charts, "Api", lambda *_: None)
-    monkeypatch.setattr(kubernetes_charts, "converge", found.converge)
+    monkeypatch.setattr(room, "ensure", lambda name, **_: {name: SimpleNamespace(path=tmp_path)})
+    monkeypatch.setattr(room, "missing", lambda *_, **__: ())
+    monkeypatch.setattr(room, "tool", lambda *_, **__: tmp_path / "helm")
+    monkeypatch.setattr(room, "Api", lambda *_: None)
+    monkeypatch.setattr(room, "converge", found.converge)
     return found
 
 
@@ -115,4 +116,4 @@ def test_an_image_in_two_values_is_pinned_as_one_in_one_value_is(charts: Charts)
 
 
 def test_to_verify_in_a_prediction_is_skipped(charts: Charts) -> None:
-    assert charts.run(VALUES, check=True, verify=True)["skipped"]
+    assert charts.run(VALUES, check=True, step="wait")["skipped"]

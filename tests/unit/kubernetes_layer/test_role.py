@@ -60,7 +60,7 @@ def test_helpers_of_volumes_and_the_probe_run_in_the_same_image(volumes: dict[st
     helper = yaml.safe_load(volumes["helperPod.yaml"])
     assert helper["spec"]["containers"][0]["image"] == "the-image-with-a-shell"
     tasks = yaml.safe_load((ROLE / "tasks/verify.yml").read_text())
-    (probe,) = (task[name] for task in tasks if (name := "groundup.cloud.kubernetes_verify") in task)
+    (probe,) = (task[name] for task in tasks if (name := "groundup.cloud.cluster") in task)
     assert probe["image"] == "{{ kubernetes_shell }}"
 
 
