@@ -37,7 +37,7 @@ class DocumentedAction(ActionBase):  # type: ignore[misc]  # ansible ships no ty
     def __init_subclass__(cls, **more: Any) -> None:
         """Read the documentation now: Ansible loads an action once, and forks a process for every host and task."""
         super().__init_subclass__(**more)
-        if ".action." in cls.__module__ and "room" not in vars(cls):
+        if ".action." in cls.__module__:
             documented(cls.__module__)
 
     @abstractmethod
@@ -47,15 +47,10 @@ class DocumentedAction(ActionBase):  # type: ignore[misc]  # ansible ships no ty
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Return the result of ``work``, or its error."""
         result: dict[str, Any] = super().run(tmp, task_vars)
-        rules = self.RULES or getattr(_module(self.room), "RULES", {})
-        _, given = self.validate_argument_spec(documented(self.room), **rules)
+        name = type(self).__module__
+        _, given = self.validate_argument_spec(documented(name), **(self.RULES or getattr(_module(name), "RULES", {})))
         self.variables, self.changes = task_vars or {}, Changes(check=bool(self._task.check_mode))
         return finish(result, lambda: self.work(given), changes=self.changes)
-
-    @property
-    def room(self) -> str:
-        """Name of the module that documents the options."""
-        return type(self).__module__.rpartition(".")[2]
 
     def on_host(self, **arguments: Any) -> dict[str, Any]:
         """Run the module on the host. Return its result without ``arguments``, which may be secret or large."""
@@ -125,7 +120,7 @@ def _documented(name: str) -> dict[str, Any]:
 
 
 def _module(name: str) -> ModuleType:
-    return import_module(f"{PLUGINS}.modules.{name}")
+    return import_module(f"{PLUGINS}.modules.{name.rpartition('.')[2]}")
 
 
 def _read(text: str) -> dict[str, Any]:

@@ -16,9 +16,10 @@ if TYPE_CHECKING:  # Python 3.9, where preflight still runs, has no such type
 
 
 def run_step(steps: Mapping[str, Work | None], *, secret: Collection[str] = ()) -> None:
-    """Run one of a room's ``steps`` with the options that its action has validated; exit as `run_module` does.
+    """Run one of a room's ``steps`` with the options that its action has validated.
 
-    A step that is None is the action's own. ``secret``: options that must be in no result and no log.
+    Exits with its result or changes, or fails with its error and the changes made before it. A step that is None
+    is the action's own. ``secret``: options that must be in no result and no log.
     """
     options = {
         "step": {"type": "str", "choices": list(steps), "required": True},
@@ -39,15 +40,6 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(one)
     elif isinstance(value, str) and value:
         yield value
-
-
-def run_module(options: dict[str, Any], work: Work, **rules: Any) -> None:
-    """Run ``work`` with the parsed ``options``; exit with its result or the changes, or fail with error and changes.
-
-    ``rules``: further arguments of AnsibleModule, such as required_together.
-    """
-    module = AnsibleModule(argument_spec=options, supports_check_mode=True, **rules)
-    _finish(module, work, module.params)
 
 
 def _finish(module: AnsibleModule, work: Work, given: dict[str, Any]) -> None:

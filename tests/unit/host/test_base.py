@@ -12,7 +12,7 @@ from ansible.module_utils.testing import patch_module_args
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._base.locks import locked
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import run_module
+from ansible_collections.groundup.cloud.plugins.module_utils._base.module import run_step
 from ansible_collections.groundup.cloud.plugins.module_utils._base.run import run
 from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
 
@@ -64,8 +64,8 @@ def test_what_a_module_makes_can_be_read_by_services_whatever_the_logins_umask(t
 
     before = os.umask(0o077)
     try:
-        with patch_module_args({}), pytest.raises(SystemExit):
-            run_module({}, work)
+        with patch_module_args({"step": "make"}), pytest.raises(SystemExit):
+            run_step({"make": work})
     finally:
         os.umask(before)
     assert (tmp_path / "srv").stat().st_mode & 0o777 == 0o755
