@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ....module_utils._plan.container import Purpose
 from ...layers.provisioners import PROVISIONERS
-from ...layers.purposes import PURPOSES, Purpose
+from ...layers.purposes import PURPOSES
 from ...layers.roles import RACK_LABEL, ROLES
 from ...layers.storage import BACKENDS
 from ...services import RECORDS

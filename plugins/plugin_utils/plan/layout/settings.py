@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from ....module_utils._plan.ceph import Backend
+from ....module_utils._plan.kubernetes import Volumes
 from ...layers.layers import sets_of
 from ...layers.packages import OF_THE_MACHINE
 from ...layers.roles import Role
-from ...layers.storage import Backend, Volumes
 from ..model.platform import Hosts
 
 

@@ -1,0 +1,1 @@
+"""Types of the plan that hosts need, too. Standard library only; nothing is computed here."""
