@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from ...module_utils._base.errors import Fault
 from ...module_utils._plan.ceph import CephClient, CephPlan
 from ...module_utils._plan.container import InterfacePlan, NetworkPlan, WiredHost
 from ...module_utils._plan.kubernetes import CniName, CniPlan, KubernetesPlan, NodeSupply, ReleasePlan
@@ -33,15 +34,12 @@ TenantNetwork = Literal["geneve", "vlan", "flat"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(Fault):
     """One finding. ``error`` stops every layer; ``warning`` and ``info`` are shown."""
 
     name: str  # stable, kebab-case: "cidr-overlap"
     severity: Severity
     where: tuple[str, ...]  # key paths in the site file: "networks.storage.vlan"
-    what: str  # the fault, with the values at fault
-    why: str  # why it matters
-    remedy: str  # what to write instead
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
