@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 # Faults of the disk itself; the remedy of others (missing permission, file or program) is their own text.
@@ -18,19 +17,6 @@ class GroundupError(Exception):
         """Set the fault with its values; its file, key path, host or object; why it matters; what to do."""
         self.what, self.where, self.why, self.remedy = what, where, why, remedy
         super().__init__(f"{what}\n  where:  {where}\n  why:    {why}\n  remedy: {remedy}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
-    """A fault before it is an error: cards, findings and reasons against a change."""
-
-    what: str  # with the values at fault
-    why: str
-    remedy: str
-
-    def at(self, where: str) -> GroundupError:
-        """Return it as the error of ``where``."""
-        return GroundupError(self.what, where=where, why=self.why, remedy=self.remedy)
 
 
 def file_error(error: OSError, *, host: str) -> GroundupError:

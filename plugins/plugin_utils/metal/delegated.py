@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ...module_utils._base.errors import Fault
+from ...module_utils._base.faults import Fault
 from ..errors import GroundupError
 from ..paths import state_dir
 from ..plan.types import Plan

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from ...module_utils._base.errors import Fault
+from ...module_utils._base.faults import Fault
 
 Verb = Literal["create", "manage", "inspect", "provide", "deploy", "undeploy", "wait", "done", "fail"]
 State = Literal[

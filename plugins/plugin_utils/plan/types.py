@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ...module_utils._base.errors import Fault
+from ...module_utils._base.faults import Fault
 from ...module_utils._plan.ceph import CephClient, CephPlan
 from ...module_utils._plan.container import InterfacePlan, NetworkPlan, WiredHost
 from ...module_utils._plan.kubernetes import CniName, CniPlan, KubernetesPlan, NodeSupply, ReleasePlan

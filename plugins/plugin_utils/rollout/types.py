@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
-from ...module_utils._base.errors import Fault
+from ...module_utils._base.faults import Fault
 from ..errors import GroundupError
 from ..health.verification import Check, Layer
 from ..helm.types import ReleaseDiff
