@@ -26,6 +26,7 @@ from typing import Any
 import openstack
 from ansible_collections.groundup.cloud.ci.bench.cloud import ROOT, SITE, Figure, report
 from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
+from ansible_collections.groundup.cloud.plugins.module_utils._plan.ceph import CephPlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.guest import Guest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.smoke import within
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.steps import Steps
@@ -33,7 +34,6 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.tenant import
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.guest_image import guest_image
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import CephPlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
 from ansible_collections.groundup.cloud.tests.e2e.clients.disks import Disks
 from ansible_collections.groundup.cloud.tests.e2e.clients.volumes import WAIT

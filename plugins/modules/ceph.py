@@ -186,9 +186,10 @@ proven:
 """
 
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from ..module_utils._base.changes import Changes
+from ..module_utils._base.errors import OptionError
 from ..module_utils._base.module import run_step
 from ..module_utils._ceph import external, verbs, whole
 from ..module_utils._ceph.cluster import connected
@@ -196,11 +197,10 @@ from ..module_utils._ceph.converge import converge
 from ..module_utils._ceph.fence import fence
 from ..module_utils._ceph.gateway import Gateway, answers
 from ..module_utils._ceph.gateway import converge as converge_gateway
-from ..module_utils._ceph.model import ADMIN, entities, node
+from ..module_utils._ceph.model import ADMIN, entities, node, plan, watching
 
 DAEMONS = ("maintain", "monitor", "daemons", "restart")
 VERBS = ("drain", "undrain", "retire", "replace", "erase")
-_CLUSTER = ("ceph", "keys", "osds", "timeout")
 _GATEWAY = ("name", "address", "password", "ca_certificate", "certificate", "private_key")
 RULES = {
     "required_if": [
@@ -219,19 +219,19 @@ def _daemons(step: Any, changes: Changes, given: dict[str, Any]) -> dict[str, An
     return converge(node(given), changes, step=step, known=given["known"], silent=given["silent"])
 
 
-def _cluster(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
-    converged = whole.converge if given["ceph"]["backend"] == "native" else external.converge
-    return converged(changes, **{name: given[name] for name in _CLUSTER})
-
-
-def _cluster_verify(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
-    verified = whole.verify if given["ceph"]["backend"] == "native" else external.verify
-    return verified(changes, **{name: given[name] for name in _CLUSTER})
+def _cluster(what: Literal["converge", "verify"], changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
+    ceph = plan(given)
+    work = getattr(whole if ceph.backend == "native" else external, what)
+    done: dict[str, Any] = work(changes, ceph=ceph, keys=given["keys"], osds=given["osds"], timeout=given["timeout"])
+    return done
 
 
 def _gateway(given: dict[str, Any]) -> Gateway:
-    key = entities(given["keys"])[given["ceph"]["gateway"]["client"]]
-    return Gateway(key=key, **{name: given[name] for name in (*_GATEWAY, "ceph")})
+    ceph = plan(given)
+    if not ceph.gateway:
+        raise OptionError("options.ceph.gateway is empty: the site has no object store")
+    key = entities(given["keys"])[ceph.gateway.client]
+    return Gateway(key=key, ceph=ceph, plan=ceph.gateway, **{name: given[name] for name in _GATEWAY})
 
 
 def _gateway_verify(_: Changes, given: dict[str, Any]) -> dict[str, Any]:
@@ -240,8 +240,7 @@ def _gateway_verify(_: Changes, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _fence(changes: Changes, given: dict[str, Any]) -> None:
-    monitors = {one["name"]: one["address"] for one in given["ceph"]["monitors"]}
-    with connected(ADMIN, entities(given["keys"])[ADMIN], monitors) as cluster:
+    with connected(ADMIN, entities(given["keys"])[ADMIN], watching(plan(given))) as cluster:
         fence(cluster, changes, given["addresses"], fenced=given["fenced"])
 
 
@@ -250,8 +249,8 @@ def main() -> None:
     run_step(
         {
             **{step: partial(_daemons, step) for step in DAEMONS},
-            "cluster": _cluster,
-            "cluster_verify": _cluster_verify,
+            "cluster": partial(_cluster, "converge"),
+            "cluster_verify": partial(_cluster, "verify"),
             "gateway": lambda changes, given: converge_gateway(_gateway(given), changes, restart=False),
             "gateway_restart": lambda changes, given: converge_gateway(_gateway(given), changes, restart=True),
             "gateway_verify": _gateway_verify,

@@ -74,13 +74,9 @@ options:
   cluster:
     description: The plan's C(kubernetes).
     type: dict
-  registry:
-    description: Host and port of the site's registry.
-    type: str
-  registry_tls:
-    description: Whether the registry uses TLS. A seed's does.
-    type: bool
-    default: true
+  supply:
+    description: The plan's C(supply).
+    type: dict
   ca_certificate:
     description:
       - CA, in PEM, of the certificates of registry and file server. Trusted for these two only.
@@ -102,28 +98,13 @@ options:
     elements: str
     default: []
   downloads:
-    description: Programs of the node, from the site's file server.
+    description:
+      - Programs of the node, from the site's file server. Each has a C(url), a target C(path), and the C(sha256) that
+        the controller published. Default of that is C(<url>.sha256) of the server, which detects damage but not a
+        compromised server.
     type: list
     elements: dict
     default: []
-    suboptions:
-      url:
-        description: Where the file is.
-        type: str
-        required: true
-      sha256:
-        description:
-          - SHA-256 of the file, in hexadecimal, as the controller published it.
-          - Default is C(<url>.sha256) of the server, which detects damage but not a compromised server.
-        type: str
-      path:
-        description: Target path. For an archive, the directory to unpack into, without its own directories.
-        type: str
-        required: true
-      archive:
-        description: Whether the file is a tar archive.
-        type: bool
-        default: false
   encryption_key:
     description: Key that encrypts Secrets at rest, 32 bytes in base64. For control hosts.
     type: str
@@ -139,20 +120,8 @@ options:
       - The action plugin takes it from the record of the cluster or the kubeconfig in the site's state directory.
     type: str
   join:
-    description: Join credentials. A prepared host joins with them, and nothing else is checked.
+    description: Join credentials, RV(join) of V(access). A prepared host joins with them, and nothing else is checked.
     type: dict
-    suboptions:
-      token:
-        description: Bootstrap token.
-        type: str
-        required: true
-      ca_hash:
-        description: Pin of the CA's public key, as C(sha256:...).
-        type: str
-        required: true
-      certificate_key:
-        description: Key that decrypts the uploaded certificates. For control hosts.
-        type: str
   answers:
     description: The C(results) of a loop of V(membership) over all control hosts. With O(step=decide).
     type: list
@@ -261,13 +230,13 @@ from typing import Any
 
 from ..module_utils._base.changes import Changes
 from ..module_utils._base.module import run_step
-from ..module_utils._host.downloads import Download
 from ..module_utils._kubeadm import access, forget, leaving, membership
 from ..module_utils._kubeadm.converge import converge
 from ..module_utils._kubeadm.host import NodeHost
-from ..module_utils._kubeadm.spec import ClusterSettings, Join, Node
+from ..module_utils._kubeadm.spec import Join, Node
+from ..module_utils._plan.decode import from_dict
 
-_NODE = ("name", "role", "address", "site", "cluster", "registry", "sandbox_image")
+_NODE = ("name", "role", "address", "site", "cluster", "supply", "sandbox_image")
 RULES = {
     "required_if": [
         *(("step", step, _NODE) for step in ("maintain", "restart", "join")),
@@ -283,19 +252,9 @@ RULES = {
 
 
 def node_of(parameters: dict[str, Any]) -> Node:
-    """Turn the module's parameters into a node. Raises OptionError for a field that ``cluster`` lacks."""
-    same = ("name", "initialise", "surveyed", "address", "registry", "registry_tls", "sandbox_image", "encryption_key")
-    return Node(
-        **{name: parameters[name] for name in same},
-        ca_certificate=parameters["ca_certificate"] or None,
-        control=parameters["role"] == "control",
-        cluster=ClusterSettings.from_plan(parameters["site"], parameters["cluster"]),
-        taints=tuple(parameters["taints"]),
-        images=tuple(parameters["images"]),
-        later_images=tuple(parameters["later_images"]),
-        downloads=tuple(Download(**download) for download in parameters["downloads"]),
-        control_images={name: str(image) for name, image in parameters["control_images"].items()},
-    )
+    """Turn the module's parameters into a node. Raises OptionError for a field that one of them lacks."""
+    ours = {"control": parameters["role"] == "control", "ca_certificate": parameters["ca_certificate"] or None}
+    return from_dict(Node, parameters | ours, "options")
 
 
 def _converge(step: str, changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
@@ -304,7 +263,7 @@ def _converge(step: str, changes: Changes, given: dict[str, Any]) -> dict[str, A
         node,
         NodeHost(name=node.name),
         changes,
-        join=Join(**given["join"]) if step == "join" else None,
+        join=from_dict(Join, given["join"], "options.join") if step == "join" else None,
         expected_ca=given["expected_ca"],
         rolling_restart=step == "restart",
     ).result()

@@ -14,7 +14,7 @@ import yaml
 from ansible.plugins.action import ActionBase
 
 from ..module_utils._base.changes import Changes
-from ..module_utils._base.errors import GroundupError, file_error
+from ..module_utils._base.errors import GroundupError, OptionError, file_error
 from .plan import SiteError
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class DocumentedAction(ActionBase):  # type: ignore[misc]  # ansible ships no ty
 
     @abstractmethod
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the result for the options ``given``. Raises GroundupError, SiteError, OSError."""
+        """Return the result for the options ``given``. Raises GroundupError, OptionError, SiteError, OSError."""
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Return the result of ``work``, or its error."""
@@ -97,7 +97,7 @@ def finish(
     """Return ``result`` with that of ``work``, or with its error and the ``changes`` made before it."""
     try:
         return result | work()
-    except (GroundupError, SiteError, OSError) as error:
+    except (GroundupError, OptionError, SiteError, OSError) as error:
         fault = file_error(error, host="this machine") if isinstance(error, OSError) else error
         return {**result, **(changes.result() if changes and changes.done else {}), "failed": True, "msg": str(fault)}
 

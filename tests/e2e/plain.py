@@ -19,9 +19,9 @@ from ansible_collections.groundup.cloud.plugins.module_utils._container import c
 from ansible_collections.groundup.cloud.plugins.module_utils._container.model import (
     Interface,
     LabHost,
-    LabNetwork,
 )
 from ansible_collections.groundup.cloud.plugins.module_utils._container.names import Lab, link_name
+from ansible_collections.groundup.cloud.plugins.module_utils._plan.container import NetworkPlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.contact.host_keys import fingerprint
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import unpacked
@@ -86,7 +86,9 @@ class PlainRack:
         )
         for number, gateway in enumerate((self.gateway, *self.more)):
             cidr = f"{gateway.rpartition('.')[0]}.0/24"
-            lan = LabNetwork(name=_lan(number), purpose="management", cidr=cidr, gateway=gateway, mtu=1500)
+            lan = NetworkPlan(
+                name=_lan(number), purpose="management", cidr=cidr, gateway=gateway, vlan=None, mtu=1500
+            )  # fmt: skip
             network.make_bridge(self.name, lan, network.links())
         for release, suite in SUITES.items():
             chosen = [machine for machine in self.machines if machine.release == release]

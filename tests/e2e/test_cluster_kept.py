@@ -17,7 +17,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import tim
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import run_lease
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.holder import holder
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.run_lease import holder
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
 from ansible_collections.groundup.cloud.tests.e2e.cluster import command, etcds, lose, nodes, play
 from ansible_collections.groundup.cloud.tests.e2e.conftest import ROOT, SITE_FILE

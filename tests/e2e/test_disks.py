@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._plan.ceph import CephPlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.guest_image import guest_image
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import CephPlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform.ceph import address_on
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
 from ansible_collections.groundup.cloud.tests.e2e.cluster import command

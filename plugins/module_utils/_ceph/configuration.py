@@ -13,16 +13,17 @@ _MANAGER = {"mon": "profile mgr", "osd": "allow *", "mds": "allow *"}
 
 def conf(node: StorageNode) -> str:
     """Return ceph.conf of a storage host."""
+    location = {"root": "default", **node.ceph.locations[node.name]}
     sections: dict[str, dict[str, str]] = {
         "global": {
-            "fsid": node.fsid,
+            "fsid": node.ceph.fsid,
             "mon_host": ",".join(node.monitors.values()),
-            "public_network": node.public_network,
+            "public_network": node.ceph.public_network,
             # For the pool that Ceph creates for itself.
-            "osd_pool_default_size": str(node.replicas),
+            "osd_pool_default_size": str(max(pool.replicas for pool in node.ceph.pools.values())),
             # The plan sizes pools by their purpose; the autoscaler would split them under load, as they fill.
             "osd_pool_default_pg_autoscale_mode": "off",
-            **node.settings,
+            **node.ceph.settings,
         },
         "mon": {
             "auth_allow_insecure_global_id_reclaim": "false",
@@ -30,7 +31,7 @@ def conf(node: StorageNode) -> str:
             "mgr_initial_modules": "iostat",
         },
         "osd": {
-            "crush_location": " ".join(f"{kind}={name}" for kind, name in {"root": "default", **node.location}.items()),
+            "crush_location": " ".join(f"{kind}={name}" for kind, name in location.items()),
             **({"osd_memory_target": str(node.osds[0].memory)} if node.osds else {}),
         },
     }

@@ -28,7 +28,7 @@ def converge(node: StorageNode, changes: Changes, *, step: Step, known: bool, si
     _refuse_leftover(node)
     absent = packages.installed(changes, node.packages) and changes.check
     units = _units(node, changes)
-    if step == "maintain" and not node.gateway:
+    if step == "maintain" and not node.ceph.gateway:
         gateway.leave(changes)
     moved = _configure(node, changes, units, absent=absent)
     if step == "monitor" and node.address:
@@ -66,19 +66,19 @@ def converge(node: StorageNode, changes: Changes, *, step: Step, known: bool, si
 
 def _refuse_release(node: StorageNode) -> None:
     found = platform.freedesktop_os_release()
-    if found.get("ID") != "debian" or found.get("VERSION_ID") != DEBIAN[node.release]:
+    if found.get("ID") != "debian" or found.get("VERSION_ID") != DEBIAN[node.ceph.release]:
         raise GroundupError(
-            f"{found.get('PRETTY_NAME', 'this system')} has no Ceph {node.release}",
+            f"{found.get('PRETTY_NAME', 'this system')} has no Ceph {node.ceph.release}",
             where=f"host {node.name}, /etc/os-release",
             why="daemons of several releases are no cluster of this version's",
-            remedy=f"install Debian {DEBIAN[node.release]} on storage hosts",
+            remedy=f"install Debian {DEBIAN[node.ceph.release]} on storage hosts",
         )
 
 
 def _units(node: StorageNode, changes: Changes) -> dict[str, Unit]:
     """Return the units of this host's manager, and of daemons with data on it, in the order of their start."""
     names = [f"ceph-mon@{node.name}"] if disk.has_store(node) else []
-    names += [f"ceph-mgr@{node.name}"] if node.name in node.managers else []
+    names += [f"ceph-mgr@{node.name}"] if node.name in node.ceph.managers else []
     names += [f"ceph-osd@{number}" for number in sorted(disk.osds(node).values())]
     return {name: Unit(changes, f"{name}.service") for name in names}
 
@@ -94,7 +94,7 @@ def _refuse_leftover(node: StorageNode) -> None:
     if {*before} - {*names} and (disk.has_store(node) or disk.osds(node)):
         # Connect to the old addresses: there may be no monitor at the new ones.
         with connected(ADMIN, node.keys[ADMIN], {names.get(at, at): at for at in before}) as cluster:
-            members.refuse_leftover(cluster, node.hosts, node.monitors)
+            members.refuse_leftover(cluster, node.ceph.locations, node.monitors)
 
 
 def _admit(node: StorageNode, changes: Changes) -> None:
@@ -104,7 +104,7 @@ def _admit(node: StorageNode, changes: Changes) -> None:
         return
     with connected(ADMIN, node.keys[ADMIN], node.monitors) as cluster:
         if entity not in {one["entity"] for one in cluster.ask("auth ls")["auth_dump"]}:
-            allowed = configuration.caps(managers=node.managers, clients={})
+            allowed = configuration.caps(managers=node.ceph.managers, clients={})
             changes.add(f"import the key of {entity}")
             cluster.send("auth import", content=configuration.keyring({entity: node.keys[entity]}, allowed))
 
@@ -123,7 +123,7 @@ def _configure(node: StorageNode, changes: Changes, units: dict[str, Unit], *, a
     if node.address:  # root on a monitor's host may administrate the cluster
         _keyring(changes, node, ADMIN, ETC / f"ceph.{ADMIN}.keyring", group=None)
     new = False
-    if node.name in node.managers:
+    if node.name in node.ceph.managers:
         new = _keyring(changes, node, f"mgr.{node.name}", LIB / f"mgr/ceph-{node.name}/keyring", group=group)
         files.place(changes, stand_in.PATH, stand_in.SOURCE)
     if not absent:

@@ -22,15 +22,15 @@ _FSID = re.compile(r"^\s*fsid\s*=\s*([0-9a-fA-F-]{36})\s*$", re.MULTILINE)
 
 def refuse_foreign(node: StorageNode) -> None:
     """Refuse a host with data or configuration of another cluster. Raises GroundupError."""
-    if (fsid := written()) not in ("", node.fsid):
+    if (fsid := written()) not in ("", node.ceph.fsid):
         raise _foreign(CONF, fsid, node)
     for store in sorted((LIB / "mon").glob("ceph-*")):
         known = (files.read(store / FSID) or "").strip()
-        if any(store.iterdir()) and (known != node.fsid or store != node.store):
+        if any(store.iterdir()) and (known != node.ceph.fsid or store != node.store):
             raise _foreign(store, known or "a cluster that this product did not make", node)
     for directory in sorted(OSDS.glob("ceph-*")):
         known = (files.read(directory / "ceph_fsid") or "").strip()
-        if any(directory.iterdir()) and known != node.fsid:
+        if any(directory.iterdir()) and known != node.ceph.fsid:
             raise _foreign(directory, known or "an unknown cluster", node)
 
 
@@ -49,7 +49,7 @@ def osds(node: StorageNode) -> dict[str, int]:
     """Return the numbers of the cluster's OSDs on this host, by OSD id."""
     found = {}
     for directory in OSDS.glob("ceph-*"):
-        if (files.read(directory / "ceph_fsid") or "").strip() == node.fsid:
+        if (files.read(directory / "ceph_fsid") or "").strip() == node.ceph.fsid:
             found[(files.read(directory / "fsid") or "").strip()] = int(directory.name.removeprefix("ceph-"))
     return found
 
@@ -95,7 +95,7 @@ def sync(directory: Path) -> None:
 def _foreign(path: Path, known: str, node: StorageNode) -> GroundupError:
     return GroundupError(
         f"{path} is of another Ceph: {known}",
-        where=f"this host, {path}; the site's is {node.fsid}",
+        where=f"this host, {path}; the site's is {node.ceph.fsid}",
         why="it may be all that is left of somebody's data; nothing is changed here",
         remedy="correct the addresses in the site file; if nothing needs it: systemctl stop ceph.target, move "
         f"{path} away, then run this again",

@@ -10,6 +10,7 @@ from .._base.changes import Changes
 from .._base.consent import Reason
 from .._base.errors import GroundupError
 from .._base.wait import wait_until
+from .._plan.ceph import CephPlan, CephPool
 from . import health, members
 from .cluster import CephCluster
 from .members import DRAINED, Daemon, StorageMember, listed
@@ -23,7 +24,7 @@ def drain(
     changes: Changes,
     name: str,
     *,
-    ceph: Mapping[str, Any],
+    ceph: CephPlan,
     timeout: float,
     retries: float = RETRIES,
 ) -> None:
@@ -82,7 +83,7 @@ def drained(cluster: CephCluster) -> list[str]:
     return sorted(members.records(cluster, DRAINED))
 
 
-def _against(cluster: CephCluster, found: StorageMember, ceph: Mapping[str, Any]) -> Iterator[Reason]:
+def _against(cluster: CephCluster, found: StorageMember, ceph: CephPlan) -> Iterator[Reason]:
     if not found.osds:
         yield Reason(text="the cluster knows no OSD of it")
         return
@@ -94,22 +95,22 @@ def _against(cluster: CephCluster, found: StorageMember, ceph: Mapping[str, Any]
     yield from _without_room(cluster, found, ceph)
 
 
-def _without_domains(cluster: CephCluster, found: StorageMember, ceph: Mapping[str, Any]) -> Iterator[Reason]:
+def _without_domains(cluster: CephCluster, found: StorageMember, ceph: CephPlan) -> Iterator[Reason]:
     """Yield pools with more copies than the remaining hosts have failure domains."""
-    rules = {one["name"]: one for one in ceph["rules"]}
+    rules = {one.name: one for one in ceph.rules}
     at = places(cluster)
     for name, pools in _by_rule(ceph).items():
-        rule, replicas = rules[name], max(pool["replicas"] for pool in pools)
-        domains = at[rule["failure_domain"]]
-        have = {domains.get(one.number, str(one)) for one in _staying(found, rule["device_class"])}
-        if len(have) < replicas and any(one.device_class == rule["device_class"] for one in found.osds):
+        rule, replicas = rules[name], max(pool.replicas for pool in pools)
+        domains = at[rule.failure_domain]
+        have = {domains.get(one.number, str(one)) for one in _staying(found, rule.device_class)}
+        if len(have) < replicas and any(one.device_class == rule.device_class for one in found.osds):
             yield Reason(
-                text=f"{replicas} copies of pools {listed([pool['name'] for pool in pools])}, no two in one "
-                f"{rule['failure_domain']}, and OSDs in {len(have)} would stay"
+                text=f"{replicas} copies of pools {listed([pool.name for pool in pools])}, no two in one "
+                f"{rule.failure_domain}, and OSDs in {len(have)} would stay"
             )
 
 
-def _without_room(cluster: CephCluster, found: StorageMember, ceph: Mapping[str, Any]) -> Iterator[Reason]:
+def _without_room(cluster: CephCluster, found: StorageMember, ceph: CephPlan) -> Iterator[Reason]:
     """Yield device classes with OSDs that would be near full after the move, by their share of the weight."""
     ratio = float(cluster.ask("osd dump")["nearfull_ratio"])
     for kind in sorted({one.device_class for one in found.osds}):
@@ -127,17 +128,17 @@ def _staying(found: StorageMember, kind: str) -> list[Daemon]:
     return [one for one in found.others if one.device_class == kind and one.weight and one.state == "up"]
 
 
-def _takers(cluster: CephCluster, found: StorageMember, ceph: Mapping[str, Any], kind: str) -> list[Daemon]:
+def _takers(cluster: CephCluster, found: StorageMember, ceph: CephPlan, kind: str) -> list[Daemon]:
     """Return the OSDs that the data of a leaving host move to.
 
     Where every rack (or room) has a copy of everything, they can only move within the same one.
     """
     staying, at, by_rule = _staying(found, kind), places(cluster), _by_rule(ceph)
-    for rule in ceph["rules"]:
-        domain = at[rule["failure_domain"]]
+    for rule in ceph.rules:
+        domain = at[rule.failure_domain]
         have = {domain.get(one.number) for one in staying}
-        copies = max((pool["replicas"] for pool in by_rule.get(rule["name"], ())), default=0)
-        if rule["device_class"] == kind and rule["failure_domain"] not in ("osd", "host") and len(have) == copies:
+        copies = max((pool.replicas for pool in by_rule.get(rule.name, ())), default=0)
+        if rule.device_class == kind and rule.failure_domain not in ("osd", "host") and len(have) == copies:
             own = {domain.get(one.number) for one in found.osds}
             staying = [one for one in staying if domain.get(one.number) in own] or staying
     return staying
@@ -158,10 +159,10 @@ def _still(name: str, states: str) -> GroundupError:
     )
 
 
-def _by_rule(ceph: Mapping[str, Any]) -> dict[str, list[Any]]:
-    found: dict[str, list[Any]] = {}
-    for pool in ceph["pools"].values():
-        found.setdefault(pool["rule"], []).append(pool)
+def _by_rule(ceph: CephPlan) -> dict[str, list[CephPool]]:
+    found: dict[str, list[CephPool]] = {}
+    for pool in ceph.pools.values():
+        found.setdefault(pool.rule, []).append(pool)
     return found
 
 

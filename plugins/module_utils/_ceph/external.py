@@ -12,9 +12,10 @@ from typing import Any
 
 from .._base.changes import Changes
 from .._base.errors import GroundupError
+from .._plan.ceph import CephPlan
 from . import faults, pools, proof
 from .cluster import CephCluster, connected, installed
-from .model import ADMIN, watching
+from .model import ADMIN, rights, watching
 
 AES = 1  # the only key type that clients of the plan's release support
 # A documentation address (RFC 5737): a key that may blocklist it may fence a dead hypervisor.
@@ -22,64 +23,60 @@ NOBODY, SHORTLY = "192.0.2.1:0/1", 1.0
 _OWNER = "who runs it"
 
 
-def converge(
-    changes: Changes, *, ceph: Mapping[str, Any], keys: Mapping[str, str], timeout: int, **_: object
-) -> dict[str, Any]:
+def converge(changes: Changes, *, ceph: CephPlan, keys: Mapping[str, str], timeout: int, **_: object) -> dict[str, Any]:
     """Create missing pools and users, with `make: true` in the site file. Raises GroundupError."""
     _check_keys(ceph, keys)
-    if not ceph["make"]:
+    if not ceph.make:
         return changes.result()
     if changes.check and not installed():  # a dry run before the layer `host` installs it
         for one in (
-            *(f"pool {pool['name']}" for pool in ceph["pools"].values()),
-            *(one["name"] for one in ceph["clients"].values()),
+            *(f"pool {pool.name}" for pool in ceph.pools.values()),
+            *(one.name for one in ceph.clients.values()),
         ):
             changes.add(f"make {one}")
         return changes.result()
     with connected(ADMIN, keys[f"ceph/{ADMIN}"], watching(ceph), timeout=timeout) as cluster:
         _same(cluster, ceph)
         there = pools.found(cluster)
-        names = {one["name"]: one for one in ceph["pools"].values() if one["name"] not in there}
-        used = {one["rule"] for one in names.values()}  # not of Rook's pools, which have Rook's rules
+        names = {one.name: one for one in ceph.pools.values() if one.name not in there}
+        used = {one.rule for one in names.values()}  # not of Rook's pools, which have Rook's rules
         wanted = pools.PoolPlan(
-            rules={one["name"]: one for one in ceph["rules"] if one["name"] in used},
+            rules={one.name: one for one in ceph.rules if one.name in used},
             pools=names,
-            keys={one["name"]: keys[one["secret"]] for one in ceph["clients"].values()},
-            caps={one["name"]: one["caps"] for one in ceph["clients"].values()},
+            keys={one.name: keys[one.secret] for one in ceph.clients.values()},
+            caps=rights(ceph),
         )
         pools.converge(cluster, changes, wanted)
     return changes.result()
 
 
-def verify(
-    changes: Changes, *, ceph: Mapping[str, Any], keys: Mapping[str, str], timeout: int, **_: object
-) -> dict[str, Any]:
+def verify(changes: Changes, *, ceph: CephPlan, keys: Mapping[str, str], timeout: int, **_: object) -> dict[str, Any]:
     """Test every key in each pool: allowed access must work, other access be refused. Raises GroundupError."""
     _check_keys(ceph, keys)
-    monitors, planned = watching(ceph), [one["name"] for one in ceph["pools"].values()]
-    if ceph["make"]:
+    monitors, planned = watching(ceph), [one.name for one in ceph.pools.values()]
+    if ceph.make:
         with connected(ADMIN, keys[f"ceph/{ADMIN}"], monitors, timeout=timeout) as cluster:
             _same(cluster, ceph)
             # Only warnings: the owner must repair it, but operators must know before they blame services.
             changes.warnings += [str(card) for card in faults.cards(cluster)]
     mark = uuid.uuid4().hex[:12]
-    for client in ceph["clients"].values():
-        key = keys[client["secret"]]
-        with connected(client["name"], key, monitors, timeout=timeout) as cluster:
+    for client in ceph.clients.values():
+        key = keys[client.secret]
+        with connected(client.name, key, monitors, timeout=timeout) as cluster:
             _same(cluster, ceph)
             there = cluster.handle.list_pools()
-            if absent := [name for name in (*client["writes"], *client["reads"]) if name not in there]:
-                raise _no_pool(absent, client["name"], make=ceph["make"])
-            _may_fence(cluster, client["name"])
+            if absent := [name for name in (*client.writes, *client.reads) if name not in there]:
+                raise _no_pool(absent, client.name, make=ceph.make)
+            _may_fence(cluster, client.name)
         others = [name for name in there if name not in planned]
         proof.prove(client, key, monitors, [*(name for name in planned if name in there), *others], mark)
-    return {"changed": False, "proven": [one["name"] for one in ceph["clients"].values()]}
+    return {"changed": False, "proven": [one.name for one in ceph.clients.values()]}
 
 
-def _check_keys(ceph: Mapping[str, Any], keys: Mapping[str, str]) -> None:
+def _check_keys(ceph: CephPlan, keys: Mapping[str, str]) -> None:
     """Refuse invalid keys and unsupported key types: librados reports both unclearly. Raises GroundupError."""
-    admin = (f"ceph/{ADMIN}",) if ceph["make"] else ()
-    for secret in (*admin, *(one["secret"] for one in ceph["clients"].values())):
+    admin = (f"ceph/{ADMIN}",) if ceph.make else ()
+    for secret in (*admin, *(one.secret for one in ceph.clients.values())):
         try:
             kind = int.from_bytes(base64.b64decode(keys[secret], validate=True)[:2], "little")
         except ValueError:
@@ -89,18 +86,18 @@ def _check_keys(ceph: Mapping[str, Any], keys: Mapping[str, str]) -> None:
             raise GroundupError(
                 f"{secret} is {what}",
                 where="the secrets store; storage.external of the site file",
-                why=f"clients of Ceph {ceph['release']} know keys of kind {AES} (aes) alone, of 40 letters: AQ...",
+                why=f"clients of Ceph {ceph.release} know keys of kind {AES} (aes) alone, of 40 letters: AQ...",
                 remedy=f"ask {_OWNER} for a key of that kind (`ceph auth get-key <user>`); put it into the store with "
                 "`ansible-vault edit`",
             )
 
 
-def _same(cluster: CephCluster, ceph: Mapping[str, Any]) -> None:
+def _same(cluster: CephCluster, ceph: CephPlan) -> None:
     found = str(cluster.handle.get_fsid())
-    if found != ceph["fsid"]:
+    if found != ceph.fsid:
         raise GroundupError(
-            f"the cluster's id is {found}, and the site file says {ceph['fsid']}",
-            where=f"storage.external.fsid; monitors {ceph['mon_host']}",
+            f"the cluster's id is {found}, and the site file says {ceph.fsid}",
+            where=f"storage.external.fsid; monitors {ceph.mon_host}",
             why="another cluster's pools would be used as if they were these",
             remedy="correct fsid or monitors in the site file (`ceph fsid`, `ceph mon dump`)",
         )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._base.errors import GroundupError
+from .._plan.ceph import CephPlan
 from . import members
 from .cluster import CephCluster
 
@@ -129,9 +130,9 @@ def text(found: Sequence[GroundupError]) -> GroundupError:
     )
 
 
-def pools_missing(names: Sequence[str], ceph: Mapping[str, Any]) -> GroundupError:
+def pools_missing(names: Sequence[str], ceph: CephPlan) -> GroundupError:
     """Return the card of planned pools that the cluster lacks."""
-    users = [one["name"] for one in ceph["clients"].values() if {*names} & {*one["writes"], *one["reads"]}]
+    users = [one.name for one in ceph.clients.values() if {*names} & {*one.writes, *one.reads}]
     return GroundupError(
         f"the cluster has no pool {', '.join(names)}",
         where=f"layer {LAYER}: " + ", ".join(f"pool {name}" for name in names),

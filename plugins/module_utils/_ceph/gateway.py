@@ -5,7 +5,6 @@ from __future__ import annotations
 import grp
 import http.client
 import shutil
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from .._base.errors import GroundupError
 from .._base.tls import check_pair, client_context
 from .._base.wait import wait_until
 from .._host import units
+from .._plan.ceph import CephGateway, CephPlan
 from . import configuration
 from .model import ETC, LIB, USER
 
@@ -34,30 +34,25 @@ class Gateway:
 
     name: str  # of the host
     address: str
-    ceph: Mapping[str, Any]  # the plan's
+    ceph: CephPlan
+    plan: CephGateway
     key: str = field(repr=False)
     password: str = field(repr=False)
     ca_certificate: str
     certificate: str
     private_key: str = field(repr=False)
 
-    @property
-    def plan(self) -> Mapping[str, Any]:
-        """Return the plan's settings for all gateways."""
-        found: Mapping[str, Any] = self.ceph["gateway"]
-        return found
-
 
 def conf(gateway: Gateway) -> str:
     """Return the daemon's configuration. It holds no secret."""
     options = {
-        "fsid": gateway.ceph["fsid"],
-        "mon_host": ",".join(one["address"] for one in gateway.ceph["monitors"]),
+        "fsid": gateway.ceph.fsid,
+        "mon_host": ",".join(one.address for one in gateway.ceph.monitors),
         "keyring": _KEYRING,
-        "rgw_frontends": f"beast ssl_endpoint={gateway.address}:{gateway.plan['port']} ssl_certificate={_CERTIFICATE} "
+        "rgw_frontends": f"beast ssl_endpoint={gateway.address}:{gateway.plan.port} ssl_certificate={_CERTIFICATE} "
         f"ssl_private_key={_KEY} ssl_options={_OLD}",
         "rgw_keystone_admin_password_path": _PASSWORD,
-        **gateway.plan["settings"],
+        **gateway.plan.settings,
     }
     lines = "".join(f"{key} = {value}\n" for key, value in options.items())
     return f"{files.HEADER}[global]\n{lines}"
@@ -70,7 +65,7 @@ def start(client: str) -> str:
 
 def converge(gateway: Gateway, changes: Changes, *, restart: bool) -> dict[str, Any]:
     """Configure and start the gateway; with ``restart``, restart it after a change. Raises GroundupError."""
-    client = str(gateway.plan["client"])
+    client = gateway.plan.client
     unit = units.Unit(changes, UNIT, healthy=lambda: answers(gateway))
     group = _group()
     private = {"mode": 0o640, "group": group, "secret": True}
@@ -105,18 +100,18 @@ def answers(gateway: Gateway) -> None:
     if reason := wait_until(lambda: _silent(gateway), timeout=_PATIENCE):
         raise GroundupError(
             f"the object gateway does not answer: {reason}",
-            where=f"layer storage: host {gateway.name}, {UNIT}, https://{gateway.address}:{gateway.plan['port']}",
+            where=f"layer storage: host {gateway.name}, {UNIT}, https://{gateway.address}:{gateway.plan.port}",
             why="clients see: with every gateway like this one, Swift and S3 answer 503; with one of several, nothing",
-            remedy=f"journalctl -u {UNIT} -n 50; /var/log/ceph/ceph-{gateway.plan['client']}.log",
+            remedy=f"journalctl -u {UNIT} -n 50; /var/log/ceph/ceph-{gateway.plan.client}.log",
         )
 
 
 def _silent(gateway: Gateway) -> str:
     """Return the error of a health request, "" when the gateway answers."""
     context = client_context(ca=gateway.ca_certificate)
-    connection = http.client.HTTPSConnection(gateway.address, gateway.plan["port"], timeout=_ANSWER, context=context)
+    connection = http.client.HTTPSConnection(gateway.address, gateway.plan.port, timeout=_ANSWER, context=context)
     try:
-        connection.request("GET", gateway.plan["health_path"])
+        connection.request("GET", gateway.plan.health_path)
         status = connection.getresponse().status
     except (OSError, http.client.HTTPException) as error:
         return str(error) or type(error).__name__

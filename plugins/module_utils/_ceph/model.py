@@ -1,12 +1,15 @@
-"""Desired state of a storage host, parsed from the plan (``groundup_site.ceph``)."""
+"""Desired state of a storage host, from the plan (``groundup_site.ceph``)."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
+
+from .._plan.ceph import CephOsd, CephPlan
+from .._plan.decode import from_dict
 
 Step = Literal["maintain", "monitor", "daemons", "restart"]
 
@@ -19,14 +22,9 @@ BOOTSTRAP = "client.bootstrap-osd"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OsdDaemon:
+class OsdDaemon(CephOsd):
     """An OSD of this host."""
 
-    name: str
-    device: str | None  # None: a file
-    size_gb: int | None
-    device_class: str
-    memory: int
     uuid: str  # derived from cluster, host and name: the same in every run
 
 
@@ -34,21 +32,16 @@ class OsdDaemon:
 class StorageNode:
     """A storage host."""
 
-    fsid: str
-    release: int
+    ceph: CephPlan
     name: str
-    public_network: str
-    monitors: Mapping[str, str]  # host -> address
-    managers: Sequence[str]
-    location: Mapping[str, str]
-    hosts: Sequence[str]  # all storage hosts of the plan
-    osds: Sequence[OsdDaemon]
+    osds: tuple[OsdDaemon, ...]
     packages: Sequence[str]
-    settings: Mapping[str, str]
-    replicas: int
-    gateway: bool  # whether the site has an object store
     keys: Mapping[str, str] = field(repr=False)  # by entity: "mon.", "client.admin", "mgr.storage-1"
-    caps: Mapping[str, Mapping[str, str]]  # of services, by entity
+
+    @property
+    def monitors(self) -> dict[str, str]:
+        """Return the monitors' addresses, by host."""
+        return watching(self.ceph)
 
     @property
     def address(self) -> str:
@@ -61,31 +54,31 @@ class StorageNode:
         return LIB / f"mon/ceph-{self.name}"
 
 
+def plan(given: Mapping[str, Any]) -> CephPlan:
+    """Return the plan of a module's options. Raises OptionError for a missing field."""
+    return from_dict(CephPlan, given["ceph"], "options.ceph")
+
+
 def node(given: Mapping[str, Any]) -> StorageNode:
-    """Parse a module's options into a storage host."""
-    ceph, name = given["ceph"], given["name"]
+    """Parse a module's options into a storage host. Raises OptionError for a missing field."""
+    ceph, name = plan(given), given["name"]
     return StorageNode(
-        fsid=ceph["fsid"],
-        release=ceph["release"],
+        ceph=ceph,
         name=name,
-        public_network=ceph["public_network"],
-        monitors=watching(ceph),
-        managers=ceph["managers"],
-        location=ceph["locations"][name],
-        hosts=list(ceph["locations"]),
-        osds=[osd(ceph["fsid"], name, one) for one in ceph["osds"].get(given["hardware"], ())],
+        osds=tuple(osd(ceph.fsid, name, one) for one in ceph.osds.get(given["hardware"], ())),
         packages=given["packages"],
-        settings=ceph["settings"],
-        replicas=max(pool["replicas"] for pool in ceph["pools"].values()),
-        gateway=ceph["gateway"] is not None,
         keys=entities(given["keys"]),
-        caps={one["name"]: one["caps"] for one in ceph["clients"].values()},
     )
 
 
-def watching(ceph: Mapping[str, Any]) -> dict[str, str]:
+def watching(ceph: CephPlan) -> dict[str, str]:
     """Return the monitors' addresses, by host."""
-    return {one["name"]: one["address"] for one in ceph["monitors"]}
+    return {one.name: one.address for one in ceph.monitors}
+
+
+def rights(ceph: CephPlan) -> dict[str, dict[str, str]]:
+    """Return the capabilities of services' keys, by entity."""
+    return {one.name: one.caps for one in ceph.clients.values()}
 
 
 def entities(keys: Mapping[str, str]) -> dict[str, str]:
@@ -94,8 +87,6 @@ def entities(keys: Mapping[str, str]) -> dict[str, str]:
     return {"mon." if name == "mon" else name: key for name, key in named.items()}
 
 
-def osd(fsid: str, host: str, plan: Mapping[str, Any]) -> OsdDaemon:
+def osd(fsid: str, host: str, planned: CephOsd) -> OsdDaemon:
     """Return one planned OSD of ``host``."""
-    own = str(uuid.uuid5(uuid.UUID(fsid), f"{host}/{plan['name']}"))
-    fields = ("name", "device", "size_gb", "device_class", "memory")
-    return OsdDaemon(uuid=own, **{name: plan[name] for name in fields})
+    return OsdDaemon(uuid=str(uuid.uuid5(uuid.UUID(fsid), f"{host}/{planned.name}")), **asdict(planned))

@@ -11,7 +11,7 @@ from .._base.files import write_file
 from .._base.run import run
 from . import configuration, disk
 from .cluster import connected
-from .model import ADMIN, LIB, StorageNode
+from .model import ADMIN, LIB, StorageNode, rights
 
 
 def make(changes: Changes, node: StorageNode, *, known: bool, silent: Sequence[str]) -> None:
@@ -37,8 +37,8 @@ def make(changes: Changes, node: StorageNode, *, known: bool, silent: Sequence[s
         if known:
             write_file(monmap, _from_quorum(node), mode=0o600)
         else:
-            run(["monmaptool", "--create", "--fsid", node.fsid, *_members(node), str(monmap)])
-        allowed = configuration.caps(managers=node.managers, clients=node.caps)
+            run(["monmaptool", "--create", "--fsid", node.ceph.fsid, *_members(node), str(monmap)])
+        allowed = configuration.caps(managers=node.ceph.managers, clients=rights(node.ceph))
         write_file(keys, configuration.keyring(node.keys, allowed).encode(), mode=0o600)
         new.mkdir(mode=0o750)
         disk.own(work)
@@ -48,7 +48,7 @@ def make(changes: Changes, node: StorageNode, *, known: bool, silent: Sequence[s
                 "--keyring", str(keys), "--setuser", "ceph", "--setgroup", "ceph",
             ]
         )  # fmt: skip
-        write_file(new / disk.FSID, f"{node.fsid}\n".encode(), mode=0o644)
+        write_file(new / disk.FSID, f"{node.ceph.fsid}\n".encode(), mode=0o644)
         disk.own(new)
         _move(new, node.store)
 

@@ -132,4 +132,4 @@ def _fill(node: StorageNode, osd: OsdDaemon, work: Path, number: int) -> None:
         timeout=600,
     )  # fmt: skip
     if not (work / "ceph_fsid").exists():
-        write_file(work / "ceph_fsid", f"{node.fsid}\n".encode(), mode=0o644)
+        write_file(work / "ceph_fsid", f"{node.ceph.fsid}\n".encode(), mode=0o644)

@@ -9,10 +9,12 @@ from typing import Any
 
 from .._base.changes import Changes
 from .._base.errors import GroundupError
+from .._plan.ceph import CephPool, CephRule
 from . import configuration
 from .cluster import CephCluster
 
-OWN = {"name": ".mgr", "application": "mgr", "pg_num": 1}  # Ceph's own, which Ceph would create with the default rule
+# Ceph's own, which Ceph would create with the default rule.
+OWN: dict[str, Any] = {"name": ".mgr", "application": "mgr", "pg_num": 1}
 ROOT = "default"
 _NAMED = re.compile(r"\bpool=([^\s,]+)")  # in capabilities
 
@@ -21,8 +23,8 @@ _NAMED = re.compile(r"\bpool=([^\s,]+)")  # in capabilities
 class PoolPlan:
     """The planned rules, pools and keys."""
 
-    rules: Mapping[str, Mapping[str, str]]  # by name: failure_domain, device_class
-    pools: Mapping[str, Mapping[str, Any]]  # by name
+    rules: Mapping[str, CephRule]  # by name
+    pools: Mapping[str, CephPool]  # by name
     keys: Mapping[str, str] = field(repr=False)  # by entity
     caps: Mapping[str, Mapping[str, str]]  # capabilities by entity
 
@@ -36,11 +38,11 @@ def converge(cluster: CephCluster, changes: Changes, wanted: PoolPlan) -> None:
     _rules(cluster, changes, wanted)
     numbers = {one["rule_name"]: one["rule_id"] for one in cluster.ask("osd crush rule dump")}
     for pool in wanted.pools.values():
-        _pool(cluster, changes, pool, there.get(pool["name"]), numbers)
-    own = wanted.pools.get(str(OWN["name"]))
-    if own and own["name"] not in there and not changes.check:
+        _pool(cluster, changes, pool, there.get(pool.name), numbers)
+    own = wanted.pools.get(OWN["name"])
+    if own and own.name not in there and not changes.check:
         # A manager that has just started may have created it meanwhile, with the default rule.
-        _pool(cluster, changes, own, found(cluster)[own["name"]], numbers)
+        _pool(cluster, changes, own, found(cluster)[own.name], numbers)
     _keys(cluster, changes, wanted, known)
 
 
@@ -56,18 +58,18 @@ def _refuse_move(cluster: CephCluster, wanted: PoolPlan, there: Mapping[str, Any
     """
     names = {one["rule_id"]: one["rule_name"] for one in cluster.ask("osd crush rule dump")}
     ruled = {name: str(names.get(one["crush_rule"])) for name, one in there.items() if name != OWN["name"]}
-    other = [pool for name, pool in wanted.pools.items() if name in ruled and ruled[name] != pool["rule"]]
+    other = [pool for name, pool in wanted.pools.items() if name in ruled and ruled[name] != pool.rule]
     if not other:
         return
     empty = {one["name"] for one in cluster.ask("df")["pools"] if not one["stats"]["objects"]}
-    if moved := [pool for pool in other if pool["name"] not in empty]:
-        rules = [wanted.rules[name] for name in dict.fromkeys(pool["rule"] for pool in moved)]
+    if moved := [pool for pool in other if pool.name not in empty]:
+        rules = [wanted.rules[name] for name in dict.fromkeys(pool.rule for pool in moved)]
         by_hand = [
-            *(f"osd crush rule create-replicated {one['name']} {ROOT} {one['failure_domain']} {one['device_class']}"
+            *(f"osd crush rule create-replicated {one.name} {ROOT} {one.failure_domain} {one.device_class}"
               for one in rules),
-            *(f"osd pool set {pool['name']} crush_rule {pool['rule']}" for pool in moved),
+            *(f"osd pool set {pool.name} crush_rule {pool.rule}" for pool in moved),
         ]  # fmt: skip
-        listed = ", ".join(f"{pool['name']} ({ruled[pool['name']]}, planned {pool['rule']})" for pool in moved)
+        listed = ", ".join(f"{pool.name} ({ruled[pool.name]}, planned {pool.rule})" for pool in moved)
         raise GroundupError(
             f"pools hold data by another rule than the plan's: {listed}",
             where="layer storage; storage.pools, storage.failure_domain and hardware of the site file",
@@ -101,43 +103,43 @@ def _rules(cluster: CephCluster, changes: Changes, wanted: PoolPlan) -> None:
         if name not in known and changes.add(f"make rule {name}"):
             cluster.send(
                 "osd crush rule create-replicated",
-                name=name, root=ROOT, type=rule["failure_domain"], **{"class": rule["device_class"]},
+                name=name, root=ROOT, type=rule.failure_domain, **{"class": rule.device_class},
             )  # fmt: skip
 
 
 def _pool(
     cluster: CephCluster,
     changes: Changes,
-    pool: Mapping[str, Any],
+    pool: CephPool,
     found: Mapping[str, Any] | None,
     numbers: Mapping[str, int],
 ) -> None:
-    name = pool["name"]
+    name = pool.name
     if found is None:
-        own = {"rule": pool["rule"], "pg_num": pool["pg_num"], "autoscale_mode": "off"} if pool["rule"] else {}
-        placed = f"{pool['pg_num']} placement groups, rule {pool['rule']}" if own else "as the cluster places them"
-        if changes.add(f"make pool {name}: {pool['replicas']} copies, {placed}"):
+        own: dict[str, Any] = {"rule": pool.rule, "pg_num": pool.pg_num, "autoscale_mode": "off"} if pool.rule else {}
+        placed = f"{pool.pg_num} placement groups, rule {pool.rule}" if own else "as the cluster places them"
+        if changes.add(f"make pool {name}: {pool.replicas} copies, {placed}"):
             cluster.send(
                 "osd pool create",
-                pool=name, pool_type="replicated", size=pool["replicas"], yes_i_really_mean_it=True, **own,
+                pool=name, pool_type="replicated", size=pool.replicas, yes_i_really_mean_it=True, **own,
             )  # fmt: skip
-            cluster.send("osd pool set", pool=name, var="min_size", val=str(pool["min_size"]))
-            cluster.send("osd pool application enable", pool=name, app=pool["application"])
+            cluster.send("osd pool set", pool=name, var="min_size", val=str(pool.min_size))
+            cluster.send("osd pool application enable", pool=name, app=pool.application)
         return
     # When size changes, Ceph sets min_size itself (1 for 2 copies), so always write min_size after it.
-    resized = found["size"] != pool["replicas"]
-    for key, option in (("size", "replicas"), ("min_size", "min_size")):
-        if resized or found[key] != pool[option]:
-            _set(cluster, changes, name, key, str(pool[option]), old=found[key])
+    resized = found["size"] != pool.replicas
+    for key, number in (("size", pool.replicas), ("min_size", pool.min_size)):
+        if resized or found[key] != number:
+            _set(cluster, changes, name, key, str(number), old=found[key])
     # Never reduce: this merges groups under load, and the planned number also drops while an OSD is repaired.
-    if found["pg_num_target"] < pool["pg_num"]:
-        _set(cluster, changes, name, "pg_num", str(pool["pg_num"]), old=found["pg_num_target"])
-    if found["crush_rule"] != numbers.get(pool["rule"]):
-        _set(cluster, changes, name, "crush_rule", pool["rule"], old=found["crush_rule"])
-    if pool["application"] not in found["application_metadata"] and changes.add(
-        f"pool {name}: application {pool['application']}"
+    if found["pg_num_target"] < pool.pg_num:
+        _set(cluster, changes, name, "pg_num", str(pool.pg_num), old=found["pg_num_target"])
+    if found["crush_rule"] != numbers.get(pool.rule):
+        _set(cluster, changes, name, "crush_rule", pool.rule, old=found["crush_rule"])
+    if pool.application not in found["application_metadata"] and changes.add(
+        f"pool {name}: application {pool.application}"
     ):
-        cluster.send("osd pool application enable", pool=name, app=pool["application"])
+        cluster.send("osd pool application enable", pool=name, app=pool.application)
 
 
 def _set(cluster: CephCluster, changes: Changes, pool: str, key: str, value: str, *, old: object) -> None:

@@ -8,21 +8,22 @@ from contextlib import suppress
 from typing import Any
 
 from .._base.errors import GroundupError
+from .._plan.ceph import CephClient
 from .cluster import connected
 
 CONTENT = os.urandom(64 * 1024)
 
 
-def prove(client: Mapping[str, Any], key: str, monitors: Mapping[str, str], pools: Sequence[str], mark: str) -> None:
+def prove(client: CephClient, key: str, monitors: Mapping[str, str], pools: Sequence[str], mark: str) -> None:
     """Test the ``key`` of ``client`` in each of ``pools``; ``mark`` names this run's objects. Raises GroundupError."""
-    with connected(client["name"], key, monitors) as cluster:
+    with connected(client.name, key, monitors) as cluster:
         for pool in pools:
-            if pool in client["writes"]:
-                _writes(cluster.handle, client["name"], pool, mark)
+            if pool in client.writes:
+                _writes(cluster.handle, client.name, pool, mark)
             else:
-                if readable := pool in client["reads"]:
-                    _reads(cluster.handle, client["name"], pool, mark)
-                _refused(cluster.handle, client["name"], pool, mark, readable=readable)
+                if readable := pool in client.reads:
+                    _reads(cluster.handle, client.name, pool, mark)
+                _refused(cluster.handle, client.name, pool, mark, readable=readable)
 
 
 def _writes(handle: Any, name: str, pool: str, mark: str) -> None:

@@ -8,12 +8,12 @@ from .._base.changes import Changes
 from .._base.errors import GroundupError
 from . import drain, flags, members, replace, retire
 from .cluster import connected
-from .model import ADMIN, entities, node, watching
+from .model import ADMIN, entities, node, plan, watching
 
 
 def run(verb: str, changes: Changes, given: dict[str, Any]) -> None:
     """Run ``verb``: drain, undrain, retire, replace or erase. Raises GroundupError."""
-    name, ceph, force, timeout = given["name"], given["ceph"], given["force"], given["timeout"]
+    name, ceph, force, timeout = given["name"], plan(given), given["force"], given["timeout"]
     if not name:
         raise GroundupError(
             "no machine is named",
@@ -21,12 +21,12 @@ def run(verb: str, changes: Changes, given: dict[str, Any]) -> None:
             why=f"{verb} takes one storage host at a time",
             remedy=f"-e {verb}_machine=NAME",
         )
-    if verb == "replace" and name not in ceph["locations"]:
+    if verb == "replace" and name not in ceph.locations:
         raise GroundupError(
             f"{name} is no storage host of this site",
             where="the variable replace_machine",
             why="an OSD is made anew as the site file says",
-            remedy=f"-e replace_machine=NAME, one of {', '.join(ceph['locations'])}",
+            remedy=f"-e replace_machine=NAME, one of {', '.join(ceph.locations)}",
         )
     with connected(ADMIN, entities(given["keys"])[ADMIN], watching(ceph)) as cluster:
         if verb != "erase":
@@ -36,7 +36,7 @@ def run(verb: str, changes: Changes, given: dict[str, Any]) -> None:
         elif verb == "undrain":
             drain.undrain(cluster, changes, name, timeout=timeout)
         elif verb == "retire":
-            retire.retire(cluster, changes, name, fsid=ceph["fsid"], here=given["here"], force=force)
+            retire.retire(cluster, changes, name, fsid=ceph.fsid, here=given["here"], force=force)
         elif verb == "erase":
             members.refuse_erasure(cluster, name)
         else:

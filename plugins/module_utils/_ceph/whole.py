@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.wait import wait_until
+from .._plan.ceph import CephPlan
 from . import configuration, disk, drain, faults, flags, health, members, pools, proof
 from .cluster import CephCluster, connected
-from .model import ADMIN, CONF, entities, watching
+from .model import ADMIN, CONF, entities, rights, watching
 from .pools import PoolPlan
 
 
-def converge(
-    changes: Changes, *, ceph: Mapping[str, Any], keys: Mapping[str, str], osds: int, timeout: int
-) -> dict[str, Any]:
+def converge(changes: Changes, *, ceph: CephPlan, keys: Mapping[str, str], osds: int, timeout: int) -> dict[str, Any]:
     """Converge rules, pools and keys, and wait until the cluster is clean and healthy. Raises GroundupError."""
     wanted, monitors = _wanted(ceph, keys), watching(ceph)
     if changes.check and not (CONF.exists() and any(disk.OSDS.glob("ceph-*"))):
@@ -26,11 +26,11 @@ def converge(
         return changes.result()
     with connected(ADMIN, wanted.keys[ADMIN], monitors) as cluster:
         flags.put_back(cluster, changes)
-        members.refuse_leftover(cluster, ceph["locations"], monitors)
+        members.refuse_leftover(cluster, ceph.locations, monitors)
         if not changes.check:
             # A rule needs its device class, which exists once there is an OSD of it.
             _wait(cluster, lambda: health.down(cluster, expected=osds), "OSDs are missing", timeout=timeout)
-        _refuse_misplaced(cluster, ceph["locations"])
+        _refuse_misplaced(cluster, ceph.locations)
         pools.converge(cluster, changes, wanted)
         if not changes.check:
             _wait(cluster, lambda: health.unclean(cluster), "the cluster is not whole", timeout=timeout)
@@ -38,13 +38,11 @@ def converge(
     return changes.result()
 
 
-def verify(
-    changes: Changes, *, ceph: Mapping[str, Any], keys: Mapping[str, str], osds: int, timeout: int
-) -> dict[str, Any]:
+def verify(changes: Changes, *, ceph: CephPlan, keys: Mapping[str, str], osds: int, timeout: int) -> dict[str, Any]:
     """Verify monitors, OSDs, placement groups, health, pools, locations and every key. Raises GroundupError."""
     wanted, monitors = _wanted(ceph, keys), watching(ceph)
     with connected(ADMIN, wanted.keys[ADMIN], monitors, timeout=timeout) as cluster:
-        members.refuse_leftover(cluster, ceph["locations"], monitors)
+        members.refuse_leftover(cluster, ceph.locations, monitors)
 
         def pending() -> str:
             return (
@@ -59,18 +57,18 @@ def verify(
         there = {one["pool_name"] for one in cluster.ask("osd pool ls", detail="detail")}
         if absent := [name for name in wanted.pools if name not in there]:
             raise faults.pools_missing(absent, ceph)
-        _refuse_misplaced(cluster, ceph["locations"])
+        _refuse_misplaced(cluster, ceph.locations)
         for name in drain.drained(cluster):
             changes.warnings.append(
                 f"{name} is drained and takes no data; to have it take them again: ansible-playbook "
                 f"groundup.cloud.storage_undrain -e undrain_machine={name}"
             )
     mark = uuid.uuid4().hex[:12]
-    for client in ceph["clients"].values():
-        proof.prove(client, wanted.keys[client["name"]], monitors, list(wanted.pools), mark)
+    for client in ceph.clients.values():
+        proof.prove(client, wanted.keys[client.name], monitors, list(wanted.pools), mark)
     for name in sorted(there - {*wanted.pools}):
         changes.warnings.append(f"pool {name} is in no plan: nothing here watches over it")
-    return {"changed": False, "health": "HEALTH_OK", "proven": [one["name"] for one in ceph["clients"].values()]}
+    return {"changed": False, "health": "HEALTH_OK", "proven": [one.name for one in ceph.clients.values()]}
 
 
 def _refuse_misplaced(cluster: CephCluster, locations: Mapping[str, Mapping[str, str]]) -> None:
@@ -103,16 +101,14 @@ def _wait(cluster: CephCluster, pending: Callable[[], str], what: str, *, timeou
         health.wait(pending, what, timeout=0)
 
 
-def _wanted(ceph: Mapping[str, Any], keys: Mapping[str, str]) -> PoolPlan:
+def _wanted(ceph: CephPlan, keys: Mapping[str, str]) -> PoolPlan:
     return PoolPlan(
-        rules={one["name"]: one for one in ceph["rules"]},
-        pools={one["name"]: one for one in (*ceph["pools"].values(), next(iter(ceph["pools"].values())) | pools.OWN)},
+        rules={one.name: one for one in ceph.rules},
+        pools={one.name: one for one in (*ceph.pools.values(), replace(next(iter(ceph.pools.values())), **pools.OWN))},
         keys=entities(keys),
         caps={
             name: allowed
-            for name, allowed in configuration.caps(
-                managers=ceph["managers"], clients={one["name"]: one["caps"] for one in ceph["clients"].values()}
-            ).items()
+            for name, allowed in configuration.caps(managers=ceph.managers, clients=rights(ceph)).items()
             if name != "mon."  # not in the auth database: monitors have it in their data directory
         },
     )

@@ -10,48 +10,25 @@ from ipaddress import ip_interface
 from typing import Any
 
 from .._base.errors import GroundupError
+from .._plan.container import InterfacePlan, NetworkPlan, WiredHost
+from .._plan.decode import from_dict
 
 # Networks with a userspace switch: it would lose checksums that the kernel leaves to a network card.
 UNOFFLOADED = frozenset({"tunnel", "provider"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LabNetwork:
-    """A network: a bridge."""
-
-    name: str
-    purpose: str
-    cidr: str
-    gateway: str | None  # this machine's address on the bridge
-    mtu: int
-
-    @property
-    def gateway_interface(self) -> str | None:
-        """The gateway with its prefix length: ``10.90.0.1/24``."""
-        return f"{self.gateway}/{self.cidr.partition('/')[2]}" if self.gateway else None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Interface:
+class Interface(InterfacePlan):
     """A host's interface on a network: a veth pair."""
 
-    name: str
-    network: str
-    address: str | None
-    prefix: int
-    mtu: int
-    mac: str | None
     gateway: str | None  # default route of the host, on one interface at most
     offload: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LabHost:
+class LabHost(WiredHost):
     """A machine: a container."""
 
-    name: str
-    fqdn: str
-    address: str
     interfaces: tuple[Interface, ...]
 
     def wiring(self) -> str:
@@ -59,42 +36,33 @@ class LabHost:
         return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
 
 
-def networks_of(plan: Mapping[str, Mapping[str, Any]]) -> dict[str, LabNetwork]:
-    """Read the plan's ``networks``. Raises GroundupError."""
-    fields = ("name", "purpose", "cidr", "gateway", "mtu")
-    return {name: LabNetwork(**_fields(network, fields, f"networks.{name}")) for name, network in plan.items()}
+def networks_of(plan: Mapping[str, Any]) -> dict[str, NetworkPlan]:
+    """Read the plan's ``networks``. Raises OptionError."""
+    return {name: from_dict(NetworkPlan, network, f"networks.{name}") for name, network in plan.items()}
 
 
-def hosts_of(plan: Sequence[Mapping[str, Any]], networks: Mapping[str, LabNetwork]) -> list[LabHost]:
-    """Read the plan's hosts. Raises GroundupError when one has no network, or one that the site lacks."""
-    return [_host(host, networks) for host in plan]
+def hosts_of(plan: Sequence[Mapping[str, Any]], networks: Mapping[str, NetworkPlan]) -> list[LabHost]:
+    """Read the plan's hosts. Raises OptionError, and GroundupError when one is on a network that the site lacks."""
+    return [_host(from_dict(WiredHost, host, f"hosts.{host.get('name', '?')}"), networks) for host in plan]
 
 
-def _host(plan: Mapping[str, Any], networks: Mapping[str, LabNetwork]) -> LabHost:
-    where = f"hosts.{plan.get('name', '?')}"
-    found = _fields(plan, ("name", "fqdn", "address", "interfaces"), where)
-    interfaces = tuple(_interface(item, networks, f"{where}.interfaces") for item in found["interfaces"])
-    if found["address"] not in {interface.address for interface in interfaces}:
-        raise _wrong(f"no interface carries the host's address {found['address']}", where)
-    return LabHost(name=found["name"], fqdn=found["fqdn"], address=found["address"], interfaces=interfaces)
+def _host(plan: WiredHost, networks: Mapping[str, NetworkPlan]) -> LabHost:
+    where = f"hosts.{plan.name}"
+    interfaces = tuple(_interface(item, networks, f"{where}.interfaces") for item in plan.interfaces)
+    if plan.address not in {interface.address for interface in interfaces}:
+        raise _wrong(f"no interface carries the host's address {plan.address}", where)
+    return LabHost(name=plan.name, fqdn=plan.fqdn, address=plan.address, interfaces=interfaces)
 
 
-def _interface(plan: Mapping[str, Any], networks: Mapping[str, LabNetwork], where: str) -> Interface:
-    found = _fields(plan, ("name", "network", "address", "prefix", "mtu", "mac"), where)
-    network = networks.get(found["network"])
+def _interface(plan: InterfacePlan, networks: Mapping[str, NetworkPlan], where: str) -> Interface:
+    network = networks.get(plan.network)
     if network is None:
-        raise _wrong(f"{found['name']} is on network {found['network']!r}, which the site does not have", where)
-    if found["address"]:
-        ip_interface(f"{found['address']}/{found['prefix']}")
-    routed = network.purpose == "management" and bool(found["address"])
-    return Interface(**found, gateway=network.gateway if routed else None, offload=network.purpose not in UNOFFLOADED)
-
-
-def _fields(plan: Mapping[str, Any], names: Sequence[str], where: str) -> dict[str, Any]:
-    missing = [name for name in names if name not in plan]
-    if missing:
-        raise _wrong(f"the plan lacks {', '.join(missing)}", where)
-    return {name: plan[name] for name in names}
+        raise _wrong(f"{plan.name} is on network {plan.network!r}, which the site does not have", where)
+    if plan.address:
+        ip_interface(f"{plan.address}/{plan.prefix}")
+    routed = network.purpose == "management" and bool(plan.address)
+    gateway = network.gateway if routed else None
+    return Interface(**asdict(plan), gateway=gateway, offload=network.purpose not in UNOFFLOADED)
 
 
 def _wrong(what: str, where: str) -> GroundupError:

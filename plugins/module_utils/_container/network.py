@@ -10,8 +10,9 @@ from typing import Any
 
 from .._base.errors import GroundupError
 from .._base.run import run
+from .._plan.container import NetworkPlan
 from .machine import NETNS, mounts_below
-from .model import Interface, LabHost, LabNetwork
+from .model import Interface, LabHost
 from .names import Lab, id_prefix, link_alias, link_name, link_prefix, mac
 
 
@@ -30,7 +31,7 @@ def _json(what: str) -> list[dict[str, Any]]:
     return found
 
 
-def bridge_faults(site: str, network: LabNetwork, present: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def bridge_faults(site: str, network: NetworkPlan, present: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Return the differences of the bridge of ``network`` from the plan."""
     link = present.get(link_name(site, network.name))
     if link is None:
@@ -41,13 +42,18 @@ def bridge_faults(site: str, network: LabNetwork, present: Mapping[str, Mapping[
     if "UP" not in link["flags"]:
         faults.append("down")
     addresses = {f"{item['local']}/{item['prefixlen']}" for item in link["addr_info"] if item["family"] == "inet"}
-    wanted = {network.gateway_interface} if network.gateway else set()
-    if addresses != wanted:
-        faults.append(f"address {', '.join(sorted(addresses)) or 'none'}, not {network.gateway_interface or 'none'}")
+    own = _own_address(network)
+    if addresses != ({own} if own else set()):
+        faults.append(f"address {', '.join(sorted(addresses)) or 'none'}, not {own or 'none'}")
     return faults
 
 
-def make_bridge(site: str, network: LabNetwork, present: Mapping[str, Mapping[str, Any]]) -> None:
+def _own_address(network: NetworkPlan) -> str:
+    """Return this machine's address on the bridge of ``network`` with its prefix length, "" without one."""
+    return f"{network.gateway}/{network.cidr.partition('/')[2]}" if network.gateway else ""
+
+
+def make_bridge(site: str, network: NetworkPlan, present: Mapping[str, Mapping[str, Any]]) -> None:
     """Create or correct the bridge of ``network``; its ports stay attached. Raises GroundupError."""
     name = link_name(site, network.name)
     steps = []
@@ -58,12 +64,12 @@ def make_bridge(site: str, network: LabNetwork, present: Mapping[str, Mapping[st
         f"link set {name} mtu {network.mtu} alias {link_alias(site, network.name)} addrgenmode none up",
         f"addr flush dev {name}",
     ]
-    if network.gateway_interface:
-        steps.append(f"addr add {network.gateway_interface} dev {name}")
+    if own := _own_address(network):
+        steps.append(f"addr add {own} dev {name}")
     run(["ip", "-batch", "-"], stdin="\n".join(steps) + "\n")
 
 
-def _refuse_overlap(name: str, network: LabNetwork, present: Mapping[str, Mapping[str, Any]]) -> None:
+def _refuse_overlap(name: str, network: NetworkPlan, present: Mapping[str, Mapping[str, Any]]) -> None:
     for other, link in present.items():
         if other != name and any(item["local"] == network.gateway for item in link["addr_info"]):
             raise GroundupError(

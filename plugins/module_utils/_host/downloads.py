@@ -27,9 +27,9 @@ class Download:
     """A file that a node downloads from the site's file server."""
 
     url: str
-    sha256: str | None  # of the download; None: read from the server's file `<url>.sha256`
     path: str  # its destination; for an archive, the directory to unpack it into
-    archive: bool  # a tar archive, compressed or not
+    sha256: str | None = None  # of the download; None: read from the server's file `<url>.sha256`
+    archive: bool = False  # a tar archive, compressed or not
 
 
 def install(

@@ -12,12 +12,14 @@ from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.files import write_file
 from .._base.wait import wait_until
+from .._plan.decode import from_dict
+from .._plan.kubernetes import KubernetesPlan
 from . import documents
 from .api import NodeApiError
 from .host import NodeHost
 from .kubeconfig import with_server
 from .refuse import refuse_cluster
-from .spec import ClusterSettings, Join
+from .spec import Join
 
 SIGNATURE_WAIT = 60.0  # seconds
 LIFE = "20m"  # just enough for the joins of one run
@@ -28,7 +30,7 @@ def hand_out(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
     host, waiting = NodeHost(name=given["name"]), given["workers"] or given["control"]
     if given["cluster"]:
         # A run on new hosts alone checks no other member, yet applies objects to the whole cluster.
-        refuse_cluster(ClusterSettings.from_plan(given["site"], given["cluster"]), host.name, host)
+        refuse_cluster(from_dict(KubernetesPlan, given["cluster"], "options.cluster"), host.name, host)
     text = admin_kubeconfig(host, server=given["server"], may_miss=changes.check, expected_ca=given["expected_ca"])
     join = None
     if waiting and text is not None and not changes.check:

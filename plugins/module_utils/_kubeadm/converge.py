@@ -103,12 +103,12 @@ def _become_member(
         _reset(node, host, changes, found, initialise=initialise)
     if initialise:
         if _note(changes, "initialise the cluster", node, "blank"):
-            half_made.begin(host.paths, half_made.HalfMade(cluster=node.cluster.name, verb="init"))
+            half_made.begin(host.paths, half_made.HalfMade(cluster=node.site, verb="init"))
             _init(host)
         _pull_later(node, host, changes)
     elif join:
         if _note(changes, "join the cluster", node, "blank"):
-            half_made.begin(host.paths, half_made.HalfMade(cluster=node.cluster.name, verb="join"))
+            half_made.begin(host.paths, half_made.HalfMade(cluster=node.site, verb="join"))
             _join(node, host, join)
     else:
         result.joins = True

@@ -239,7 +239,7 @@ def _cluster(node: Node) -> dict[str, Any]:
     return {
         "apiVersion": KUBEADM_API,
         "kind": "ClusterConfiguration",
-        "clusterName": cluster.name,
+        "clusterName": node.site,
         "kubernetesVersion": f"v{cluster.version}",
         "controlPlaneEndpoint": cluster.endpoint,
         "imageRepository": cluster.image_repository,

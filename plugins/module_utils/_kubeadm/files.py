@@ -63,11 +63,11 @@ def wanted(node: Node) -> tuple[File, ...]:
 
 def _registry(node: Node) -> Iterator[File]:
     """Yield the files that containerd reads for the registry at each pull, the CA first."""
-    place = f"{CERTIFICATES}/{node.registry}"
-    ca = f"{place}/ca.crt" if node.ca_certificate and node.registry_tls else None
+    place = f"{CERTIFICATES}/{node.supply.registry}"
+    ca = f"{place}/ca.crt" if node.ca_certificate and node.supply.registry_tls else None
     if ca:
         yield File(path=ca, text=f"{str(node.ca_certificate).strip()}\n")
-    text = containerd.registry_hosts(node.registry, tls=node.registry_tls, ca=ca)
+    text = containerd.registry_hosts(node.supply.registry, tls=node.supply.registry_tls, ca=ca)
     yield File(path=f"{place}/hosts.toml", text=text)
 
 

@@ -6,11 +6,13 @@ from typing import Any
 
 from .._base.changes import Changes
 from .._base.errors import GroundupError
+from .._plan.decode import from_dict
+from .._plan.kubernetes import KubernetesPlan, NodeSupply
 from . import renewal
 from .api import NodeApiError
 from .etcd import Etcd
 from .host import NodeHost
-from .spec import ClusterSettings, Node
+from .spec import Node
 from .state import classify, observe
 
 
@@ -37,14 +39,10 @@ def of_host(_: Changes, given: dict[str, Any]) -> dict[str, Any]:
     node = Node(
         name=given["name"],
         control=True,
-        initialise=False,
         address=given["address"],
-        taints=(),
-        cluster=ClusterSettings.from_plan(given["site"], given["cluster"]),
-        registry="",
+        site=given["site"],
+        cluster=from_dict(KubernetesPlan, given["cluster"], "options.cluster"),
+        supply=NodeSupply(registry="", registry_tls=True),
         sandbox_image="",
-        images=(),
-        downloads=(),
-        encryption_key=None,
     )
     return membership(NodeHost(name=node.name), node)

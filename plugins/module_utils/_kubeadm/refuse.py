@@ -8,9 +8,10 @@ from contextlib import suppress
 from .._base import yaml_text
 from .._base.errors import GroundupError
 from .._base.files import read
+from .._plan.kubernetes import KubernetesPlan
 from . import api_server, documents, half_made, static_pods
 from .host import NodeHost
-from .spec import ClusterSettings, Node, Paths
+from .spec import Node, Paths
 from .state import ObservedState
 
 # Kubernetes' own version: a vendor's or site's suffix (1.36.3+corp.1, v1.36.3-corp.1) does not change it.
@@ -53,14 +54,14 @@ def refuse_to_initialise(found: ObservedState, node: Node) -> None:
         )
 
 
-def refuse_cluster(cluster: ClusterSettings, name: str, host: NodeHost) -> None:
+def refuse_cluster(cluster: KubernetesPlan, name: str, host: NodeHost) -> None:
     """Refuse cluster settings that differ from those found on member ``name``. Raises GroundupError, OSError."""
     _upgrade(cluster, name, host)
     _networks(cluster, name, host.paths)
     _pod_network(cluster, name, host.paths)
 
 
-def _upgrade(cluster: ClusterSettings, name: str, host: NodeHost) -> None:
+def _upgrade(cluster: KubernetesPlan, name: str, host: NodeHost) -> None:
     kubelet, said = host.paths.at("/usr/local/bin/kubelet"), ""
     if kubelet.exists():
         # A kubelet that does not start has no version to preserve: it is fetched again.
@@ -78,7 +79,7 @@ def _upgrade(cluster: ClusterSettings, name: str, host: NodeHost) -> None:
             )
 
 
-def _networks(cluster: ClusterSettings, name: str, paths: Paths) -> None:
+def _networks(cluster: KubernetesPlan, name: str, paths: Paths) -> None:
     """Refuse changed networks: existing Services, nodes and pods keep their addresses and would be unreachable."""
     # Written by kubeadm at the join; the site's own settings are in another file.
     kubelet = yaml_text.load(read(paths.kubelet / "config.yaml") or "")
@@ -100,12 +101,12 @@ def _networks(cluster: ClusterSettings, name: str, paths: Paths) -> None:
             )
 
 
-def _pod_network(cluster: ClusterSettings, name: str, paths: Paths) -> None:
+def _pod_network(cluster: KubernetesPlan, name: str, paths: Paths) -> None:
     """Refuse another pod network than the present one."""
     found = [network for file, network in POD_NETWORKS.items() if (paths.at("/etc/cni/net.d") / file).exists()]
-    if found and cluster.cni not in found:
+    if found and cluster.cni.name not in found:
         raise GroundupError(
-            f"the pods of {name} are on {found[0]}, the site file says {cluster.cni}",
+            f"the pods of {name} are on {found[0]}, the site file says {cluster.cni.name}",
             where=f"host {name}, /etc/cni/net.d; site file key kubernetes.cni",
             why="pods of two networks do not reach each other; nothing takes the first one away or moves its pods",
             remedy=f"set kubernetes.cni to {found[0]}; another pod network means a new cluster",

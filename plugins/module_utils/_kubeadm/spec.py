@@ -3,56 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
-from .._base.errors import OptionError
 from .._host.downloads import Download
+from .._plan.kubernetes import KubernetesPlan, NodeSupply
 
 CRI_SOCKET = "unix:///run/containerd/containerd.sock"
 
 JOIN_FILE = "join.yaml"  # in Paths.site during a join; contains the token and the certificate key
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterSettings:
-    """The cluster's settings: the fields of the plan's ``KubernetesPlan`` that a node needs."""
-
-    name: str  # kubeadm's clusterName
-    version: str  # "1.36.3"
-    endpoint_name: str
-    endpoint_address: str
-    endpoint_port: int
-    api_port: int  # port of a control host's own API server
-    pod_cidr: str
-    service_cidr: str
-    dns_domain: str
-    dns_address: str
-    cni: str  # name of the pod network
-    image_repository: str
-    audit: bool
-    encrypt_secrets: bool
-    kubelet: Mapping[str, Any]  # fields of KubeletConfiguration
-    ignore_preflight: tuple[str, ...]
-    control_addresses: tuple[str, ...]  # of all control hosts
-    edge_ports: tuple[int, ...]  # node ports behind the public names
-
-    @property
-    def endpoint(self) -> str:
-        """Return ``name:port`` of the API, kubeadm's controlPlaneEndpoint."""
-        return f"{self.endpoint_name}:{self.endpoint_port}"
-
-    @classmethod
-    def from_plan(cls, name: str, plan: Mapping[str, Any]) -> ClusterSettings:
-        """Read the settings from the plan's ``kubernetes``. Raises OptionError for a missing field."""
-        try:
-            found = {item.name: plan[item.name] for item in fields(cls) if item.name != "name"}
-            found |= {"name": name, "cni": plan["cni"]["name"]}
-            found |= {each: tuple(plan[each]) for each in ("ignore_preflight", "control_addresses", "edge_ports")}
-        except KeyError as error:
-            raise OptionError(f"the option cluster lacks {error}: give the plan's kubernetes as it is") from None
-        return cls(**found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +21,7 @@ class Join:
 
     token: str
     ca_hash: str  # "sha256:..." of the CA's public key
-    certificate_key: str | None  # control-plane nodes only
+    certificate_key: str | None = None  # control-plane nodes only
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,16 +30,16 @@ class Node:
 
     name: str
     control: bool
-    initialise: bool  # may initialise the cluster when there is none
     address: str
-    taints: tuple[str, ...]  # "key=value:Effect" or "key:Effect"
-    cluster: ClusterSettings
-    registry: str  # host:port
+    site: str  # also kubeadm's name of the cluster
+    cluster: KubernetesPlan
+    supply: NodeSupply
     sandbox_image: str
-    images: tuple[str, ...]  # pulled before a join, to make the node Ready soon after
-    downloads: tuple[Download, ...]
-    encryption_key: str | None  # base64 of 32 bytes; control hosts only
-    registry_tls: bool = True
+    initialise: bool = False  # may initialise the cluster when there is none
+    taints: tuple[str, ...] = ()  # "key=value:Effect" or "key:Effect"
+    images: tuple[str, ...] = ()  # pulled before a join, to make the node Ready soon after
+    downloads: tuple[Download, ...] = ()
+    encryption_key: str | None = None  # base64 of 32 bytes; control hosts only
     surveyed: bool = False  # all control hosts were checked, and none belongs to a cluster
     ca_certificate: str | None = None  # PEM, for registry and file server only; None: the host's trust store
     later_images: tuple[str, ...] = ()  # of later pods, pulled in the background

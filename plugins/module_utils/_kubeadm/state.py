@@ -141,7 +141,7 @@ def _refuse_foreign(found: ObservedState, node: Node, expected_ca: str | None) -
 
 def _refuse_leftovers(found: ObservedState, node: Node) -> None:
     """Refuse leftovers that no run of this site made: they must not be reset. Raises GroundupError."""
-    if found.begun and found.begun.cluster == node.cluster.name:
+    if found.begun and found.begun.cluster == node.site:
         return
     began = f"cluster {found.begun.cluster} began it" if found.begun else "no run of groundup.cloud began it"
     data = ", etcd data among them" if found.etcd_data else ""

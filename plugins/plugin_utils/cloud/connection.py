@@ -17,6 +17,7 @@ from openstack.exceptions import SDKException
 from requests.adapters import HTTPAdapter
 
 from ..errors import GroundupError
+from ..https import public_names
 from ..paths import state_dir
 from ..plan.types import Plan
 from ..services import keystone
@@ -93,9 +94,8 @@ def of_site(plan: Plan) -> Connection:
             why="the cloud's certificate cannot be checked, or nobody logs in",
             remedy="run the playbook groundup.cloud.secrets",
         )
-    names = {**plan.host.names, **{one.name: plan.edge.address for one in plan.edge.endpoints}}
     auth = Password(auth_url=identity.url, password=password, **keystone.ADMIN)
-    session = Session(auth=auth, session=pinned(names), verify=str(authority), timeout=_TIMEOUT)
+    session = Session(auth=auth, session=pinned(public_names(plan)), verify=str(authority), timeout=_TIMEOUT)
     return Connection(session=session, region_name=plan.openstack.region)
 
 

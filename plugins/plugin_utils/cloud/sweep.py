@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from openstack.exceptions import SDKException
 
 from ...module_utils._base.wait import wait_until
-from ..kube.holder import abandoned, identity
+from ..kube.run_lease import abandoned, identity
 from .connection import ERRORS, said
 
 MARK = "groundup.cloud.tenant_smoke"

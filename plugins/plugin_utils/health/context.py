@@ -9,13 +9,13 @@ from pathlib import Path
 from socket import socket
 from typing import TYPE_CHECKING, Any
 
+from .. import https
+from ..https import Answer, UnansweredError
 from ..kube.client import Api
 from ..kube.types import Object, resource_path
 from ..kube.workloads import is_ready
-from . import https
 from .dotted import at
-from .https import Answer
-from .verification import UnansweredError, Verification
+from .verification import Verification
 
 if TYPE_CHECKING:
     from ..plan.types import Plan, ReleasePlan

@@ -10,8 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ..errors import GroundupError
-
 Layer = Literal["node", "image", "volume", "network", "database", "message queue", "credentials", "chart", "service"]
 
 
@@ -37,11 +35,3 @@ class Verification:
     def ok(self) -> bool:
         """Return whether every check passed (and there was one)."""
         return bool(self.checks) and all(check.ok for check in self.checks)
-
-
-class UnansweredError(GroundupError):
-    """A request without a valid answer; ``what`` is the reason."""
-
-    def __init__(self, what: str, *, where: str) -> None:
-        """Set the reason, and the address that was asked."""
-        super().__init__(what, where=where, why="only its answer tells whether it works", remedy="see its log")

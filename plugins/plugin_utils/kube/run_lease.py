@@ -1,26 +1,117 @@
-"""Allow one run of the Kubernetes layer at a time, from any controller, by a Lease in the cluster.
+"""A Lease object of the cluster, held by a process of a controller; and the lease of a run of the Kubernetes layer.
 
-Every step that works on control hosts renews it. It is free when the run released it, when its holder is a dead
-process of this same machine, or 15 minutes after its last step by the API server's clock. Before there is a cluster,
-a lock on the first control host keeps two runs apart.
+One run of that layer at a time, from any controller: every step that works on control hosts renews its lease. It is
+free when the run released it, when its holder is a dead process of this same machine, or 15 minutes after its last
+step by the API server's clock. Before there is a cluster, a lock on the first control host keeps two runs apart.
 """
 
 from __future__ import annotations
 
 import os
-from datetime import datetime, timedelta
+import socket
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 from ..errors import GroundupError
 from .access import kubeconfig_path
 from .client import Api, ApiError
-from .holder import abandoned, holder, identity
-from .lease import CONFLICT, MISSING, Lease
-from .types import Object
+from .types import Object, resource_path
 
 NAME, NAMESPACE = "groundup-kubernetes", "kube-system"
 LASTS = timedelta(minutes=15)  # longer than a join or a restart of one control host
 PATIENCE = 5.0  # seconds per request
 _ATTEMPTS = 5  # workers of one run renew at the same moment
+CONFLICT, MISSING = 409, 404
+_LEASES = "coordination.k8s.io/v1"
+
+
+class Lease:
+    """The Lease ``name`` with holder ``me``. A write lasts ``seconds``; ``patience``: seconds per request."""
+
+    def __init__(
+        self, api: Api, *, namespace: str, name: str, me: str, seconds: float, patience: float | None = None
+    ) -> None:
+        self.name, self.me, self.seconds, self.patience = name, me, seconds, patience
+        self._api, self._collection = api, resource_path(_LEASES, "leases", namespace=namespace)
+        self._path = f"{self._collection}/{name}"
+
+    def find(self) -> Object | None:
+        """Return the Lease, None when there is none. Raises ApiError."""
+        return self._api.find(self._path)
+
+    def read(self) -> Object:
+        """Return the Lease. Raises ApiError."""
+        return self._api.request("GET", self._path, timeout=self.patience)
+
+    def is_ours(self, found: Object) -> bool:
+        """Return whether we hold it."""
+        return bool((found.get("spec") or {}).get("holderIdentity") == self.me)
+
+    def write(self, found: Object | None, *, dry_run: bool = False) -> Object:
+        """Take or renew it, unless it is no longer as ``found``: then raises ApiError, `CONFLICT` or `MISSING`."""
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        spec = (found or {}).get("spec") or {}
+        if found is None or not self.is_ours(found):
+            spec = {"acquireTime": now, "leaseTransitions": int(spec.get("leaseTransitions") or 0) + bool(found)}
+        held = {"holderIdentity": self.me, "renewTime": now, "leaseDurationSeconds": max(1, round(self.seconds))}
+        body = {
+            "apiVersion": _LEASES,
+            "kind": "Lease",
+            "metadata": found["metadata"] if found else {"name": self.name},  # its resource version is the precondition
+            "spec": {**spec, **held},
+        }
+        return self._api.request(
+            "PUT" if found else "POST", self._path if found else self._collection, body=body, timeout=self.patience,
+            query={"dryRun": "All"} if dry_run else None,
+        )  # fmt: skip
+
+    def release(self) -> None:
+        """Delete it if it is still ours. If the cluster does not answer, it expires."""
+        try:
+            if self.is_ours(found := self.read()):
+                version = {"resourceVersion": found["metadata"]["resourceVersion"]}
+                self._api.delete(self._path, body={"preconditions": version})
+        except ApiError:
+            return
+
+
+def identity(pid: int) -> str:
+    """Return the holder identity of process ``pid`` of this machine in a Lease."""
+    return f"{_this_machine()}:{pid}:{_started(pid)}"
+
+
+def holder(lease: Object) -> str:
+    """Return the holder of the lease as text for the operator."""
+    machine, pid, _ = _parts(lease)
+    host = machine.partition("/")[0]
+    return f"process {pid} on {host}" if pid else host
+
+
+def abandoned(lease: Object) -> bool:
+    """Return whether the lease has no holder, or a dead process of this machine."""
+    machine, pid, started = _parts(lease)
+    return not machine or (machine == _this_machine() and _started(int(pid)) != started)
+
+
+def _parts(lease: Object) -> tuple[str, str, str]:
+    """Return the holder's machine, process id and start; all empty without a holder."""
+    parts = str((lease.get("spec") or {}).get("holderIdentity") or "").split(":")
+    return (parts[0], parts[1], parts[2]) if len(parts) >= 3 else (":".join(parts), "", "")
+
+
+def _this_machine() -> str:
+    """Return host name, boot id and PID namespace: only processes with the same ones can be compared."""
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    return f"{socket.gethostname()}/{boot}/{Path('/proc/self/ns/pid').stat().st_ino}"
+
+
+def _started(pid: int) -> str:
+    """Return a process's start in the kernel's ticks, "" when it is dead."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return ""
+    return "" if fields[0] in "ZX" else fields[19]
 
 
 def of_site(site: str) -> list[str]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from ...module_utils._plan.ceph import Backend
+from ...module_utils._plan.kubernetes import Volumes
 from .packages import CONNTRACK_MAX, PackageSet
 from .provisioners import Provisioner
 from .roles import ROLES, Role
 from .runtime import HYPERVISOR
-from .storage import BACKENDS, GATEWAY, Backend, Volumes
+from .storage import BACKENDS, GATEWAY
 
 ABSENT = "absent"  # hosts set aside, and hosts a dry run cannot reach: later layers skip them
 MANAGED_NETWORK = "managed_network"  # hosts whose links the plan manages

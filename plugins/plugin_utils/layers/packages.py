@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
+from ...module_utils._plan.ceph import Backend
+from ...module_utils._plan.kubernetes import Volumes
 from .roles import Role
-from .storage import Backend, Volumes
 
 CONNTRACK_MAX = "net.netfilter.nf_conntrack_max"
 # Parameters of the whole kernel despite the prefix net.: a network namespace can only read them.

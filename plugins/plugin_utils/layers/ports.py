@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from ...module_utils._plan.ceph import Backend
+from ...module_utils._plan.container import Purpose
 from .provisioners import Provisioner
-from .purposes import Purpose
 from .roles import ROLES, Role
-from .storage import GATEWAY, Backend
+from .storage import GATEWAY
 
 Clients = Literal["anyone", "hosts", "nodes", "control", "itself"]
 

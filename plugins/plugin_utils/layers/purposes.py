@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
-Purpose = Literal["management", "tunnel", "storage", "provisioning", "oob", "provider", "cluster"]
+from ...module_utils._plan.container import Purpose
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

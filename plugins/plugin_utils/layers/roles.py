@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from .purposes import Purpose
+from ...module_utils._plan.container import Purpose
 
 Role = Literal["seed", "control", "storage", "worker", "hypervisor"]
 

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
-from .purposes import Purpose
+from ...module_utils._plan.ceph import Backend
+from ...module_utils._plan.container import Purpose
+from ...module_utils._plan.kubernetes import Volumes
 from .roles import Role
-
-Backend = Literal["none", "native", "cephadm", "rook", "external"]
-Volumes = Literal["local", "ceph-rbd", "external"]
-Backups = Literal["pool", "objects"]
-DeviceClass = Literal["hdd", "ssd", "nvme"]
 
 # Secrets of Ceph's daemons and its administrator. Each manager host has its own.
 MONITORS, ADMIN, BOOTSTRAP, MANAGER = "ceph/mon", "ceph/client.admin", "ceph/client.bootstrap-osd", "ceph/mgr"

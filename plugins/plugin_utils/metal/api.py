@@ -16,6 +16,7 @@ import requests
 
 from ...module_utils._ironic.configuration import USER
 from ..errors import GroundupError
+from ..https import seed_session
 
 VERSION = "1.95"  # of Ironic's API: network_data (1.66), configdrive as JSON (1.56)
 _TIMEOUT = (10, 120)  # seconds to connect, and without a byte of an answer
@@ -41,11 +42,7 @@ class Ironic:
     def __init__(self, *, api: str, media: str, password: str, ca: Path, user: str = USER) -> None:
         """Take the URLs of Ironic's API and of the contact service, user, password, and the file of the site's CA."""
         self._api, self._media = api, media
-        self._session = requests.Session()
-        self._session.trust_env = False  # the seed is not behind a proxy
-        self._session.auth = (user, password)
-        self._session.verify = str(ca)
-        self._session.mount("https://", requests.adapters.HTTPAdapter(pool_maxsize=64))
+        self._session = seed_session(user=user, password=password, ca=ca, connections=64)
         self._session.headers["X-OpenStack-Ironic-API-Version"] = VERSION
 
     def now(self, identity: str) -> dict[str, Any] | None:

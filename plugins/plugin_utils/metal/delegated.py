@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from ...module_utils._base.faults import Fault
 from ..errors import GroundupError
 from ..paths import state_dir
 from ..plan.types import Plan
@@ -17,7 +18,7 @@ from ..vault.names import IRONIC
 from .api import BusyError, Ironic
 from .batch import left_behind
 from .journal import Journal, file_of, home_of
-from .provision import as_error, given_up
+from .provision import given_up
 from .way import MachineCard
 
 PUBLIC_KEY = Path("ssh/runner.pub")  # the runner's, below the site's state directory
@@ -102,7 +103,7 @@ def follow(
                     ironic.again(name)
                 case "failed" if asked != str(last["time"]):
                     card = last["card"]
-                    raise as_error(name, MachineCard(what=card["what"], why=card["why"], remedy=card["remedy"]))
+                    raise Fault(what=card["what"], why=card["why"], remedy=card["remedy"]).at(name)
             asked = asked or str(last.get("time"))
         if left.is_set():
             raise left_behind(name, f"{known.get('state', 'installed')}, {known.get('doing', '')}")

@@ -22,7 +22,6 @@ from .controller import Controller, ask
 from .identity import identities, identity, identity_file
 from .journal import Journal, file_of
 from .match import MachineIdentity, Verdict, match
-from .provision import as_error
 from .sighting import Sighting, read
 from .way import DISCOVERED, MachineCard, State, WayStep
 
@@ -179,7 +178,7 @@ class MachineDiscovery:
                 state: State = "quarantined" if verdict.state == "quarantined" else "matched"
                 self._tell(journal, host.name, WayStep(state=state, verb="wait", doing=verdict.why, card=verdict.card))
                 if verdict.card:
-                    raise as_error(host.name, verdict.card)
+                    raise verdict.card.at(host.name)
                 self._tell(journal, host.name, WayStep(state="approved", verb="wait", doing=f"approve: {host.approve}"))
                 found = MachineIdentity(
                     node=sighting.node, serial=sighting.serial, macs=tuple(sorted(sighting.macs)), ports=verdict.ports
@@ -202,7 +201,7 @@ class MachineDiscovery:
             remedy="switch it on, and see its boot order and cable; on the seed: journalctl -u groundup-netboot",
         )
         journal.note(WayStep(state="failed", verb="fail", card=card))
-        return as_error(host.name, card)
+        return card.at(host.name)
 
     def _adopt(self, host: HostPlan, found: MachineIdentity) -> None:
         """Name the discovered node after its host, unless a node has that name already."""

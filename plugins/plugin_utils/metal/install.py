@@ -34,7 +34,7 @@ from .identity import identities
 from .journal import Journal, alone, file_of, home_of
 from .match import judge
 from .page import Page, page_of
-from .provision import LEAVES, Deployment, as_error, provision
+from .provision import LEAVES, Deployment, provision
 from .queue import QueueLimits, Waiting
 from .sighting import read
 from .way import MachineCard, next_step
@@ -236,7 +236,7 @@ def _predict(changes: Changes, ironic: Watched, plan: Plan, names: Sequence[str]
     for name, journal in journals.items():
         step = next_step(nodes.get(name), installed=journal.installed)
         if card := LEAVES if journal.leaving else step.card:
-            failed[name] = as_error(name, card)
+            failed[name] = card.at(name)
         elif step.verb != "done":
             changes.add(f"install {name}", name=name, before=f"{step.state}\n", after="installed\n")
     return failed

@@ -20,7 +20,7 @@ from ...module_utils._base.files import write_file
 from ..errors import GroundupError
 from .api import BusyError, Ironic
 from .journal import Journal
-from .provision import as_error, given_up
+from .provision import given_up
 from .sighting import read
 from .way import RETRIES, MachineCard, WayStep
 
@@ -126,7 +126,7 @@ def leave(
             say(f"{leaving.name}: {step.state}, {step.doing or (step.card.what if step.card else '')}")
             deadline = time.monotonic() + leaving.timeout
         if step.card:
-            raise as_error(leaving.name, step.card)
+            raise step.card.at(leaving.name)
         verb = verb_of(node or {})
         if verb != "wait":
             with suppress(BusyError):

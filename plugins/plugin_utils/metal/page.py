@@ -12,6 +12,7 @@ from typing import Any
 import requests
 
 from ...module_utils._ironic.configuration import USER
+from ..https import seed_session
 from ..paths import state_dir
 from ..plan.types import Plan
 from ..vault import open_store
@@ -29,10 +30,7 @@ class Page:
     def __init__(self, *, api: str, password: str, ca: Path) -> None:
         """Take the URL of Ironic's API, the password of our user, and the file of the site's CA."""
         self._url = f"{api}/machines/v1"
-        self._session = requests.Session()
-        self._session.trust_env = False  # the seed is not behind a proxy
-        self._session.auth = (USER, password)
-        self._session.verify = str(ca)
+        self._session = seed_session(user=USER, password=password, ca=ca)
 
     def send(self, overview: dict[str, Any]) -> str:
         """Send an overview; return the error, "" on success."""

@@ -72,7 +72,7 @@ def provision(
     request nothing more of Ironic and stop. Raises GroundupError, LeftError.
     """
     if journal.leaving:
-        raise as_error(wanted.name, LEAVES)
+        raise LEAVES.at(wanted.name)
     deadline, silent = time.monotonic() + timeout, time.monotonic() + SILENT
     asked, again, left, ramdisk = False, wanted.again, left or threading.Event(), _Ramdisk()
     while True:
@@ -103,7 +103,7 @@ def provision(
             say(f"{wanted.name}: {step.state}, {step.doing or (step.card.what if step.card else '')}")
             deadline = time.monotonic() + timeout
         if step.card:
-            raise as_error(wanted.name, step.card)
+            raise step.card.at(wanted.name)
         if left.is_set():  # request nothing: without a pause, the listing is unchanged and the node is deployed twice
             raise left_behind(wanted.name, f"{step.state}, {step.doing}")
         asked |= _asked(ironic, wanted, journal, step.verb, node or {})
@@ -184,7 +184,7 @@ def _again(ironic: Ironic, wanted: Deployment, journal: Journal, node: dict[str,
         )
         journal.note(step)
         if step.card:
-            raise as_error(wanted.name, step.card)
+            raise step.card.at(wanted.name)
         with _journaled(journal):
             _carry_out(ironic, wanted, "deploy", {"provision_state": "available"})
     return False
@@ -244,9 +244,4 @@ def _hangs(step: WayStep, timeout: float) -> MachineCard:
 def given_up(name: str, card: MachineCard, journal: Journal) -> GroundupError:
     """Journal a machine's failure in its present activity; return its card as an error."""
     journal.note(WayStep(state="failed", verb="fail", doing=journal.doing, card=card))
-    return as_error(name, card)
-
-
-def as_error(name: str, card: MachineCard) -> GroundupError:
-    """Return a machine's card as an error."""
-    return GroundupError(card.what, where=name, why=card.why, remedy=card.remedy)
+    return card.at(name)

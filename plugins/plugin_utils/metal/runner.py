@@ -131,7 +131,7 @@ class Runner:
             remedy=f"see the newest stdout below {self.home / 'runs' / host / 'artifacts'}, then run this again",
         )
         journal.note(WayStep(state="failed", verb="fail", card=card))
-        return GroundupError(card.what, where=host, why=card.why, remedy=card.remedy)
+        return card.at(host)
 
 
 def _step(doing: str) -> WayStep:

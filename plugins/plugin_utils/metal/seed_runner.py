@@ -202,7 +202,7 @@ class Service:
 
 def _fails(home: Path, name: str, card: MachineCard) -> GroundupError:
     Journal(file_of(home, name)).note(WayStep(state="failed", verb="fail", card=card))
-    return GroundupError(card.what, where=name, why=card.why, remedy=card.remedy)
+    return card.at(name)
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from ...module_utils._base.faults import Fault
+
 Verb = Literal["create", "manage", "inspect", "provide", "deploy", "undeploy", "wait", "done", "fail"]
 State = Literal[
     "expected", "discovered", "matched", "approved", "inspected", "provisioning", "installed", "configuring", "serving",
@@ -25,12 +27,9 @@ DISCOVERED = "groundup_discovered"  # in a node's `extra`: its ramdisk reported 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MachineCard:
+class MachineCard(Fault):
     """A machine's failure card: why it does not go on."""
 
-    what: str
-    why: str
-    remedy: str
     asks: str = ""  # when it waits for approval: its node, and a digest of its disks' contents
 
 

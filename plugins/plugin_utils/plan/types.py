@@ -1,7 +1,8 @@
 """Types of the plan: the contract between the site file and everything that carries it out.
 
 Plain frozen dataclasses of JSON-friendly values (addresses are strings), read by roles, charts, the rollout engine and
-the seed. Nothing is computed here: `compile.py` fills them in. A role reads nothing else.
+the seed. Nothing is computed here: `compile.py` fills them in. A role reads nothing else. Types
+that hosts need, too, are defined in `module_utils/_plan`.
 """
 
 from __future__ import annotations
@@ -9,16 +10,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from ...module_utils._base.faults import Fault
+from ...module_utils._plan.ceph import CephClient, CephPlan
+from ...module_utils._plan.container import InterfacePlan, NetworkPlan, WiredHost
+from ...module_utils._plan.kubernetes import CniName, CniPlan, KubernetesPlan, NodeSupply, ReleasePlan
 from ..layers.enough import SuccessCriteria
 from ..layers.provisioners import Approve, Provisioner
-from ..layers.purposes import Purpose
 from ..layers.roles import Role
 from ..layers.scales import Scale
-from ..layers.storage import Volumes
-from .part_types import AccessPlan, CephClient, CephPlan, LinkPlan, MetalPlan, PreflightPlan
+from .part_types import AccessPlan, LinkPlan, MetalPlan, PreflightPlan
+
+__all__ = ("CniName", "CniPlan", "InterfacePlan", "KubernetesPlan", "NetworkPlan", "ReleasePlan")  # the plan's, too
 
 Severity = Literal["error", "warning", "info"]
-CniName = Literal["flannel", "cilium", "calico"]
 EdgeKind = Literal["haproxy", "gateway-api"]
 FailureDomain = Literal["osd", "host", "rack", "room"]
 SupplySource = Literal["build", "registry", "upstream"]
@@ -30,55 +34,23 @@ TenantNetwork = Literal["geneve", "vlan", "flat"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(Fault):
     """One finding. ``error`` stops every layer; ``warning`` and ``info`` are shown."""
 
     name: str  # stable, kebab-case: "cidr-overlap"
     severity: Severity
     where: tuple[str, ...]  # key paths in the site file: "networks.storage.vlan"
-    what: str  # the fault, with the values at fault
-    why: str  # why it matters
-    remedy: str  # what to write instead
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NetworkPlan:
-    """One network of the site."""
-
-    name: str
-    purpose: Purpose
-    cidr: str
-    gateway: str | None
-    vlan: int | None  # None: untagged
-    mtu: int  # bytes
-    pools: tuple[tuple[str, str], ...] = ()  # first and last address of what is lent; (): the default of its purpose
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InterfacePlan:
-    """A host's interface on one network."""
-
-    name: str  # "mgmt0" on a host made for the site; an existing host keeps its own name
-    network: str
-    address: str | None  # None: a provider bridge, without an address
-    prefix: int
-    mtu: int
-    mac: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostPlan:
+class HostPlan(WiredHost):
     """One machine."""
 
-    name: str  # short, also the Kubernetes node name: "control-1"
-    fqdn: str
     group: str  # group of machines in the site file
     roles: tuple[Role, ...]
     rack: str
     hardware: str  # hardware profile
     provisioner: Provisioner
-    address: str  # on the management network: ssh, kubelet, etcd
-    interfaces: tuple[InterfacePlan, ...]
     links: tuple[LinkPlan, ...]  # empty: not managed by the site, or not discovered yet
     bmc: dict[str, Any] | None
     serial: str | None
@@ -124,14 +96,12 @@ class HostSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SupplyPlan:
+class SupplyPlan(NodeSupply):
     """Where artifacts come from, and where the site serves them."""
 
     source: SupplySource
     cache_source: CacheSource  # of charts, chosen artifacts and what the seed serves, with a registry too
-    registry: str  # "registry.lab.test:5000": every image reference starts with it
     registry_inside: str  # "127.0.0.1:5001": the registry itself, on the seed; images are pushed here
-    registry_tls: bool  # whether the registry speaks HTTPS; the seed's always does
     files_url: str  # "https://registry.lab.test:8080": binaries and archives, by <artifact>/<version>/<file>
     files_root: str  # "/srv/groundup": the directory of the same tree on the seed
     seed: str | None  # host that serves both; None: an existing registry is used
@@ -140,49 +110,6 @@ class SupplyPlan:
     packages: dict[DebianRelease, str]  # path of the seed's repository below files_url: "packages-13/13"
     images: dict[str, str]  # logical image name of the lock -> full reference
     chosen: tuple[str, ...] = ()  # artifacts and groups of supply.lock that only some sites need, and this one does
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CniPlan:
-    """The pod network."""
-
-    name: CniName
-    mtu: int  # of the pod's interface, encapsulation already subtracted
-    overhead: int  # bytes of the encapsulation
-    backend: str  # vxlan | geneve | host-gw
-    port: int | None  # UDP port of the tunnel; None: no tunnel
-    images: tuple[str, ...]  # images that a node runs before it is Ready
-    charts: str | None  # artifact of supply.lock with its charts; None: installed without a chart
-    releases: tuple[ReleasePlan, ...]  # in this order
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KubernetesPlan:
-    """The infrastructure's own Kubernetes cluster."""
-
-    version: str  # "1.36.3"
-    endpoint_name: str  # "kubernetes.<domain>"
-    endpoint_address: str  # the VIP, or the only control host
-    endpoint_port: int  # 6443
-    api_port: int  # of each control host's own API server: HAProxy holds endpoint_port on the VIP of the same hosts
-    pod_cidr: str
-    service_cidr: str
-    dns_domain: str
-    dns_address: str
-    cni: CniPlan
-    first_control: str  # runs kubeadm init; other control hosts join
-    etcd_members: int
-    storage_class: str  # "general"
-    storage_backend: Volumes
-    storage_charts: str | None  # artifact of supply.lock with the class's driver; None: the class has none by chart
-    storage_releases: tuple[ReleasePlan, ...]  # of the driver; the layer `storage` installs them
-    audit: bool
-    encrypt_secrets: bool
-    kubelet: dict[str, Any]  # KubeletConfiguration fields that the site sets
-    ignore_preflight: tuple[str, ...]  # kubeadm preflight checks that the hardware profile cannot satisfy
-    image_repository: str  # "registry.lab.test:5000/kubernetes"
-    control_addresses: tuple[str, ...]  # of all control hosts, which alone may reach `edge_ports`
-    edge_ports: tuple[int, ...]  # node ports behind the public names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,20 +138,6 @@ class EdgePlan:
     router_id: int  # VRRP router id, 1-255, unique on the network
     hosts: tuple[str, ...]  # may hold the virtual IP, in order of preference
     endpoints: tuple[EndpointPlan, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReleasePlan:
-    """One Helm release of the release graph."""
-
-    name: str
-    chart: str
-    version: str  # chart version
-    namespace: str
-    needs: tuple[str, ...]  # releases that must verify first
-    verify: str  # the service whose record verifies it; "workloads": its workloads must run
-    values: dict[str, Any]  # leaves {"$secret": "name"} are resolved from the secrets store just before rendering
-    slowness: float = 1.0  # factor on the time allowed for its start
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
+from ...module_utils._base.faults import Fault
 from ..errors import GroundupError
 from ..health.verification import Check, Layer
 from ..helm.types import ReleaseDiff
@@ -26,14 +27,11 @@ class GateRefusedError(RolloutError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GateReason:
+class GateReason(Fault):
     """One reason to stop the whole change. ``rollout_force`` accepts it by its ``code``."""
 
     code: str
     release: str
-    what: str
-    why: str
-    remedy: str
 
 
 def against(release: str, code: str) -> partial[GateReason]:

@@ -10,10 +10,11 @@ from http.cookies import SimpleCookie
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from ..health.verification import Check, UnansweredError
+from ..health.verification import Check
+from ..https import UnansweredError
 
 if TYPE_CHECKING:
-    from ..health.https import Answer
+    from ..https import Answer
 
 LOGIN = "/auth/login/"
 _TOKEN = re.compile(r"""name=["']csrfmiddlewaretoken["'] value=["']([^"']+)["']""")

@@ -8,7 +8,7 @@ from .record import Values
 from .secrets import secret
 
 if TYPE_CHECKING:
-    from ..plan.part_types import CephPlan
+    from ...module_utils._plan.ceph import CephPlan
 
 CONF = "/etc/ceph/ceph.conf"
 _CLIENT = "client."

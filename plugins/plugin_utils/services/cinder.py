@@ -17,8 +17,8 @@ from .secrets import secret
 from .sizes import Sizes
 
 if TYPE_CHECKING:
+    from ...module_utils._plan.ceph import CephPlan
     from ..health.context import VerifierContext
-    from ..plan.part_types import CephPlan
     from ..plan.types import Plan
 
 # Names of secrets. Hypervisors also have the first: Cinder tells them to log in with it.

@@ -17,8 +17,8 @@ from .record import Advice, PublicApi, ServiceRecord, Values
 from .sizes import Sizes
 
 if TYPE_CHECKING:
+    from ...module_utils._plan.ceph import CephPlan
     from ..health.context import VerifierContext
-    from ..plan.part_types import CephPlan
     from ..plan.types import Plan
 
 KEY = "ceph/client.glance"  # name of the secret

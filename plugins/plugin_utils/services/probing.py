@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ..health.verification import Check, UnansweredError, Verification
+from ..health.verification import Check, Verification
+from ..https import UnansweredError
 from .keystone import Token, token
 from .parts import public_endpoint
 
 if TYPE_CHECKING:
     from ..health.context import VerifierContext
-    from ..health.https import Answer
+    from ..https import Answer
 
 PROBE = "groundup-verify"  # name of all test objects of verifiers
 _FORGOTTEN = 900.0  # seconds after which a test object must be a killed run's

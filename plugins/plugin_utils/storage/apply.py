@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, Any
 from ...module_utils._base import files
 from ...module_utils._base.changes import Changes
 from ...module_utils._base.wait import wait_until
+from ...module_utils._plan.ceph import Backend
 from ..errors import GroundupError
 from ..kube.access import kubeconfig_path
 from ..kube.client import Api
 from ..kube.objects import Applier, shown, title
 from ..kube.types import Discovery
-from ..layers.storage import ADMIN, Backend
+from ..layers.storage import ADMIN
 from ..paths import state_dir
 from . import cephadm as adm
 from . import rook as operator
 
 if TYPE_CHECKING:
-    from ..plan.part_types import CephPlan
+    from ...module_utils._plan.ceph import CephPlan
     from ..plan.types import Plan
     from ..vault import Store
 

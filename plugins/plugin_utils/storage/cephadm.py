@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 if TYPE_CHECKING:
-    from ..plan.part_types import CephPlan
+    from ...module_utils._plan.ceph import CephPlan
     from ..plan.types import Plan
 
 SPEC, CONF = "cephadm.yml", "ceph.conf"

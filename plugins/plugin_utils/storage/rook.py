@@ -14,7 +14,7 @@ from ..layers.storage import ADMIN, MONITORS
 from .cephadm import image, settings
 
 if TYPE_CHECKING:
-    from ..plan.part_types import CephPlan, CephPool
+    from ...module_utils._plan.ceph import CephPlan, CephPool
     from ..plan.types import Plan
 
 GROUP = "ceph.rook.io/v1"

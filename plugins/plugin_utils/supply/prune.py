@@ -2,7 +2,7 @@
 
 Kept are: artifacts in the lock, built or published; those that any clone used in the last days (`ArtifactStore.find`
 and `unpacked` touch a mark); roots that are mounted or that a lab host of this user was created from. Stale files of
-killed runs are removed at once (``cache/stale.py``).
+killed runs are removed at once.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ from typing import NamedTuple
 
 from ...module_utils._base.locks import locked
 from ..errors import GroundupError
-from ..paths import state_dir
+from ..paths import cache_dir, state_dir
 from ..progress import Progress
 from .cache.served import LAID_OUT, served
-from .cache.stale import remove_stale
 from .cache.store import MARK, ArtifactStore, remove_tree
 from .cache.unpack import home, mark, unpacked_name
 from .lock.model import Lock
@@ -133,3 +132,35 @@ def _name(path: Path) -> str:
 
 def _bytes(tree: Path) -> int:
     return sum(path.lstat().st_size for path in tree.rglob("*") if path.is_file() and not path.is_symlink())
+
+
+def remove_stale(*, dry_run: bool = False) -> tuple[Path, ...]:
+    """Remove the stale files of killed runs and return them; with ``dry_run`` only return them.
+
+    Build directories and half-removed artifacts (``artifacts/<name>/.building-*``, ``.old-*``, behind the artifact's
+    lock), half-unpacked or half-removed trees (``unpacked/.<name>-*.partial``, ``unpacked/.old-*``,
+    ``served/*/.old-*``). The kernel has released the locks of killed runs.
+    """
+    found = []
+    for path, lock in sorted([*_of_builds(), *_of_trees()]):
+        with suppress(TimeoutError), locked(lock, timeout=0):
+            if path.exists():  # its run may have ended between the search and the lock
+                found.append(path)
+                if not dry_run:
+                    remove_tree(path)
+    return tuple(found)
+
+
+def _of_builds() -> Iterator[tuple[Path, Path]]:
+    for pattern in ("*/.building-*", "*/.old-*"):
+        for path in (cache_dir() / "artifacts").glob(pattern):
+            yield path, path.parent / ".lock"
+
+
+def _of_trees() -> Iterator[tuple[Path, Path]]:
+    for pattern in (".*.partial", ".old-*"):
+        for path in home().glob(pattern):
+            name = path.name.removeprefix(".").removeprefix("old-").rpartition("-")[0]
+            yield path, home() / f".{name}.lock"
+    for path in served().glob("*/.old-*"):
+        yield path, served() / ".lock"

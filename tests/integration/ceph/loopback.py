@@ -71,7 +71,10 @@ base = "ansible_collections.groundup.cloud.plugins.module_utils."
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._ceph.cluster import connected
+from ansible_collections.groundup.cloud.plugins.module_utils._plan import ceph, decode
 changes = Changes(check=given.pop("check"))
+if "ceph" in given:
+    given["ceph"] = decode.from_dict(ceph.CephPlan, given["ceph"], "ceph")
 module, _, name = given.pop("call").rpartition(".")
 work, admin = getattr(importlib.import_module(base + module), name), given.pop("admin", None)
 try:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 import pytest
 from ansible_collections.groundup.cloud.tests.e2e.waiting import until
+from ansible_collections.groundup.cloud.tests.unit.ceph.host import PLAN
 
 from .clients import BLOCKS, POOL, cards, checks, clean, written
 from .loopback import PATIENCE, Loopback
@@ -85,7 +86,7 @@ def test_a_quorum_that_is_lost_in_this_moment_has_its_card_too(clocks: Loopback)
     kill = 'for name; do pids="$pids $(pgrep -f "^ceph-mon -i $name")"; done; kill -KILL $pids'
     clocks.run(f"pids=; {kill}", *gone)  # the third does not know of it yet, and lets clients in
     try:
-        said = clocks.administered("_ceph.drain.drain", name="x", ceph={}, timeout=5)["error"]
+        said = clocks.administered("_ceph.drain.drain", name="x", ceph=PLAN, timeout=5)["error"]
         assert "no quorum of monitors for client.admin: 1 of 3 answer, 2 are needed" in said, said
         assert "m1 (127.0.0.1) does not, m2 (127.0.0.2) answers, m3 (127.0.0.3) does not" in said
     finally:

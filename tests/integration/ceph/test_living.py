@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault.names import generate
 from ansible_collections.groundup.cloud.tests.e2e.waiting import until
+from ansible_collections.groundup.cloud.tests.unit.ceph.host import GLANCE, PLAN
 
 from .loopback import FSID, PATIENCE, Loopback
 
@@ -36,14 +37,14 @@ def planned(
     if racks:
         places |= {host: {"host": host, "rack": f"a{host[-1]}", "room": "east"} for host in HOSTS}
     caps = {"mon": "profile rbd", "osd": f"profile rbd pool={pool}", "mgr": f"profile rbd pool={pool}"}
-    return {
+    return PLAN | {
         "fsid": FSID,
         "monitors": [{"name": one, "address": f"127.0.0.{one[1:]}"} for one in MONITOR_HOSTS[:monitors]],
         "managers": [],
         "locations": places,
         "rules": [rule],
         "pools": {"volumes": volumes},
-        "clients": {"cinder": {"name": "client.cinder", "caps": caps}},
+        "clients": {"cinder": GLANCE | {"name": "client.cinder", "caps": caps}},
     }
 
 

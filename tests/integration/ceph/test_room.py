@@ -14,14 +14,16 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.tests.e2e.waiting import until
 from ansible_collections.groundup.cloud.tests.e2e.writing import Writer
+from ansible_collections.groundup.cloud.tests.unit.ceph.host import PLAN
+from ansible_collections.groundup.cloud.tests.unit.ceph.host import POOL as PLANNED
 
 from .clients import POOL, cards, checks, clean, written
 from .loopback import PATIENCE, Loopback
 
 OSDS = 3
-CEPH: dict[str, Any] = {
+CEPH: dict[str, Any] = PLAN | {
     "rules": [{"name": POOL, "failure_domain": "host", "device_class": "hdd"}],
-    "pools": {POOL: {"name": POOL, "rule": POOL, "replicas": 2}},
+    "pools": {POOL: PLANNED | {"name": POOL, "rule": POOL, "replicas": 2}},
 }
 OBJECTS, OBJECT_KIB = 40, 4096
 # Of the same names each time: they are spread over the OSDs as they were the last time.

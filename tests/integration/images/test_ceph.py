@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import disks
+from ansible_collections.groundup.cloud.plugins.module_utils._plan.ceph import CephPlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor import ini
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import CephPlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import ceph
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.artifact import Artifact
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.unpack import unpacked

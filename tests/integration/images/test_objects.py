@@ -16,6 +16,7 @@ import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.module_utils._base import tls
 from ansible_collections.groundup.cloud.plugins.module_utils._ceph import configuration, gateway
+from ansible_collections.groundup.cloud.plugins.module_utils._plan.ceph import CephMonitor
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import with_values
 from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import (
     Authority,
@@ -98,10 +99,10 @@ def given(tmp_path: Path) -> Mapping[str, str]:
     spec = LeafSpec(user=f"rgw-{SERVES}", names=(host.fqdn, LOOPBACK))
     authority = ensure_authority(store, tmp_path, site="objects")
     files = {"tls.crt": ensure_leaf(authority, store, tmp_path, spec).pem, "tls.key": store.get(spec.key_name)}
-    told = json.loads(json.dumps(asdict(plan.ceph)))
-    told["monitors"] = [{"name": "a", "address": LOOPBACK}]
+    told = replace(plan.ceph, monitors=(CephMonitor(name="a", address=LOOPBACK),))
     own = gateway.Gateway(
-        name=SERVES, address=LOOPBACK, ceph=told, key=key, password=PASSWORD, certificate=files["tls.crt"],
+        name=SERVES, address=LOOPBACK, ceph=told, plan=plan.ceph.gateway, key=key, password=PASSWORD,
+        certificate=files["tls.crt"],
         ca_certificate=authority.pem,
         private_key=files["tls.key"],
     )  # fmt: skip

@@ -9,6 +9,7 @@ from functools import partial
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.files import CERTIFICATES, wanted
+from ansible_collections.groundup.cloud.plugins.module_utils._plan.kubernetes import NodeSupply
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.tests.integration.host_root import HostRoot, host_root
 from ansible_collections.groundup.cloud.tests.unit import tls
@@ -63,7 +64,11 @@ def fetch(host: HostRoot, registry: str) -> str:
 def test_containerd_trusts_the_ca_of_the_sites_registry_for_it_alone(host: HostRoot, pair: tls.Pair) -> None:
     unknown = "certificate signed by unknown authority"
     assert unknown in fetch(host, REGISTRY)
-    node = dataclasses.replace(make_node(control=False), registry=REGISTRY, ca_certificate=pair.certificate)
+    node = dataclasses.replace(
+        make_node(control=False),
+        supply=NodeSupply(registry=REGISTRY, registry_tls=True),
+        ca_certificate=pair.certificate,
+    )
     for file in wanted(node):
         if file.path.startswith(CERTIFICATES):
             host.at(file.path).parent.mkdir(parents=True, exist_ok=True)

@@ -10,6 +10,8 @@ from typing import Any
 
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._ceph.model import OsdDaemon, StorageNode, osd
+from ansible_collections.groundup.cloud.plugins.module_utils._plan.ceph import CephOsd, CephPlan
+from ansible_collections.groundup.cloud.plugins.module_utils._plan.decode import from_dict
 
 FSID = "9243c800-bddc-52cc-9302-a243472a09e8"
 FOREIGN = "11111111-2222-3333-4444-555555555555"
@@ -17,33 +19,61 @@ MONITORS = {f"storage-{number}": f"10.0.0.{number}" for number in (1, 2, 3)}
 ENTITIES = ("mon.", "client.admin", "client.bootstrap-osd", "mgr.storage-1", "mgr.storage-2", "client.glance")
 
 
+PLAN: dict[str, Any] = {
+    "backend": "native",
+    "fsid": FSID,
+    "release": 18,
+    "public_network": "10.0.0.0/24",
+    "monitors": [{"name": name, "address": address} for name, address in MONITORS.items()],
+    "mon_host": "",
+    "managers": ["storage-1", "storage-2"],
+    "rules": [],
+    "pools": {},
+    "clients": {},
+    "osds": {},
+    "locations": {name: {"host": name, "rack": "r1"} for name in MONITORS},
+    "secrets": [],
+    "settings": {},
+    "backups": "pool",
+    "gateway": None,
+}
+POOL: dict[str, Any] = {
+    "name": "images", "application": "rbd", "replicas": 3, "min_size": 2, "pg_num": 32, "rule": "host-ssd",
+}  # fmt: skip
+GLANCE: dict[str, Any] = {
+    "name": "client.glance", "secret": "ceph/client.glance", "uuid": "", "writes": ["images"], "reads": [],
+    "caps": {"mon": "profile rbd"},
+}  # fmt: skip
+GATEWAY = {"client": "client.rgw", "port": 8088, "password": "", "health_path": "/health", "settings": {}}
+
+
+def plan(**other: Any) -> CephPlan:
+    """Return the plan of a cluster."""
+    return from_dict(CephPlan, PLAN | other, "plan")
+
+
 def node(name: str = "storage-1", **other: Any) -> StorageNode:
     """Return what a storage host is to run."""
-    file = {"name": "osd", "device": None, "size_gb": 1, "device_class": "ssd", "memory": 1 << 30}
+    own = {each: other.pop(each) for each in ("osds", "keys") if each in other}
+    if monitors := other.pop("monitors", None):
+        other["monitors"] = [{"name": each, "address": address} for each, address in monitors.items()]
+    hosts = dict.fromkeys((*other.pop("hosts", MONITORS), name))
+    other["locations"] = {each: {"host": each, "rack": "r1"} for each in hosts}
+    file = CephOsd(name="osd", device=None, size_gb=1, device_class="ssd", memory=1 << 30)
     fields: dict[str, Any] = {
-        "fsid": FSID,
-        "release": 18,
+        "ceph": plan(**{"pools": {"images": POOL}, "clients": {"glance": GLANCE}} | other),
         "name": name,
-        "public_network": "10.0.0.0/24",
-        "monitors": MONITORS,
-        "managers": ("storage-1", "storage-2"),
-        "location": {"host": name, "rack": "r1"},
-        "hosts": list(MONITORS),
-        "osds": [osd(FSID, name, file)],
+        "osds": (osd(FSID, name, file),),
         "packages": ["ceph-mon"],
-        "settings": {},
-        "replicas": 3,
-        "gateway": False,
         "keys": {entity: f"key of {entity}" for entity in ENTITIES},
-        "caps": {"client.glance": {"mon": "profile rbd"}},
     }
-    return StorageNode(**{**fields, **other})
+    return StorageNode(**fields | own)
 
 
 def on_device(device: Path) -> OsdDaemon:
     """Return an OSD on a device of storage-1."""
-    plan = {"name": str(device), "device": str(device), "size_gb": None, "device_class": "hdd", "memory": 1 << 30}
-    return osd(FSID, "storage-1", plan)
+    planned = CephOsd(name=str(device), device=str(device), size_gb=None, device_class="hdd", memory=1 << 30)
+    return osd(FSID, "storage-1", planned)
 
 
 def quorum(monitors: Mapping[str, str]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._ceph import (
 from ansible_collections.groundup.cloud.plugins.module_utils._ceph.model import StorageNode
 from ansible_collections.groundup.cloud.plugins.module_utils._host import packages, units
 
-from .host import FOREIGN, FSID, MONITORS, Host, Monitors, node, quorum
+from .host import FOREIGN, FSID, GATEWAY, MONITORS, Host, Monitors, node, quorum
 
 DEBIAN = {"ID": "debian", "VERSION_ID": "13", "PRETTY_NAME": "Debian GNU/Linux 13 (trixie)"}
 
@@ -271,5 +271,5 @@ def test_a_gateway_ends_with_the_service_in_the_site_file(monkeypatch: pytest.Mo
     left: list[Changes] = []
     monkeypatch.setattr(gateway, "leave", left.append)
     for name in ("maintain", "restart"):
-        step(name, node(gateway=wanted))
+        step(name, node(gateway=GATEWAY if wanted else None))
     assert len(left) == (not wanted)

@@ -11,24 +11,22 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.changes impor
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._ceph import external
 
-CEPH: dict[str, Any] = {"release": 18, "make": False, "clients": {"glance": {"secret": "ceph/client.glance"}}}
+from .host import GLANCE, POOL, plan
+
+CEPH: dict[str, Any] = {"make": False, "clients": {"glance": GLANCE}}
 
 
 @pytest.mark.parametrize("given", ["hunter2", "AQkey==\n", "Schlüssel", ""])
 def test_what_is_no_key_is_named_and_not_shown(given: str) -> None:
     with pytest.raises(GroundupError, match=r"ceph/client\.glance is no key of Ceph") as caught:
-        external.converge(Changes(check=True), ceph=CEPH, keys={"ceph/client.glance": given}, timeout=1)
+        external.converge(Changes(check=True), ceph=plan(**CEPH), keys={"ceph/client.glance": given}, timeout=1)
     assert not given or given not in str(caught.value)
 
 
 def test_a_host_without_ceph_s_client_is_named_and_a_prediction_does_without(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rados", None)  # it cannot be imported
     key = base64.b64encode(b"\1" + bytes(27)).decode()
-    ceph = {
-        **CEPH, "make": True, "fsid": "-", "monitors": [], "rules": [],
-        "clients": {"glance": {"secret": "ceph/client.glance", "name": "client.glance"}},
-        "pools": {"images": {"name": "cloud-images"}},
-    }  # fmt: skip
+    ceph = plan(**CEPH | {"make": True, "pools": {"images": POOL | {"name": "cloud-images"}}})
     keys = {f"ceph/client.{name}": key for name in ("glance", "admin")}
     predicted = Changes(check=True)
     external.converge(predicted, ceph=ceph, keys=keys, timeout=1)

@@ -15,7 +15,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._ceph import (
     verbs,
 )
 
-from .host import MONITORS
+from .host import MONITORS, PLAN
 from .test_members import Cluster
 
 
@@ -49,8 +49,7 @@ def test_a_verb_puts_back_the_flag_of_a_killed_run_for_a_run_that_is_refused_doe
     cluster = Cluster()
     cluster.records = {"groundup/flags/storage-1": "noout"}
     monkeypatch.setattr(verbs, "connected", lambda *_, **__: nullcontext(cluster))
-    ceph: dict[str, Any] = {"monitors": [], "locations": {}}
-    given = {"name": "storage-9", "ceph": ceph, "keys": {"ceph/client.admin": "-"}, "force": []}
+    given = {"name": "storage-9", "ceph": PLAN, "keys": {"ceph/client.admin": "-"}, "force": []}
     with pytest.raises(GroundupError, match="the cluster knows no OSD of storage-9"):
         verbs.run("undrain", Changes(check=False), {**given, "timeout": 0})
     assert cluster.records == {}

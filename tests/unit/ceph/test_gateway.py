@@ -13,7 +13,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._ceph import gatewa
 from ansible_collections.groundup.cloud.plugins.module_utils._ceph.gateway import Gateway
 from ansible_collections.groundup.cloud.plugins.module_utils._host import units
 
-from .host import FSID, MONITORS, Host
+from .host import GATEWAY, MONITORS, Host, plan
 
 SECRETS = ("key of rgw", "a password", "of nobody else")
 START, RESTART = (f"{verb} {gateway.UNIT}" for verb in ("start", "restart"))
@@ -44,10 +44,10 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
 
 
 def own(**settings: str) -> Gateway:
-    plan = {"client": "client.rgw", "port": 8088, "health_path": "/health", "settings": settings}
-    monitors = [{"name": name, "address": address} for name, address in MONITORS.items()]
+    ceph = plan(gateway=GATEWAY | {"settings": settings})
+    assert ceph.gateway
     return Gateway(
-        name="storage-1", address="10.0.0.1", ceph={"fsid": FSID, "monitors": monitors, "gateway": plan},
+        name="storage-1", address="10.0.0.1", ceph=ceph, plan=ceph.gateway,
         key=SECRETS[0], password=SECRETS[1], ca_certificate="the site's", certificate="public",
         private_key=SECRETS[2],
     )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +18,14 @@ from ansible_collections.groundup.cloud.plugins.module_utils._ceph import (
     retire,
 )
 from ansible_collections.groundup.cloud.plugins.module_utils._host import units
+from ansible_collections.groundup.cloud.plugins.module_utils._plan.ceph import CephPlan
 
-from .host import Monitors
+from .host import POOL, Monitors, plan
 
-CEPH: dict[str, Any] = {
-    "rules": [{"name": "host-ssd", "failure_domain": "host", "device_class": "ssd"}],
-    "pools": {"images": {"name": "images", "rule": "host-ssd", "replicas": 2}},
-}
+CEPH = plan(
+    rules=[{"name": "host-ssd", "failure_domain": "host", "device_class": "ssd"}],
+    pools={"images": POOL | {"replicas": 2}},
+)
 CLEAN = {"pg_summary": {"num_pg_by_state": [{"name": "active+clean", "num": 9}]}}
 GIB_IN_KB = 1024**2
 
@@ -113,9 +114,7 @@ def host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     return stopped
 
 
-def drained(
-    cluster: Cluster, name: str = "storage-2", *, check: bool = False, ceph: Mapping[str, Any] = CEPH
-) -> list[str]:
+def drained(cluster: Cluster, name: str = "storage-2", *, check: bool = False, ceph: CephPlan = CEPH) -> list[str]:
     changes = Changes(check=check)
     drain.drain(cluster, changes, name, ceph=ceph, timeout=0, retries=0)  # type: ignore[arg-type]  # a cluster's double
     return changes.done
@@ -189,10 +188,10 @@ def test_one_disk_that_would_be_near_full_is_enough_whatever_room_the_others_hav
 def test_what_leaves_goes_to_hosts_of_its_own_rack_where_every_rack_has_a_copy(
     racks: Sequence[Sequence[int]], *, refused: bool
 ) -> None:
-    ceph = {
-        "rules": [{"name": "rack-ssd", "failure_domain": "rack", "device_class": "ssd"}],
-        "pools": {"images": {"name": "images", "rule": "rack-ssd", "replicas": 3}},
-    }
+    ceph = plan(
+        rules=[{"name": "rack-ssd", "failure_domain": "rack", "device_class": "ssd"}],
+        pools={"images": POOL | {"rule": "rack-ssd"}},
+    )
     cluster = Cluster(6, used=4)
     cluster.racks = racks
     cluster.osds[0]["kb_used"] = 7 * GIB_IN_KB

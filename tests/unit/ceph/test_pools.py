@@ -9,23 +9,16 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._ceph import configuration, pools
+from ansible_collections.groundup.cloud.plugins.module_utils._plan.ceph import CephPool, CephRule
 
-from .host import Monitors, node
+from .host import POOL, Monitors, node
 
-RULE = {"name": "host-ssd", "failure_domain": "host", "device_class": "ssd"}
-POOL = {
-    "name": "images",
-    "application": "rbd",
-    "replicas": 3,
-    "min_size": 2,
-    "pg_num": 32,
-    "rule": "host-ssd",
-}
+RULE: dict[str, Any] = {"name": "host-ssd", "failure_domain": "host", "device_class": "ssd"}
 GLANCE = {"mon": "profile rbd", "osd": "profile rbd pool=images"}
 READS = "profile rbd-read-only pool=images"
 WANTED = pools.PoolPlan(
-    rules={"host-ssd": RULE},
-    pools={"images": POOL},
+    rules={"host-ssd": CephRule(**RULE)},
+    pools={"images": CephPool(**POOL)},
     keys={"client.glance": "key of glance"},
     caps={"client.glance": GLANCE},
 )
@@ -153,7 +146,7 @@ def living(*names: str) -> dict[str, Any]:
 
 def writing(*names: str) -> pools.PoolPlan:
     """Return a plan whose client writes to these pools."""
-    planned = {name: POOL | {"name": name} for name in ("images", *names)}
+    planned = {name: CephPool(**POOL | {"name": name}) for name in ("images", *names)}
     keys, caps = {"client.cinder": "key of cinder"}, {"client.cinder": cinder(*names)}
     return replace(WANTED, pools=planned, keys=keys, caps=caps)
 
@@ -188,7 +181,7 @@ def test_a_pool_that_was_renamed_one_that_is_gone_and_one_more_go_to_their_clien
 
 
 def test_a_manager_that_was_faster_than_we_with_its_own_pool_gets_our_rule() -> None:
-    own = {**POOL, **pools.OWN}
+    own = CephPool(**POOL | pools.OWN)
     cluster, changes = Monitors(WHOLE), Changes(check=False)
     made = {**FOUND, "pool_name": ".mgr", "crush_rule": 0, "pg_num_target": 1, "application_metadata": {"mgr": {}}}
 
@@ -198,7 +191,7 @@ def test_a_manager_that_was_faster_than_we_with_its_own_pool_gets_our_rule() -> 
         return b""
 
     cluster.send = send  # type: ignore[method-assign]  # of this one
-    pools.converge(cluster, changes, replace(WANTED, pools={"images": POOL, ".mgr": own}))  # type: ignore[arg-type]
+    pools.converge(cluster, changes, replace(WANTED, pools={"images": CephPool(**POOL), ".mgr": own}))  # type: ignore[arg-type]
     assert changes.done[-1] == "pool .mgr: crush_rule host-ssd"
 
 

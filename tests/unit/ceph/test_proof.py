@@ -11,8 +11,11 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._ceph import proof, stand_in
+from ansible_collections.groundup.cloud.plugins.module_utils._plan.ceph import CephClient
 
-CLIENT = {"name": "client.cinder", "writes": ["volumes"], "reads": ["images"]}
+CLIENT = CephClient(
+    name="client.cinder", secret="", uuid="", writes=("volumes",), reads=("images",), caps={}
+)  # fmt: skip
 POOLS = ["volumes", "images", "backups", ".mgr"]
 
 

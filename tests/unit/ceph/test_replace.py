@@ -10,7 +10,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.changes impor
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._ceph import replace, verbs
 
-from .host import node, on_device
+from .host import PLAN, node, on_device
 from .test_members import Cluster, host
 
 __all__ = ["host"]  # fixture
@@ -120,7 +120,7 @@ def test_an_osd_of_another_host_is_not_replaced() -> None:
 
 
 def test_a_host_that_the_site_does_not_know_is_refused_with_those_it_knows() -> None:
-    ceph = {"locations": dict.fromkeys(("storage-1", "storage-2"))}
+    ceph = PLAN | {"locations": {name: {} for name in ("storage-1", "storage-2")}}
     given = {"name": "storage1", "ceph": ceph, "force": [], "timeout": 1}
     with pytest.raises(GroundupError, match="storage1 is no storage host of this site") as caught:
         verbs.run("replace", Changes(check=False), given)

@@ -12,18 +12,18 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.changes impor
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._ceph import disk, whole
 
-from .host import MONITORS, quorum
+from .host import GLANCE as CLIENT
+from .host import MONITORS, POOL, plan, quorum
 from .test_members import Cluster
-from .test_pools import FOUND, GLANCE, POOL, RULE, WHOLE
+from .test_pools import FOUND, GLANCE, RULE, WHOLE
 
 RACKED = {f"storage-{number}": {"host": f"storage-{number}", "rack": f"a{number}"} for number in (1, 2, 3)}
 CEPH: dict[str, Any] = {
-    "monitors": [{"name": name, "address": address} for name, address in MONITORS.items()],
     "managers": [],
     "locations": {name: {"host": name} for name in MONITORS},
     "rules": [RULE],
     "pools": {"images": POOL},
-    "clients": {"glance": {"name": "client.glance", "caps": GLANCE}},
+    "clients": {"glance": CLIENT | {"caps": GLANCE}},
 }
 KEYS = {f"ceph/{name}": f"key of {name}" for name in ("client.admin", "client.bootstrap-osd", "client.glance")}
 
@@ -35,7 +35,7 @@ class Living(Cluster):
         super().__init__(3)
         self.above: list[dict[str, Any]] = []  # racks and rooms
         own = {**FOUND, "pool_name": ".mgr", "application_metadata": {"mgr": {}}}
-        wanted = whole._wanted(CEPH, KEYS)
+        wanted = whole._wanted(plan(**CEPH), KEYS)
         known = [{"entity": name, "key": wanted.keys[name], "caps": caps} for name, caps in wanted.caps.items()]
         self.answers |= {
             **WHOLE,
@@ -72,7 +72,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Living:
 def converge(*, check: bool = False, **other: Any) -> list[str]:
     """Return what a run does to the cluster."""
     changes = Changes(check=check)
-    whole.converge(changes, ceph=CEPH | other, keys=KEYS, osds=3, timeout=0)
+    whole.converge(changes, ceph=plan(**CEPH | other), keys=KEYS, osds=3, timeout=0)
     return changes.done
 
 

@@ -59,6 +59,12 @@ def test_no_room_stands_on_itself() -> None:
     TopologicalSorter(drawn()).prepare()
 
 
+def test_types_of_the_plan_import_nothing_but_the_base() -> None:
+    files = sorted((PLUGINS / "module_utils/_plan").glob("*.py"))
+    found = {".".join(name.split(".")[:2]) for path in files for name in imported(path)}
+    assert found <= {"module_utils._base", "module_utils._plan"}
+
+
 def test_what_runs_on_hosts_imports_nothing_of_the_controller() -> None:
     found = [
         f"{path.name}: {name}"

@@ -17,19 +17,25 @@ from ansible_collections.groundup.cloud.plugins.module_utils._host import units
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import converge, half_made
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.converge import NodeResult
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import NodeHost
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import ClusterSettings, Join, Node, Paths
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Join, Node, Paths
+from ansible_collections.groundup.cloud.plugins.module_utils._plan.kubernetes import CniPlan, KubernetesPlan, NodeSupply
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-CLUSTER = ClusterSettings(
-    name="test", version="1.36.3", endpoint_name="kubernetes.test", endpoint_address="10.0.0.2", endpoint_port=6443,
-    api_port=6444, pod_cidr="10.233.64.0/18", service_cidr="10.233.0.0/18", dns_domain="cluster.local",
-    dns_address="10.233.0.10", cni="flannel", image_repository="registry.test:5000/kubernetes", audit=True,
-    encrypt_secrets=True, kubelet={"failSwapOn": False}, ignore_preflight=("SystemVerification",),
-    control_addresses=("10.0.0.11",), edge_ports=(),
+CNI = CniPlan(
+    name="flannel", mtu=1450, overhead=50, backend="vxlan", port=8472, images=(), charts=None, releases=()
 )  # fmt: skip
+CLUSTER = KubernetesPlan(
+    version="1.36.3", endpoint_name="kubernetes.test", endpoint_address="10.0.0.2", endpoint_port=6443,
+    api_port=6444, pod_cidr="10.233.64.0/18", service_cidr="10.233.0.0/18", dns_domain="cluster.local",
+    dns_address="10.233.0.10", cni=CNI, first_control="control-1", etcd_members=1, storage_class="general",
+    storage_backend="local", storage_charts=None, storage_releases=(), audit=True, encrypt_secrets=True,
+    kubelet={"failSwapOn": False}, ignore_preflight=("SystemVerification",),
+    image_repository="registry.test:5000/kubernetes", control_addresses=("10.0.0.11",), edge_ports=(),
+)  # fmt: skip
+SUPPLY = NodeSupply(registry="registry.test:5000", registry_tls=True)
 KEY = "c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LXNlY3I="
 SUBJECT = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "kubernetes")])
 
@@ -42,12 +48,11 @@ def make_node(*, control: bool = True, initialise: bool = False, address: str = 
         initialise=initialise,
         surveyed=initialise,
         address=address,
-        taints=(),
+        site="test",
         cluster=CLUSTER,
-        registry="registry.test:5000",
+        supply=SUPPLY,
         sandbox_image="registry.test:5000/kubernetes/pause:3.10.2",
         images=("registry.test:5000/kubernetes/kube-proxy:v1.36.3",),
-        downloads=(),
         encryption_key=KEY if control else None,
     )
 

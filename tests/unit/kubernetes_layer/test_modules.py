@@ -27,7 +27,7 @@ from ansible_collections.groundup.cloud.plugins.modules import node as module
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import documented
 from ansible_collections.groundup.cloud.tests.unit import tls
 
-from .conftest import CLUSTER
+from .conftest import CLUSTER, SUPPLY
 
 FULL = OSError(errno.ENOSPC, "No space left on device", "/etc/kubernetes/site/join.yaml")
 NODE = {
@@ -35,8 +35,8 @@ NODE = {
     "role": "worker",
     "address": "10.0.0.17",
     "site": "test",
-    "cluster": asdict(CLUSTER) | {"cni": {"name": CLUSTER.cni}},
-    "registry": "registry.test:5000",
+    "cluster": asdict(CLUSTER),
+    "supply": asdict(SUPPLY),
     "sandbox_image": "pause",
 }
 CONTACT = {"name": "control-1", "site": "test", "server": "https://10.0.0.2:6443", "api": "https://10.0.0.16:6444"}
@@ -105,7 +105,7 @@ def test_a_run_that_fails_says_what_it_changed_before(
 def test_a_field_the_plan_lacks_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     cluster = {key: value for key, value in asdict(CLUSTER).items() if key != "pod_cidr"}
     message = said("maintain", NODE | {"cluster": cluster}, capsys)
-    assert message == "the option cluster lacks 'pod_cidr': give the plan's kubernetes as it is"
+    assert message == "options.cluster lacks pod_cidr: give the plan as it is"
 
 
 def test_a_run_on_new_hosts_alone_is_refused_by_the_control_host_it_asks(
@@ -122,7 +122,7 @@ def test_a_run_on_new_hosts_alone_is_refused_by_the_control_host_it_asks(
     message = said("access", CONTACT | {"cluster": NODE["cluster"]}, capsys)
     assert message.startswith("control-1's cluster was made with Services named in made.local, the site file says")
     message = said("access", CONTACT | {"cluster": {"version": "1.36.3"}}, capsys)
-    assert message == "the option cluster lacks 'endpoint_name': give the plan's kubernetes as it is"
+    assert message == "options.cluster lacks endpoint_name: give the plan as it is"
 
 
 def test_a_host_without_a_field_is_named(

@@ -12,7 +12,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._host.downloads imp
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import converge as steps
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Node, Paths
 
-from .conftest import MANIFEST, FakeHost, Seen, certificate, finish, make_node, pem, write
+from .conftest import CNI, MANIFEST, FakeHost, Seen, certificate, finish, make_node, pem, write
 
 KUBELET = "/usr/local/bin/kubelet"
 OTHER_KEY = "b3RoZXItb3RoZXItb3RoZXItb3RoZXItb3RoZXItb3Q="
@@ -185,7 +185,7 @@ def test_another_pod_network_than_the_one_pods_are_on_is_refused(member: Node, h
     with pytest.raises(
         GroundupError, match=r"(?s)on flannel, the site file says cilium.*set kubernetes\.cni to flannel"
     ):
-        run(changed(member, cni="cilium"), host)
+        run(changed(member, cni=dataclasses.replace(CNI, name="cilium")), host)
     assert files(paths.root) == before
     write(paths, "/etc/cni/net.d/05-cilium.conflist")
-    assert run(changed(member, cni="cilium"), host) == [], "somebody moves it by hand"
+    assert run(changed(member, cni=dataclasses.replace(CNI, name="cilium")), host) == [], "somebody moves it by hand"

@@ -11,11 +11,13 @@ import yaml
 from ansible_collections.groundup.cloud.ci import reference
 from ansible_collections.groundup.cloud.ci.reference import tables
 from ansible_collections.groundup.cloud.plugins.module_utils._host import clock, trust, updates
+from ansible_collections.groundup.cloud.plugins.module_utils._plan.ceph import Backend
+from ansible_collections.groundup.cloud.plugins.module_utils._plan.container import Purpose
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import LAYERS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.provisioners import PROVISIONERS, Provisioner
-from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.purposes import PURPOSES, Purpose
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.purposes import PURPOSES
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.roles import ROLES, Role
-from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.storage import BACKENDS, Backend
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.storage import BACKENDS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.layout.profiles import HARDWARE, PROFILES
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.model.site import ProfileName
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import DebianRelease

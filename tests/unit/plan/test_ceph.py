@@ -9,8 +9,8 @@ import uuid
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._plan.ceph import CephPlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import build_site, make_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import CephPlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform.ceph import placement_groups
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault.names import generate, required

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ansible_collections.groundup.cloud.plugins.module_utils._plan.ceph import CephPlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import with_values
 from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import users
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import build_site, make_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import CephPlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault.names import required
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.health.context import Verifier, VerifierContext
-from ansible_collections.groundup.cloud.plugins.plugin_utils.health.https import Answer
+from ansible_collections.groundup.cloud.plugins.plugin_utils.https import Answer
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import (
     RECORDS,
 )

@@ -7,7 +7,7 @@ import hashlib
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.health.verification import UnansweredError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.https import UnansweredError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import (
     glance,
     neutron,

@@ -9,11 +9,8 @@ from typing import Any, cast
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.health.context import Verifier, VerifierContext
-from ansible_collections.groundup.cloud.plugins.plugin_utils.health.https import request
-from ansible_collections.groundup.cloud.plugins.plugin_utils.health.verification import (
-    UnansweredError,
-    Verification,
-)
+from ansible_collections.groundup.cloud.plugins.plugin_utils.health.verification import Verification
+from ansible_collections.groundup.cloud.plugins.plugin_utils.https import UnansweredError, request
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import EndpointPlan, ReleasePlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import RolloutError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.catalog import leave_catalog, verify_catalog

@@ -9,7 +9,8 @@ from typing import Any, cast
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.health.context import VerifierContext
-from ansible_collections.groundup.cloud.plugins.plugin_utils.health.verification import UnansweredError, Verification
+from ansible_collections.groundup.cloud.plugins.plugin_utils.health.verification import Verification
+from ansible_collections.groundup.cloud.plugins.plugin_utils.https import UnansweredError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import EndpointPlan, ReleasePlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.process import Processes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.engine import Rollout

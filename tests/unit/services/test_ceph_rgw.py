@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.health.https import Answer
+from ansible_collections.groundup.cloud.plugins.plugin_utils.https import Answer
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import ceph_rgw
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.ceph_rgw import judge_object, judge_refusal
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.keystone import Token

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from urllib.parse import parse_qs
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.health.https import Answer
-from ansible_collections.groundup.cloud.plugins.plugin_utils.health.verification import UnansweredError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.https import Answer, UnansweredError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.browsing import LOGIN, Browser, judge
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.secrets import secrets

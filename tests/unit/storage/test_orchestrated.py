@@ -10,11 +10,11 @@ import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.action.ceph import ActionModule
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._plan.ceph import CephPlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils import vault
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.storage import BACKENDS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import CephPlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.storage import apply, cephadm, rook
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import PasswordSource, Store
 

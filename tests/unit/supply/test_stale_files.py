@@ -16,10 +16,9 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.locks import 
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache import served
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.served import lay_out
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.stale import remove_stale
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.store import ArtifactStore
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.prune import prune
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.prune import prune, remove_stale
 
 from .conftest import FakeBuilder
 from .seed import Seed

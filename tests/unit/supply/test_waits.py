@@ -11,8 +11,8 @@ from types import SimpleNamespace
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make import idle, process
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make.idle import Done, Idle
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make import process
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make.process import Done, Idle
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import images
 
 
@@ -37,7 +37,7 @@ SETTLED = Done(cpu=10.0, written=10_000_000, printed=500)
     ],
 )
 def test_work_is_told_from_waiting(after: Done, worked: bool) -> None:
-    assert idle.worked(SETTLED, after) == worked
+    assert process.worked(SETTLED, after) == worked
 
 
 def test_what_processes_below_a_command_do_counts(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_what_processes_below_a_command_do_counts(tmp_path: Path) -> None:
     with subprocess.Popen(["sh", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as command:
         assert command.stdout
         assert [command.stdout.readline(), command.stdout.readline()] == [b"\n", b"\n"]
-        found = idle.done(command.pid, log)
+        found = process.done(command.pid, log)
         command.kill()
     assert found.cpu > 0
     assert found.written >= 100_000
@@ -61,16 +61,16 @@ def test_processes_that_end_while_they_are_looked_at_do_not_matter(tmp_path: Pat
     brief = "for _ in $(seq 1500); do /bin/true; done"  # /bin/true, because the shell's own would be no process
     with subprocess.Popen(["sh", "-c", brief]) as command:
         while command.poll() is None:
-            assert idle.done(command.pid, log).printed == 0
+            assert process.done(command.pid, log).printed == 0
     assert command.returncode == 0
 
 
 def test_time_counts_from_the_last_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock, log = [0.0], tmp_path / "log"
     log.touch()
-    monkeypatch.setattr(idle, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(process, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     watched = Idle(os.getpid(), log, patience=900)
-    monkeypatch.setattr(idle, "done", lambda *_: Done(clock[0] if clock[0] <= 2000 else 2000, 0, 0))
+    monkeypatch.setattr(process, "done", lambda *_: Done(clock[0] if clock[0] <= 2000 else 2000, 0, 0))
     ended = []
     for second in range(0, 4000, 5):
         clock[0] = float(second)

@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations
 
+from ....module_utils._plan.ceph import CephPlan
 from ...layers.storage import BACKENDS, CLIENTS, POOLS
 from ..device_names import overlap
 from ..form import choose, error, finding, warning
 from ..layout.context import PlanContext
-from ..part_types import CephPlan
 from ..platform.ceph import DEBIAN, clients_of
 from ..types import Finding
 from .domains import domains_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ...layers.purposes import Purpose
+from ....module_utils._plan.container import Purpose
 from ...layers.roles import Role
 from ..model import Site
 from ..model.machines import Hardware, Machine, MachineGroup

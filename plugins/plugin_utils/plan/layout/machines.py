@@ -1,13 +1,17 @@
-"""Lay out the site: networks, and hosts with their addresses."""
+"""Lay out the site: networks, and hosts with their addresses, labels, packages and kernel settings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
+from ....module_utils._plan.container import Purpose
+from ...layers.layers import sets_of
+from ...layers.packages import OF_THE_MACHINE
 from ...layers.provisioners import PROVISIONERS
-from ...layers.purposes import PURPOSES, Purpose
-from ...layers.roles import RACK_LABEL, ROLES
+from ...layers.purposes import PURPOSES
+from ...layers.roles import RACK_LABEL, ROLES, Role
 from ...layers.storage import BACKENDS
 from ...services import RECORDS
 from ..model import Site
@@ -15,14 +19,12 @@ from ..model.machines import Bmc, Hardware, Machine, MachineGroup
 from ..model.networks import Network
 from ..types import HostPlan, NetworkPlan
 from .addresses import nth_of, shares
-from .context import Layout, Member, roles_of
+from .context import Layout, Member, roles_of, size_of
 from .interfaces import interface_names, ports_of
 from .names import expand_names, number_in
-from .nodes import NodeRules
 from .notes import machine_without_number, name_twice, rack_full
 from .places import NO_RACK, place_of
 from .profiles import HARDWARE, PROFILES
-from .settings import own_settings
 from .wires import wire
 
 
@@ -43,18 +45,7 @@ def lay_out(site: Site) -> Layout:
     for group_name, group in site.machines.items():
         roles = roles_of(group_name, group)
         labels, taints = nodes.labels(roles, group), nodes.taints(roles, group)
-        settings = {
-            own: own_settings(
-                site.hosts,
-                roles,
-                node=nodes.is_node(roles),
-                own_kernel=own,
-                services=site.openstack.services,
-                backend=site.storage.backend,
-                general=site.storage.general,
-            )
-            for own in (True, False)
-        }
+        settings = {own: own_settings(site, roles, node=nodes.is_node(roles), own_kernel=own) for own in (True, False)}
         ports = ports_of(layout, names, roles, group)
         hardware = group.hardware or ROLES[roles[0]].hardware[site.profile]
         beyond: list[str] = []  # machines beyond their rack's block of addresses
@@ -195,3 +186,75 @@ def _bmc(common: Bmc | None, own: Bmc | None, allotted: str | None) -> dict[str,
     merged = {**(common.model_dump() if common else {}), **(own.model_dump(exclude_unset=bool(common)) if own else {})}
     merged["address"] = merged.get("address") or allotted
     return merged
+
+
+class NodeRules:
+    """Labels and taints by role."""
+
+    def __init__(self, site: Site) -> None:
+        groups = [(name, group) for name, group in site.machines.items() if size_of(site, group)]
+        present = {role for name, group in groups for role in roles_of(name, group)}
+        self._nodes = {name for name, role in ROLES.items() if role.node} | BACKENDS[site.storage.backend].nodes
+        # The control taint needs other nodes that take pods: without them nothing could run.
+        self._tainted = PROFILES[site.profile].control_taint and any(map(_takes_pods, present))
+
+    def labels(self, roles: tuple[Role, ...], group: MachineGroup) -> dict[str, str]:
+        """Return the labels of a machine with ``roles``; empty when it is not a node of the cluster."""
+        if not self.is_node(roles):
+            return {}
+        labels = dict(group.labels)
+        for role in roles:
+            if _takes_pods(role) or not self._tainted:
+                labels |= ROLES[role].labels
+            labels[f"groundup.cloud/{role}"] = "true"
+        return labels
+
+    def taints(self, roles: tuple[Role, ...], group: MachineGroup) -> tuple[str, ...]:
+        """Return the taints of a machine with ``roles``."""
+        if not self.is_node(roles):
+            return ()
+        tainted = self._tainted and not any(map(_takes_pods, roles))
+        own = [taint for role in roles if tainted and (taint := ROLES[role].taint)]
+        return (*own, *group.taints)
+
+    def is_node(self, roles: tuple[Role, ...]) -> bool:
+        """Say whether a machine with ``roles`` is a node of the cluster."""
+        return not self._nodes.isdisjoint(roles)
+
+
+def _takes_pods(role: Role) -> bool:
+    return bool(ROLES[role].labels) and ROLES[role].taint is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnSettings:
+    """Fields of a `HostPlan` that follow from the host's roles."""
+
+    packages: dict[str, tuple[str, ...]]
+    sysctl: dict[str, str]
+    kernel_modules: tuple[str, ...]
+
+
+def own_settings(site: Site, roles: tuple[Role, ...], *, node: bool, own_kernel: bool) -> OwnSettings:
+    """Return packages and kernel settings of a host with ``roles``. Values of the site file win.
+
+    A host that shares its kernel (``own_kernel`` is false) loads no module and sets only parameters of its network.
+    """
+    written, backend, general = site.hosts, site.storage.backend, site.storage.general
+    packages: dict[str, set[str]] = {}
+    sysctl: dict[str, str] = {}
+    modules: list[str] = []
+    for layer, one in sets_of(roles, node=node, services=site.openstack.services, backend=backend, general=general):
+        if one.packages:
+            packages.setdefault(layer, set()).update(one.packages)
+        sysctl |= {n: v for n, v in one.sysctl.items() if own_kernel or _of_its_network(n)}
+        modules += one.kernel_modules if own_kernel and written.kernel_modules is None else ()
+    return OwnSettings(
+        packages={layer: tuple(sorted(names)) for layer, names in packages.items()},
+        sysctl={name: value for name, value in sysctl.items() if name not in written.sysctl},
+        kernel_modules=tuple(dict.fromkeys(modules)),
+    )
+
+
+def _of_its_network(parameter: str) -> bool:
+    return parameter.startswith("net.") and parameter not in OF_THE_MACHINE

@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
+from ....module_utils._plan.ceph import DeviceClass
 from ...layers.provisioners import PROVISIONERS, Approve, Provisioner
 from ...layers.roles import Role
-from ...layers.storage import DeviceClass
 from ..layout.names import expand_names
 from .base import Address, InterfaceName, Mac, Model, Name
 from .identifiers import ChassisSerial, ControllerAddress, Serial, System

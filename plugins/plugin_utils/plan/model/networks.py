@@ -7,7 +7,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from ...layers.purposes import PURPOSES, Purpose
+from ....module_utils._plan.container import Purpose
+from ...layers.purposes import PURPOSES
 from ...layers.roles import Role
 from .base import Address, Cidr, IdRange, InterfaceName, Model, Mtu, Name, Vlan, checked_address
 

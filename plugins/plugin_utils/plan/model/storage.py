@@ -6,7 +6,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ...layers.storage import BACKENDS, Backend, Backups, DeviceClass, Volumes
+from ....module_utils._plan.ceph import Backend, Backups, DeviceClass
+from ....module_utils._plan.kubernetes import Volumes
+from ...layers.storage import BACKENDS
 from ..types import FailureDomain
 from .base import Address, Model
 

@@ -6,6 +6,16 @@ import math
 import uuid
 from itertools import zip_longest
 
+from ....module_utils._plan.ceph import (
+    Backend,
+    CephClient,
+    CephMonitor,
+    CephOsd,
+    CephPlan,
+    CephPool,
+    CephRule,
+    DeviceClass,
+)
 from ...layers.storage import (
     ADMIN,
     BACKENDS,
@@ -13,15 +23,12 @@ from ...layers.storage import (
     MANAGER,
     OTHER_POOL,
     POOLS,
-    Backend,
     ClientRecord,
-    DeviceClass,
     PoolRecord,
 )  # fmt: skip
 from ..layout.context import Layout
 from ..layout.places import NO_RACK
 from ..model.storage import Pool
-from ..part_types import CephClient, CephMonitor, CephOsd, CephPlan, CephPool, CephRule
 from ..types import HostPlan
 from .gateway import gateway
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..part_types import CephPlan
+from ....module_utils._plan.ceph import CephPlan
 from ..types import ReleasePlan
 from . import versions
 

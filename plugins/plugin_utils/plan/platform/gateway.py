@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from ....module_utils._plan.ceph import CephGateway
 from ...layers.ports import PORTS
 from ...layers.storage import GATEWAY
 from ...services import RECORDS
 from ..layout.context import Layout
-from ..part_types import CephGateway
 
 CLIENT = "client.rgw"
 ACCOUNT, PASSWORD = f"{GATEWAY}_swift", f"{GATEWAY}/keystone-swift"  # created in Keystone by its release

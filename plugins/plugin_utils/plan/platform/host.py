@@ -8,7 +8,7 @@ from ...layers.roles import ROLES
 from ..layout.context import Layout
 from ..types import EdgePlan, HostSettings, SupplyPlan
 from . import hardening
-from .parts import package_source
+from .parts import package_source, planned
 
 # Of inotify: kubelet, containerd and each pod's programs run as root, and share the 128 of one user.
 INSTANCES = {"fs.inotify.max_user_instances": "8192"}
@@ -38,22 +38,16 @@ def host_settings(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) 
         **layout.profile.sysctl,
         **written.sysctl,
     }
-    return HostSettings(
-        timezone=written.timezone,
+    return planned(
+        HostSettings,
+        written,
         ntp_servers=tuple(written.ntp_servers or layout.profile.ntp_servers),
-        dns_servers=tuple(written.dns_servers),
         names=names,
         sysctl={name: str(value) for name, value in sysctl.items() if value is not None},
         kernel_modules=tuple(kernel_modules),
         packages=source,
         debian_releases=tuple(supply_plan.packages),
-        packages_url=written.packages_url,
-        packages_suites=tuple(written.packages_suites),
-        packages_components=tuple(written.packages_components),
-        packages_key=written.packages_key,
-        packages_ca=written.packages_ca,
         updates=written.updates or ("debian" if source == "host" and layout.profile.self_updating else "site"),
-        hardening=written.hardening,
         disabled_units=tuple(units if written.disabled_units is None else written.disabled_units),
         blocked_modules=tuple(
             name

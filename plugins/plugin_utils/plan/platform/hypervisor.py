@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from ....module_utils._plan.ceph import CephPlan
 from ...layers.layers import LAYERS
 from ...layers.ports import PORTS
 from ...layers.runtime import HYPERVISOR
 from ..layout.context import Layout
-from ..part_types import CephPlan
 from ..types import HypervisorPlan
 
 ENVIRONMENT = "environment.tar.gz"  # file name that the builder `environment` creates

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from ipaddress import IPv4Network
+from typing import Any, TypeVar
 
+from ....module_utils._plan.ceph import CephPlan
 from ...layers.ports import PORTS
 from ...layers.purposes import PURPOSES
 from ...layers.roles import CONTROL_LABEL, ROLES
@@ -12,9 +15,10 @@ from ...services import RECORDS, needs, of_kind
 from ...services.record import PublicApi
 from ..layout.addresses import nth_of
 from ..layout.context import Layout
+from ..model.base import Model
 from ..model.machines import Hardware
 from ..model.platform import Hosts
-from ..part_types import AccessPlan, CephPlan
+from ..part_types import AccessPlan
 from ..types import (
     EdgePlan,
     EndpointPlan,
@@ -38,12 +42,19 @@ REGISTRY_PORT, FILES_PORT, API_PORT = (PORTS[name].port for name in ("registry",
 REGISTRY_INSIDE = f"127.0.0.1:{PORTS['registry-inside'].port}"
 FILES_ROOT = "/srv/groundup"
 STORAGE_CLASS = "general"
+Kind = TypeVar("Kind")
+
+
+def planned(kind: type[Kind], written: Model, **decided: Any) -> Kind:
+    """Return the part ``kind`` of the plan: fields that are ``decided``, and others of their names as ``written``."""
+    names = {field.name for field in fields(kind)} & type(written).model_fields.keys()  # type: ignore[arg-type]
+    found = {name: getattr(written, name) for name in names - decided.keys()}
+    return kind(**{name: tuple(one) if isinstance(one, list) else one for name, one in found.items()}, **decided)
 
 
 def access(layout: Layout) -> AccessPlan:
     """Return the logins of hosts."""
-    written = layout.site.access
-    return AccessPlan(user=written.user, authorized_keys=tuple(written.authorized_keys), port=written.port)
+    return planned(AccessPlan, layout.site.access)
 
 
 def supply(layout: Layout) -> SupplyPlan:
@@ -63,8 +74,9 @@ def supply(layout: Layout) -> SupplyPlan:
     seed = seeds[0].name if seeds and not site.supply.registry else None
     releases = site.hosts.debian_releases if package_source(site.hosts, seed) == "seed" else []
     repositories = {release: ceph_repository(layout, release) for release in releases}
-    return SupplyPlan(
-        source=site.supply.source,
+    return planned(
+        SupplyPlan,
+        site.supply,
         cache_source="upstream" if site.supply.source == "upstream" else "build",
         registry=registry,
         registry_inside=REGISTRY_INSIDE,
@@ -73,7 +85,6 @@ def supply(layout: Layout) -> SupplyPlan:
         files_root=FILES_ROOT,
         seed=seed,
         readers=_readers(layout),
-        ca=site.supply.ca,
         packages={release: f"{name}/{release}" for release, name in repositories.items()},
         images={**found, **site.supply.images},
         chosen=(
@@ -116,15 +127,13 @@ def kubernetes(
     driver = (
         csi(ceph_plan, name=STORAGE_CLASS, images=supply_plan.images, nodes=free) if ceph_plan and rbd(layout) else ()
     )
-    return KubernetesPlan(
-        version=written.version,
+    return planned(
+        KubernetesPlan,
+        written,
         endpoint_name=f"kubernetes.{site.domain}",
         endpoint_address=edge_plan.address,
         endpoint_port=API_PORT,
         api_port=PORTS["api-server"].port,
-        pod_cidr=written.pod_cidr,
-        service_cidr=written.service_cidr,
-        dns_domain=written.dns_domain,
         # kubeadm's rule: the tenth address of the Service network.
         dns_address=nth_of(written.service_cidr, min(10, IPv4Network(written.service_cidr).num_addresses - 2)),
         cni=cni(
@@ -142,8 +151,6 @@ def kubernetes(
         storage_backend=site.storage.general,
         storage_charts=versions.RBD.chart if driver else None,
         storage_releases=driver,
-        audit=written.audit,
-        encrypt_secrets=written.encrypt_secrets,
         kubelet={**profile.kubelet, **written.kubelet},
         ignore_preflight=tuple(
             profile.ignore_preflight if written.ignore_preflight is None else written.ignore_preflight
@@ -219,12 +226,10 @@ def openstack(layout: Layout) -> OpenStackPlan:
         for name in wanted
         if name in RECORDS and wanted.keys() >= set(RECORDS[name].needs)
     ]
-    return OpenStackPlan(
-        release=written.release,
-        region=written.region,
-        namespace=written.namespace,
+    return planned(
+        OpenStackPlan,
+        written,
         services=tuple(dict.fromkeys(written.services)),
-        charts=written.charts,
         releases=tuple(releases),
         images=tuple(dict.fromkeys(image for one in releases for image in RECORDS[one.name].images.values())),
         scale=_scale(layout),

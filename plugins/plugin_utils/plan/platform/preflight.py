@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
+from ....module_utils._plan.ceph import Backend
+from ....module_utils._plan.kubernetes import Volumes
 from ....module_utils._plan.preflight import PreflightRoles
 from ...layers.layers import LAYERS, present, sets_of
 from ...layers.ports import PORTS, PortRecord
 from ...layers.purposes import PURPOSES
 from ...layers.roles import Role
-from ...layers.storage import Backend, Volumes
 from ...layers.systems import SYSTEMS
 from ..layout.context import Layout
 from ..part_types import AccessPlan, PreflightPlan

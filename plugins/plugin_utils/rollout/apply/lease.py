@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ...kube.client import Api, ApiError
-from ...kube.holder import abandoned, holder, identity
-from ...kube.lease import CONFLICT, MISSING, Lease
+from ...kube.run_lease import CONFLICT, MISSING, Lease, abandoned, holder, identity
 from ...kube.types import Object
 from ...process import InterruptedRunError
 from ..types import RolloutError

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ...health.context import Verifier, VerifierContext
-from ...health.verification import Check, UnansweredError, Verification
+from ...health.verification import Check, Verification
+from ...https import UnansweredError
 from ...kube.client import Api, ApiError
 from ...plan.types import Plan, ReleasePlan
 from ...services import RECORDS, keystone

@@ -10,7 +10,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ...health.context import VerifierContext
-from ...health.verification import Check, UnansweredError, Verification
+from ...health.verification import Check, Verification
+from ...https import UnansweredError
 from ...plan.types import EndpointPlan
 from ...services import RECORDS
 from ...services.keystone import token

@@ -1,6 +1,6 @@
-"""HTTPS to the site's public names, from outside the cluster, without changing this machine's name resolution.
+"""HTTPS to the site with the site's CA, past this machine's proxy and name resolution.
 
-Names are looked up in the plan only; the certificate must be for that name and signed by the site's CA.
+Public names are looked up in the plan only; the certificate must be for that name and signed by the site's CA.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-import urllib3
-
-from .verification import UnansweredError
+from .errors import GroundupError
 
 if TYPE_CHECKING:
-    from ..plan.types import Plan
+    import requests
 
-_TIMEOUT = urllib3.Timeout(30.0)
+    from .plan.types import Plan
+
+_TIMEOUT = 30.0  # seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +33,19 @@ class Answer:
     cookies: tuple[str, ...] = ()  # every Set-Cookie header, unparsed
 
 
+class UnansweredError(GroundupError):
+    """A request without a valid answer; ``what`` is the reason."""
+
+    def __init__(self, what: str, *, where: str) -> None:
+        """Set the reason, and the address that was asked."""
+        super().__init__(what, where=where, why="only its answer tells whether it works", remedy="see its log")
+
+
+def public_names(plan: Plan) -> dict[str, str]:
+    """Return the address of each public name of the site."""
+    return {**plan.host.names, **{endpoint.name: plan.edge.address for endpoint in plan.edge.endpoints}}
+
+
 def request(
     method: str, url: str, *, plan: Plan, authority: Path, body: Any = None, headers: Mapping[str, str] | None = None
 ) -> Answer:
@@ -40,9 +53,11 @@ def request(
 
     Raises UnansweredError for a name that is not in the plan, no connection, or a bad certificate.
     """
+    import urllib3  # late import: the plan reads services, which name only types of this file
+
     parts = urlsplit(url)
     name = parts.hostname or ""
-    names = {**plan.host.names, **{endpoint.name: plan.edge.address for endpoint in plan.edge.endpoints}}
+    names = public_names(plan)
     if parts.scheme != "https":
         raise UnansweredError("its scheme is not https", where=url)
     if name not in names:
@@ -51,7 +66,7 @@ def request(
         raise UnansweredError(f"there is no CA certificate {authority}", where=url)
     pool = urllib3.HTTPSConnectionPool(
         names[name], parts.port or 443, server_hostname=name, assert_hostname=name, ca_certs=str(authority),
-        timeout=_TIMEOUT, retries=False,
+        timeout=urllib3.Timeout(_TIMEOUT), retries=False,
     )  # fmt: skip
     sent = {"Host": parts.netloc, "Accept": "application/json", "Content-Type": "application/json", **(headers or {})}
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
@@ -71,3 +86,14 @@ def request(
         headers={key.lower(): value for key, value in response.headers.items()},
         cookies=tuple(response.headers.getlist("set-cookie")),
     )  # fmt: skip
+
+
+def seed_session(*, user: str, password: str, ca: Path, connections: int = 10) -> requests.Session:
+    """Return a session with the seed's services, which are reached by address."""
+    import requests  # late import: verification does without it
+
+    session = requests.Session()
+    session.trust_env = False  # the seed is not behind a proxy
+    session.auth, session.verify = (user, password), str(ca)
+    session.mount("https://", requests.adapters.HTTPAdapter(pool_maxsize=connections))
+    return session
