@@ -187,6 +187,8 @@ def _calls(tasks: Any) -> list[tuple[str, str]]:
         for key, value in item.items():
             if key in ("tasks", "pre_tasks", "post_tasks", "block", "rescue", "always"):
                 found += _calls(value)
+            elif key == "roles":
+                found += [("ansible.builtin.import_role", name.removeprefix(_OURS)) for name in value]
             elif key.startswith(("ansible.builtin.import_", _OURS)):
                 named = value.get("name", "") if isinstance(value, dict) else value
                 found.append((key.removeprefix(_OURS), str(named).removeprefix(_OURS)))

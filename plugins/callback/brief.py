@@ -16,6 +16,7 @@ description:
     printed periodically.
   - Hosts that were set aside during the run are listed in a table at its end, with layer, reason and remedy.
   - Retries of a task that waits (C(until)) are printed only with C(-v).
+  - Plays without a task that runs, and roles' options that are as they must be, are printed only with C(-v).
   - Everything else is as in P(ansible.builtin.default#callback), with the same options.
 extends_documentation_fragment:
   - default_callback
@@ -30,10 +31,12 @@ from typing import Any
 from ansible import constants
 from ansible.plugins.callback.default import CallbackModule as Default
 
+from ..plugin_utils.errors import GroundupError
 from ..plugin_utils.layers.aside import table
 from ..plugin_utils.progress import reminder
 
 _OURS = "groundup.cloud."
+_VALIDATION = "ansible.builtin.validate_argument_spec"  # Ansible puts it before a role's own tasks
 # Those that print while they run: a module, or one step of it.
 _SPEAKING = frozenset(
     _OURS + name
@@ -72,9 +75,29 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
         self._aside: dict[str, dict[str, str]] = {}  # by host
         self._leftover: dict[str, dict[str, str]] = {}
         self._stopped = False
+        self._unnamed: Any = None  # the play that has printed nothing yet
+
+    def v2_playbook_on_play_start(self, play: Any) -> None:
+        """Print the play's name when a task of it runs, with ``-v`` at once."""
+        self._reminder.close()
+        self._play = self._unnamed = play
+        if self._display.verbosity:
+            self._name_play()
+
+    def v2_playbook_on_no_hosts_matched(self) -> None:
+        """Print only with ``-v`` that a play has no hosts."""
+        if self._display.verbosity:
+            super().v2_playbook_on_no_hosts_matched()
+
+    def v2_playbook_on_include(self, included_file: Any) -> None:
+        """Print the play's name above what it includes."""
+        self._name_play()
+        super().v2_playbook_on_include(included_file)
 
     def v2_runner_on_ok(self, result: Any) -> None:
         """Record the hosts that were set aside, and leftover Nodes."""
+        if _is_validation(result.task) and not self._display.verbosity:
+            return
         self._aside |= {row["host"]: row for row in result.result.get("aside") or ()}
         self._leftover |= {row["host"]: row for row in result.result.get("leftover") or ()}
         super().v2_runner_on_ok(result)
@@ -88,7 +111,9 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
         """Print one message for a failure of this collection; leave others to Ansible."""
         found = result.result
         self._stopped |= not ignore_errors
-        if self._display.verbosity or not _is_ours(result.task) or "msg" not in found or set(_DIED) & set(found):
+        if _is_validation(result.task) and "argument_errors" in found and not self._display.verbosity:
+            found = {"msg": _refused(found)}
+        elif self._display.verbosity or not _is_ours(result.task) or "msg" not in found or set(_DIED) & set(found):
             super().v2_runner_on_failed(result, ignore_errors=ignore_errors)
             return
         if self._last_task_banner != result.task._uuid:
@@ -107,12 +132,31 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
 
     def v2_playbook_on_task_start(self, task: Any, is_conditional: bool) -> None:
         """Print the name of a task that prints; for other tasks start the periodic reminder."""
-        super().v2_playbook_on_task_start(task, is_conditional)
         self._reminder.close()
+        if _is_validation(task) and not self._display.verbosity:
+            self._last_task_name = None  # not the one before it, if it fails
+            return
+        if not task.when:  # it runs on some host
+            self._name_play()
+        super().v2_playbook_on_task_start(task, is_conditional)
         if {task.resolved_action, f"{task.resolved_action} {task.args.get('step')}"}.isdisjoint(_SPEAKING):
-            self._reminder.enter_context(reminder(self._display.display, task.get_name()))
+            self._reminder.enter_context(reminder(self._remind, task.get_name()))
         elif self._last_task_banner != task._uuid:
             self._print_task_banner(task)
+
+    def _remind(self, line: str) -> None:
+        self._name_play()
+        self._display.display(line)
+
+    def _name_play(self) -> None:
+        """Print the play's name, unless it was printed."""
+        play, self._unnamed = self._unnamed, None
+        if play:
+            super().v2_playbook_on_play_start(play)
+
+    def _print_task_banner(self, task: Any) -> None:
+        self._name_play()
+        super()._print_task_banner(task)
 
     def v2_runner_retry(self, result: Any) -> None:
         """Print retries only with ``-v``: waiting is no failure."""
@@ -130,6 +174,25 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
             self._display.display(
                 f"The run {end} without: {', '.join(sorted(self._aside))}", color=constants.COLOR_WARN
             )
+
+
+def _is_validation(task: Any) -> bool:
+    return bool(task.resolved_action == _VALIDATION)
+
+
+def _refused(found: dict[str, Any]) -> str:
+    """Return the message for a role whose variables are not as its argument spec has them."""
+    role, errors = found["validate_args_context"], found["argument_errors"]
+    wrong = [name for name in found["argument_spec_data"] if any(name in error for error in errors)]
+    inventory = any(name.startswith("groundup_") for name in wrong)
+    remedy = "run with the site file as inventory (-i site.yml)" if inventory else "correct it where it is set"
+    error = GroundupError(
+        "; ".join(errors),
+        where=f"role {role['name']}, tasks {role['argument_spec_name']}, variable {', '.join(wrong) or '?'}",
+        why="its tasks would fail midway, or do something else than was meant",
+        remedy=f"{remedy}; ansible-doc -t role {_OURS}{role['name']} says what the role takes",
+    )
+    return str(error)
 
 
 def _is_ours(task: Any) -> bool:

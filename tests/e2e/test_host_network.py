@@ -32,9 +32,7 @@ PLAY = [
     {
         "hosts": "managed_network",
         "gather_facts": False,
-        "tasks": [
-            {"import_role": {"name": "groundup.cloud.host", "tasks_from": "network", "rolespec_validate": False}}
-        ],
+        "tasks": [{"import_role": {"name": "groundup.cloud.host", "tasks_from": "network"}}],
     }
 ]
 

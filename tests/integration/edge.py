@@ -38,9 +38,11 @@ def configured(place: Path) -> str:
         trim_blocks=True, lstrip_blocks=True, autoescape=False,  # noqa: S701  # no HTML
     )  # fmt: skip
     text = environment.get_template("haproxy.cfg.j2").render(
-        edge_address=VIP, edge_public=True, edge_control=["control-1"], edge_nodes=["control-1"],
-        edge_plan={"endpoints": endpoints}, edge_trust="/ca.crt",
-        edge_kubernetes={"endpoint_name": "kubernetes.cloud.test", "endpoint_port": 6443, "api_port": 6444},
+        edge_public=True, edge_control=["control-1"], edge_nodes=["control-1"], edge_trust="/ca.crt",
+        groundup_site={
+            "edge": {"address": VIP, "endpoints": endpoints},
+            "kubernetes": {"endpoint_name": "kubernetes.cloud.test", "endpoint_port": 6443, "api_port": 6444},
+        },
         hostvars={"control-1": {"groundup_host": {"address": "127.0.0.1", "fqdn": "control-1.cloud.test"}}},
     )  # fmt: skip
     return re.sub(r"(maxconn| gt) (\d+)", lambda found: f"{found[1]} {int(found[2]) // SCALE}", text)

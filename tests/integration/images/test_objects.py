@@ -164,13 +164,14 @@ def _edge(plan: Plan, place: Path, authority: Authority, store: Store) -> str:
         autoescape=False,  # noqa: S701  # no HTML
     )
     return environment.get_template("haproxy.cfg.j2").render(
-        edge_address=LOOPBACK,
         edge_public=True,
         edge_control=[],
         edge_nodes=["worker-1"],
-        edge_plan={"endpoints": endpoints},
         edge_trust=f"{GIVEN}/ca.crt",
-        edge_kubernetes=asdict(plan.kubernetes),
+        groundup_site={
+            "edge": {"address": LOOPBACK, "endpoints": endpoints},
+            "kubernetes": asdict(plan.kubernetes),
+        },
         hostvars={name: {"groundup_host": {"address": LOOPBACK, "fqdn": one.fqdn}} for name, one in plan.hosts.items()},
     )
 

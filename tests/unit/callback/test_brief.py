@@ -52,7 +52,7 @@ def test_a_task_that_takes_long_is_named_again_and_again_and_one_that_prints_is_
     callback._display = SimpleNamespace(display=display)
 
     def task(name: str, action: str, step: str) -> SimpleNamespace:
-        return SimpleNamespace(get_name=lambda: name, resolved_action=action, args={"step": step}, _uuid=name)
+        return SimpleNamespace(get_name=lambda: name, resolved_action=action, args={"step": step}, _uuid=name, when=[])
 
     callback.v2_playbook_on_task_start(task("Wait for hosts", *quiet), False)
     assert twice.wait(60)

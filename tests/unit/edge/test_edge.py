@@ -47,14 +47,15 @@ def render(
         autoescape=False,  # noqa: S701 - configuration files, not HTML
     )
     variables: dict[str, Any] = {
-        "edge_address": "10.0.0.2",
         "edge_public": public,
         "edge_control": control,
         "edge_nodes": [*control, "worker-1"],
-        "edge_host": {"name": host, "address": ADDRESSES[host]},
-        "edge_plan": {"router_id": 7, "endpoints": endpoints},
+        "groundup_host": {"name": host, "address": ADDRESSES[host]},
         "edge_trust": "/ca.crt",
-        "edge_kubernetes": {"endpoint_name": "kubernetes.lab.test", "endpoint_port": 6443, "api_port": 6444},
+        "groundup_site": {
+            "edge": {"address": "10.0.0.2", "router_id": 7, "endpoints": endpoints},
+            "kubernetes": {"endpoint_name": "kubernetes.lab.test", "endpoint_port": 6443, "api_port": 6444},
+        },
         "hostvars": {
             name: {"groundup_host": {"address": address, "fqdn": f"{name}.lab.test"}}
             for name, address in ADDRESSES.items()

@@ -70,4 +70,4 @@ def test_what_novas_and_neutrons_services_call_at_run_time_is_installed_and_veri
     assert what in plan.hypervisor.programs.values()
     assert package in plan.hosts["hypervisor-1"].packages["hypervisor"]
     role = (PLUGINS.parent / "roles/hypervisor/vars/main.yml").read_text(encoding="utf-8")
-    assert 'programs: "{{ hypervisor_site.hypervisor.programs }}"' in role
+    assert 'programs: "{{ groundup_site.hypervisor.programs }}"' in role

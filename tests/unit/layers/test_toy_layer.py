@@ -26,20 +26,19 @@ NEW = {
   hosts: metrics:!absent
   gather_facts: false
   check_mode: "{{ groundup_dry_run }}"
-  tasks:
-    - name: Apply
-      ansible.builtin.import_role:
-        name: groundup.cloud.metrics
-      tags: [check, apply]
-
-    - name: Verify
-      ansible.builtin.import_role:
-        name: groundup.cloud.metrics
-        tasks_from: verify
-      when: not groundup_dry_run
-      tags: [verify]
+  roles: [groundup.cloud.metrics]
 """,
-    "roles/metrics/tasks/main.yml": "---\n- name: Run the exporter\n  groundup.cloud.host:\n",
+    "roles/metrics/tasks/main.yml": """\
+---
+- name: Run the exporter
+  groundup.cloud.host:
+  tags: [check, apply]
+
+- name: Verify
+  ansible.builtin.import_tasks: verify.yml
+  when: not groundup_dry_run
+  tags: [verify]
+""",
     "roles/metrics/tasks/verify.yml": "---\n- name: The exporter answers\n  ansible.builtin.ping:\n",
 }
 RECORD = """\
@@ -53,6 +52,7 @@ RECORD = """\
 IMPORT = """\
 - name: Metrics
   ansible.builtin.import_playbook: groundup.cloud.metrics
+  vars: {groundup_layer: metrics}
 
 - name: OpenStack
 """

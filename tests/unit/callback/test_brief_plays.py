@@ -1,0 +1,58 @@
+"""What a run prints of plays without a task that runs, and of the validation of roles' options."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+ROLE = {"name": "Take", "ansible.builtin.import_role": {"name": "groundup.cloud.host", "tasks_from": "network"}}
+SAYS = {"name": "Say", "ansible.builtin.debug": {"msg": "said"}, "tags": "always"}
+
+
+def play(name: str, *tasks: dict[str, Any], hosts: str = "localhost", **variables: Any) -> dict[str, Any]:
+    return {"name": name, "hosts": hosts, "vars": variables, "tasks": list(tasks)}
+
+
+def run(directory: Path, *plays: dict[str, Any]) -> str:
+    """Run what is tagged `always`, on a host without a plan; return what is printed."""
+    (directory / "play.yml").write_text(json.dumps(plays))
+    done = subprocess.run(
+        ["ansible-playbook", "-i", "localhost,", directory / "play.yml", "--tags", "always"],
+        capture_output=True, text=True, check=False, env=os.environ | {"ANSIBLE_CONFIG": str(ROOT / "ansible.cfg")},
+    )  # fmt: skip
+    return done.stdout + done.stderr
+
+
+def test_only_plays_with_a_task_that_runs_are_printed(tmp_path: Path) -> None:
+    skipped = play("Skipped", {**SAYS, "when": "0 > 1"})
+    said = run(tmp_path, play("Nobody", SAYS, hosts="nobody"), skipped, play("Said", SAYS))
+    assert [line.split("]")[0] for line in said.splitlines() if line.startswith(("PLAY [", "TASK"))] == [
+        "PLAY [Said", "TASK [Say",
+    ]  # fmt: skip
+
+
+def test_options_as_they_must_be_are_not_printed(tmp_path: Path) -> None:
+    said = run(tmp_path, play("Valid", ROLE, SAYS, groundup_host={"name": "x"}))
+    assert "Validating" not in said
+    assert "TASK [Say]" in said
+    assert "ok=2 " in said, "it ran"
+
+
+@pytest.mark.parametrize(
+    ("given", "remedy"),
+    [
+        ({"host_network_seconds": 9}, "run with the site file as inventory"),
+        ({"groundup_host": {}, "host_network_seconds": "soon"}, "correct it where it is set"),
+    ],
+)
+def test_a_refused_option_is_named_with_role_and_remedy(tmp_path: Path, given: dict[str, Any], remedy: str) -> None:
+    said = run(tmp_path, play("Refused", ROLE, **given))
+    wrong = "groundup_host" if len(given) == 1 else "host_network_seconds"
+    assert f"where:  role host, tasks network, variable {wrong}\n" in said
+    assert f"remedy: {remedy}" in said
