@@ -12,10 +12,12 @@ from ansible_collections.groundup.cloud.tests.pages import DOCS, Shell, blocks, 
 
 OWN = "Your own machines"  # of the quick start
 COLLECTION = ".ansible/collections/ansible_collections/groundup/cloud"
+SUPPLY = "ansible_collections.groundup.cloud.plugins.plugin_utils.supply"
 KEYS = """\
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import load_lock
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make.keys import keys
-print(sorted(keys(load_lock()).items()))
+lock = load_lock()
+print(sorted(keys(lock, lock.closure(tuple(lock.artifacts))).items()))
 """
 
 
@@ -56,7 +58,7 @@ def test_without_its_packages_every_command_ends_in_one_line_with_the_remedy(bar
         "ansible-inventory -i site.yml --graph",
         "ansible localhost -i site.yml -m groundup.cloud.plan -a site_file=site.yml",
         "ansible localhost -m groundup.cloud.rollout -a site_file=site.yml",
-        f"PYTHONPATH={requirements.parents[3]} python -m ansible_collections.groundup.cloud.plugins.plugin_utils.supply",
+        f"PYTHONPATH={requirements.parents[3]} python -m {SUPPLY} list",
     ]
     for command in commands:
         code, said = bare.run(command)
@@ -69,7 +71,8 @@ def test_without_its_packages_every_command_ends_in_one_line_with_the_remedy(bar
 
 
 def test_without_its_packages_a_lookup_says_so_and_the_documentation_can_be_read(bare: Shell) -> None:
-    code, said = bare.run("ansible localhost -m debug -a \"msg={{ lookup('groundup.cloud.state_path', '', site='a') }}\"")
+    looked_up = "msg={{ lookup('groundup.cloud.state_path', '', site='a') }}"
+    code, said = bare.run(f"ansible localhost -m debug -a {shlex.quote(looked_up)}")
     assert code == 2
     assert "pydantic, " in said
     assert "Traceback" not in said
