@@ -17,10 +17,11 @@ _EXIT_CODE = 4  # as for an invalid site file
 def check() -> None:
     """End the command with one line when this control node lacks a package, or has a version that is not supported.
 
-    In a worker of Ansible's, the task fails with that line.
+    In a worker of Ansible's, the task fails with that line. The seed's copy of the collection has no list: its
+    environment, which lacks clients of the cloud, came with it.
     """
-    lacking = lacks((_FILES / "requirements.in").read_text(encoding="utf-8"))
-    if not lacking:
+    listed = _FILES / "requirements.in"
+    if not listed.exists() or not (lacking := lacks(listed.read_text(encoding="utf-8"))):
         return
     install = f"{sys.executable} -m pip install -r {_FILES / 'requirements.txt'}"
     if sys.prefix == sys.base_prefix:

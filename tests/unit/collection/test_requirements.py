@@ -7,11 +7,13 @@ import re
 import socket
 import sys
 from importlib.metadata import PackageNotFoundError
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils import requirements
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.package import PARTS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.tests.pages import blocks
 
@@ -60,6 +62,15 @@ def test_in_a_worker_the_task_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(multiprocessing, "parent_process", lambda: True)
     with pytest.raises(ImportError, match=r"lacks ansible-runner, .*requirements\.txt$"):
         requirements.check()
+
+
+@pytest.mark.usefixtures("old")
+def test_the_seeds_copy_of_the_collection_asks_for_nothing_its_environment_came_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not {"requirements.in", "requirements.txt"} & set(PARTS)
+    monkeypatch.setattr(requirements, "_FILES", tmp_path)
+    requirements.check()
 
 
 def test_the_version_of_ansible_is_the_one_that_the_collection_declares() -> None:
