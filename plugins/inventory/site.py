@@ -47,6 +47,9 @@ machines:
 # ansible-inventory -i site.yml --graph
 """
 
+from .. import plugin_utils  # noqa: F401  # first: it ends the command when this control node lacks a package
+
+# isort: split
 import re
 import sys
 from dataclasses import replace

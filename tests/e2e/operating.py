@@ -1,4 +1,7 @@
-"""A site as its operator runs it: a site file, a key that opens the machines, and the commands of this clone."""
+"""A site as its operator runs it: a site file, a key that opens the machines, and commands of this clone.
+
+Playbooks may run from an installed collection instead.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,18 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import cache_dir
 from ansible_collections.groundup.cloud.tests.e2e.plain import PlainMachine, PlainRack
+from ansible_collections.groundup.cloud.tests.pages import do, install, reader
 
 ROOT = Path(__file__).resolve().parents[2]
+# The command in the shell of somebody who has no clone, with the artifacts of this machine.
+PROGRAM = """\
+#!/usr/bin/env bash
+unset ANSIBLE_CONFIG ANSIBLE_COLLECTIONS_PATH PYTHONPATH VIRTUAL_ENV
+export HOME={home} GROUNDUP_CACHE={cache} LC_ALL=C.UTF-8
+cd {place} && . venv/bin/activate && exec ansible-playbook "$@"
+"""
 
 
 def begin(home: Path, content: dict[str, Any]) -> tuple[Path, dict[str, str]]:
@@ -33,6 +45,19 @@ class Operator:
         self.rack, self.machines = rack, machines
         content["access"]["host_keys"] = {name: rack.host_key(machine) for name, machine in machines.items()}
         self.site, self.environment = begin(rack.home, content)
+        self.playbook: tuple[str | Path, ...] = ("ci/run", "ansible-playbook")
+
+    def install(self) -> None:
+        """Install the collection as docs/install.md says, and run playbooks from there."""
+        home = self.rack.home / "home"
+        home.mkdir()
+        shell = reader(home)
+        for command in (command for commands in install() for command in commands):
+            do(shell, command)
+        program = home / "ansible-playbook"
+        program.write_text(PROGRAM.format(home=home, place=shell.place, cache=cache_dir()))
+        program.chmod(0o755)
+        self.playbook = (program,)
 
     def run(self, *command: str | Path, timeout: float = 1800) -> None:
         """Run a command of this clone, its output seen. Fails the test when it fails."""
@@ -84,7 +109,7 @@ class Operator:
     def site_run(self) -> tuple[str | Path, ...]:
         """The command of a run of the whole site with the operator's own key."""
         key = f"--private-key={self.rack.operator_key}"
-        return "ci/run", "ansible-playbook", "-i", self.site, "groundup.cloud.site", key
+        return *self.playbook, "-i", self.site, "groundup.cloud.site", key
 
     def play(self, *arguments: str) -> None:
         """Run the whole site with the operator's own key."""

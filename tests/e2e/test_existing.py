@@ -1,6 +1,7 @@
 """Machines that somebody else installed: from three plain Debians, of both releases, to a token.
 
-They are made here, know the operator's key alone, and reach no network but the one they share with this machine.
+They are made here, know the operator's key alone, and reach no network but the one they share with this machine. The
+operator's playbooks run from the collection as docs/install.md installs it.
 """
 
 from __future__ import annotations
@@ -24,9 +25,11 @@ MACHINES = dict(zip(("control-1", "worker-1", "worker-2"), THREE.machines, stric
 
 @pytest.fixture(scope="module")
 def operator() -> Iterator[Operator]:
-    """Three machines, fresh from the installer."""
+    """Three machines, fresh from the installer, and a control node with the installed collection."""
     THREE.install()
-    yield Operator(THREE, yaml.safe_load(SITE.read_text()), MACHINES)
+    operator = Operator(THREE, yaml.safe_load(SITE.read_text()), MACHINES)
+    operator.install()
+    yield operator
     THREE.destroy()
 
 
@@ -68,7 +71,7 @@ def test_preflight_tells_all_that_is_wrong_with_the_machines_and_changes_none(op
         operator.rack.run(MACHINES[name], "sh", "-c", fault)
     before = operator.files()
     key = f"--private-key={operator.rack.operator_key}"
-    status, said = operator.told("ci/run", "ansible-playbook", "-i", operator.site, "groundup.cloud.contact", key)
+    status, said = operator.told(*operator.playbook, "-i", operator.site, "groundup.cloud.contact", key)
     assert operator.files() == before
     for name, _, mended, _ in FAULTS:
         operator.rack.run(MACHINES[name], "sh", "-c", mended)

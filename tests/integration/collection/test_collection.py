@@ -55,10 +55,12 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_built_collection_leaves_out_what_a_user_does_not_need(installed: Path) -> None:
     collection = installed / "ansible_collections/groundup/cloud"
-    assert (collection / "plugins/inventory/site.py").is_file()
-    assert (collection / "supply.lock").is_file()
-    for name in (".run", ".git", ".ci", "tests", "molecule"):
-        assert not (collection / name).exists(), name
+    for name in ("plugins/inventory/site.py", "docs/site.schema.json"):
+        assert (collection / name).is_file(), name
+    assert {path.name for path in collection.iterdir()} == {
+        "FILES.json", "MANIFEST.json", "README.md", "ansible.cfg", "changelogs", "charts", "docs", "inventories",
+        "meta", "playbooks", "plugins", "requirements.in", "requirements.txt", "roles", "supply", "supply.lock",
+    }  # fmt: skip
 
 
 def test_what_an_execution_environment_is_made_of_is_in_the_built_collection(installed: Path) -> None:

@@ -13,8 +13,8 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.lab.check import TOOLS
 
 ROOT = Path(__file__).resolve().parents[3]
-# The engine comes with the package `ansible`, its templates with the engine; what lies beside a file is ours.
-_KNOWN = {"ansible": "ansible", "jinja2": "ansible", "ansible_collections": ""}
+# The engine's templates come with it; what lies beside a file is ours.
+_KNOWN = {"ansible": "ansible-core", "jinja2": "ansible-core", "ansible_collections": ""}
 _KNOWN["rados"] = ""  # on storage hosts, by a package that their layer installs
 _ALL = ("requirements.in", "requirements-dev.in")
 _TESTS = ("ci/rack-requirements.in", "ci/browser-requirements.in")  # in environments of their own
