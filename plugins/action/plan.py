@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,10 @@ from ..plugin_utils.compose import with_values
 from ..plugin_utils.paths import state_dir
 from ..plugin_utils.plan import Plan, SiteError, defaults, load_site, make_plan, to_json
 from ..plugin_utils.plan.output.packets import packets_svg
+from ..plugin_utils.plan.output.query import answer
 from ..plugin_utils.plan.output.report import count, defaults_text, summary, table
 from ..plugin_utils.plan.output.topology import topology_svg
+from ..plugin_utils.plan.output.zone import zone
 
 
 class ActionModule(DocumentedAction):
@@ -29,6 +32,10 @@ class ActionModule(DocumentedAction):
                 site_identity.refuse_other(plan, self.variables.get("site_force") or ())
         except SiteError as error:
             return {"failed": True, "msg": str(error), "findings": [], "hosts": 0}
+        if given["query"] is not None:
+            found = answer(json.loads(to_json(plan)), given["query"])
+            self._display.display(found.text)
+            return {"changed": False, "answer": found.value}
         counted = count(plan.findings)
         refused = counted["error"] + (counted["warning"] if given["strict"] else 0)
         if plan.findings:
@@ -50,6 +57,8 @@ class ActionModule(DocumentedAction):
                 result |= self._write(plan, directory)
             except OSError as error:
                 return {**result, "failed": True, "msg": f"{error.filename or directory}: {error.strerror}"}
+        if result["files"]:
+            self._display.display("\n".join(["written:", *(f"  {path}" for path in result["files"])]))
         result["msg"] = f"{plan.site}: {len(plan.hosts)} hosts, {summary(plan.findings)}"
         if refused:
             result["failed"] = True
@@ -59,7 +68,11 @@ class ActionModule(DocumentedAction):
     def _write(self, plan: Plan, directory: Path) -> dict[str, Any]:
         """Write the files that differ, or only report them in check mode."""
         diffs, changed = [], False
-        wanted = {directory / "plan.json": to_json(plan), directory / "topology.svg": topology_svg(plan)}
+        wanted = {
+            directory / "plan.json": to_json(plan),
+            directory / "topology.svg": topology_svg(plan),
+            directory / "dns.zone": zone(plan),
+        }
         if packets := packets_svg(plan):
             wanted[directory / "packets.svg"] = packets
         for path, text in wanted.items():
@@ -67,7 +80,7 @@ class ActionModule(DocumentedAction):
             if before == text:
                 continue
             changed = True
-            if path.suffix == ".json":  # a diff of SVG text helps nobody
+            if path.suffix != ".svg":  # a diff of a picture's text helps nobody
                 diffs.append({"before_header": str(path), "after_header": str(path), "before": before, "after": text})
             if not self._task.check_mode:
                 directory.mkdir(parents=True, exist_ok=True, mode=0o700)

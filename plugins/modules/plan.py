@@ -5,8 +5,8 @@ short_description: Plan a site and report findings, without touching a machine
 version_added: 0.1.0
 description:
   - Plans the site from the site file alone, and prints the findings as a table.
-  - Writes C(plan.json) (the whole plan), C(topology.svg) (its diagram), and for a site with instances C(packets.svg)
-    (the paths of their packets), if they differ.
+  - Writes C(plan.json) (the whole plan), C(topology.svg) (its diagram), C(dns.zone) (the records that a DNS server
+    needs), and for a site with instances C(packets.svg) (the paths of their packets), if they differ.
   - Fails on findings of severity C(error), and then leaves the state directory unchanged.
   - Runs on the controller and contacts nothing.
 options:
@@ -17,6 +17,12 @@ options:
     description: Whether warnings fail too.
     type: bool
     default: false
+  query:
+    description:
+      - JMESPath expression over C(plan.json). The answer is printed, a list of texts one per line, anything else as
+        JSON. No findings are printed and no files are written.
+      - Fails when the expression is not valid, or finds nothing.
+    type: str
 attributes:
   check_mode:
     description: Prints findings, predicts changes of files, and writes nothing.
@@ -40,11 +46,15 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+answer:
+  description: The answer to O(query).
+  type: raw
+  returned: with O(query)
 findings:
   description: Findings of the plan, errors first.
   type: list
   elements: dict
-  returned: always
+  returned: without O(query)
   sample:
     - name: cidr-overlap
       severity: error
@@ -64,7 +74,7 @@ defaults:
 hosts:
   description: Number of hosts.
   type: int
-  returned: always
+  returned: without O(query)
 files:
   description: Files of the plan, also in check mode.
   type: list
