@@ -41,7 +41,6 @@ _SPEAKING = tuple(
         "hypervisor_probe",
         "kubernetes_charts",
         "machine_approve",
-        "machine_erase",
         "machine_install",
         "machine_overview",
         "plan",

@@ -34,14 +34,6 @@ options:
     default: {}
 """
 
-    LEAVING = r"""
-options:
-  name:
-    description: Name of the machine. It may have left the site file.
-    type: str
-    required: true
-"""
-
     OTHERS = r"""
 options:
   addresses:

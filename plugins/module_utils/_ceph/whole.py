@@ -63,7 +63,7 @@ def verify(
         for name in drain.drained(cluster):
             changes.warnings.append(
                 f"{name} is drained and takes no data; to have it take them again: ansible-playbook "
-                f"groundup.cloud.storage_undrain -e undrain_machine={name}"
+                f"groundup.cloud.undrain -e machine={name}"
             )
     mark = uuid.uuid4().hex[:12]
     for client in ceph["clients"].values():
