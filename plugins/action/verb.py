@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from ansible.errors import AnsibleConnectionFailure
@@ -67,12 +68,18 @@ class ActionModule(DocumentedAction):
         finally:
             self._task.check_mode = runs
         if done.get("failed"):
-            raise _told(str(done.get("msg") or done.get("module_stderr") or "module ceph failed"))
+            raise _told(done)
         return dict(done)
 
 
-def _told(text: str) -> GroundupError:
-    """Return the error that a host wrote as ``text``."""
-    said = SAID.fullmatch(text)
-    what, where, why, remedy = said.groups() if said else (text, "a storage host", "Ceph was not asked", "see above")
-    return GroundupError(what, where=where, why=why, remedy=remedy)
+def _told(done: Mapping[str, Any]) -> GroundupError:
+    """Return the error that a host wrote as text; of a module that crashed, its last line."""
+    text = str(done.get("msg") or "module ceph failed")
+    if said := SAID.fullmatch(text):
+        what, where, why, remedy = said.groups()
+        return GroundupError(what, where=where, why=why, remedy=remedy)
+    last = str(done.get("module_stderr") or done.get("module_stdout") or "").strip().rpartition("\n")[2]
+    return GroundupError(
+        ": ".join(filter(None, (text, last))), where="module ceph, on a storage host",
+        why="what Ceph has of the machine is not known", remedy="put that right, then run this again",
+    )  # fmt: skip

@@ -13,21 +13,22 @@ from ..errors import GroundupError
 from ..hypervisor.configuration import compute_id
 from .parts import Machine, RolesVerb
 
-OF_CEPH = ("lost",)  # of module ceph, step retire
-
 
 class Retire(RolesVerb[LeavingHypervisor]):
     """Take it out of aggregates, Nova, Placement and OVN. The playbook stops its services, and takes it out of Ceph."""
 
     name = "retire"
     one = "one machine is retired at a time"
-    codes = ("allocations", "domains", *OF_CEPH)  # domains: of module hypervisor, step leave
+    codes = ("allocations", "domains", "lost")  # domains: of module hypervisor, step leave; lost: of ceph, retire
+    cloud: Any = None  # once it answered
 
     def in_cloud(self) -> LeavingHypervisor:
         """Return what the cloud has of it."""
         plan, name = self.asked.plan, self.asked.machine
-        self.cloud = connection.of_site(plan)
-        return retire.survey(self.cloud, name, compute_id=compute_id(plan.site, name))
+        cloud = connection.of_site(plan)
+        found = retire.survey(cloud, name, compute_id=compute_id(plan.site, name))
+        self.cloud = cloud
+        return found
 
     def knows(self, found: LeavingHypervisor) -> bool:
         """Say whether the cloud has any record of it."""
@@ -38,8 +39,8 @@ class Retire(RolesVerb[LeavingHypervisor]):
         return bool(found.get("osds") or found.get("monitor") or found.get("place"))
 
     def refuse(self, state: Machine[LeavingHypervisor]) -> Machine[LeavingHypervisor]:
-        """Return ``state``. Without Ceph, a machine that nobody knows has left: a killed run is run again."""
-        if not self.roles and not self.own_ceph and state.cloud is None and state.ceph is None:
+        """Return ``state``. In a cloud without Ceph, a machine that nobody knows has left: a killed run goes on."""
+        if self.cloud and not (self.roles or self.own_ceph or state.cloud or state.ceph):
             return state
         return super().refuse(state)
 

@@ -246,7 +246,9 @@ def test_anothers_reason_stays(nova: Hypervisors, step: Any) -> None:
 
 
 def test_a_name_that_nova_does_not_know(step: Any) -> None:
-    with pytest.raises(GroundupError, match="nobody is neither hypervisor nor storage host: Nova has no compute service"):
+    with pytest.raises(
+        GroundupError, match="nobody is neither hypervisor nor storage host: Nova has no compute service"
+    ):
         step("check", name="nobody")
     with pytest.raises(GroundupError, match="no machine is named"):
         step("check", name="")
