@@ -87,8 +87,8 @@ _PLUGIN = re.compile(rb"^(?:\xef\xbb\xbf)?plugin:\s*[\"']?([A-Za-z0-9_.]+)", re.
 _MACHINE = "{{ machine | default(lookup('ansible.builtin.vars', (verb | default('')) ~ '_machine', default='')) }}"
 # Storage host that is asked about Ceph: another one that is there; this machine without any. A task needs one.
 _STORAGE_HOST = (
-    "{{ groups.ceph | default([]) | difference([groundup_machine]) | difference(groups.absent | default([])) | first"
-    " | default(groups.ceph | default([]) | first | default('localhost')) }}"
+    "{{ groups.ceph | default([]) | difference([groundup_machine]) | difference(groups.absent | default([])) | sort"
+    " | first | default(groups.ceph | default([]) | first | default('localhost')) }}"
 )
 _EXIT_CODE = 4  # exit code of Ansible's commands for parse errors
 

@@ -22,7 +22,7 @@ openstack: {services: [keystone, glance]}
     ("playbook", "variable", "said"),
     [
         ("drain", "machine", "x is neither hypervisor nor storage host"),
-        ("storage_retire", "retire_machine", "x left the site file, or is called otherwise"),
+        ("storage_retire", "retire_machine", "it left the site file, or is called otherwise"),
         ("storage_replace", "replace_machine", "replace: this site runs no Ceph of its own"),
     ],
 )
