@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils import verbs
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import compute_host, connection
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
@@ -21,6 +23,8 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import Wa
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.verbs import erase as verb
+from ansible_collections.groundup.cloud.plugins.plugin_utils.verbs import reprovision
+from ansible_collections.groundup.cloud.plugins.plugin_utils.verbs.base import Asked
 from ansible_collections.groundup.cloud.plugins.plugin_utils.verbs.erase import refuse_serving
 
 WANTED = Erasure(name="storage-2", method="metadata", stays=True, force=frozenset({"disks"}), timeout=1)
@@ -184,3 +188,69 @@ def test_a_consent_that_is_asked_for_keeps_those_that_were_given() -> None:
     assert (
         replace(WANTED, force=frozenset({"osds"})).accepting("disks").endswith('"reprovision_force": [disks, osds]}\'')
     )
+
+
+def asked(
+    plan: Plan, name: str, step: str, ceph: Callable[..., dict[str, Any]], *, verb: str = "erase", **more: Any
+) -> Any:
+    """Do one step of a verb."""
+    given = {"say": lambda _line: None, **more}
+    return verbs.find(verb)(Asked(plan=plan, machine=name, ceph=ceph, **given)).run(step)
+
+
+@pytest.mark.parametrize("step", ["check", "erase"])
+@pytest.mark.parametrize("name", ["worker-1", "left-the-site"])
+def test_ceph_is_asked_about_every_machine_before_each_step_unless_its_osds_are_given_up(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch, step: str, name: str
+) -> None:
+    known = own(plan)
+
+    def ceph(which: str, *, check: bool) -> dict[str, Any]:
+        assert (which, check) == ("erase", True)
+        raise GroundupError(f"the cluster has osd.7 on {name}", where="", why="", remedy="")
+
+    monkeypatch.setattr(erase, "carry_out", lambda *_: pytest.fail("it was erased"))
+    with pytest.raises(GroundupError, match=rf"the cluster has osd\.7 on {name}"):
+        asked(known, name, step, ceph, force=["disks"])
+    monkeypatch.setattr(erase, "carry_out", lambda *_: {"changes": ["erased"], "record": "r"})
+    monkeypatch.setattr(erase, "foreseen", lambda *_: {"changes": ["erased"]})
+    assert asked(known, name, step, ceph, force=["disks", "osds"])["changes"] == ["erased"]
+
+
+def test_a_machine_is_installed_again_after_its_disks_were_erased(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    known, done = own(plan), list[str]()
+
+    def erased(*_: Any) -> dict[str, Any]:
+        done.append("erase")
+        return {"changes": ["erased"], "record": ""}
+
+    monkeypatch.setattr(erase, "carry_out", erased)
+    monkeypatch.setattr(reprovision, "page_of", lambda _plan: None)
+    failed: dict[str, GroundupError] = {}
+
+    def install(changes: Any, _plan: Plan, names: list[str], *_: Any, **__: Any) -> dict[str, GroundupError]:
+        done.append(f"install {names}")
+        changes.add("install worker-1")
+        return failed
+
+    monkeypatch.setattr(reprovision, "install", install)
+    run = partial(asked, known, "worker-1", ceph=lambda *_, **__: {}, verb="reprovision", force=["disks"])
+    assert run("erase")["steps"] == ["erase", "install"]
+    assert run("install")["changes"] == ["install worker-1"]
+    assert done == ["erase", "install ['worker-1']"]
+    failed["worker-1"] = GroundupError("no disk", where="", why="", remedy="")
+    with pytest.raises(GroundupError, match="no disk"):
+        run("install")
+
+
+@pytest.mark.parametrize("verb", ["erase", "reprovision"])
+def test_every_consent_of_before_is_one_of_the_verb_and_no_other(plan: Plan, verb: str) -> None:
+    codes = ["disks", "dead", "osds", "cluster-silent", "cloud-silent", "controller-silent"]
+    verbs.find(verb)(Asked(plan=plan, machine="worker-1", force=codes))
+    with pytest.raises(GroundupError, match="no risk everything to accept"):
+        verbs.find(verb)(Asked(plan=plan, machine="worker-1", force=["everything"]))
+
+
+def own(plan: Plan) -> Plan:
+    """The plan with a worker that the seed installs."""
+    return replace(plan, hosts={**plan.hosts, "worker-1": replace(plan.hosts["worker-1"], provisioner="ironic")})
