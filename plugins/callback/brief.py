@@ -44,7 +44,6 @@ _SPEAKING = frozenset(
         "cluster install",
         "hypervisors probe",
         "hypervisors wait",
-        "machine_erase",
         "machines approve",
         "machines install",
         "machines overview",

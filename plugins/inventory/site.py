@@ -21,7 +21,9 @@ description:
     others), C(absent) (hosts a dry run cannot reach) and C(refused) (all hosts of a plan with errors)."
   - "Variables: C(groundup_site_file), the path of the site file; C(groundup_site), the plan without its hosts and chart
     values; C(groundup_host), the host's part of the plan; C(groundup_dry_run), whether this run changes nothing
-    (check mode, or C(--tags check)); and for connections: C(ansible_host), C(ansible_user), C(ansible_port),
+    (check mode, or C(--tags check)); C(groundup_machine), the machine that a verb acts on (C(-e machine=NAME));
+    C(groundup_storage_host), a storage host to ask about Ceph, another one if there is one; and for connections:
+    C(ansible_host), C(ansible_user), C(ansible_port),
     the site's ssh key, and known host keys."
 notes:
   - The site file reference describes every key of the site file.
@@ -84,6 +86,13 @@ from ..plugin_utils.plan.output.serial import host_vars, site_vars
 from ..plugin_utils.site_identity import other
 
 _PLUGIN = re.compile(rb"^(?:\xef\xbb\xbf)?plugin:\s*[\"']?([A-Za-z0-9_.]+)", re.MULTILINE)
+# Machine that the verb acts on. Until the next release, `<verb>_machine` is its variable, too.
+_MACHINE = "{{ machine | default(lookup('ansible.builtin.vars', (verb | default('')) ~ '_machine', default='')) }}"
+# Storage host that is asked about Ceph: another one that is there; this machine without any. A task needs one.
+_STORAGE_HOST = (
+    "{{ groups.ceph | default([]) | difference([groundup_machine]) | difference(groups.absent | default([])) | sort"
+    " | first | default(groups.ceph | default([]) | first | default('localhost')) }}"
+)
 _EXIT_CODE = 4  # exit code of Ansible's commands for parse errors
 
 
@@ -140,6 +149,8 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
             " -o StrictHostKeyChecking=yes -o ServerAliveInterval=10 -o ServerAliveCountMax=6",
             "ansible_ssh_extra_args": SITE_ARGS,
             "groundup_dry_run": "{{ ansible_check_mode or 'check' in ansible_run_tags }}",
+            "groundup_machine": _MACHINE,
+            "groundup_storage_host": _STORAGE_HOST,
             **({"groundup_other_site": foreign} if foreign else {}),
         }.items():
             everything.set_variable(name, _trusted(value, known))

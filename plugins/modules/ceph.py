@@ -27,7 +27,8 @@ options:
       - V(drain) moves all data off a host's OSDs, as long as copying takes. Old copies are kept until the new ones
         are complete. V(undrain) lets it take data again. V(retire) removes its OSDs, its monitor and its CRUSH
         location. V(replace) destroys one OSD and keeps its number, for V(daemons) to create. V(erase) changes
-        nothing, and refuses a host on which the cluster has OSDs or a monitor.
+        nothing, and refuses a host on which the cluster has OSDs or a monitor. V(member) returns what the cluster
+        has of a host.
       - V(fence) adds O(addresses) of a host to Ceph's blocklist, or removes them. Its writes are refused then, and
         its locks are free for the next client, for a year at most.
       - On the controller, V(orchestrate) describes the planned Ceph to cephadm or Rook. For Rook it applies the
@@ -51,6 +52,7 @@ options:
       - retire
       - replace
       - erase
+      - member
       - fence
       - orchestrate
     required: true
@@ -161,6 +163,11 @@ changes:
   type: list
   elements: str
   returned: success, unless verifying
+member:
+  description: OSDs of the host with number, CRUSH weight and placement groups; whether it has a monitor and
+    a place in the CRUSH map, and whether a verb drained it.
+  type: dict
+  returned: with O(step=member)
 known:
   description: Whether the host has an OSD of the cluster.
   type: bool
@@ -200,7 +207,7 @@ from ..module_utils._ceph.gateway import converge as converge_gateway
 from ..module_utils._ceph.model import ADMIN, entities, node, plan, watching
 
 DAEMONS = ("maintain", "monitor", "daemons", "restart")
-VERBS = ("drain", "undrain", "retire", "replace", "erase")
+VERBS = ("drain", "undrain", "retire", "replace", "erase", "member")
 _GATEWAY = ("name", "address", "password", "ca_certificate", "certificate", "private_key")
 RULES = {
     "required_if": [

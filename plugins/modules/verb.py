@@ -10,6 +10,7 @@ version_added: 0.2.0
 description:
   - "Private: for the playbooks of the same collection. The playbook C(groundup.cloud.verb) runs all steps of one."
   - Runs on the controller. Reads what there is each time, so that a killed verb goes on when it is run again.
+  - A verb that concerns Ceph runs steps of module C(ceph) on the host that the task is delegated to, a storage host.
 options:
   verb:
     description: Name of the verb, a module of C(plugin_utils/verbs).
@@ -19,6 +20,10 @@ options:
     description: Name of the machine. It may have left the site file.
     type: str
     required: true
+  formerly:
+    description: Name of the playbook that was run, if it ends with the next release.
+    type: str
+    default: ""
   step:
     description:
       - V(check) lists what would be done, and fails for a reason against it that O(force) does not accept.
@@ -39,6 +44,13 @@ options:
     description: Seconds for each of them. V(0) is the verb's own time.
     type: int
     default: 0
+  method:
+    description:
+      - How C(erase) and C(reprovision) erase disks. V(metadata) erases partition tables and signatures, in seconds.
+        V(full) erases every sector, with the disk's own erase command if it has one.
+    type: str
+    default: metadata
+    choices: [metadata, full]
   seen:
     description:
       - What the playbook learnt between the steps. C(stopped), for the verb C(retire), says whether the services of the
@@ -57,6 +69,7 @@ EXAMPLES = r"""
     verb: drain
     machine: hypervisor-2
     step: drain
+  delegate_to: "{{ groundup_storage_host }}"
 """
 
 RETURN = r"""
@@ -74,6 +87,18 @@ next:
   description: What an operator may do then. Empty when nothing follows.
   type: str
   returned: success
+machine:
+  description: Name of the machine.
+  type: str
+  returned: success
+hypervisor:
+  description: Whether the machine leaves as a hypervisor.
+  type: bool
+  returned: for the verb C(retire) and the step V(check)
+storage:
+  description: Whether the machine leaves as a storage host.
+  type: bool
+  returned: for the verb C(retire) and the step V(check)
 evacuated:
   description: Whether an evacuation had disabled the hypervisor.
   type: bool

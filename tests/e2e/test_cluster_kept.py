@@ -164,7 +164,7 @@ def test_a_control_host_of_another_name_takes_a_dead_ones_place(
     (dead,) = (name for name in plan.edge.hosts if holds(plan, connect(name)))
     left = [name for name in plan.edge.hosts if name != dead]
     lose(plan.site, dead, state)
-    play("remove", remove_machine=dead, remove_force=["control-count", "local-volumes"])
+    play("remove", machine=dead, remove_force=["control-count", "local-volumes"])
     assert dead not in nodes(api)
     content = yaml.safe_load(SITE_FILE.read_text())
     del content["machines"]["control"]["count"]

@@ -179,16 +179,16 @@ def test_a_machine_is_erased_and_installed_anew(plan: Plan, site: Path, connect:
     # An installation's own; a machine-id is made of the firmware's UUID by systemd in QEMU.
     key = "cat /etc/ssh/ssh_host_ed25519_key.pub"
     before, kept = connect(USED).check_output(key), records(plan)
-    play("reprovision", site=site, reprovision_machine=USED, reprovision_force=["disks", SILENT])
+    play("reprovision", site=site, machine=USED, reprovision_force=["disks", SILENT])
     assert connect(USED).check_output(key) != before
     assert [record["machine"] for record in records(plan)[len(kept) :]] == [USED]
 
 
 def test_an_erased_machine_has_a_record_and_empty_disks(plan: Plan, site: Path, rack: dict[str, RackMachine]) -> None:
     kept = records(plan)
-    said = play("erase", site=site, code=2, erase_machine=USED, erase_force=[SILENT])
+    said = play("erase", site=site, code=2, machine=USED, erase_force=[SILENT])
     assert f"everything on the disks of {USED} would be lost" in said
-    play("erase", site=site, erase_machine=USED, erase_force=["disks", SILENT])
+    play("erase", site=site, machine=USED, erase_force=["disks", SILENT])
     (record,) = records(plan)[len(kept) :]
     assert (record["machine"], record["erased"]) == (USED, "metadata")
     found = subprocess.run(

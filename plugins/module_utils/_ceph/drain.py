@@ -60,7 +60,7 @@ def undrain(cluster: CephCluster, changes: Changes, name: str, *, timeout: float
             why="a weight that somebody else took is not known here, and nothing is given back",
             remedy="ceph osd crush reweight osd.<number> <TiB>"
             if found
-            else f"-e undrain_machine=NAME, one of {listed(sorted(members.hosts(cluster)))}",
+            else f"-e machine=NAME, one of {listed(sorted(members.hosts(cluster)))}",
         )
     for one in found:
         weight = before.get(str(one.number))
@@ -155,7 +155,7 @@ def _still(name: str, states: str) -> GroundupError:
         where=f"layer storage, {name}; ceph osd df tree, on a monitor host",
         why="clients see: nothing, old copies serve; disks that stay have no room for new ones (backfillfull_ratio)",
         remedy="add OSDs or delete what is not needed, and run it again: it goes on. Or have the host take data again: "
-        f"ansible-playbook groundup.cloud.storage_undrain -e undrain_machine={name}",
+        f"ansible-playbook groundup.cloud.undrain -e machine={name}",
     )
 
 

@@ -78,7 +78,7 @@ FAULTS: dict[str, CephFault] = {
     "OSD_HOST_DOWN": CephFault(
         clients="writes go on where min_size copies are left",
         remedy="bring the host back, or its network `storage` (ping its address there); lost for good: "
-        "groundup.cloud.storage_retire -e retire_machine=<host>",
+        "groundup.cloud.retire -e machine=<host>",
         hides=("OSD_DOWN", *_COPIES),
     ),
     "OSD_DOWN": CephFault(

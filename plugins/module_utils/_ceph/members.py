@@ -78,6 +78,14 @@ def member(cluster: CephCluster, name: str) -> StorageMember:
     )
 
 
+def told(cluster: CephCluster, name: str) -> dict[str, Any]:
+    """Return what the controller must know of the host ``name``."""
+    found = member(cluster, name)
+    osds_of = [{"number": one.number, "weight": one.weight, "groups": one.groups} for one in found.osds]
+    drained = name in records(cluster, DRAINED)
+    return {"osds": osds_of, "monitor": found.monitor, "place": found.bucket, "drained": drained}
+
+
 def hosts(cluster: CephCluster) -> set[str]:
     """Return the hosts of the CRUSH map."""
     return {str(one["name"]) for one in cluster.ask("osd tree")["nodes"] if one["type"] == "host"}
@@ -121,8 +129,8 @@ def refuse_leftover(cluster: CephCluster, planned: Collection[str], monitors: Ma
             f"{listed(left)} left the site file, and the cluster has OSDs or a monitor there",
             where=f"layer storage: {listed(left)}",
             why="nobody would look after their data, and their loss would not be told from a plan",
-            remedy="put it back into the site file; or, for good: ansible-playbook groundup.cloud.storage_drain "
-            f"-e drain_machine={left[0]}, then groundup.cloud.storage_retire -e retire_machine={left[0]}",
+            remedy="put it back into the site file; or, for good: ansible-playbook groundup.cloud.drain "
+            f"-e machine={left[0]}, then groundup.cloud.retire -e machine={left[0]}",
         )
     moved = [name for name, address in watching.items() if monitors.get(name) != address]
     if moved:
@@ -150,8 +158,8 @@ def refuse_erasure(cluster: CephCluster, name: str) -> None:
             f"the cluster has {listed(there)} on {name}",
             where=f"machine {name}; ceph osd tree, on a monitor host",
             why="what they hold would be lost with its disks; nothing was changed",
-            remedy=f"ansible-playbook groundup.cloud.storage_drain -e drain_machine={name}, then "
-            f"groundup.cloud.storage_retire -e retire_machine={name}; or accept that they are lost: add osds to "
+            remedy=f"ansible-playbook groundup.cloud.drain -e machine={name}, then "
+            f"groundup.cloud.retire -e machine={name}; or accept that they are lost: add osds to "
             "erase_force, or reprovision_force; then run this again",
         )
 

@@ -44,9 +44,9 @@ def retire(cluster: CephCluster, changes: Changes, name: str, *, fsid: str, here
     elif len(changes.done) == done:
         raise GroundupError(
             f"the cluster knows nothing of {name}",
-            where="the variable retire_machine; ceph osd tree, on a monitor host",
+            where="the variable machine; ceph osd tree, on a monitor host",
             why="it left before, or is called otherwise; nothing was changed",
-            remedy=f"-e retire_machine=NAME, one of {listed(sorted(members.hosts(cluster)))}",
+            remedy=f"-e machine=NAME, one of {listed(sorted(members.hosts(cluster)))}",
         )
 
 
@@ -56,10 +56,7 @@ def _against(cluster: CephCluster, found: StorageMember, *, here: bool) -> Itera
         yield Reason(text=f"the host cannot be reached, and still running: {listed(up)}")
     numbers = [one.number for one in found.osds if one.state != "destroyed"]
     if up and members.unsafe(cluster, numbers):  # also after an unfinished drain
-        yield Reason(
-            text=f"data on {listed(up)}: first ansible-playbook groundup.cloud.storage_drain "
-            f"-e drain_machine={found.name}"
-        )
+        yield Reason(text=f"data on {listed(up)}: first ansible-playbook groundup.cloud.drain -e machine={found.name}")
     elif numbers and (why := drain.undrained(cluster, numbers)):
         inactive = health.inactive(cluster)
         yield Reason(

@@ -11,15 +11,15 @@ from .cluster import connected
 from .model import ADMIN, entities, node, plan, watching
 
 
-def run(verb: str, changes: Changes, given: dict[str, Any]) -> None:
-    """Run ``verb``: drain, undrain, retire, replace or erase. Raises GroundupError."""
+def run(verb: str, changes: Changes, given: dict[str, Any]) -> dict[str, Any] | None:
+    """Run ``verb``: drain, undrain, retire, replace, erase or member, which returns it. Raises GroundupError."""
     name, ceph, force, timeout = given["name"], plan(given), given["force"], given["timeout"]
     if not name:
         raise GroundupError(
             "no machine is named",
-            where=f"the variable {verb}_machine",
+            where="the variable replace_machine" if verb == "replace" else "the variable machine",
             why=f"{verb} takes one storage host at a time",
-            remedy=f"-e {verb}_machine=NAME",
+            remedy="-e replace_machine=NAME" if verb == "replace" else "-e machine=NAME",
         )
     if verb == "replace" and name not in ceph.locations:
         raise GroundupError(
@@ -29,6 +29,8 @@ def run(verb: str, changes: Changes, given: dict[str, Any]) -> None:
             remedy=f"-e replace_machine=NAME, one of {', '.join(ceph.locations)}",
         )
     with connected(ADMIN, entities(given["keys"])[ADMIN], watching(ceph)) as cluster:
+        if verb == "member":
+            return {"changed": False, "member": members.told(cluster, name)}
         if verb != "erase":
             flags.put_back(cluster, changes)  # a run of the layer may be refused until this verb has run
         if verb == "drain":
@@ -41,3 +43,4 @@ def run(verb: str, changes: Changes, given: dict[str, Any]) -> None:
             members.refuse_erasure(cluster, name)
         else:
             replace.give_up(cluster, changes, node({**given, "packages": []}), given["osd"], force=force)
+    return None

@@ -61,7 +61,7 @@ def verify(changes: Changes, *, ceph: CephPlan, keys: Mapping[str, str], osds: i
         for name in drain.drained(cluster):
             changes.warnings.append(
                 f"{name} is drained and takes no data; to have it take them again: ansible-playbook "
-                f"groundup.cloud.storage_undrain -e undrain_machine={name}"
+                f"groundup.cloud.undrain -e machine={name}"
             )
     mark = uuid.uuid4().hex[:12]
     for client in ceph.clients.values():

@@ -70,12 +70,11 @@ def look(compute: Any, name: str) -> ComputeHost:
     )
 
 
-def known(compute: Any, name: str) -> ComputeHost:
-    """Return the same as `look`. Raises GroundupError when ``name`` has no compute service."""
-    host = look(compute, name)
+def refuse_unknown(host: ComputeHost) -> ComputeHost:
+    """Return ``host``. Raises GroundupError when it has no compute service."""
     if host.service is None:
         raise GroundupError(
-            f"Nova has no compute service of {name}",
+            f"Nova has no compute service of {host.name}",
             where="openstack compute service list",
             why="there is nothing to move, or the name is wrong",
             remedy="name a hypervisor as Nova does; one that was retired has left already",

@@ -17,20 +17,16 @@ from ..plan.types import Plan
 from ..progress import Progress
 
 State = TypeVar("State")
+Ceph = Callable[..., dict[str, Any]]  # (step, check=..., **options): a step of module ceph on a storage host
 CHECK, VERIFY = "check", "verify"
 
 
-def named(verb: str, name: str, *, why: str, variable: str = "") -> str:
-    """Return ``name``, the machine that the playbook ``verb`` acts on. Raises GroundupError when it is empty."""
-    if name:
-        return name
-    variable = variable or f"{verb}_machine"
+def unasked(step: str, **_: Any) -> dict[str, Any]:
+    """Take the place of Ceph where a verb was given none. Raises GroundupError."""
     raise GroundupError(
-        "no machine is named",
-        where=f"the variable {variable}",
-        why=why,
-        remedy=f"ansible-playbook groundup.cloud.{verb} -e {variable}=NAME",
-    )
+        f"nobody asks Ceph to {step}", where="module verb", why="what it has of the machine is not known",
+        remedy="run the verb's playbook",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +38,9 @@ class Asked:
     force: Collection[str] = ()  # codes of reasons that are accepted
     parallel: int = 0  # things done at once; 0: the verb's own
     timeout: float = 0  # seconds for one of them; 0: the verb's own
+    method: str = ""  # how disks are erased
     seen: Mapping[str, Any] = field(default_factory=dict)  # what its playbook learnt between the steps
+    ceph: Ceph = unasked
     check: bool = False  # predict, and change nothing
     say: Progress = print
 
@@ -58,7 +56,11 @@ class Verb(ABC, Generic[State]):
     def __init__(self, asked: Asked) -> None:
         """Take what is asked. Raises GroundupError without a machine."""
         self.asked = asked
-        named(self.name, asked.machine, why=self.one, variable="machine")
+        if not asked.machine:
+            raise GroundupError(
+                "no machine is named", where="the variable machine", why=self.one,
+                remedy=f"ansible-playbook groundup.cloud.{self.name} -e machine=NAME",
+            )  # fmt: skip
         if asked.parallel < 0 or asked.timeout < 0:
             where = f"the variables {self.name}_parallel and {self.name}_timeout"
             raise GroundupError("less than nothing", where=where, why="nothing would begin", remedy="give 0 or more")
@@ -137,4 +139,5 @@ class Verb(ABC, Generic[State]):
         return self._result({"changes": []})
 
     def _result(self, done: dict[str, Any]) -> dict[str, Any]:
-        return {"changed": bool(done["changes"]), "steps": list(self.steps()), "next": self.next_steps(), **done}
+        named = {"machine": self.asked.machine, "steps": list(self.steps()), "next": self.next_steps()}
+        return {"changed": bool(done["changes"]), **named, **done}

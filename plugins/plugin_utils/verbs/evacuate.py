@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 from ...module_utils._base.consent import Reason
-from ..cloud import drain, evacuate
+from ..cloud import compute_host, connection, drain, evacuate
 from ..cloud.compute_host import ComputeHost
 from ..progress import reminder
-from .drain import HypervisorVerb
+from .base import Verb
+from .parts import REMEDY
 
 
-class Evacuate(HypervisorVerb):
+class Evacuate(Verb[ComputeHost]):
     """Have its instances come back elsewhere. Between the steps, the playbook fences it from the site's Ceph."""
 
     name = "evacuate"
     one = "one hypervisor is evacuated at a time"
+    loses = "instances of tenants, or what the cloud keeps of them, would be lost"
     codes = ("fenced", "migrating", "disks")
+
+    def around(self) -> AbstractContextManager[None]:
+        """Make Nova's errors ours."""
+        return connection.answered("Nova", remedy=REMEDY)
+
+    def survey(self) -> ComputeHost:
+        """Return the hypervisor's service, instances and migrations."""
+        self.compute = connection.of_site(self.asked.plan).compute
+        return compute_host.refuse_unknown(compute_host.look(self.compute, self.asked.machine))
 
     @property
     def fences(self) -> bool:

@@ -28,7 +28,7 @@ def test_a_machine_that_must_not_be_erased_is_refused(tmp_path: Path, verb: str,
     (state / "cluster.json").write_text('{"ca": "0", "nodes": ["worker-1"]}')
     (tmp_path / "password").write_text("of this test")
     secret = {"GROUNDUP_STATE": str(tmp_path), "ANSIBLE_VAULT_PASSWORD_FILE": str(tmp_path / "password")}
-    argv = ["ansible-playbook", "-i", str(SITE), f"groundup.cloud.{verb}", "--check", "-e", f"{verb}_machine={name}"]
+    argv = ["ansible-playbook", "-i", str(SITE), f"groundup.cloud.{verb}", "--check", "-e", f"machine={name}"]
     done = run(*argv, cwd=tmp_path, PATH=os.environ["PATH"], **secret)
     shown = " ".join((done.stdout + done.stderr).split())
     assert done.returncode == 2, shown

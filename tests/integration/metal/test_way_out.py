@@ -154,7 +154,7 @@ def test_a_machine_is_installed_erased_with_a_record_and_installed_anew(site: tu
     assert installed(site, "worker-1") == {}
     out = erase.Erasure(stays=False, **given)  # type: ignore[arg-type]
     inside(lambda: erase.carry_out(plan, out, print))
-    assert inside(lambda: erase.verified(plan, out))["changes"] == []
+    assert inside(lambda: erase.remains(plan, out)) == []
     states = [line["state"] for line in Journal(file_of(home_of(plan.site), "worker-1")).lines()]
     assert states[-1] == "retired"
     assert states.count("installed") == 2

@@ -209,7 +209,7 @@ def test_a_drain_whose_copies_find_no_room_says_so() -> None:
     cluster.answers["pg stat"] = {"pg_summary": {"num_pg_by_state": [{"name": "active+backfill_toofull", "num": 4}]}}
     with pytest.raises(GroundupError, match="the drain of storage-2 stands still: 4 PGs") as caught:
         drained(cluster)
-    assert "storage_undrain -e undrain_machine=storage-2" in str(caught.value)
+    assert "groundup.cloud.undrain -e machine=storage-2" in str(caught.value)
 
 
 def test_a_drain_that_copies_is_waited_for_though_some_copies_have_no_room_now() -> None:

@@ -25,16 +25,14 @@ def retired(cluster: Cluster, name: str = "storage-2", **other: Any) -> list[str
 
 def test_a_host_with_data_does_not_leave_and_the_verb_that_empties_it_is_named() -> None:
     cluster = Cluster()
-    with pytest.raises(GroundupError, match=r"data on osd\.1: first ansible-playbook groundup\.cloud\.storage_drain"):
+    with pytest.raises(GroundupError, match=r"data on osd\.1: first ansible-playbook groundup\.cloud\.drain"):
         retired(cluster, here=True, force=("lost",))
     assert cluster.told == []
 
 
 def test_a_machine_that_the_cluster_has_data_on_is_not_erased_and_a_retired_one_may_be() -> None:
     cluster: Any = Cluster(hosts=4)
-    with pytest.raises(
-        GroundupError, match=r"has osd\.1, a monitor on storage-2\n(.*\n)*.*storage_retire.*erase_force"
-    ):
+    with pytest.raises(GroundupError, match=r"has osd\.1, a monitor on storage-2\n(.*\n)*.*cloud\.retire.*erase_force"):
         members.refuse_erasure(cluster, "storage-2")
     drained(cluster, "storage-4")
     with pytest.raises(GroundupError, match=r"has osd\.3 on storage-4"):
@@ -48,9 +46,7 @@ def test_a_running_host_whose_drain_did_not_end_is_not_given_up_as_lost() -> Non
     cluster.osds[1]["crush_weight"] = 0.0
     copied = {"name": "active+remapped+backfilling", "num": 4}
     cluster.answers["pg stat"] = {"pg_summary": {"num_pg_by_state": [copied]}}
-    with pytest.raises(
-        GroundupError, match=r"data on osd\.1: first \S+ groundup\.cloud\.storage_drain -e drain_machine"
-    ):
+    with pytest.raises(GroundupError, match=r"data on osd\.1: first \S+ groundup\.cloud\.drain -e machine"):
         retired(cluster, here=True, force=("lost",))
     assert cluster.told == []
 

@@ -201,7 +201,7 @@ def test_one_that_the_cloud_does_not_know(step: Any) -> None:
     assert step("check", name="nobody")["changes"] == []
     with pytest.raises(GroundupError, match="no machine is named"):
         step("check", name="")
-    with pytest.raises(GroundupError, match="control-1 is no hypervisor"):
+    with pytest.raises(GroundupError, match="control-1 is neither hypervisor nor storage host"):
         step("check", name="control-1")
 
 

@@ -65,7 +65,6 @@ PLAYBOOK = """---
   ansible.builtin.import_playbook: groundup.cloud.verb
   vars:
     verb: label
-    verb_machine: "{{ machine | default('') }}"
     verb_options:
       force: "{{ label_force | default([]) }}"
 """

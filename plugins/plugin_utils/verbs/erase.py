@@ -1,54 +1,82 @@
-"""Action of module groundup.cloud.machine_erase: runs on the controller."""
+"""Erase a machine from power-off: undeploy it, have its ramdisk erase its disks, and have Ironic forget it."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, cast
 
-from ..plugin_utils.actions import DocumentedAction
-from ..plugin_utils.compose import site_plan
-from ..plugin_utils.errors import GroundupError
-from ..plugin_utils.kube.access import known_ca, known_nodes, kubeconfig_path
-from ..plugin_utils.kube.client import Api
-from ..plugin_utils.kube.nodes import NODES
-from ..plugin_utils.layers import aside
-from ..plugin_utils.metal import erase
-from ..plugin_utils.plan.types import Plan
-
-
-class ActionModule(DocumentedAction):
-    """Run one step of an erasure."""
-
-    def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the step's result."""
-        plan = site_plan(given["site_file"])
-        wanted = erase.Erasure(
-            name=given["name"],
-            method=given["method"],
-            stays=given["stays"],
-            force=frozenset(given["force"]),
-            timeout=given["timeout"],
-        )
-        if given["step"] == "verify":
-            return erase.verified(plan, wanted)
-        erase.refuse_unsuitable(plan, wanted)
-        _refuse_serving(plan, wanted)
-        if given["step"] == "check":
-            return erase.foreseen(plan, wanted)
-        return erase.carry_out(plan, wanted, self._display.display)
+from ..errors import GroundupError
+from ..kube.access import known_ca, known_nodes, kubeconfig_path
+from ..kube.client import Api
+from ..kube.nodes import NODES
+from ..layers import aside
+from ..metal import erase
+from ..metal.confirm import SILENT
+from ..metal.erase import Erasure
+from ..metal.leave import Method
+from ..plan.types import Plan
+from .base import Verb
 
 
-def _refuse_serving(plan: Plan, wanted: erase.Erasure) -> None:
+class Erase(Verb[Erasure]):
+    """Erase one that serves no more: all services are asked before each step. Consents are those of metal/erase.py."""
+
+    name = "erase"
+    one = "one machine is erased at a time"
+    loses = "its disks are not erased, and nothing says that nobody reads them"
+    codes = (erase.LOST, erase.DEAD, erase.OSDS, erase.CLUSTER_SILENT, erase.CLOUD_SILENT, SILENT)
+    stays: ClassVar[bool] = False  # in Ironic, because it is installed again
+
+    def survey(self) -> Erasure:
+        """Return what is wanted. Raises GroundupError for a machine that the seed cannot erase."""
+        asked = self.asked
+        wanted = Erasure(
+            name=asked.machine, method=cast("Method", asked.method or "metadata"), stays=self.stays,
+            force=frozenset(asked.force), timeout=asked.timeout or 3600,
+        )  # fmt: skip
+        erase.refuse_unsuitable(asked.plan, wanted)
+        return wanted
+
+    def refuse(self, state: Erasure) -> Erasure:
+        """Return ``state``. Raises GroundupError while the machine serves, by the services' own word."""
+        ceph = self.asked.plan.ceph
+        if ceph and ceph.backend == "native" and erase.OSDS not in state.force:
+            self.asked.ceph("erase", check=True)
+        refuse_serving(self.asked.plan, state)
+        return state
+
+    def predict(self, state: Erasure) -> list[str]:
+        """Return the actions. Raises GroundupError without consent."""
+        return list(erase.foreseen(self.asked.plan, state)["changes"])
+
+    def steps(self) -> Mapping[str, Callable[[Erasure], dict[str, Any]]]:
+        """Return the step."""
+        return {"erase": self.erase}
+
+    def erase(self, state: Erasure) -> dict[str, Any]:
+        """Erase its disks; say where the record is."""
+        done = erase.carry_out(self.asked.plan, state, self.asked.say)
+        self.asked.say(f"[{self.name}] the record of the erasure is {done['record'] or 'none'}")
+        return done
+
+    def remains(self, state: Erasure) -> list[str]:
+        """Return whether Ironic still has it."""
+        return erase.remains(self.asked.plan, state)
+
+    def next_steps(self) -> str:
+        """Return what keeps it from being installed again."""
+        return f"Take {self.asked.machine} out of the site file, or a run of the layers installs it again"
+
+
+def refuse_serving(plan: Plan, wanted: Erasure) -> None:
     """Raise GroundupError while the machine serves as a node, hypervisor or storage host, by the services' own word."""
     name = wanted.name
+    retire = f"ansible-playbook groundup.cloud.drain -e machine={name}, then groundup.cloud.retire"
     if _is_node(plan, wanted):
         raise _serves(name, "is a node of the cluster", aside.removal(name))
     if _is_hypervisor(plan, wanted):
-        retire = f"ansible-playbook groundup.cloud.drain -e machine={name}, then groundup.cloud.retire"
         raise _serves(name, "is a hypervisor of the cloud", retire)
     if plan.ceph and name in plan.ceph.locations and erase.OSDS not in wanted.force:
-        retire = (
-            f"ansible-playbook groundup.cloud.storage_drain -e drain_machine={name}, then groundup.cloud.storage_retire"
-        )
         if plan.ceph.backend != "native":
             retire = f"have {plan.ceph.backend} remove its OSDs"
         retire += f", and take it out of the site file; or accept that they are lost: {wanted.accepting(erase.OSDS)}"
@@ -80,9 +108,9 @@ def _is_hypervisor(plan: Plan, wanted: erase.Erasure) -> bool:
     """
     if "nova" not in {release.name for release in plan.openstack.releases}:
         return False
-    # Imported late: no other task needs a cloud client.
-    from ..plugin_utils.cloud import connection
-    from ..plugin_utils.cloud.compute_host import look
+    # Imported late: a site without Nova needs no cloud client.
+    from ..cloud import connection
+    from ..cloud.compute_host import look
 
     try:
         with connection.answered("the cloud"):
@@ -112,3 +140,6 @@ def _serves(name: str, what: str, remedy: str) -> GroundupError:
         why="what runs on it would be lost with its disks; nothing was changed",
         remedy=f"{remedy}; then run this again",
     )
+
+
+VERB = Erase
