@@ -14,6 +14,7 @@ from ..plugin_utils.layers import aside
 from ..plugin_utils.metal.ready import boot_command, boot_fault, login_fault
 from ..plugin_utils.plan import load_site, make_plan
 from ..plugin_utils.progress import TERMINAL
+from ..plugin_utils.run_mode import dry_run
 
 LAYER = "metal"
 
@@ -115,6 +116,8 @@ class ActionModule(DocumentedAction):
         except AnsibleConnectionFailure as error:
             if group := given["unreachable_group"]:
                 return {"add_group": group, "parent_groups": ["all"], "msg": str(error)}
+            if dry_run(variables):
+                return aside.result(aside.unreachable(name, LAYER, error))
             refused = login_fault(name, error, login=given["login"], remedy=given["remedy"])
             fault = aside.failed(name, LAYER, {"msg": str(refused)})
         return aside.result(fault, result) if fault else result

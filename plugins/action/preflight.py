@@ -22,7 +22,7 @@ from ..plugin_utils.contact.attempts import LoginAttempts
 from ..plugin_utils.contact.logins import Login, operator_logins, site_login
 from ..plugin_utils.kube.access import known_nodes
 from ..plugin_utils.layers import aside
-from ..plugin_utils.layers.layers import ABSENT, FIRST_CONTACT
+from ..plugin_utils.layers.layers import FIRST_CONTACT
 from ..plugin_utils.paths import SECRETS_IDENTITY, state_dir
 from ..plugin_utils.preflight_report import lines, spared, summary, table
 from ..plugin_utils.run_mode import dry_run
@@ -141,19 +141,20 @@ class ActionModule(StepAction):
         # Whether it accepted the site's key.
         placed = site.name in attempts.entered or attempts.kind(site) in faults.BEFORE_PYTHON
         said: dict[str, Any] = {"contact": {"login": None, "placed": placed, "fault": fault.plain(), "host_key": key}}
-        if self._predicts:
-            said["add_host"] = {"host_name": self._host, "groups": [ABSENT]}
-        elif fault.kind == "unreachable":  # it is down: the run may continue without it
-            remedy = f"{fault.remedy}; if it is gone for good: {aside.removal(self._host)}"
-            away = aside.Aside(host=self._host, layer="contact", reason=f"{fault.what} ({fault.where})", remedy=remedy)
-            return aside.result(away, said)
-        return said
+        if not self._predicts and fault.kind != "unreachable":
+            return said
+        # It is down: the run may continue without it. A dry run always does, and its exit code says so.
+        member = self._host in known_nodes(self._site["site"])
+        remedy = f"{fault.remedy}; if it is gone for good: {aside.removal(self._host)}" if member else fault.remedy
+        away = aside.Aside(host=self._host, layer="contact", reason=f"{fault.what} ({fault.where})", remedy=remedy)
+        return aside.result(away, said) | ({"warnings": []} if self._predicts else {})  # its table says it all
 
     def _report(self, given: dict[str, Any]) -> dict[str, Any]:
         """Print the table and return its lines; fail on an error, unless the run may continue without such hosts."""
         hostvars = self.variables["hostvars"]
         found = {host: hostvars[host].get(given["result"], {}) for host in given["hosts"]}
-        found = {host: one for host, one in found.items() if "aside" not in one}  # it is down: its state is unknown
+        if not self._predicts:
+            found = {host: one for host, one in found.items() if "aside" not in one}  # it is down: its state is unknown
         seen = lines(found, predicts=self._predicts)
         limits = self._site["max_unavailable"]
         able = (host for host in found if int(limits[hostvars[host]["groundup_host"]["group"]]))

@@ -8,6 +8,7 @@ from ..plugin_utils.actions import DocumentedAction
 from ..plugin_utils.layers import aside
 from ..plugin_utils.layers.enough import SuccessCriteria, lacking
 from ..plugin_utils.layers.layers import ABSENT
+from ..plugin_utils.run_mode import dry_run
 
 
 class ActionModule(DocumentedAction):
@@ -19,6 +20,8 @@ class ActionModule(DocumentedAction):
         if row := _why(variables):
             # Ansible skips it from now on, counts it in the recap, and exits with code 4.
             return {"unreachable": True, "msg": f"set aside in layer {row['layer']}: {row['reason']}"}
+        if dry_run(variables):  # hosts of a lab that were not made yet
+            return {}
         others = variables["hostvars"]
         away = {name: others[name]["groundup_host"] for name in variables["groups"][ABSENT]}
         why = {name: _why(others[name]) for name in away}

@@ -108,7 +108,7 @@ options:
         and Python are checked.
     type: int
   unreachable_group:
-    description: Group for an unreachable machine, instead of setting it aside.
+    description: Group for an unreachable machine that need not be installed yet, instead of setting it aside.
     type: str
 attributes:
   check_mode:

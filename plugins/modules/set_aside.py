@@ -9,7 +9,7 @@ short_description: Decide whether a run continues without hosts that failed or a
 version_added: 0.1.0
 description:
   - Runs on C(localhost) and on group C(absent) after a layer. On C(localhost), counts the hosts in C(absent) by their
-    group of machines, and fails when more are set aside than the site allows, or too few serve.
+    group of machines, and fails when more are set aside than the site allows, or too few serve; a dry run counts none.
   - On a host that was set aside, ends as unreachable, so that Ansible counts the host and exits with code 4.
 options:
   limits:

@@ -93,7 +93,7 @@ def test_every_playbook_of_the_installed_collection_is_valid(ready: Shell) -> No
 def test_machines_that_cannot_be_reached_are_named_by_the_examination(ready: Shell) -> None:
     for command in page_commands("groundup.cloud.contact"):
         code, said = ready.run(f"unshare --map-root-user --net bash -c {shlex.quote(command)}")
-        assert code in {0, 4}, said
+        assert code == 4, said
         assert "cannot be reached by ssh" in said
         assert {name for name in ("control-1", "worker-1", "worker-2") if f"{name}: 10.95.0." not in said} == set()
 
