@@ -39,10 +39,10 @@ class Undrain(InstancesVerb):
 
     def ended(self, state: Machine[ComputeHost]) -> dict[str, Any]:
         """Wait until nova-compute, which was restarted, has ended what was evacuated. Raises GroundupError."""
-        name = self.asked.machine
+        name, timeout = self.asked.machine, self.asked.timeout or 300
         if state.cloud is None:
             return {"changes": []}
-        if left := wait_until(lambda: compute_host.unended(self.compute, name), timeout=300, pause=3.0):
+        if left := wait_until(lambda: compute_host.unended(self.compute, name), timeout=timeout, pause=3.0):
             raise GroundupError(
                 f"{COMPUTE} of {name} has not ended {len(left)} evacuated instance(s): {few(left)}",
                 where=f"hypervisor {name}",
