@@ -20,6 +20,7 @@ from ..plugin_utils.supply import missing
 from ..plugin_utils.supply.publish import digests
 
 TOOLS = ("helm",)  # programs of the lock that render releases
+PAGES = ("dashboard", "compute-novnc-proxy")  # endpoints that people open, and no catalog names
 
 
 class ActionModule(DocumentedAction):
@@ -71,9 +72,7 @@ class ActionModule(DocumentedAction):
                 self._display.display(cards.text(card))
         if not outcome.failed:
             access.place(opened.plan, opened.store, beside)
-        for line in _closing(opened, outcome):
-            self._display.display(line)
-        facts = _facts(verb, outcome)
+        facts = _facts(verb, outcome) | {"access": _access(opened, outcome)}
         ended = {"failed": outcome.failed or bool(refused), "msg": refused or _msg(outcome)}
         if verb != "verify":
             changed = outcome.changed or bool(claimed) or bool(beside.done)
@@ -112,18 +111,23 @@ def _refused(outcome: RolloutResult, force: tuple[str, ...]) -> str:
     return ""
 
 
-def _closing(opened: Session, outcome: RolloutResult) -> list[str]:
-    """Return the closing lines: token expiry, catalog endpoints, addresses and credentials."""
+def _access(opened: Session, outcome: RolloutResult) -> dict[str, str]:
+    """Return how to reach the cloud, for the end of the run; nothing before Keystone has issued a token."""
     if outcome.failed or "token_expires_at" not in outcome.facts:
-        return []
-    catalog = [f"  {entry['type']:<14} {entry['region']:<12} {entry['url']}" for entry in outcome.facts["catalog"]]
-    return [
-        f"Keystone issued a token; it expires {outcome.facts['token_expires_at']}",
-        *catalog,
-        f"Its names are on {opened.plan.edge.address}, its certificates are signed by {opened.directory / 'ca.crt'}",
-        f"Its administrator's login: {opened.directory / access.CLOUDS}, or {access.OPENRC}, cloud {opened.plan.site}",
-        f"A shell that knows all of this: make lab-shell SITE={opened.site_file}",
-    ]
+        return {}
+    plan, directory = opened.plan, opened.directory
+    urls = {one.type: one.url for one in plan.edge.endpoints if one.type in PAGES or one.in_catalog}
+    names = " ".join(sorted(one.name for one in plan.edge.endpoints if one.type in urls))
+    told = {
+        "dashboard": urls.get("dashboard", ""),
+        "login": f"user admin, password in {directory / access.CLOUDS}",
+        "CLI": f"OS_CLIENT_CONFIG_FILE={directory / access.CLOUDS} openstack --os-cloud {plan.site} catalog list",
+        "CA": f"{directory / 'ca.crt'}: browsers and clients must trust it",
+        "names": f"{directory / 'dns.zone'}, or this line in /etc/hosts:",
+        "": f"{plan.edge.address} {names}",
+        "again": "the same command, as often as you like: a run without a change changes nothing",
+    }
+    return {label: text for label, text in told.items() if text}
 
 
 def _facts(verb: str, outcome: RolloutResult) -> dict[str, Any]:

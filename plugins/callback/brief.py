@@ -74,6 +74,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
         self._aside: dict[str, dict[str, str]] = {}  # by host
         self._leftover: dict[str, dict[str, str]] = {}
         self._stopped = False
+        self._access: dict[str, str] = {}
         self._unnamed: Any = None  # the play that has printed nothing yet
 
     def v2_playbook_on_play_start(self, play: Any) -> None:
@@ -99,6 +100,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
             return
         self._aside |= {row["host"]: row for row in result.result.get("aside") or ()}
         self._leftover |= {row["host"]: row for row in result.result.get("leftover") or ()}
+        self._access = result.result.get("access") or self._access
         super().v2_runner_on_ok(result)
 
     def v2_runner_on_unreachable(self, result: Any) -> None:
@@ -173,6 +175,9 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
             self._display.display(
                 f"The run {end} without: {', '.join(sorted(self._aside))}", color=constants.COLOR_WARN
             )
+        if self._access and not self._stopped:
+            lines = [f"  {label:<11}{text}" for label, text in self._access.items()]
+            self._display.display("\n".join(["\nYour cloud is ready.", *lines]), color=constants.COLOR_OK)
 
 
 def _is_validation(task: Any) -> bool:

@@ -1,21 +1,24 @@
-"""Time of a run by play: one line when a play ends, and a table at the end."""
+"""What a run changed by play, how long it took, and the same figures as JSON."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: timeline
 type: aggregate
-short_description: Wall time, controller CPU, tasks per host and changes of every play
+short_description: What a run changed, and wall time, CPU of the control node and tasks per host of every play
 version_added: 0.1.0
 description:
-  - Prints one line when a play ends and a table when the run ends.
+  - Prints one line when the run ends, with its time and the plays that changed something; with C(-v) a table of all
+    plays before it.
   - Tasks are counted per host as Ansible ran them, skipped ones included, because a skipped task costs the controller
     almost as much as one that ran.
 requirements:
   - Enabled in C(callbacks_enabled).
 options:
   timeline_file:
-    description: JSON file for the same figures. Without it, no file is written.
+    description:
+      - JSON file for the same figures, with C(ended) (V(done) or V(stopped)) and C(access), how to reach the cloud when
+        the run made sure of it. Without it, no file is written.
     type: path
     env:
       - name: GROUNDUP_TIMELINE
@@ -33,7 +36,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ansible.context import CLIARGS
 from ansible.plugins.callback import CallbackBase
+
+from ..plugin_utils.progress import clock
 
 
 @dataclass(slots=True)
@@ -77,6 +83,7 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # Ansible ships no ty
         super().__init__()
         self._plays: list[PlayRecord] = []
         self._run_started = time.monotonic()
+        self._access: dict[str, str] = {}
 
     def v2_playbook_on_play_start(self, play: Any) -> None:
         """Close the previous play and open this one."""
@@ -86,6 +93,7 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # Ansible ships no ty
     def v2_runner_on_ok(self, result: Any) -> None:
         """Count a task that ran, and whether it changed something."""
         host = self._count(result)
+        self._access = result.result.get("access") or self._access
         if result.result.get("changed"):
             self._plays[-1].changed[host] += 1
 
@@ -97,12 +105,36 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # Ansible ships no ty
         """Count a task that was skipped."""
         self._count(result)
 
-    def v2_playbook_on_stats(self, stats: Any) -> None:  # noqa: ARG002  # Ansible's signature
-        """Print the table, and write it to the file if one is named."""
+    def v2_playbook_on_stats(self, stats: Any) -> None:
+        """Print what changed and the time, with ``-v`` the table; write the figures to the file if one is named."""
         self._close()
         rows = [play for play in self._plays if play.tasks]
         if not rows:
             return
+        total, stopped = time.monotonic() - self._run_started, bool(stats.failures)
+        if self._display.verbosity:
+            self._table(rows, total)
+        changes = ", ".join(f"{play.name} {play.changed.total()}" for play in rows if play.changed)
+        predicts = CLIARGS.get("check") or "check" in CLIARGS.get("tags", ())
+        self._display.display(
+            f"\n{clock(total)} minutes; {'would change' if predicts else 'changed'}: {changes or 'nothing'}"
+        )
+        if target := self.get_option("timeline_file"):
+            Path(target).write_text(
+                json.dumps(
+                    {
+                        "seconds": total,
+                        "cpu_seconds": controller_cpu_seconds(),
+                        "ended": "stopped" if stopped else "done",
+                        "access": self._access,
+                        "plays": [_figures(play) for play in rows],
+                    },
+                    indent=1,
+                ),
+                encoding="utf-8",
+            )
+
+    def _table(self, rows: list[PlayRecord], total: float) -> None:
         width = max(len(play.name) for play in rows)
         self._display.display(f"\n{'play':<{width}}  {'wall s':>7} {'cpu s':>7} {'tasks/host':>10} {'changed':>7}")
         for play in rows:
@@ -110,20 +142,7 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # Ansible ships no ty
                 f"{play.name:<{width}}  {play.seconds:7.1f} {play.cpu_seconds:7.1f} "
                 f"{max(play.tasks.values()):10d} {play.changed.total():7d}"
             )
-        total = time.monotonic() - self._run_started
         self._display.display(f"{'total':<{width}}  {total:7.1f} {controller_cpu_seconds():7.1f}")
-        if target := self.get_option("timeline_file"):
-            Path(target).write_text(
-                json.dumps(
-                    {
-                        "seconds": total,
-                        "cpu_seconds": controller_cpu_seconds(),
-                        "plays": [_figures(play) for play in rows],
-                    },
-                    indent=1,
-                ),
-                encoding="utf-8",
-            )
 
     def _count(self, result: Any) -> str:
         host = str(result.host.get_name())

@@ -86,6 +86,11 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+access:
+  description: How to reach the cloud, by what it is for; empty before Keystone has issued a token.
+  type: dict
+  returned: always
+  sample: {dashboard: "https://dashboard.cloud.test"}
 claimed:
   description: Names of secrets whose fingerprints were new to the cluster.
   type: list

@@ -1,8 +1,9 @@
-"""Where the time went: tasks per host as they ran, what changed, one row a play, and the same figures in a file."""
+"""What a run changed and where its time went: one line, with -v one row a play, and the same figures in a file."""
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -41,12 +42,12 @@ PLAYS = """\
 """
 
 
-def play(directory: Path, *, file: str | None) -> tuple[str, int]:
+def play(directory: Path, *arguments: str, file: str | None) -> tuple[str, int]:
     """Run PLAYS on two hosts that are this machine; return what was printed and the exit code."""
     (directory / "plays.yml").write_text(PLAYS)
     python = f"ansible_python_interpreter={sys.executable}"
     done = run_command(
-        "ansible-playbook", "-i", "a,b,", "-c", "local", "-e", python, "plays.yml",
+        "ansible-playbook", "-i", "a,b,", "-c", "local", "-e", python, "plays.yml", *arguments,
         cwd=directory, ANSIBLE_LOCALHOST_WARNING="false", GROUNDUP_TIMELINE=file,
     )  # fmt: skip
     return done.stdout + done.stderr, done.returncode
@@ -56,7 +57,7 @@ def play(directory: Path, *, file: str | None) -> tuple[str, int]:
 def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, Any]]:
     """What a run that fails in its last play printed, and the figures it wrote."""
     directory = tmp_path_factory.mktemp("timeline")
-    printed, code = play(directory, file=str(directory / "timeline.json"))
+    printed, code = play(directory, "-v", file=str(directory / "timeline.json"))
     assert code == 2, printed
     figures: dict[str, Any] = json.loads((directory / "timeline.json").read_text())
     return printed, figures
@@ -95,14 +96,24 @@ def test_cpu_seconds_are_those_of_the_play_that_used_them(run: tuple[str, dict[s
     assert plays["First"]["cpu_seconds"] > 2, "its last task used one second on each of two hosts"
 
 
-def test_no_file_is_written_unless_one_is_named(tmp_path: Path) -> None:
+def test_the_file_says_that_the_run_stopped(run: tuple[str, dict[str, Any]]) -> None:
+    assert (run[1]["ended"], run[1]["access"]) == ("stopped", {})
+
+
+def test_without_v_one_line_says_what_changed_and_no_file_is_written_unless_one_is_named(tmp_path: Path) -> None:
     printed, _ = play(tmp_path, file=None)
-    assert "tasks/host" in printed
+    assert "tasks/host" not in printed
+    assert re.search(r"^\d\d:\d\d minutes; changed: First 2, Second 1$", printed, re.MULTILINE)
     assert [path.name for path in tmp_path.iterdir()] == ["plays.yml"]
 
 
-def test_a_file_that_cannot_be_written_is_told_and_the_table_stays(tmp_path: Path) -> None:
+def test_a_prediction_says_what_would_change(tmp_path: Path) -> None:
+    printed, _ = play(tmp_path, "--check", file=None)
+    assert "minutes; would change: " in printed
+
+
+def test_a_file_that_cannot_be_written_is_told_and_the_line_stays(tmp_path: Path) -> None:
     printed, code = play(tmp_path, file=str(tmp_path / "absent/timeline.json"))
     assert code == 2, "what the run did is what it returns"
-    assert "tasks/host" in printed
+    assert "minutes; changed: " in printed
     assert "absent/timeline.json" in printed

@@ -6,9 +6,12 @@ import json
 import os
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.callback import brief
 
 ROOT = Path(__file__).resolve().parents[3]
 ROLE = {"name": "Take", "ansible.builtin.import_role": {"name": "groundup.cloud.host", "tasks_from": "network"}}
@@ -27,6 +30,16 @@ def run(directory: Path, *plays: dict[str, Any]) -> str:
         capture_output=True, text=True, check=False, env=os.environ | {"ANSIBLE_CONFIG": str(ROOT / "ansible.cfg")},
     )  # fmt: skip
     return done.stdout + done.stderr
+
+
+def ended(capsys: pytest.CaptureFixture[str], *, access: dict[str, str], stopped: bool = False) -> str:
+    """End a run with a task that returned ``access``, and perhaps a later one that failed; return what is printed."""
+    callback = brief.CallbackModule()
+    callback._display = SimpleNamespace(display=lambda text, **_: print(text), verbosity=0)
+    callback._access, callback._stopped = access, stopped
+    with patch(f"{brief.__name__}.Default.v2_playbook_on_stats"):
+        callback.v2_playbook_on_stats(None)
+    return capsys.readouterr().out
 
 
 def test_only_plays_with_a_task_that_runs_are_printed(tmp_path: Path) -> None:
@@ -56,3 +69,20 @@ def test_a_refused_option_is_named_with_role_and_remedy(tmp_path: Path, given: d
     wrong = "groundup_host" if len(given) == 1 else "host_network_seconds"
     assert f"where:  role host, tasks network, variable {wrong}\n" in said
     assert f"remedy: {remedy}" in said
+
+
+def test_a_run_that_made_sure_of_the_cloud_ends_with_the_way_to_it(capsys: pytest.CaptureFixture[str]) -> None:
+    said = ended(capsys, access={"dashboard": "https://dashboard.cloud.test", "": "10.79.0.2 dashboard.cloud.test"})
+    assert said.splitlines()[-3:] == [
+        "Your cloud is ready.",
+        "  dashboard  https://dashboard.cloud.test",
+        "             10.79.0.2 dashboard.cloud.test",
+    ]
+
+
+def test_a_run_that_failed_afterwards_does_not(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "ready" not in ended(capsys, access={"dashboard": "https://dashboard.cloud.test"}, stopped=True)
+
+
+def test_a_run_of_other_layers_says_nothing_of_the_cloud(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "ready" not in ended(capsys, access={})

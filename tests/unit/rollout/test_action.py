@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.action.rollout import ActionModule
+from ansible_collections.groundup.cloud.plugins.action.rollout import ActionModule, _access
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import with_values
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.session import Session
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import (
@@ -131,3 +133,15 @@ def test_the_operators_login_is_foreseen_made_and_missed(monkeypatch: pytest.Mon
     for verb in ("check", "apply", "verify"):
         again = act(verb, opened)
         assert (again["changed"], again["failed"]) == (False, False)
+
+
+def test_the_way_to_the_cloud_is_told_when_keystone_has_issued_a_token(tmp_path: Path) -> None:
+    plan = with_values(make_plan(load_site(LAB.parents[1] / "cloud/site.yml")))
+    opened: Any = SimpleNamespace(plan=plan, directory=tmp_path)
+    outcome = RolloutResult(releases=(), diffs=(), reasons=(), cards=(), facts={"token_expires_at": "2026"})
+    told = _access(opened, outcome)
+    assert told["dashboard"] == "https://dashboard.cloud.test"
+    assert told[""].split()[0] == plan.edge.address
+    assert {"dashboard.cloud.test", "console.cloud.test", "identity.cloud.test"} < set(told[""].split())
+    assert "metadata.cloud.test" not in told[""], "no user asks it"
+    assert _access(opened, replace(outcome, facts={})) == {}
