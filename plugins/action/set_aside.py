@@ -20,7 +20,7 @@ class ActionModule(DocumentedAction):
         if row := _why(variables):
             # Ansible skips it from now on, counts it in the recap, and exits with code 4.
             return {"unreachable": True, "msg": f"set aside in layer {row['layer']}: {row['reason']}"}
-        if dry_run(variables):  # hosts of a lab that were not made yet
+        if self.changes.check or dry_run(variables):  # hosts of a lab that were not made yet
             return {}
         others = variables["hostvars"]
         away = {name: others[name]["groundup_host"] for name in variables["groups"][ABSENT]}

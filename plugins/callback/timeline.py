@@ -36,7 +36,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ansible.context import CLIARGS
 from ansible.plugins.callback import CallbackBase
 
 from ..plugin_utils.progress import clock
@@ -53,6 +52,7 @@ class PlayRecord:
     cpu_seconds: float = 0.0
     tasks: Counter[str] = field(default_factory=Counter)
     changed: Counter[str] = field(default_factory=Counter)
+    predicts: bool = False  # it would change these
 
 
 def controller_cpu_seconds() -> float:
@@ -96,6 +96,7 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # Ansible ships no ty
         self._access = result.result.get("access") or self._access
         if result.result.get("changed"):
             self._plays[-1].changed[host] += 1
+            self._plays[-1].predicts |= bool(result.task.check_mode)
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:  # noqa: ARG002  # Ansible's signature
         """Count a task that failed."""
@@ -114,11 +115,16 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # Ansible ships no ty
         total, stopped = time.monotonic() - self._run_started, bool(stats.failures)
         if self._display.verbosity:
             self._table(rows, total)
-        changes = ", ".join(f"{play.name} {play.changed.total()}" for play in rows if play.changed)
-        predicts = CLIARGS.get("check") or "check" in CLIARGS.get("tags", ())
-        self._display.display(
-            f"\n{clock(total)} minutes; {'would change' if predicts else 'changed'}: {changes or 'nothing'}"
-        )
+        changes = [
+            f"{words}: {', '.join(plays)}"
+            for words, predicts in (("changed", False), ("would change", True))
+            if (
+                plays := [
+                    f"{one.name} {one.changed.total()}" for one in rows if one.changed and one.predicts is predicts
+                ]
+            )
+        ]
+        self._display.display(f"\n{clock(total)} minutes; {'; '.join(changes) or 'nothing changed'}")
         if target := self.get_option("timeline_file"):
             Path(target).write_text(
                 json.dumps(

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from ...module_utils._base.text import printable
@@ -96,9 +98,12 @@ def over(hosts: Iterable[tuple[str, str]], limits: Mapping[str, int]) -> dict[st
 
 
 def table(rows: Sequence[Mapping[str, str]]) -> str:
-    """Return a table of host, layer and reason of each row, with the remedy below."""
+    """Return a table of host, layer and reason of each row; below those with the same remedy, the remedy."""
+    order = {remedy: place for place, remedy in enumerate(dict.fromkeys(row["remedy"] for row in rows))}
+    same = groupby(sorted(rows, key=lambda row: (order[row["remedy"]], row["host"])), key=itemgetter("remedy"))
     cells = [("host", "layer", "reason")]
-    for row in rows:
-        cells += [(row["host"], row["layer"], row["reason"]), ("", "", f"remedy: {row['remedy']}")]
+    for remedy, group in same:
+        cells += [(row["host"], row["layer"], row["reason"]) for row in group]
+        cells.append(("", "", f"remedy: {remedy}"))
     host, layer = (max(len(line[column]) for line in cells) for column in (0, 1))
     return "\n".join(f"{line[0]:<{host}}  {line[1]:<{layer}}  {line[2]}" for line in cells)

@@ -30,6 +30,19 @@ PLAYS = """\
   gather_facts: false
   tasks:
     - ansible.builtin.command: "true"
+- name: Touched
+  hosts: b
+  gather_facts: false
+  tasks:
+    - ansible.builtin.file: {path: touched, state: touch}
+      when: touched is defined
+- name: Really
+  hosts: b
+  gather_facts: false
+  tasks:
+    - ansible.builtin.file: {path: touched, state: touch}
+      check_mode: false
+      when: touched is defined
 - name: Second
   hosts: b
   gather_facts: false
@@ -77,10 +90,11 @@ def test_changes_are_those_of_tasks_that_changed_something(run: tuple[str, dict[
 
 def test_a_play_without_a_task_has_no_row_and_a_failed_run_has_its_table(run: tuple[str, dict[str, Any]]) -> None:
     printed, figures = run
-    assert [each["name"] for each in figures["plays"]] == ["First", "Second"]
+    names = ["First", "Touched", "Really", "Second"]
+    assert [each["name"] for each in figures["plays"]] == names
     rows = [line.split() for line in printed[printed.index("tasks/host") :].splitlines()[1:]]
-    assert [row[0] for row in rows[:3]] == ["First", "Second", "total"]
-    assert [row[3:] for row in rows[:2]] == [["3", "2"], ["2", "1"]], "the most of any host, the changes of all"
+    assert [row[0] for row in rows[:5]] == [*names, "total"]
+    assert [rows[0][3:], rows[3][3:]] == [["3", "2"], ["2", "1"]], "the most of any host, the changes of all"
 
 
 def test_the_parts_do_not_exceed_the_whole(run: tuple[str, dict[str, Any]]) -> None:
@@ -108,8 +122,8 @@ def test_without_v_one_line_says_what_changed_and_no_file_is_written_unless_one_
 
 
 def test_a_prediction_says_what_would_change(tmp_path: Path) -> None:
-    printed, _ = play(tmp_path, "--check", file=None)
-    assert "minutes; would change: " in printed
+    printed, _ = play(tmp_path, "--check", "-e", "touched=true", file=None)
+    assert re.search(r"minutes; changed: Really 1; would change: Touched 1$", printed, re.MULTILINE)
 
 
 def test_a_file_that_cannot_be_written_is_told_and_the_line_stays(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def test_every_playbook_of_the_installed_collection_is_valid(ready: Shell) -> No
 
 
 def test_machines_that_cannot_be_reached_are_named_by_the_examination(ready: Shell) -> None:
-    for command in page_commands("groundup.cloud.contact"):
+    for command in page_commands("groundup.cloud.precheck"):
         code, said = ready.run(f"unshare --map-root-user --net bash -c {shlex.quote(command)}")
         assert code == 4, said
         assert "cannot be reached by ssh" in said
