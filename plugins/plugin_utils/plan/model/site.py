@@ -20,7 +20,7 @@ class Site(Model):
     """One site file: everything an operator writes about one cloud."""
 
     plugin: Literal["groundup.cloud.site"] = Field(description="Tells Ansible which inventory plugin reads this file.")
-    site: Name = Field(description="Name of the site; also of its state directory on the controller.")
+    site: Name = Field(description="Name of the site; also of its state directory on the control node.")
     domain: Domain = Field(description="DNS domain of the hosts and of the public names (identity.<domain>, ...).")
     profile: ProfileName = Field(description="Expected hardware and quorums; decides the defaults.")
     networks: dict[Name, Network] = Field(default_factory=dict, description="Networks by name. Default: the profile's.")
