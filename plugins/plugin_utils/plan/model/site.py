@@ -33,7 +33,7 @@ class Site(Model):
     )
     access: Access = Field(default_factory=Access, description="Who may log in, and how.")
     hosts: Hosts = Field(default_factory=Hosts, description="Settings of every host.")
-    seed: Seed = Field(default_factory=Seed, description="The seed.")
+    seed: Seed = Field(default_factory=Seed, description="The seed (deployment host).")
     edge: Edge = Field(default_factory=Edge, description="The virtual IP.")
     supply: Supply = Field(default_factory=Supply, description="Where artifacts come from.")
     kubernetes: Cluster = Field(default_factory=Cluster, description="The infrastructure's own cluster.")
