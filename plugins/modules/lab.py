@@ -8,8 +8,7 @@ module: lab
 short_description: Run a lab's networks and machines on this machine
 version_added: 0.1.0
 description:
-  - "Private: for the roles P(groundup.cloud.lab_hosts#role) and P(groundup.cloud.lab_network#role) of the same
-    collection."
+  - "Private: for the role P(groundup.cloud.lab_hosts#role) of the same collection."
   - Runs on the controller, which is the machine of the lab.
 options:
   step:

@@ -136,19 +136,19 @@ class Hardware(Model):
 
 
 class Bmc(Model):
-    """A machine's management controller. A machine with one is provisioned from power-off."""
+    """A machine's BMC (management controller). A machine with one is provisioned as a bare-metal machine."""
 
     address: ControllerAddress | None = Field(
-        None, description="Address of the controller. Default: allotted from the oob network."
+        None, description="Address of the BMC. Default: allotted from the oob network."
     )
     system: System | None = Field(
         None,
-        description="Id or path of the machine in Redfish, where its controller has several systems. Default: the one "
+        description="Id or path of the machine in Redfish, where its BMC has several systems. Default: the one "
         "with the serial number, else the one with network ports, BIOS and power.",
     )
-    mac: Mac | None = Field(None, description="MAC address of the controller's own port. Default: unknown.")
+    mac: Mac | None = Field(None, description="MAC address of the BMC's own port. Default: unknown.")
     protocol: Literal["redfish", "redfish-virtual-media", "ipmi"] = Field("redfish", description="Its protocol.")
-    user: Annotated[str, Field(pattern=r"^[!-~]{1,64}$")] = Field("admin", description="User name on the controller.")
+    user: Annotated[str, Field(pattern=r"^[!-~]{1,64}$")] = Field("admin", description="User name on the BMC.")
     credentials: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9/_-]{0,62}$")] = Field(
         "bmc/default", description="Name of the password in the secrets store. Never the password itself."
     )
@@ -173,7 +173,7 @@ class Machine(Model):
     hardware: Name | None = Field(None, description="Hardware profile. Default: its group's.")
     mac: Mac | None = Field(None, description="MAC address of the port it boots from. Default: unknown.")
     serial: ChassisSerial | None = Field(None, description="Serial number of the chassis. Default: unknown.")
-    bmc: Bmc | None = Field(None, description="Its management controller. Default: its group's.")
+    bmc: Bmc | None = Field(None, description="Its BMC. Default: its group's.")
     ports: dict[Name, Port] = Field(default_factory=dict, description="Its ports, by network, where they differ.")
     system_disk: SystemDisk | None = Field(
         None, description="The disk for its operating system. Default: its hardware profile's."
@@ -241,7 +241,7 @@ class MachineGroup(Model):
         description=f"{'; '.join(f'{name}: {record.what}' for name, record in PROVISIONERS.items())}. "
         "Default: ironic when there is a bmc, else the profile's.",
     )
-    bmc: Bmc | None = Field(None, description="Common settings of their management controllers. Default: none.")
+    bmc: Bmc | None = Field(None, description="Common settings of their BMCs. Default: none.")
     wiring: Wiring | None = Field(None, description="Cabling. Default: their hardware profile's.")
     manage_network: bool = Field(
         False,
@@ -251,8 +251,8 @@ class MachineGroup(Model):
     approve: Approve = Field(
         "ask",
         description="Whether a discovered machine is approved without a question. Used disks always need approval; so "
-        "does a control host or seed whose management controller does not confirm it. Where the site file has the boot "
-        "port, ask does so only if its controller does not confirm the machine, or as control host or seed.",
+        "does a control host or seed whose BMC does not confirm it. Where the site file has the boot "
+        "port, ask does so only if its BMC does not confirm the machine, or as control host or seed.",
     )
     max_unavailable: Annotated[int, Field(ge=0, le=20000)] | Share | None = Field(
         None,

@@ -75,10 +75,10 @@ Certificate = Annotated[
 
 
 class Access(Model):
-    """Who may log in to the hosts, and how the controller logs in."""
+    """Who may log in to the hosts, and how the control node logs in."""
 
     user: Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_-]{0,31}$")] = Field(
-        "root", description="Account of the controller; it may become root."
+        "root", description="Account of the control node; it may become root."
     )
     authorized_keys: list[Text] = Field(
         default_factory=list, description="Further public ssh keys, in addition to the site's own."
@@ -153,7 +153,7 @@ class Seed(Model):
         default_factory=list,
         max_length=1,
         description="Layers that the seed itself runs on each machine that Ironic installs, as soon as it has called "
-        "home. This needs no controller; the seed then has its own ssh key to these machines. Default: none.",
+        "home. This needs no control node; the seed then has its own ssh key to these machines. Default: none.",
     )
 
 
@@ -166,7 +166,7 @@ class Edge(Model):
     )
     operators: list[Source] | None = Field(
         None,
-        description="Networks of operators and of the controller. Beside the site's own hosts only they reach "
+        description="Networks of operators and of the control node. Beside the site's own hosts only they reach "
         "placement.<domain>, which no user needs. Default: any network.",
     )
     router_id: Annotated[int, Field(ge=1, le=255)] | None = Field(
@@ -208,7 +208,7 @@ class Supply(Model):
     firmware: list[Firmware] = Field(
         default_factory=list,
         description="Packages of Debian's non-free-firmware, without `firmware-`, for the ramdisk and the OS of "
-        "machines from power-off. Default: none.",
+        "bare-metal machines. Default: none.",
     )
 
 

@@ -20,7 +20,7 @@ class Site(Model):
     """One site file: everything an operator writes about one cloud."""
 
     plugin: Literal["groundup.cloud.site"] = Field(description="Tells Ansible which inventory plugin reads this file.")
-    site: Name = Field(description="Name of the site; also of its state directory on the controller.")
+    site: Name = Field(description="Name of the site; also of its state directory on the control node.")
     domain: Domain = Field(description="DNS domain of the hosts and of the public names (identity.<domain>, ...).")
     profile: ProfileName = Field(description="Expected hardware and quorums; decides the defaults.")
     networks: dict[Name, Network] = Field(default_factory=dict, description="Networks by name. Default: the profile's.")
@@ -33,7 +33,7 @@ class Site(Model):
     )
     access: Access = Field(default_factory=Access, description="Who may log in, and how.")
     hosts: Hosts = Field(default_factory=Hosts, description="Settings of every host.")
-    seed: Seed = Field(default_factory=Seed, description="The seed.")
+    seed: Seed = Field(default_factory=Seed, description="The seed (deployment host).")
     edge: Edge = Field(default_factory=Edge, description="The virtual IP.")
     supply: Supply = Field(default_factory=Supply, description="Where artifacts come from.")
     kubernetes: Cluster = Field(default_factory=Cluster, description="The infrastructure's own cluster.")
