@@ -18,8 +18,8 @@ def check() -> None:
     """End the command with one line when this control node lacks a package, or has a version that is not supported.
 
     In a worker of Ansible's, the task fails with that line. The seed's copy of the collection has no list: its
-    environment, which lacks clients of the cloud, came with it. Who only uses a part of the library, in a program of its
-    own, has what that part imports.
+    environment, which lacks clients of the cloud, came with it. A program that only uses a part of the library
+    has what that part imports.
     """
     if "ansible" not in sys.modules and sys.argv[:1] != ["-m"]:  # "-m": python looks for the module it is to run
         return
