@@ -52,7 +52,7 @@ class LabNeeds:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MachineFacts:
+class LabMachine:
     """Resources of this machine. Unit tests replace this class."""
 
     root: bool
@@ -66,7 +66,7 @@ class MachineFacts:
     dropping: Sequence[str] = ()  # chains of nftables that drop what crosses the lab's bridges
 
     @classmethod
-    def now(cls, needs: LabNeeds) -> MachineFacts:
+    def now(cls, needs: LabNeeds) -> LabMachine:
         """Read them from the machine. Without `ip`, networks are left empty."""
         tools = frozenset(tool for tool in TOOLS if shutil.which(tool))
         reachable = "ip" in tools
@@ -86,7 +86,7 @@ class MachineFacts:
 def check(site_file: str) -> dict[str, Any]:
     """Return the lab's hosts, or everything this machine lacks for them, as the step's result. Raises SiteError."""
     needs = _needs(site_file)
-    found = faults(needs, MachineFacts.now(needs))
+    found = faults(needs, LabMachine.now(needs))
     result = {"changed": False, "hosts": sorted(needs.memory_gb)}
     return result | ({"failed": True, "msg": "\n".join(map(str, found))} if found else {})
 
@@ -103,7 +103,7 @@ def _needs(site_file: str) -> LabNeeds:
     )
 
 
-def faults(needs: LabNeeds, machine: MachineFacts) -> list[GroundupError]:
+def faults(needs: LabNeeds, machine: LabMachine) -> list[GroundupError]:
     """Return all unmet lab requirements of this machine."""
     each = (
         _root(machine),
@@ -116,7 +116,7 @@ def faults(needs: LabNeeds, machine: MachineFacts) -> list[GroundupError]:
     return [fault for found in each for fault in found]
 
 
-def _root(machine: MachineFacts) -> Iterator[GroundupError]:
+def _root(machine: LabMachine) -> Iterator[GroundupError]:
     if not machine.root:
         yield GroundupError(
             "a lab needs root",
@@ -126,7 +126,7 @@ def _root(machine: MachineFacts) -> Iterator[GroundupError]:
         )
 
 
-def _tools(machine: MachineFacts) -> Iterator[GroundupError]:
+def _tools(machine: LabMachine) -> Iterator[GroundupError]:
     if missing := sorted(TOOLS.keys() - machine.tools):
         yield GroundupError(
             f"{', '.join(missing)}: not on this machine",
@@ -143,7 +143,7 @@ def _tools(machine: MachineFacts) -> Iterator[GroundupError]:
         )
 
 
-def _memory(needs: LabNeeds, machine: MachineFacts) -> Iterator[GroundupError]:
+def _memory(needs: LabNeeds, machine: LabMachine) -> Iterator[GroundupError]:
     new = needs.memory_gb.keys() - machine.running
     needed = int(sum(needs.memory_gb[name] for name in new) * GIB * MEMORY_SHARE)
     if machine.memory_available < needed:
@@ -155,7 +155,7 @@ def _memory(needs: LabNeeds, machine: MachineFacts) -> Iterator[GroundupError]:
         )
 
 
-def _disk(needs: LabNeeds, machine: MachineFacts) -> Iterator[GroundupError]:
+def _disk(needs: LabNeeds, machine: LabMachine) -> Iterator[GroundupError]:
     new = [name for name in needs.memory_gb if not (needs.lab.home(name) / "prepared").exists()]
     needed = len(new) * DISK_PER_HOST + DISK_LEFT
     if new and machine.disk_free < needed:
@@ -167,7 +167,7 @@ def _disk(needs: LabNeeds, machine: MachineFacts) -> Iterator[GroundupError]:
         )
 
 
-def _networks(needs: LabNeeds, machine: MachineFacts) -> Iterator[GroundupError]:
+def _networks(needs: LabNeeds, machine: LabMachine) -> Iterator[GroundupError]:
     taken = dict(_taken(needs.lab.site, machine))
     for name, cidr in needs.networks.items():
         found = [used for used in taken if ip_network(cidr).overlaps(ip_network(used))]
@@ -180,7 +180,7 @@ def _networks(needs: LabNeeds, machine: MachineFacts) -> Iterator[GroundupError]
             )
 
 
-def _filter(needs: LabNeeds, machine: MachineFacts) -> Iterator[GroundupError]:
+def _filter(needs: LabNeeds, machine: LabMachine) -> Iterator[GroundupError]:
     """Yield chains that no rule of the lab can pass; those of iptables, as Docker's, get one (networks.py)."""
     for chain in machine.dropping:
         yield GroundupError(
@@ -191,7 +191,7 @@ def _filter(needs: LabNeeds, machine: MachineFacts) -> Iterator[GroundupError]:
         )
 
 
-def _taken(site: str, machine: MachineFacts) -> Iterator[tuple[str, str]]:
+def _taken(site: str, machine: LabMachine) -> Iterator[tuple[str, str]]:
     """Yield each network that this machine has an address in or a route to, with its owner; not the site's own."""
     own, addresses = link_prefix(site), {}
     for name, link in machine.links.items():

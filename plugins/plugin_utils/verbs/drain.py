@@ -9,7 +9,7 @@ from ...module_utils._base.consent import Reason
 from ..cloud import compute_host, connection, drain
 from ..cloud.compute_host import ComputeHost
 from ..progress import reminder
-from .parts import Machine, RolesVerb
+from .parts import MachineState, RolesVerb
 
 
 class InstancesVerb(RolesVerb[ComputeHost]):
@@ -24,7 +24,7 @@ class InstancesVerb(RolesVerb[ComputeHost]):
         """Say whether Nova has a compute service of it."""
         return found.service is not None
 
-    def survey(self) -> Machine[ComputeHost]:
+    def survey(self) -> MachineState[ComputeHost]:
         """Return the machine. Raises GroundupError for a hypervisor of the site file that Nova does not know."""
         found = super().survey()
         if found.cloud is not None:
@@ -47,11 +47,11 @@ class DrainVerb(InstancesVerb):
         """Return how each instance would leave."""
         return drain.foreseen(found)
 
-    def steps(self) -> Mapping[str, Callable[[Machine[ComputeHost]], dict[str, Any]]]:
+    def steps(self) -> Mapping[str, Callable[[MachineState[ComputeHost]], dict[str, Any]]]:
         """Return the steps, one a role."""
         return {"drain": self.move_away, "copy": self.copy_away}
 
-    def move_away(self, state: Machine[ComputeHost]) -> dict[str, Any]:
+    def move_away(self, state: MachineState[ComputeHost]) -> dict[str, Any]:
         """Disable its service, then move its instances. Raises GroundupError for those that stay, after all others."""
         asked, cold, host = self.asked, "cold" in self.asked.force, state.cloud
         if host is None:
@@ -66,14 +66,14 @@ class DrainVerb(InstancesVerb):
         changes += [f"{one['way']} {one['name']} ({one['id']}) {one['result']}" for one in moves.done]
         return {"changes": changes, "instances": moves.done}
 
-    def copy_away(self, state: Machine[ComputeHost]) -> dict[str, Any]:
+    def copy_away(self, state: MachineState[ComputeHost]) -> dict[str, Any]:
         """Have Ceph copy its data to other hosts; old copies serve meanwhile."""
         if state.ceph is None:
             return {"changes": []}
         with reminder(self.asked.say, f"[drain] data of {self.asked.machine}"):
             return {"changes": self.on_ceph()}
 
-    def remains(self, state: Machine[ComputeHost]) -> list[str]:
+    def remains(self, state: MachineState[ComputeHost]) -> list[str]:
         """Return what keeps it from being drained. Raises GroundupError for a machine of neither role."""
         self.of_a_role(state)
         left = [] if state.cloud is None else drain.remains(state.cloud)

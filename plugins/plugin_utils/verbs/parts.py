@@ -25,7 +25,7 @@ InCloud = TypeVar("InCloud")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Machine(Generic[InCloud]):
+class MachineState(Generic[InCloud]):
     """A machine as its services have it."""
 
     cloud: InCloud | None  # as a hypervisor; None: the verb does not take it for one
@@ -33,7 +33,7 @@ class Machine(Generic[InCloud]):
     silent: Mapping[str, GroundupError]  # services that do not answer, and are not needed
 
 
-class RolesVerb(Verb[Machine[InCloud]]):
+class RolesVerb(Verb[MachineState[InCloud]]):
     """A verb on a hypervisor, a storage host, or a machine that is both."""
 
     loses = "instances of tenants, copies of data, or what the services keep of the machine would be lost"
@@ -54,7 +54,7 @@ class RolesVerb(Verb[Machine[InCloud]]):
         """Make the cloud's errors ours."""
         return connection.answered("the cloud", remedy=REMEDY)
 
-    def survey(self) -> Machine[InCloud]:
+    def survey(self) -> MachineState[InCloud]:
         """Return the machine. Raises GroundupError when a service of one of its roles does not answer."""
         roles, silent = self.roles, dict[str, GroundupError]()
         cloud, ceph, found = None, dict[str, Any](), list[str]()
@@ -79,23 +79,23 @@ class RolesVerb(Verb[Machine[InCloud]]):
             for fault in silent.values():
                 raise fault
         parts = found or roles
-        return Machine(
+        return MachineState(
             cloud=cloud if HYPERVISOR in parts else None,
             ceph=ceph if STORAGE in parts and self.own_ceph else None,
             silent=silent,
         )
 
-    def refuse(self, state: Machine[InCloud]) -> Machine[InCloud]:
+    def refuse(self, state: MachineState[InCloud]) -> MachineState[InCloud]:
         """Return ``state``. Raises GroundupError for a machine of neither role, and for a reason against it."""
         return super().refuse(self.of_a_role(state))
 
-    def of_a_role(self, state: Machine[InCloud]) -> Machine[InCloud]:
+    def of_a_role(self, state: MachineState[InCloud]) -> MachineState[InCloud]:
         """Return ``state``. Raises GroundupError for a machine of neither role."""
         if state.cloud is None and state.ceph is None:
             raise self.of_no_role()
         return state
 
-    def reasons(self, state: Machine[InCloud]) -> Iterable[Reason]:
+    def reasons(self, state: MachineState[InCloud]) -> Iterable[Reason]:
         """Return the reasons of the hypervisor; Ceph's own step refuses a storage host."""
         return () if state.cloud is None else self.against(state.cloud)
 
@@ -103,7 +103,7 @@ class RolesVerb(Verb[Machine[InCloud]]):
         """Return what speaks against it at the hypervisor."""
         return ()
 
-    def predict(self, state: Machine[InCloud]) -> list[str]:
+    def predict(self, state: MachineState[InCloud]) -> list[str]:
         """Return what would be done, part for part."""
         for service, error in state.silent.items():
             self.asked.say(f"[{self.name}] {service} was not asked: {error.what}")

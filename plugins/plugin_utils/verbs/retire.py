@@ -11,7 +11,7 @@ from ..cloud import compute_host, connection, retire
 from ..cloud.retire import LeavingHypervisor
 from ..errors import GroundupError
 from ..hypervisor.configuration import compute_id
-from .parts import Machine, RolesVerb
+from .parts import MachineState, RolesVerb
 
 
 class Retire(RolesVerb[LeavingHypervisor]):
@@ -38,7 +38,7 @@ class Retire(RolesVerb[LeavingHypervisor]):
         """Say whether Ceph has any record of it."""
         return bool(found.get("osds") or found.get("monitor") or found.get("place"))
 
-    def refuse(self, state: Machine[LeavingHypervisor]) -> Machine[LeavingHypervisor]:
+    def refuse(self, state: MachineState[LeavingHypervisor]) -> MachineState[LeavingHypervisor]:
         """Return ``state``. In a cloud without Ceph, a machine that nobody knows has left: a killed run goes on."""
         if self.cloud and not (self.roles or self.own_ceph or state.cloud or state.ceph):
             return state
@@ -56,13 +56,13 @@ class Retire(RolesVerb[LeavingHypervisor]):
         """Return nothing: Ceph says it itself, asked on the machine, which the playbook does next."""
         return []
 
-    def predict(self, state: Machine[LeavingHypervisor]) -> list[str]:
+    def predict(self, state: MachineState[LeavingHypervisor]) -> list[str]:
         """Return what leaves the cloud."""
         if not (state.cloud.found if state.cloud else state.ceph):
             self.asked.say(f"[retire] the cloud knows nothing of {self.asked.machine}")
         return super().predict(state)
 
-    def facts(self, state: Machine[LeavingHypervisor]) -> dict[str, Any]:
+    def facts(self, state: MachineState[LeavingHypervisor]) -> dict[str, Any]:
         """Return what it is, its address ("" when another machine has it now), and whether it was evacuated."""
         others = {host.address for name, host in self.asked.plan.hosts.items() if name != self.asked.machine}
         cloud = state.cloud
@@ -73,11 +73,11 @@ class Retire(RolesVerb[LeavingHypervisor]):
             "evacuated": bool(cloud and cloud.host.evacuated),
         }
 
-    def steps(self) -> Mapping[str, Callable[[Machine[LeavingHypervisor]], dict[str, Any]]]:
+    def steps(self) -> Mapping[str, Callable[[MachineState[LeavingHypervisor]], dict[str, Any]]]:
         """Return the steps; its services are stopped between them."""
         return {"close": self.close, "remove": self.remove}
 
-    def close(self, state: Machine[LeavingHypervisor]) -> dict[str, Any]:
+    def close(self, state: MachineState[LeavingHypervisor]) -> dict[str, Any]:
         """Have no instance come any more."""
         if state.cloud is None:
             return {"changes": []}
@@ -85,7 +85,7 @@ class Retire(RolesVerb[LeavingHypervisor]):
         self.refuse(self.survey())  # an instance that was migrating before has arrived now
         return {"changes": done}
 
-    def remove(self, state: Machine[LeavingHypervisor]) -> dict[str, Any]:
+    def remove(self, state: MachineState[LeavingHypervisor]) -> dict[str, Any]:
         """Take it out of the cloud once it is down; ``seen`` tells whether its services were stopped."""
         name, timeout, changes = self.asked.machine, self.asked.timeout or 180, Changes(check=False)
         if state.cloud is None:
@@ -102,7 +102,7 @@ class Retire(RolesVerb[LeavingHypervisor]):
             retire.remove(self.cloud, late.cloud, changes, timeout=timeout)
         return {"changes": changes.done}
 
-    def remains(self, state: Machine[LeavingHypervisor]) -> list[str]:
+    def remains(self, state: MachineState[LeavingHypervisor]) -> list[str]:
         """Return what the cloud and Ceph have of it. Raises GroundupError for a machine of the site of neither role."""
         if self.roles:
             self.of_a_role(state)

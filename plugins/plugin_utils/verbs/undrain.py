@@ -12,7 +12,7 @@ from ..cloud.compute_host import COMPUTE, ComputeHost
 from ..errors import GroundupError
 from ..progress import reminder
 from .drain import InstancesVerb
-from .parts import HYPERVISOR, Machine
+from .parts import HYPERVISOR, MachineState
 
 
 class Undrain(InstancesVerb):
@@ -29,15 +29,15 @@ class Undrain(InstancesVerb):
         """Return what would be enabled."""
         return compute_host.enable(self.compute, found, check=True)[0]
 
-    def facts(self, state: Machine[ComputeHost]) -> dict[str, Any]:
+    def facts(self, state: MachineState[ComputeHost]) -> dict[str, Any]:
         """Return whether an evacuation had disabled it."""
         return {"evacuated": state.cloud is not None and state.cloud.evacuated}
 
-    def steps(self) -> Mapping[str, Callable[[Machine[ComputeHost]], dict[str, Any]]]:
+    def steps(self) -> Mapping[str, Callable[[MachineState[ComputeHost]], dict[str, Any]]]:
         """Return the steps; the playbook does the first for an evacuated machine alone."""
         return {"ended": self.ended, "fill": self.fill, "enable": self.enable}
 
-    def ended(self, state: Machine[ComputeHost]) -> dict[str, Any]:
+    def ended(self, state: MachineState[ComputeHost]) -> dict[str, Any]:
         """Wait until nova-compute, which was restarted, has ended what was evacuated. Raises GroundupError."""
         name, timeout = self.asked.machine, self.asked.timeout or 300
         if state.cloud is None:
@@ -51,21 +51,21 @@ class Undrain(InstancesVerb):
             )
         return {"changes": []}
 
-    def fill(self, state: Machine[ComputeHost]) -> dict[str, Any]:
+    def fill(self, state: MachineState[ComputeHost]) -> dict[str, Any]:
         """Have Ceph give it the data back that drain took."""
         if state.ceph is None:
             return {"changes": []}
         with reminder(self.asked.say, f"[undrain] data of {self.asked.machine}"):
             return {"changes": self.on_ceph()}
 
-    def enable(self, state: Machine[ComputeHost]) -> dict[str, Any]:
+    def enable(self, state: MachineState[ComputeHost]) -> dict[str, Any]:
         """Enable its compute service, unless somebody else disabled it."""
         if state.cloud is None:
             return {"changes": []}
         changes, note = compute_host.enable(self.compute, state.cloud, check=False)
         return {"changes": changes, "evacuated": state.cloud.evacuated, **({"warnings": [note]} if note else {})}
 
-    def remains(self, state: Machine[ComputeHost]) -> list[str]:
+    def remains(self, state: MachineState[ComputeHost]) -> list[str]:
         """Return whether one of our verbs keeps it disabled. Raises GroundupError for a machine of neither role."""
         self.of_a_role(state)
         disabled = None if state.cloud is None else state.cloud.disabled

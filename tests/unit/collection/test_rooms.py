@@ -12,6 +12,13 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 PLUGINS = ROOT / "plugins"
+ANSIBLES = {
+    "ActionModule",
+    "CallbackModule",
+    "FilterModule",
+    "LookupModule",
+    "ModuleDocFragment",
+}  # names that Ansible asks for
 ROW = re.compile(r"^\| (?!room)([a-z]+) \| .* \| ([a-z, ]+|-) \|$", re.MULTILINE)
 
 
@@ -74,3 +81,12 @@ def test_what_runs_on_hosts_imports_nothing_of_the_controller() -> None:
         if name.startswith("plugin_utils")
     ]
     assert found == []
+
+
+def test_a_name_of_a_class_has_one_meaning() -> None:
+    found: dict[str, list[str]] = {}
+    for path in PLUGINS.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef) and node.name not in ANSIBLES:
+                found.setdefault(node.name, []).append(path.relative_to(PLUGINS).as_posix())
+    assert {name: places for name, places in found.items() if len(places) > 1} == {}

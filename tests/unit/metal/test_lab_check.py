@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._container.names import Lab, link_name, link_prefix
 from ansible_collections.groundup.cloud.plugins.plugin_utils.lab import check
-from ansible_collections.groundup.cloud.plugins.plugin_utils.lab.check import GIB, TOOLS, LabNeeds, MachineFacts
+from ansible_collections.groundup.cloud.plugins.plugin_utils.lab.check import GIB, TOOLS, LabMachine, LabNeeds
 
 
 def wanted(tmp_path: Path) -> LabNeeds:
@@ -20,8 +20,8 @@ def wanted(tmp_path: Path) -> LabNeeds:
     )
 
 
-def machine(**changes: Any) -> MachineFacts:
-    enough = MachineFacts(
+def machine(**changes: Any) -> LabMachine:
+    enough = LabMachine(
         root=True, tools=frozenset(TOOLS), hierarchies=1, memory_available=8 * GIB, disk_free=30 * GIB,
         links={"lo": link("127.0.0.1/8"), "eth0": link("192.0.2.7/24")},
         routes=[{"dst": "default", "gateway": "192.0.2.1", "dev": "eth0"}, {"dst": "192.0.2.0/24", "dev": "eth0"}],
@@ -35,7 +35,7 @@ def link(address: str, alias: str = "") -> dict[str, Any]:
     return {"ifalias": alias, "addr_info": [{"family": "inet", "local": local, "prefixlen": int(prefix)}]}
 
 
-def told(tmp_path: Path, found: MachineFacts) -> list[str]:
+def told(tmp_path: Path, found: LabMachine) -> list[str]:
     return [str(fault) for fault in check.faults(wanted(tmp_path), found)]
 
 
@@ -121,7 +121,7 @@ def test_several_faults_are_told_at_once(tmp_path: Path) -> None:
 
 def test_this_very_machine_can_be_looked_at(tmp_path: Path) -> None:
     elsewhere = Lab(site="no-such-site", root=tmp_path / "state")
-    found = MachineFacts.now(replace(wanted(tmp_path), lab=elsewhere))
+    found = LabMachine.now(replace(wanted(tmp_path), lab=elsewhere))
     assert found.memory_available > 0
     assert found.disk_free > 0
     assert found.running == frozenset()

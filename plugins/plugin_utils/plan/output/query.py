@@ -14,14 +14,14 @@ from ...errors import GroundupError
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PlanAnswer:
     """What was asked for, and its text: a list of texts one per line, anything else as JSON."""
 
     value: Any
     text: str
 
 
-def answer(plan: Mapping[str, Any], query: str) -> Answer:
+def answer(plan: Mapping[str, Any], query: str) -> PlanAnswer:
     """Return the answer of ``plan`` (the content of plan.json) to ``query``. Raises GroundupError."""
     try:
         value = jmespath.search(query, plan)
@@ -40,4 +40,4 @@ def answer(plan: Mapping[str, Any], query: str) -> Answer:
             remedy='-e plan_query="keys(@)" lists what plan.json has',
         )
     lines = value if isinstance(value, list) and all(isinstance(one, str) for one in value) else None
-    return Answer(value, "\n".join(lines) if lines is not None else json.dumps(value, indent=2))
+    return PlanAnswer(value, "\n".join(lines) if lines is not None else json.dumps(value, indent=2))
