@@ -10,7 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from .paths import COLLECTION
 from .plan import load_site, make_plan
+from .plan.findings import overrides
+from .plan.findings.order import ordered
 from .plan.types import Plan, ReleasePlan
 from .services import RECORDS
 from .services.network_policy import with_policy
@@ -24,15 +27,21 @@ def site_plan(site_file: str | Path) -> Plan:
 
 
 def with_values(plan: Plan) -> Plan:
-    """Return ``plan`` with the values of every release. The site's `openstack.overrides` are merged over ours."""
+    """Return ``plan`` with the values of every release. The site's `openstack.overrides` are merged over ours.
+
+    Overrides that a built-in chart does not know are findings.
+    """
     size, cloud = sizes(plan), plan.openstack
-    made = []
+    made, found = [], [one for one in plan.findings if one.name != overrides.NAME]
     for release in cloud.releases:
         record = RECORDS[release.name]
         values = merge(shared_values(plan, size, record), record.values(plan, size))
-        values = merge(values, cloud.overrides.get(release.name, {}))
+        if (own := cloud.overrides.get(release.name)) and cloud.charts == "builtin":
+            found += overrides.unknown(release.name, own, values, COLLECTION / "charts", release.chart)
+        values = merge(values, own or {})
         made.append(replace(release, values=with_policy(plan, record, values)))
-    return replace(plan, openstack=replace(cloud, releases=tuple(made)))
+    cloud = replace(cloud, releases=tuple(made))
+    return replace(plan, openstack=cloud, findings=ordered(found, plan.hosts) if found else ())
 
 
 def for_charts(plan: Plan, defaults: Callable[[ReleasePlan], Mapping[str, Any]]) -> Plan:

@@ -105,6 +105,20 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("clusters-not-seen", "warning", "lab", {"openstack/services": ["keystone", "magnum"]}, "openstack.services"),
     ("needless-magnum", "warning", "lab", {"openstack/services": ["keystone", "magnum"]}, "openstack.services"),
     (
+        "override-unknown-key",
+        "warning",
+        "lab",
+        {"openstack/overrides": {"keystone": {"why": "w", "values": {"config": {"keystone": {}}}}}},
+        "openstack.overrides.keystone.values.config",
+    ),
+    (
+        "override-unknown-key",
+        "warning",
+        "lab",
+        {"openstack/overrides": {"keystone": {"why": "w", "values": {"pod": {"replica": {"api": 2}}}}}},
+        "openstack.overrides.keystone.values.pod.replica",
+    ),
+    (
         "override-without-release",
         "error",
         "lab",
