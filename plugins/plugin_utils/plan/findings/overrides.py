@@ -13,6 +13,7 @@ from ..form import choose, warning
 from ..types import Finding
 
 NAME = "override-unknown-key"
+LIBRARY = "groundup-lib"  # chart whose values under `service` every service begins with
 FREE = ("conf", "endpoints", "extraObjects")  # below them are names of options, files, services and objects
 _USED = re.compile(r"\.Values\.(\w+)(?:\.(\w+))?")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -27,7 +28,7 @@ def unknown(
 
     ``name``: of the release. ``charts``: directory of the built-in charts. Two levels are compared.
     """
-    known = _known(charts / chart, charts / "groundup-lib")
+    known = _known(charts / chart, charts / LIBRARY)
     for key, below in _keys(ours).items():
         known.setdefault(key, set()).update(below)
     for key, value in override.items():
@@ -41,8 +42,8 @@ def unknown(
 def _known(*charts: Path) -> Keys:
     found: Keys = {}
     for chart in charts:
-        values = yaml.load((chart / "values.yaml").read_bytes(), Loader=_LOADER) or {}  # noqa: S506  # a safe loader
-        parts = [_keys(values.get("service", values) if chart.name == "groundup-lib" else values)]
+        values: dict[str, Any] = yaml.load((chart / "values.yaml").read_bytes(), Loader=_LOADER)  # noqa: S506  # safe
+        parts = [_keys(values["service"] if chart.name == LIBRARY else values)]
         for template in sorted((chart / "templates").rglob("*")):
             if template.is_file():
                 for key, below in _USED.findall(template.read_text(encoding="utf-8")):
