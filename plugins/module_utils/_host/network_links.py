@@ -14,12 +14,11 @@ from .._base import files
 from .._base.errors import GroundupError
 from .._base.run import attempt, run
 from . import networkd
+from .network_owner import NETWORK_MANAGER, WHY, owner
 
-INTERFACES = Path("/etc/network/interfaces")
-NETPLAN = Path("/etc/netplan")
+ROOT = Path("/")
 OURS = Path("/etc/systemd/network")
 DELETE, FLUSH, DROP = "address delete", "route flush exact", "route delete"  # words of ip
-_STANZA = re.compile(r"^\s*iface\s+(\S+)", re.MULTILINE)
 _ADDRESS = re.compile(r"^Address=(.*)$", re.MULTILINE)
 _ROUTE = re.compile(r"^Destination=(.*)\nGateway=(.*)(?:\nMTUBytes=(.*))?$", re.MULTILINE)
 _NEAR = re.compile(r"^Destination=(.*)\nScope=link(?:\nPreferredSource=(.*))?(?:\nMTUBytes=(.*))?$", re.MULTILINE)
@@ -116,24 +115,22 @@ def missing_ports(planned: Sequence[Mapping[str, Any]], links: Links) -> None:
         )
 
 
+def _text(name: str) -> str:
+    return files.read(ROOT / name.lstrip("/")) or ""
+
+
+def _names(name: str) -> list[str]:
+    return sorted(path.name for path in (ROOT / name.lstrip("/")).glob("*"))
+
+
 def other_owner() -> None:
     """Raise GroundupError when another program manages the host's network."""
-    interfaces = [INTERFACES, *sorted(INTERFACES.with_name("interfaces.d").glob("*"))]
-    stanzas = {name for path in interfaces for name in _STANZA.findall(files.read(path) or "")} - {"lo"}
-    netplan = sorted(NETPLAN.glob("*.yaml"))
-    found, remedy = "", ""
-    if not attempt(["systemctl", "--quiet", "is-active", "NetworkManager.service"]).returncode:
-        found, remedy = "NetworkManager", "systemctl disable --now NetworkManager, which leaves addresses as they are"
-    elif netplan:
-        found, remedy = f"netplan ({netplan[0]})", f"move {netplan[0]} away"
-    elif stanzas:
-        found = f"ifupdown ({INTERFACES}: {', '.join(sorted(stanzas))})"
-        remedy = f"comment out all but lo in {INTERFACES} and its directory, which changes nothing until a restart"
+    found, remedy = owner(_text, _names, active=attempt(list(NETWORK_MANAGER)).stdout)
     if found:
         raise GroundupError(
             f"the host's network is run by {found}",
             where="machines.<group>.manage_network of the site file",
-            why="two owners of one network take it from each other, at the latest at the next boot",
+            why=WHY,
             remedy=f"{remedy}, then run this again; or leave manage_network out",
         )
     earlier = [path.name for path in sorted(OURS.glob("*.network")) if path.name < networkd.PREFIX]

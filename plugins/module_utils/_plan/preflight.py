@@ -44,6 +44,7 @@ class Expected(PreflightSite, PreflightRoles):
     releases: Sequence[str]  # of `systems`, whose packages the site serves; empty: of all
     hardware: Mapping[str, Any]  # its hardware profile
     interfaces: Sequence[Mapping[str, Any]]  # `InterfacePlan`s that must be there already
+    manages_network: bool  # whether the host layer writes its network
     neighbours: Mapping[str, Sequence[str]]  # network -> addresses of hosts to which it sends packets
     virtual_ip: str  # of the site; asked by hosts that are to hold it, empty for others
     store: str | None  # identity of the secrets store; empty: the controller has no store yet; None: not compared

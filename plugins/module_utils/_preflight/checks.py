@@ -31,6 +31,10 @@ CHECKS: dict[str, HostCheck] = {
         "network that this version does not use",
         (network.addresses,),
     ),
+    "network": HostCheck(
+        "with `manage_network`, neither ifupdown nor netplan nor NetworkManager runs its network",
+        (foreign.network_owner,),
+    ),
     "ranges": HostCheck(
         "no interface and no route of a new node is inside the networks of pods and Services; a warning where no route "
         "leads to Services",

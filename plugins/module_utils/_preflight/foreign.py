@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from .._host.network_owner import NETWORK_MANAGER, WHY, owner
 from .._plan.preflight import Expected
 from .model import MachineFacts, PreflightFault
 
@@ -42,6 +43,19 @@ def site(machine: MachineFacts, wanted: Expected) -> Iterator[PreflightFault]:
         yield PreflightFault(
             "site", "error", "the host was set up with other secrets than this controller has", "/etc/groundup/site",
             "run with the state directory of the site it was set up from; if nobody uses the host, remove that file",
+        )  # fmt: skip
+
+
+def network_owner(machine: MachineFacts, wanted: Expected) -> Iterator[PreflightFault]:
+    """Yield another program that runs the network of a machine whose network the site manages."""
+    if not wanted.manages_network:
+        return
+    found, remedy = owner(machine.read, machine.names, active=machine.said(NETWORK_MANAGER) or "")
+    if found:
+        kind, _, where = found.partition(" (")
+        yield PreflightFault(
+            "network", "error", f"the host's network is run by {kind}", where.rstrip(")") or kind,
+            f"{remedy}; or leave manage_network of its machines out: {WHY}",
         )  # fmt: skip
 
 

@@ -59,8 +59,11 @@ class Host:
 
     def attempt(self, argv: list[str], **_: object) -> subprocess.CompletedProcess[str]:
         self.calls.append(" ".join(argv))
-        status = 0 if argv[:3] != ["systemctl", "--quiet", "is-active"] or argv[3] in self.active else 3
-        return subprocess.CompletedProcess(argv, status, "", "")
+        asked = argv[:2] == ["systemctl", "is-active"] or argv[:3] == ["systemctl", "--quiet", "is-active"]
+        if not asked:
+            return subprocess.CompletedProcess(argv, 0, "", "")
+        active = argv[-1] in self.active
+        return subprocess.CompletedProcess(argv, 0 if active else 3, "active\n" if active else "inactive\n", "")
 
 
 @pytest.fixture
@@ -76,8 +79,8 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     monkeypatch.setattr(ownership, "FILE", tmp_path / "site")
     for name in ("DIRECTORY", "SETTINGS", "STATE", "PROGRAM", "BOOT_UNIT"):
         monkeypatch.setattr(network, name, tmp_path / name.lower())
-    for name in ("INTERFACES", "NETPLAN", "OURS"):
-        monkeypatch.setattr(network_links, name, tmp_path / "etc" / name.lower())
+    monkeypatch.setattr(network_links, "ROOT", tmp_path)
+    monkeypatch.setattr(network_links, "OURS", tmp_path / "etc/ours")
     network.SETTINGS.write_text("# Written by groundup.cloud.\n" + network.SETTINGS_TEXT)
     return found
 
@@ -235,15 +238,15 @@ def test_a_member_is_known_by_its_permanent_address(host: Host) -> None:
 @pytest.mark.parametrize(
     ("place", "text", "said"),
     [
-        ("interfaces", "auto lo\niface lo inet loopback\niface ens3 inet dhcp\n", "ifupdown"),
-        ("interfaces.d/50-cloud-init", "iface ens3 inet dhcp\n", "ifupdown"),
+        ("network/interfaces", "auto lo\niface lo inet loopback\niface ens3 inet dhcp\n", "ifupdown"),
+        ("network/interfaces.d/50-cloud-init", "iface ens3 inet dhcp\n", "ifupdown"),
         ("netplan/01.yaml", "network: {}\n", "netplan"),
         ("ours/05-mine.network", "[Match]\n", "files that are not ours"),
     ],
 )
 def test_a_network_with_another_owner_is_refused(host: Host, place: str, text: str, said: str) -> None:
     assert host.calls == []
-    path = network_links.INTERFACES.parent / place
+    path = network_links.ROOT / "etc" / place
     path.parent.mkdir(parents=True)
     path.write_text(text)
     with pytest.raises(GroundupError, match=said):
@@ -257,8 +260,8 @@ def test_a_host_that_networkmanager_runs_is_refused(host: Host) -> None:
 
 
 def test_a_loopback_of_ifupdown_is_nobody_s_network(host: Host) -> None:
-    network_links.INTERFACES.parent.mkdir(parents=True)
-    network_links.INTERFACES.write_text("auto lo\niface lo inet loopback\n")
+    (network_links.ROOT / "etc/network").mkdir(parents=True)
+    (network_links.ROOT / "etc/network/interfaces").write_text("auto lo\niface lo inet loopback\n")
     assert network_steps.apply(Changes(check=True), wanted())["changed"] is True
     assert host.calls
 

@@ -123,6 +123,7 @@ def wanted(**changes: Any) -> Expected:
         "control": {},
         **dict.fromkeys(("hardware_required", "swap", "cgroup_v1", "eviction"), False),
         "unused_networks": [],
+        "manages_network": False,
         "virtual_ip": "",
     }
     return Expected(**plan | changes)

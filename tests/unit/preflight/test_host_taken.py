@@ -135,3 +135,33 @@ def test_a_proxy_of_services_without_exceptions_is_named(host: Host, file: str, 
     assert faults(host) == []
     host.write(file, f'[Service]\n{line}\nEnvironment="NO_PROXY=.lab.test"\n')
     assert faults(host) == []
+
+
+@pytest.mark.parametrize(
+    ("place", "text", "said"),
+    [
+        (
+            "/etc/network/interfaces",
+            "auto lo\niface lo inet loopback\nallow-hotplug ens3\niface ens3 inet dhcp\n",
+            "ifupdown",
+        ),
+        ("/etc/network/interfaces.d/ens3", "iface ens3 inet static\n", "ifupdown"),
+        ("/etc/netplan/50-cloud-init.yaml", "network: {}\n", "netplan"),
+    ],
+)
+def test_a_network_that_another_program_runs_is_found_before_the_host_layer_would_refuse_it(
+    host: Host, place: str, text: str, said: str
+) -> None:
+    host.write(place, text)
+    assert faults(host) == []
+    assert faults(host, wanted(manages_network=True)) == [("network", "error", f"the host's network is run by {said}")]
+
+
+def test_a_network_of_networkmanager_is_found_too_and_one_of_nobody_is_none(host: Host) -> None:
+    host.write("/etc/network/interfaces", "auto lo\niface lo inet loopback\n")
+    host.programs["systemctl"] = "inactive\n"
+    assert faults(host, wanted(manages_network=True)) == []
+    host.programs["systemctl"] = "active\n"
+    assert [one[2] for one in faults(host, wanted(manages_network=True))] == [
+        "the host's network is run by NetworkManager"
+    ]

@@ -67,7 +67,13 @@ def test_a_wire_that_carries_less_than_both_ends_believe_is_found_out() -> None:
 def test_every_file_is_python_3_9() -> None:
     rooms = HOME.parent
     base = [rooms / f"_base/{name}.py" for name in ("changes", "errors", "files", "module", "run", "text")]
-    for path in (*HOME.glob("[!_]*.py"), *base, rooms / "_host/access.py", rooms / "_plan/preflight.py"):
+    for path in (
+        *HOME.glob("[!_]*.py"),
+        *base,
+        rooms / "_host/access.py",
+        rooms / "_host/network_owner.py",
+        rooms / "_plan/preflight.py",
+    ):
         text = path.read_text(encoding="utf-8")
         tree = ast.parse(text, feature_version=(3, 9))
         for node in ast.walk(tree):
