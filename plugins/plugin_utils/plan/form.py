@@ -8,6 +8,7 @@ from functools import partial
 
 from .types import Finding, Severity
 
+MEANT = {"ceph": "native"}  # what others call it, where the closest word would be another thing
 _LISTED = 20  # at most so many choices: enough for roles, services and purposes; machines may be more
 
 
@@ -34,6 +35,6 @@ def info(name: str, *where: str) -> partial[Finding]:
 def choose(value: str, choices: Iterable[str]) -> str:
     """Return the remedy for a ``value`` that is not among ``choices``."""
     known = list(choices)
-    close = difflib.get_close_matches(value, known, n=1)
+    close = [MEANT[value]] if MEANT.get(value) in known else difflib.get_close_matches(value, known, n=1)
     listed = ", ".join(known[:_LISTED]) + (", ..." if len(known) > _LISTED else "")
     return f"did you mean '{close[0]}'? One of: {listed}" if close else f"write one of: {listed or 'none is defined'}"

@@ -104,6 +104,8 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("zones-without-name-servers", "warning", "lab", {"openstack/services": ["designate"]}, "openstack.services"),
     ("clusters-not-seen", "warning", "lab", {"openstack/services": ["keystone", "magnum"]}, "openstack.services"),
     ("needless-magnum", "warning", "lab", {"openstack/services": ["keystone", "magnum"]}, "openstack.services"),
+    ("server-on-virtual-ip", "error", "lab", {"hosts/ntp_servers": ["10.90.0.2"]}, "hosts.ntp_servers"),
+    ("server-on-virtual-ip", "error", "region", {"hosts/dns_servers": ["10.96.8.2", "192.0.2.5"]}, "hosts.dns_servers"),
     (
         "override-unknown-key",
         "warning",

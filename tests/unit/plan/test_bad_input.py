@@ -269,3 +269,7 @@ def test_a_mac_address_has_one_spelling_whatever_notation_it_is_written_in(mac: 
 )
 def test_what_is_no_ports_mac_address_is_refused(mac: str, reason: str) -> None:
     assert reason in refused(LAB.partition("machines:")[0] + MACHINE.replace("MAC", mac)).problems[0].reason
+
+
+def test_a_word_of_other_tools_leads_to_ours_not_to_the_one_that_looks_alike() -> None:
+    assert "did you mean 'native'?" in refused(LAB + "storage: {backend: ceph}").problems[0].remedy

@@ -16,6 +16,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
     """Yield findings about servers that hosts would not reach."""
     servers = _servers(context)
     yield from _behind_pods(context, servers)
+    yield from _on_virtual_ip(context)
     management = context.layout.management
     if management.gateway is None:
         yield from _made_here(context)
@@ -63,6 +64,17 @@ def _behind_pods(context: PlanContext, servers: dict[str, Sequence[str]]) -> Ite
                         why="nodes look for it among pods and Services, and never ask the real one",
                         remedy=f"write another network into kubernetes.{inside}",
                     )
+
+
+def _on_virtual_ip(context: PlanContext) -> Iterator[Finding]:
+    address = context.plan.edge.address
+    for name in ("dns_servers", "ntp_servers"):
+        if address in getattr(context.site.hosts, name):
+            yield error("server-on-virtual-ip", f"hosts.{name}", "edge.address")(
+                what=f"{address} is the virtual IP of the site",
+                why="HAProxy answers there, for users of the cloud: hosts would have no resolver, or no time",
+                remedy=f"write servers of your network into hosts.{name}",
+            )
 
 
 def _made_here(context: PlanContext) -> Iterator[Finding]:
