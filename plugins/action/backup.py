@@ -14,6 +14,7 @@ class ActionModule(StepAction):
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the step's result."""
+        self._play_context.no_log = True  # with -vvv the connection would show what is saved: BMC passwords, say
         own = {"part": given["part"], "name": self.variables["inventory_hostname"]}
 
         def on_host(step: str, **options: Any) -> dict[str, Any]:

@@ -57,7 +57,7 @@ class ActionModule(DocumentedAction):
                 result |= self._write(plan, directory)
             except OSError as error:
                 return {**result, "failed": True, "msg": f"{error.filename or directory}: {error.strerror}"}
-        if result["files"]:
+        if result["files"] and not self.changes.check:
             self._display.display("\n".join(["written:", *(f"  {path}" for path in result["files"])]))
         result["msg"] = f"{plan.site}: {len(plan.hosts)} hosts, {summary(plan.findings)}"
         if refused:

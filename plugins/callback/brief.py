@@ -175,7 +175,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
             self._display.display(
                 f"The run {end} without: {', '.join(sorted(self._aside))}", color=constants.COLOR_WARN
             )
-        if self._access and not self._stopped:
+        if self._access and not self._stopped and not set(stats.dark) - set(self._aside):
             lines = [f"  {label:<11}{text}" for label, text in self._access.items()]
             self._display.display("\n".join(["\nYour cloud is ready.", *lines]), color=constants.COLOR_OK)
 

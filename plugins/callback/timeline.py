@@ -84,6 +84,7 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # Ansible ships no ty
         self._plays: list[PlayRecord] = []
         self._run_started = time.monotonic()
         self._access: dict[str, str] = {}
+        self._aside: set[str] = set()
 
     def v2_playbook_on_play_start(self, play: Any) -> None:
         """Close the previous play and open this one."""
@@ -94,6 +95,7 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # Ansible ships no ty
         """Count a task that ran, and whether it changed something."""
         host = self._count(result)
         self._access = result.result.get("access") or self._access
+        self._aside |= {row["host"] for row in result.result.get("aside") or ()}
         if result.result.get("changed"):
             self._plays[-1].changed[host] += 1
             self._plays[-1].predicts |= bool(result.task.check_mode)
@@ -112,7 +114,7 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # Ansible ships no ty
         rows = [play for play in self._plays if play.tasks]
         if not rows:
             return
-        total, stopped = time.monotonic() - self._run_started, bool(stats.failures)
+        total, stopped = time.monotonic() - self._run_started, bool(stats.failures or set(stats.dark) - self._aside)
         if self._display.verbosity:
             self._table(rows, total)
         changes = [

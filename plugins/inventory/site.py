@@ -91,7 +91,8 @@ _MACHINE = "{{ machine | default(lookup('ansible.builtin.vars', (verb | default(
 # Storage host that is asked about Ceph: another one that is there; this machine without any. A task needs one.
 _STORAGE_HOST = (
     "{{ groups.ceph | default([]) | difference([groundup_machine]) | difference(groups.absent | default([])) | sort"
-    " | first | default(groups.ceph | default([]) | first | default('localhost')) }}"
+    " | first | default(((groups.ceph | default([]) | intersect([groundup_machine])) + groups.ceph | default([]))"
+    " | first | default('localhost')) }}"
 )
 _EXIT_CODE = 4  # exit code of Ansible's commands for parse errors
 

@@ -31,8 +31,9 @@ def check() -> None:
         install = f"run Ansible from a virtual environment ({_FILES / 'docs/install.md'}), and there: "
         install += f"pip install -r {_FILES / 'requirements.txt'}"
     text = f"groundup.cloud: this control node ({socket.gethostname()}) lacks {', '.join(lacking)}. Remedy: {install}"
-    if multiprocessing.parent_process():
-        raise ImportError(text)
+    context = sys.modules.get("ansible.context")
+    if multiprocessing.parent_process() or (context and not context.CLIARGS):
+        raise ImportError(text)  # a worker, or a program of somebody else that uses Ansible as a library
     print(f"[ERROR]: {text}", file=sys.stderr)
     sys.exit(_EXIT_CODE)
 
@@ -40,7 +41,8 @@ def check() -> None:
 def lacks(requirements: str) -> list[str]:
     """Return the packages of ``requirements`` that are missing or have another version, each with what is wrong."""
     found = []
-    for name, wanted in (_parts(line) for line in requirements.splitlines()):
+    lines = (line.partition("#")[0].strip() for line in requirements.splitlines())
+    for name, wanted in (_parts(line) for line in lines if line):
         try:
             package = distribution(name)
         except PackageNotFoundError:
@@ -52,7 +54,7 @@ def lacks(requirements: str) -> list[str]:
 
 
 def _parts(line: str) -> tuple[str, str]:
-    match = _LINE.fullmatch(line.strip())
+    match = _LINE.fullmatch(line)
     if match is None:
         raise ValueError(f"requirements.in: {line}")
     return match[1], match[2] or ""

@@ -7,8 +7,13 @@ from typing import Any
 
 
 def dry_run(variables: Mapping[str, Any]) -> bool:
-    """Say whether a run with these variables is a dry run: check mode, or ``--tags check``.
+    """Say whether a run with these variables is a dry run: check mode, ``--tags check``, or a playbook that is one.
 
-    Equals the inventory's ``groundup_dry_run``, for lookups, which do not see a task's own check mode.
+    Equals ``groundup_dry_run``, for lookups, which do not see a task's own check mode. Here the inventory's value of it
+    is a template, and that of such a playbook is true.
     """
-    return bool(variables.get("ansible_check_mode")) or "check" in (variables.get("ansible_run_tags") or ())
+    return (
+        variables.get("groundup_dry_run") is True
+        or bool(variables.get("ansible_check_mode"))
+        or "check" in (variables.get("ansible_run_tags") or ())
+    )

@@ -108,7 +108,8 @@ def converge(neutron: Any, networks: Iterable[ProviderNetwork], changes: Changes
             if changes.add(f"create subnet {one.cidr}", name=f"subnet of {one.name}", after=dump(one.subnet)):
                 _subnet(neutron, found, one)
             continue
-        subnet = one.subnet if one.planned else {**one.subnet, "allocation_pools": without(mine, one.held)}
+        taken = (*one.held, *filter(None, [one.subnet["gateway_ip"]]))  # Neutron wants the router outside, too
+        subnet = one.subnet if one.planned else {**one.subnet, "allocation_pools": without(mine, taken)}
         if (other := _differs(mine, subnet)) and _change(changes, f"subnet {one.cidr}", other, subnet):
             neutron.update_subnet(mine, **{key: subnet[key] for key in other})
 

@@ -1,8 +1,9 @@
 """Verbs that act by the roles of a machine: as a hypervisor by the cloud, as a storage host by the site's own Ceph.
 
 A role counts when its service has the machine, whatever the site file makes of it by now; the file's own roles count
-for a machine that neither has. A service that does not answer stops the verb, unless the file gives the machine none
-of its roles and the other service has it.
+for a machine that neither has. A service that does not answer stops the verb, unless the file gives the machine other
+roles than its own, and the other service has it. Of a machine that left the file nobody knows the roles: both must
+answer.
 """
 
 from __future__ import annotations
@@ -57,22 +58,23 @@ class RolesVerb(Verb[MachineState[InCloud]]):
     def survey(self) -> MachineState[InCloud]:
         """Return the machine. Raises GroundupError when a service of one of its roles does not answer."""
         roles, silent = self.roles, dict[str, GroundupError]()
+        nova = any(release.name == "nova" for release in self.asked.plan.openstack.releases)
         cloud, ceph, found = None, dict[str, Any](), list[str]()
         try:
             with self.around():
                 cloud = self.in_cloud()
             found += [HYPERVISOR] if self.knows(cloud) else []
         except GroundupError as error:
-            if HYPERVISOR in roles:
+            if HYPERVISOR in roles or (nova and not roles):
                 raise
-            if any(release.name == "nova" for release in self.asked.plan.openstack.releases):
+            if nova:
                 silent["the cloud"] = error
         if self.own_ceph:
             try:
                 ceph = self.asked.ceph("member")["member"]
                 found += [STORAGE] if self.stores(ceph) else []
             except GroundupError as error:
-                if STORAGE in roles:
+                if STORAGE in roles or not roles:
                     raise
                 silent["Ceph"] = error
         if not found and not {HYPERVISOR, STORAGE} & {*roles}:

@@ -68,7 +68,7 @@ class Retire(RolesVerb[LeavingHypervisor]):
         cloud = state.cloud
         return {
             "hypervisor": cloud is not None,
-            "storage": state.ceph is not None,
+            "storage": state.ceph is not None and (cloud is None or cloud.found or self.stores(state.ceph)),
             "address": cloud.address if cloud and cloud.address not in others else "",
             "evacuated": bool(cloud and cloud.host.evacuated),
         }
@@ -89,6 +89,8 @@ class Retire(RolesVerb[LeavingHypervisor]):
         """Take it out of the cloud once it is down; ``seen`` tells whether its services were stopped."""
         name, timeout, changes = self.asked.machine, self.asked.timeout or 180, Changes(check=False)
         if state.cloud is None:
+            if fault := self.asked.seen.get("hypervisor") and state.silent.get("the cloud"):
+                raise fault  # it was one when the verb began
             return {"changes": []}
         if not self.asked.seen.get("stopped") and not retire.settle(self.cloud.compute, name, timeout=timeout):
             raise GroundupError(

@@ -69,7 +69,8 @@ class Undrain(InstancesVerb):
         """Return whether one of our verbs keeps it disabled. Raises GroundupError for a machine of neither role."""
         self.of_a_role(state)
         disabled = None if state.cloud is None else state.cloud.disabled
-        return [f"its {COMPUTE} is disabled: {disabled}"] if compute_host.ours(disabled) else []
+        left = [f"its {COMPUTE} is disabled: {disabled}"] if compute_host.ours(disabled) else []
+        return left + (["Ceph keeps it drained"] if (state.ceph or {}).get("drained") else [])
 
 
 VERB = Undrain

@@ -57,6 +57,13 @@ def test_a_run_goes_on_without_a_worker_that_serves(tmp_path: Path) -> None:
     assert (code, later(said)) == (4, 2), said  # a prediction ends as the run would
 
 
+@pytest.mark.parametrize("check", [(), ("--check",)], ids=["apply", "check"])
+def test_so_it_does_with_limit_where_no_localhost_is_left(tmp_path: Path, check: tuple[str, ...]) -> None:
+    code, said = judged(tmp_path, "--limit", "worker-1,worker-2", *check, wrong="worker-1")
+    assert (code, later(said)) == (4, 1), said
+    assert "The run went to its end without: worker-1" in said
+
+
 @pytest.mark.parametrize(
     ("wrong", "new"),
     [("worker-2", "worker-2"), ("control-1", ""), ("worker-1 worker-2", ""), ("worker-1 worker-2", "worker-2")],

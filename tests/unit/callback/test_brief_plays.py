@@ -32,13 +32,15 @@ def run(directory: Path, *plays: dict[str, Any]) -> str:
     return done.stdout + done.stderr
 
 
-def ended(capsys: pytest.CaptureFixture[str], *, access: dict[str, str], stopped: bool = False) -> str:
+def ended(
+    capsys: pytest.CaptureFixture[str], *, access: dict[str, str], stopped: bool = False, dark: tuple[str, ...] = ()
+) -> str:
     """End a run with a task that returned ``access``, and perhaps a later one that failed; return what is printed."""
     callback = brief.CallbackModule()
     callback._display = SimpleNamespace(display=lambda text, **_: print(text), verbosity=0)
     callback._access, callback._stopped = access, stopped
     with patch(f"{brief.__name__}.Default.v2_playbook_on_stats"):
-        callback.v2_playbook_on_stats(None)
+        callback.v2_playbook_on_stats(SimpleNamespace(dark=dict.fromkeys(dark, 1)))
     return capsys.readouterr().out
 
 
@@ -82,6 +84,7 @@ def test_a_run_that_made_sure_of_the_cloud_ends_with_the_way_to_it(capsys: pytes
 
 def test_a_run_that_failed_afterwards_does_not(capsys: pytest.CaptureFixture[str]) -> None:
     assert "ready" not in ended(capsys, access={"dashboard": "https://dashboard.cloud.test"}, stopped=True)
+    assert "ready" not in ended(capsys, access={"dashboard": "https://dashboard.cloud.test"}, dark=("hypervisor-1",))
 
 
 def test_a_run_of_other_layers_says_nothing_of_the_cloud(capsys: pytest.CaptureFixture[str]) -> None:

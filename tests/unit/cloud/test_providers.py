@@ -141,6 +141,14 @@ def test_addresses_that_the_site_came_to_need_are_cut_out_of_an_operators_pool(a
     ]
 
 
+def test_a_new_router_is_cut_out_of_the_pool_that_it_is_in(admin: Any, fake: FakeCloud) -> None:
+    ran(admin)
+    moved = replace(ONE, subnet={**ONE.subnet, "gateway_ip": "203.0.113.254"})
+    assert ran(admin, one=moved).done == ["change subnet 203.0.113.0/24"]
+    assert fake.of("subnets")[0]["allocation_pools"] == [{"start": "203.0.113.2", "end": "203.0.113.253"}]
+    assert ran(admin, one=moved).done == []
+
+
 def test_a_pool_of_nothing_but_the_sites_addresses_is_empty() -> None:
     assert without({"allocation_pools": [{"start": "203.0.113.9", "end": "203.0.113.9"}]}, ["203.0.113.9"]) == []
 

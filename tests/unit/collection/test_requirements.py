@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
+from ansible import context
 from ansible_collections.groundup.cloud.plugins.plugin_utils import requirements
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.package import PARTS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
@@ -47,6 +48,7 @@ def test_missing_packages_and_versions_that_do_not_fit_are_named() -> None:
 def test_the_command_ends_with_one_line_and_exit_code_4(
     virtual: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(context, "CLIARGS", {"args": ["site.yml"]})
     monkeypatch.setattr(sys, "base_prefix", "/usr" if virtual else sys.prefix)
     with pytest.raises(SystemExit) as ended:
         requirements.check()
@@ -61,6 +63,13 @@ def test_the_command_ends_with_one_line_and_exit_code_4(
 def test_in_a_worker_the_task_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(multiprocessing, "parent_process", lambda: True)
     with pytest.raises(ImportError, match=r"lacks ansible-runner, .*requirements\.txt$"):
+        requirements.check()
+
+
+@pytest.mark.usefixtures("old")
+def test_a_program_that_uses_ansible_as_a_library_is_not_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(context, "CLIARGS", {})
+    with pytest.raises(ImportError, match="lacks ansible-runner"):
         requirements.check()
 
 

@@ -63,6 +63,7 @@ class Site:
             if not check:
                 self.done.append(f"ceph {which} {name}")
                 self.osds[name] = 0.0 if which == "drain" else 1.0
+                self.drained.discard(name)
             return {"changes": [f"osd.7: {which}"]}
 
         return step
@@ -206,6 +207,42 @@ def test_a_service_of_its_roles_or_the_only_one_that_could_know_it_must_answer(
     with pytest.raises(GroundupError, match="answer"):
         site.run("drain", "check", name)
     assert site.done == []
+
+
+@pytest.mark.parametrize("verb", ["drain", "undrain", "retire"])
+@pytest.mark.parametrize("silent", ["nova", "ceph"])
+def test_of_a_machine_that_left_the_site_file_both_services_must_answer(site: Site, verb: str, silent: str) -> None:
+    """It may be of either, and the one that answers does not know of the other's."""
+    site.plan = replace(site.plan, hosts={name: host for name, host in site.plan.hosts.items() if name != BOTH})
+    site.silent = {silent}
+    with pytest.raises(GroundupError, match="answer"):
+        site.run(verb, "check", BOTH)
+    with pytest.raises(GroundupError, match="answer"):
+        site.run(verb, "verify", BOTH)
+    assert site.done == []
+
+
+def test_a_cloud_that_falls_silent_while_a_hypervisor_is_retired_is_not_taken_for_done(site: Site) -> None:
+    host = replace(site.plan.hosts[BOTH], roles=("storage",))  # Nova has it, too
+    site.plan = replace(site.plan, hosts={**site.plan.hosts, BOTH: host})
+    assert site.run("retire", "check", BOTH)["hypervisor"]
+    site.silent = {"nova"}
+    with pytest.raises(GroundupError, match="Nova does not answer"):
+        site.run("retire", "remove", BOTH, seen={"stopped": True, "hypervisor": True})
+
+
+def test_an_undrain_is_not_done_while_ceph_keeps_the_host_drained(site: Site) -> None:
+    site.drained = {"storage-1"}
+    with pytest.raises(GroundupError, match="Ceph keeps it drained"):
+        site.run("undrain", "verify", "storage-1")
+    site.drained = set()
+    site.run("undrain", "verify", "storage-1")
+
+
+def test_a_retired_machine_that_is_dead_is_retired_again_without_a_look_at_its_disks(site: Site) -> None:
+    del site.hypervisors[BOTH], site.osds[BOTH]
+    found = site.run("retire", "check", BOTH)
+    assert (found["hypervisor"], found["storage"]) == (True, False)
 
 
 def test_an_orchestrators_storage_host_is_left_to_it_and_its_instances_move(site: Site) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 
 CEPH = '''#!/usr/bin/python
@@ -121,6 +122,29 @@ def test_an_old_name_still_works_and_says_once_that_it_ends(site: Copy, *, check
     assert site.state()["osds"]["storage-1"] == (1 if check else 0)
     assert "ends with" not in site.play("drain", "-e", "machine=storage-1")
     assert "no machine is named" in site.play("drain", "-e", "retire_machine=storage-1", code=2), "another verb's"
+
+
+def test_a_step_that_failed_is_not_followed_by_the_next(site: Copy) -> None:
+    steps = """
+- hosts: localhost
+  gather_facts: false
+  tasks:
+    - name: Do it
+      ansible.builtin.command: "{{ item }}"
+      register: verb_done
+      loop: ["true", "false", "touch never"]
+      loop_control: {control}
+"""
+    played = yaml.safe_load((COLLECTION / "playbooks/verb.yml").read_text())[1]["tasks"]
+    (task,) = [one for one in played if one["name"] == "Do it"]
+    assert task["register"] == "verb_done"
+    (site.root / "steps.yml").write_text(steps.replace("{control}", json.dumps(task["loop_control"])))
+    done = subprocess.run(
+        ["ansible-playbook", "-i", "localhost,", "-c", "local", "steps.yml"], cwd=site.root, check=False,
+        capture_output=True, text=True, env=site.environment,
+    )  # fmt: skip
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert not (site.root / "never").exists()
 
 
 def test_a_storage_host_is_retired_on_itself_after_ceph_was_asked(site: Copy) -> None:

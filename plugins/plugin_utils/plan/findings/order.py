@@ -51,7 +51,8 @@ def _folded(findings: Iterable[Finding], machines: Collection[str]) -> Iterable[
         shape = (_WORD.sub(lambda word: "*" if word[0] in machines else word[0], text) for text in texts)
         same.setdefault(tuple(shape), []).append(one)
     for first, *others in same.values():
-        yield replace(first, what=f"{first.what}; so for {_names(others, machines)}") if others else first
+        where = tuple(dict.fromkeys(key for one in (first, *others) for key in one.where))  # the table shows the first
+        yield replace(first, what=f"{first.what}; so for {_names(others, machines)}", where=where) if others else first
 
 
 def _names(findings: Iterable[Finding], machines: Collection[str]) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from ....module_utils._base.text import printable
 from ..types import Finding, Severity
 
+_PLACES = 4  # keys that the table shows of a finding
 _NAME, _WHERE = 34, 36  # characters; the longest finding name has 32
 
 
@@ -17,10 +18,19 @@ def table(findings: Sequence[Finding], *, width: int = 132) -> str:
     if not findings:
         return "no findings"
     rows = [
-        ([finding.severity.upper(), finding.name], finding.where, [finding.what, finding.why, f"-> {finding.remedy}"])
+        (
+            [finding.severity.upper(), finding.name],
+            _places(finding),
+            [finding.what, finding.why, f"-> {finding.remedy}"],
+        )
         for finding in findings
     ]
     return columns(("FINDING", "WHERE", "WHAT, WHY, REMEDY"), rows, end=summary(findings), width=width)
+
+
+def _places(finding: Finding) -> list[str]:
+    more = len(finding.where) - _PLACES
+    return [*finding.where[:_PLACES], *([f"and {more} more"] if more > 0 else [])]
 
 
 def columns(
