@@ -12,6 +12,8 @@ from pathlib import Path
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 _FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\w+)\n(?P<text>.*?)^(?P=indent)```$", re.DOTALL | re.MULTILINE)
 _FILE = re.compile(r"# (\S+\.yml)\n")
+LEFT_OUT = " ".join(f"--exclude=./{one}" for one in (".run", ".git", ".hypothesis", ".mypy_cache", ".ruff_cache"))
+CLONE = f"mkdir groundup.cloud && tar -C {DOCS.parent} {LEFT_OUT} -c . | tar -C groundup.cloud -x"
 _PROMPT = "$ "
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"  # of a user's first shell on Debian
 
@@ -79,9 +81,13 @@ def reader(home: Path, **more: str) -> Shell:
 
 
 def install() -> tuple[list[str], list[str]]:
-    """Return the commands of docs/install.md before the Python packages, and the others. This tree is the clone."""
+    """Return the commands of docs/install.md before the Python packages, and the others.
+
+    A copy of this tree is the clone. Not a link: the build leaves out links to directories whose real path is outside
+    the path that it is given.
+    """
     commands = [command for block in blocks("install.md", "Install") for command in block.commands]
-    commands = [f"ln -s {DOCS.parent} groundup.cloud" if one.startswith("git clone") else one for one in commands]
+    commands = [CLONE if one.startswith("git clone") else one for one in commands]
     (packages,) = (number for number, one in enumerate(commands) if "--require-hashes" in one)
     return commands[:packages], commands[packages:]
 

@@ -80,6 +80,14 @@ def test_without_its_packages_a_lookup_says_so_and_the_documentation_can_be_read
         do(bare, f"ansible-doc {plugin}")
 
 
+def test_every_chart_has_the_library_that_it_is_rendered_with(ready: Shell) -> None:
+    charts = Path(ready.environment["HOME"]) / COLLECTION / "charts"
+    using = {path.parent.name for path in charts.glob("*/Chart.yaml") if "name: groundup-lib" in path.read_text()}
+    using.discard("groundup-lib")
+    assert len(using) > 10
+    assert {name for name in using if not (charts / name / "charts/groundup-lib/Chart.yaml").is_file()} == set()
+
+
 def test_the_page_leads_to_a_plan(ready: Shell) -> None:
     for command in page_commands("groundup.cloud.plan"):
         assert "\n0 errors" in do(ready, command)
