@@ -18,7 +18,7 @@ _SERVING_GIB = 1  # required free space on a serving host, which has written mos
 
 
 def hardware(machine: MachineFacts, wanted: Expected) -> Iterator[PreflightFault]:
-    """Yield hardware below the machine's profile (requirement A2)."""
+    """Yield hardware below the machine's profile."""
     has = wanted.hardware
     # A hardware fault of a serving host must not block it, or the whole site.
     severity = "error" if wanted.hardware_required and not machine.serves(wanted) else "warning"

@@ -10,7 +10,7 @@ from ...module_utils._plan.container import Purpose
 
 Role = Literal["seed", "control", "storage", "worker", "hypervisor"]
 
-# Node labels. OpenStack-Helm's charts select nodes by the first (requirement L1).
+# Node labels. OpenStack-Helm's charts select nodes by the first.
 CONTROL_LABEL = "openstack-control-plane"
 RACK_LABEL = "topology.kubernetes.io/zone"
 _OPENSTACK = {CONTROL_LABEL: "enabled", "openstack-storage": "enabled"}

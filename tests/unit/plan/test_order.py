@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
+import ansible_collections.groundup.cloud.plugins.plugin_utils.plan as package
+import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.findings.order import ordered
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.findings.order import FOLLOWS, ordered
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.form import error, warning
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Finding
 
@@ -45,7 +48,14 @@ def test_what_follows_from_a_misspelt_hardware_profile_is_left_out() -> None:
     assert [one.where[0] for one in found] == ["machines.hv.hardware", "machines.st.ports.storage"]
 
 
-def test_a_misspelt_hardware_profile_of_twenty_machines_is_one_error(plan_of: Callable[..., Plan]) -> None:
-    changes = {"machines/hypervisor/hardware": "two-port"}
-    errors = [one for one in plan_of("region", changes).findings if one.severity == "error"]
-    assert [one.name for one in errors] == ["unknown-hardware"]
+@pytest.mark.parametrize("group", ["hypervisor", "storage", "control", "seed"])
+@pytest.mark.parametrize("site", ["region", "ha"])
+def test_a_misspelt_hardware_profile_is_one_error(plan_of: Callable[..., Plan], site: str, group: str) -> None:
+    plan = plan_of(site, {f"machines/{group}/hardware": "two-port"})
+    assert [one.name for one in plan.findings if one.severity == "error"] == ["unknown-hardware"]
+
+
+def test_what_follows_from_a_cause_are_findings_that_there_are() -> None:
+    files = [path for path in Path(package.__file__).parent.rglob("*.py") if path.name != "order.py"]
+    source = "\n".join(path.read_text() for path in files)
+    assert [name for names in FOLLOWS.values() for name in names if f'"{name}"' not in source] == []

@@ -100,12 +100,16 @@ def _references(context: PlanContext) -> Iterator[Finding]:
                 yield _unknown("unknown-machine", f"{base}.machines.{name}", "machine of this group", name, members)
             if own.hardware and own.hardware not in hardware:
                 yield _unknown(
-                    "unknown-hardware", f"{base}.machines.{name}.hardware", "hardware", own.hardware, hardware
-                )
+                    "unknown-hardware", f"{base}.machines.{name}.hardware", "hardware profile", own.hardware, hardware,
+                    f"hardware.{own.hardware}",
+                )  # fmt: skip
             if racks and own.rack and own.rack not in racks:
                 yield _unknown("unknown-rack", f"{base}.machines.{name}.rack", "rack", own.rack, racks)
         if group.hardware and group.hardware not in hardware:
-            yield _unknown("unknown-hardware", f"{base}.hardware", "hardware profile", group.hardware, hardware)
+            yield _unknown(
+                "unknown-hardware", f"{base}.hardware", "hardware profile", group.hardware, hardware,
+                f"hardware.{group.hardware}",
+            )  # fmt: skip
         for rack in [group.rack] if group.rack else (group.racks or []):
             if racks and rack not in racks:
                 yield _unknown("unknown-rack", base, "rack", rack, racks)
@@ -144,8 +148,9 @@ def _public_names(context: PlanContext) -> Iterator[Finding]:
             )
 
 
-def _unknown(name: str, key: str, noun: str, value: str, known: Iterable[str]) -> Finding:
-    return error(name, key)(
+def _unknown(name: str, key: str, noun: str, value: str, known: Iterable[str], *more: str) -> Finding:
+    """Return the finding about ``value`` at ``key``. ``more``: keys where it could be defined instead."""
+    return error(name, key, *more)(
         what=f"there is no {noun} {value}",
         why="what is written there would have no effect, or the wrong one",
         remedy=choose(value, known),
@@ -153,7 +158,7 @@ def _unknown(name: str, key: str, noun: str, value: str, known: Iterable[str]) -
 
 
 def _hardware(context: PlanContext) -> Iterator[Finding]:
-    """Yield hardware profiles smaller than the role's minimum in the site's profile (requirement A2)."""
+    """Yield hardware profiles smaller than the role's minimum in the site's profile."""
     layout, seen = context.layout, set()
     for host in context.plan.hosts.values():
         has = layout.hardware.get(host.hardware)

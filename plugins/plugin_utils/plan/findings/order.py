@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from ..types import Finding
 
-# What an unknown name causes below the key it is written at. Correct the name, and these are gone.
-FOLLOWS = {
-    "unknown-hardware": (
-        "network-without-port",
-        "wiring-without-ports",
-        "hardware-too-small",
-        "ceph-host-without-osds",
-    ),
-}
+# What an unknown name causes at what it is written for, and where it would be defined: these go when it is corrected.
+FOLLOWS = {"unknown-hardware": ("network-without-port", "wiring-without-ports", "no-osds")}
 _CAUSE = "unknown-"  # how the names of findings begin that others may follow from
 _ORDER = {"error": 0, "warning": 1, "info": 2}
 _WORD = re.compile(r"[A-Za-z0-9-]+")
@@ -30,10 +23,16 @@ def ordered(findings: Iterable[Finding], machines: Collection[str]) -> tuple[Fin
     always gives the same list.
     """
     every = list(findings)
-    bases = {name: [one.where[0].rpartition(".")[0] for one in every if one.name == name] for name in FOLLOWS}
+    bases = {name: [base for one in every if one.name == name for base in _bases(one)] for name in FOLLOWS}
     left = [one for one in every if not _follows(one, bases)]
     left.sort(key=lambda one: (_ORDER[one.severity], not one.name.startswith(_CAUSE), one.name, one.where, one.what))
     return tuple(_folded(left, machines))
+
+
+def _bases(cause: Finding) -> Iterator[str]:
+    key, *defined = cause.where
+    yield key.rpartition(".")[0]
+    yield from defined
 
 
 def _follows(finding: Finding, bases: dict[str, list[str]]) -> bool:

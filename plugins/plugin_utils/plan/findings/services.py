@@ -1,4 +1,4 @@
-"""OpenStack services: known, complete, and overrides have a reason (D1-D3)."""
+"""OpenStack services: known, complete, and overrides have a reason."""
 
 from __future__ import annotations
 
