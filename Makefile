@@ -32,7 +32,7 @@ plan: bootstrap ## plan a site: findings, plan.json and the topology picture
 supply: bootstrap ## build every artifact that the cache lacks
 	@ci/lab supply
 
-unit: bootstrap ## the tests for the inner loop: no root, no built artifact, under a minute
+unit: bootstrap ## the tests for the inner loop: no root, no built artifact, two minutes
 	@ci/run pytest -q -n 3 tests/unit
 
 test: bootstrap ## every test tier that fits this machine

@@ -33,7 +33,6 @@ class ActionModule(DocumentedAction):
         used = [(old, "machine")] if "machine" not in self.variables and self.variables.get(old) else []
         used += [(formerly, args["verb"])] if formerly else []
         ending = [f"{name} ends with the next release; use {new}" for name, new in used]
-        ending += [f"{formerly} acts on all roles of the machine now, as {args['verb']} does"] if formerly else []
         return {**done, "warnings": [*done.get("warnings", ()), *ending]}
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -45,7 +44,7 @@ class ActionModule(DocumentedAction):
 
         asked = Asked(
             plan=plan, machine=given["machine"], force=given["force"], parallel=given["parallel"],
-            timeout=given["timeout"], method=given["method"], seen=given["seen"], ceph=ceph,
+            timeout=given["timeout"], method=given["method"], seen=given["seen"], ceph=ceph, formerly=given["formerly"],
             check=self.changes.check, say=self._display.display,
         )  # fmt: skip
         return verbs.find(given["verb"])(asked).run(given["step"])

@@ -36,6 +36,7 @@ from ..plugin_utils.layers.aside import table
 from ..plugin_utils.progress import reminder
 
 _OURS = "groundup.cloud."
+ROLLOUT = f"{_OURS}rollout"  # its result says how to reach the cloud
 _VALIDATION = "ansible.builtin.validate_argument_spec"  # Ansible puts it before a role's own tasks
 # Those that print while they run: a module, or one step of it.
 _SPEAKING = frozenset(
@@ -100,7 +101,8 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
             return
         self._aside |= {row["host"]: row for row in result.result.get("aside") or ()}
         self._leftover |= {row["host"]: row for row in result.result.get("leftover") or ()}
-        self._access = result.result.get("access") or self._access
+        if result.task.resolved_action == ROLLOUT:
+            self._access = result.result.get("access") or self._access
         super().v2_runner_on_ok(result)
 
     def v2_runner_on_unreachable(self, result: Any) -> None:

@@ -39,6 +39,7 @@ from typing import Any
 from ansible.plugins.callback import CallbackBase
 
 from ..plugin_utils.progress import clock
+from .brief import ROLLOUT
 
 
 @dataclass(slots=True)
@@ -94,7 +95,8 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # Ansible ships no ty
     def v2_runner_on_ok(self, result: Any) -> None:
         """Count a task that ran, and whether it changed something."""
         host = self._count(result)
-        self._access = result.result.get("access") or self._access
+        if result.task.resolved_action == ROLLOUT:
+            self._access = result.result.get("access") or self._access
         self._aside |= {row["host"] for row in result.result.get("aside") or ()}
         if result.result.get("changed"):
             self._plays[-1].changed[host] += 1
@@ -126,7 +128,7 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # Ansible ships no ty
                 ]
             )
         ]
-        self._display.display(f"\n{clock(total)} minutes; {'; '.join(changes) or 'nothing changed'}")
+        self._display.display(f"\ntook {clock(total)} min; {'; '.join(changes) or 'nothing changed'}")
         if target := self.get_option("timeline_file"):
             Path(target).write_text(
                 json.dumps(

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 
 INTERFACES, NETPLAN = "/etc/network/interfaces", "/etc/netplan"
 WHY = "two owners of one network take it from each other, at the latest at the next boot"
-NETWORK_MANAGER = ("systemctl", "is-active", "NetworkManager.service")  # prints "active" when it runs
+NETWORK_MANAGER = ("systemctl", "is-active", "NetworkManager.service")
+RUNS = ("active", "activating", "reloading", "refreshing")  # what that prints of a unit that runs, or is about to
 _STANZA = re.compile(r"^\s*iface\s+(\S+)", re.MULTILINE)
 
 
@@ -17,7 +18,7 @@ def owner(read: Callable[[str], str], names: Callable[[str], Sequence[str]], *, 
     ``read``: text of a file, empty when missing. ``names``: names in a directory. ``active``: what `NETWORK_MANAGER`
     printed.
     """
-    if active.strip() == "active":
+    if active.strip() in RUNS:
         return "NetworkManager", "systemctl disable --now NetworkManager, which leaves addresses as they are"
     if files := [name for name in names(NETPLAN) if name.endswith(".yaml")]:
         return f"netplan ({NETPLAN}/{files[0]})", f"move {NETPLAN}/{files[0]} away"

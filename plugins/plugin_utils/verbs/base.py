@@ -41,6 +41,7 @@ class Asked:
     method: str = ""  # how disks are erased
     seen: Mapping[str, Any] = field(default_factory=dict)  # what its playbook learnt between the steps
     ceph: Ceph = unasked
+    formerly: str = ""  # name of the playbook that it was begun by, if that is an old one
     check: bool = False  # predict, and change nothing
     say: Progress = print
 

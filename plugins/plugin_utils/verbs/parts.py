@@ -88,7 +88,18 @@ class RolesVerb(Verb[MachineState[InCloud]]):
         )
 
     def refuse(self, state: MachineState[InCloud]) -> MachineState[InCloud]:
-        """Return ``state``. Raises GroundupError for a machine of neither role, and for a reason against it."""
+        """Return ``state``. Raises GroundupError for a machine of neither role, and for a reason against it.
+
+        The old names acted on Ceph alone: by those no instance is moved.
+        """
+        if self.asked.formerly and state.cloud is not None:
+            name = self.asked.machine
+            raise GroundupError(
+                f"{name} is a hypervisor, too, and {self.asked.formerly} acted on Ceph alone",
+                where=f"the playbook {self.asked.formerly}",
+                why=f"{self.name} acts on both: on its instances and on its data; nothing was changed",
+                remedy=f"ansible-playbook groundup.cloud.{self.name} -e machine={name}",
+            )
         return super().refuse(self.of_a_role(state))
 
     def of_a_role(self, state: MachineState[InCloud]) -> MachineState[InCloud]:

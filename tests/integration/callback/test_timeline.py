@@ -117,17 +117,17 @@ def test_the_file_says_that_the_run_stopped(run: tuple[str, dict[str, Any]]) -> 
 def test_without_v_one_line_says_what_changed_and_no_file_is_written_unless_one_is_named(tmp_path: Path) -> None:
     printed, _ = play(tmp_path, file=None)
     assert "tasks/host" not in printed
-    assert re.search(r"^\d\d:\d\d minutes; changed: First 2, Second 1$", printed, re.MULTILINE)
+    assert re.search(r"^took \d\d:\d\d min; changed: First 2, Second 1$", printed, re.MULTILINE)
     assert [path.name for path in tmp_path.iterdir()] == ["plays.yml"]
 
 
 def test_a_prediction_says_what_would_change(tmp_path: Path) -> None:
     printed, _ = play(tmp_path, "--check", "-e", "touched=true", file=None)
-    assert re.search(r"minutes; changed: Really 1; would change: Touched 1$", printed, re.MULTILINE)
+    assert re.search(r"min; changed: Really 1; would change: Touched 1$", printed, re.MULTILINE)
 
 
 def test_a_file_that_cannot_be_written_is_told_and_the_line_stays(tmp_path: Path) -> None:
     printed, code = play(tmp_path, file=str(tmp_path / "absent/timeline.json"))
     assert code == 2, "what the run did is what it returns"
-    assert "minutes; changed: " in printed
+    assert "min; changed: " in printed
     assert "absent/timeline.json" in printed

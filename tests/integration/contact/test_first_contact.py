@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.tests.integration.contact.conftest import Operator
 from ansible_collections.groundup.cloud.tests.integration.contact.machine import PASSWORD, Machine
 
@@ -69,24 +68,6 @@ def test_a_private_key_lets_the_run_place_the_sites_key(operator: Operator, mach
     again = operator.play(ONE)
     assert again.startswith("exit 0"), again
     assert "changed: [node-1]" not in again
-
-
-def test_a_precheck_of_a_new_site_passes_and_leaves_nothing_behind(operator: Operator, machine: Start) -> None:
-    both = machine(1), machine(2)
-    for one in both:
-        one.admit(operator.public_key)
-        one.run(PASSWORDLESS)
-    operator.write_site(node_1=both[0].host_key, node_2=both[1].host_key)
-    path = operator.home / "precheck.yml"
-    text = (COLLECTION / "playbooks/precheck.yml").read_text()
-    path.write_text(text.replace("groundup.cloud.contact", str(operator.playbook())))
-    said = operator.play(f"--private-key={operator.key}", playbook=str(path))
-    assert said.startswith("exit 0"), said
-    assert "would change: Plan 1, First contact 1, Access 2, Artifacts in the cache" in said
-    assert not operator.state.exists()
-    assert [
-        one.run("ls -d /etc/ssh/authorized_keys.d /etc/sudoers.d/groundup 2> /dev/null || true") for one in both
-    ] == ["", ""]
 
 
 def test_an_agent_lets_another_account_in_and_the_sites_own_is_made(

@@ -17,7 +17,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import Groun
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.enough import SuccessCriteria
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import batch as module
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import BusyError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.batch import Batch, left_behind
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.batch import Batch, left_behind, set_aside
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.queue import QueueLimits, Waiting
 
 
@@ -253,3 +253,12 @@ def test_while_another_run_has_all_places_ironic_is_asked_once_a_pause() -> None
     assert work.run([Waiting(name="worker-1", rack="r1", critical=False)]) == {}
     assert ways.begun == ["worker-1"]
     assert min(after - before for before, after in pairwise(seed.asked[:4])) >= 0.2
+
+
+def test_who_did_not_become_ready_is_set_aside_and_marked_if_nothing_is_wrong_with_it() -> None:
+    fault = GroundupError("no power", where="worker-2", why="it is off", remedy="plug it in")
+    aside = set_aside({"worker-2": fault, "worker-1": left_behind("worker-1", "its ramdisk boots")})
+    assert [(one.host, one.layer, one.remedy, one.pending) for one in aside] == [
+        ("worker-1", "ironic", "none is needed: the next run goes on with it", True),
+        ("worker-2", "ironic", "plug it in", False),
+    ]

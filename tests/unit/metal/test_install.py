@@ -13,12 +13,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.enough impor
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import controller as reports
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import erase, journal
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import install as module
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.batch import (
-    Failed,
-    LeftError,
-    left_behind,
-    set_aside,
-)
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.batch import Failed, LeftError, left_behind
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.install import (
     InstallOptions,
     approve,
@@ -215,15 +210,6 @@ def test_a_run_leaves_a_machine_once_enough_serve_and_the_next_one_waits_for_it(
     assert isinstance(left, LeftError)
     assert (left.where, left.what) == ("worker-1", "pending: provisioning, its ramdisk boots")
     assert go(some) == {}, "it is what the second run is for"
-
-
-def test_who_did_not_become_ready_is_set_aside_and_marked_if_nothing_is_wrong_with_it() -> None:
-    fault = GroundupError("no power", where="worker-2", why="it is off", remedy="plug it in")
-    aside = set_aside({"worker-2": fault, "worker-1": left_behind("worker-1", "its ramdisk boots")})
-    assert [(one.host, one.layer, one.remedy, one.pending) for one in aside] == [
-        ("worker-1", "ironic", "none is needed: the next run goes on with it", True),
-        ("worker-2", "ironic", "plug it in", False),
-    ]
 
 
 def test_only_a_machine_of_this_run_begins_again() -> None:

@@ -157,11 +157,12 @@ def test_a_network_that_another_program_runs_is_found_before_the_host_layer_woul
     assert faults(host, wanted(manages_network=True)) == [("network", "error", f"the host's network is run by {said}")]
 
 
-def test_a_network_of_networkmanager_is_found_too_and_one_of_nobody_is_none(host: Host) -> None:
+@pytest.mark.parametrize(
+    ("said", "runs"),
+    [("active", True), ("reloading", True), ("activating", True), ("inactive", False), ("failed", False), ("", False)],
+)
+def test_a_network_of_networkmanager_is_found_while_it_runs_or_is_about_to(host: Host, said: str, runs: bool) -> None:
     host.write("/etc/network/interfaces", "auto lo\niface lo inet loopback\n")
-    host.programs["systemctl"] = "inactive\n"
-    assert faults(host, wanted(manages_network=True)) == []
-    host.programs["systemctl"] = "active\n"
-    assert [one[2] for one in faults(host, wanted(manages_network=True))] == [
-        "the host's network is run by NetworkManager"
-    ]
+    host.programs["systemctl"] = f"{said}\n"
+    found = [("network", "error", "the host's network is run by NetworkManager")]
+    assert faults(host, wanted(manages_network=True)) == (found if runs else [])

@@ -231,6 +231,15 @@ def test_a_cloud_that_falls_silent_while_a_hypervisor_is_retired_is_not_taken_fo
         site.run("retire", "remove", BOTH, seen={"stopped": True, "hypervisor": True})
 
 
+@pytest.mark.parametrize("verb", ["drain", "undrain", "retire"])
+def test_by_the_old_names_of_storage_verbs_no_instance_moves(site: Site, verb: str) -> None:
+    for step in ("check", *site.run(verb, "check", BOTH)["steps"]):
+        with pytest.raises(GroundupError, match=f"{BOTH} is a hypervisor, too, and storage_{verb} acted on Ceph alone"):
+            site.run(verb, step, BOTH, formerly=f"storage_{verb}")
+    assert site.done == []
+    site.run(verb, "check", "storage-1", formerly=f"storage_{verb}")
+
+
 def test_an_undrain_is_not_done_while_ceph_keeps_the_host_drained(site: Site) -> None:
     site.drained = {"storage-1"}
     with pytest.raises(GroundupError, match="Ceph keeps it drained"):
