@@ -93,3 +93,15 @@ def test_an_address_that_no_host_can_have_is_refused(address: str) -> None:
 @pytest.mark.parametrize("cidr", ["203.0.113.0/24", "198.51.100.0/24", "100.64.0.0/16", "198.18.0.0/24"])
 def test_networks_for_documentation_and_tests_are_for_labs(cidr: str) -> None:
     parse_site(f"{LAB}networks: {{management: {{cidr: {cidr}}}}}\n".encode(), file="site.yml")
+
+
+@pytest.mark.parametrize("word", ["osh", "built-in", "builtin,", "openstack-helm", "Builtin", "."])
+def test_a_word_is_no_source_of_charts(word: str) -> None:
+    assert "write builtin, a directory with a slash" in str(refused(f'{LAB}openstack: {{charts: "{word}"}}\n'))
+
+
+@pytest.mark.parametrize(
+    "place", ["./osh", "/srv/charts", "https://charts.example.org", "oci://registry.example.org/osh"]
+)
+def test_a_directory_or_url_is_a_source_of_charts(place: str) -> None:
+    make_plan(parse_site(f"{LAB}openstack: {{charts: {place}}}\n".encode(), file="site.yml"))

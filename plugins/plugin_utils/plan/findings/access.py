@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ....module_utils._base.text import few
 from ...layers.ports import PORTS
 from ...layers.provisioners import PROVISIONERS
 from ..form import choose, error, warning
@@ -19,8 +20,8 @@ def check(context: PlanContext) -> Iterator[Finding]:
     strangers = [host.name for host in installed if host.host_key is None]
     if strangers:
         yield warning("host-key-missing", "access.host_keys")(
-            what=f"{len(strangers)} machines that are installed already have no host key written, {strangers[0]} first",
-            why="the first run shows their keys and stops, unless /etc/ssh/ssh_known_hosts of the controller has them",
+            what=f"no host key is written of machines that are installed already: {few(strangers)}",
+            why="the first run shows their keys and stops, where /etc/ssh/ssh_known_hosts of the control node lacks them",
             remedy="write access.host_keys.<machine>, from the machine's own /etc/ssh/ssh_host_ed25519_key.pub; or run "
             "the playbook groundup.cloud.contact, which shows all of them",
         )

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from ....module_utils._base.identifiers import serial_key
+from ....module_utils._base.text import few
 from ...layers.layers import ABSENT, LAYERS, REFUSED
 from ...layers.roles import ROLES, Role
 from ...layers.storage import BACKENDS
@@ -230,7 +231,7 @@ def _controllers(context: PlanContext) -> Iterator[Finding]:
     lost = [host.name for host in context.plan.hosts.values() if host.bmc and not host.bmc["address"]]
     if lost and not context.layout.by_purpose("oob"):
         yield error("bmc-without-address", "machines", "networks")(
-            what=f"{len(lost)} machines have a management controller without an address, {lost[0]} first",
+            what=f"machines whose BMC has no address: {few(lost)}",
             why="nobody can power them on",
             remedy="write a network with purpose oob, or an address for each",
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network
 
+from ....module_utils._base.text import few
 from ..form import error, info, warning
 from ..layout.context import PlanContext
 from ..platform.metal import PROTOCOLS, from_network, pool_of, segments, to_discover
@@ -65,7 +66,7 @@ def _pool(context: PlanContext, network: NetworkPlan, lent: bool) -> Iterator[Fi
     ]
     if taken:
         yield error("pool-has-planned-addresses", key)(
-            what=f"{len(taken)} machines, {taken[0]} first, have addresses of {first}-{last}",
+            what=f"machines have addresses of {first}-{last}: {few(taken)}",
             why="machines that nobody knows are lent those: two would have one",
             remedy=f"write {key}: <first>-<last> where no machine has its own, or a wider {network.name}",
         )
@@ -126,9 +127,7 @@ def _untold(context: PlanContext, dark: list[HostPlan]) -> Iterator[Finding]:
     }
     if context.layout.profile.production and any(lacks.values()):
         yield warning("machines-without-servers", "hosts.dns_servers", "hosts.ntp_servers")(
-            what="; ".join(
-                f"{len(names)} machines have no {what}, {names[0]} first" for what, names in lacks.items() if names
-            ),
+            what="; ".join(f"machines without a {what}: {few(names)}" for what, names in lacks.items() if names),
             why="the site file names them, or the seed serves them on the network provisioning",
             remedy="write hosts.dns_servers and hosts.ntp_servers, or boot those machines from the network",
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field, create_model
+from pydantic import AfterValidator, Field, create_model
 
 from ...services import RECORDS, of_kind
 from .base import Model, Name, Plain, Text, Version
@@ -58,6 +58,13 @@ class Override(Model):
     values: Plain = Field(description="Chart values, merged over the plan's.")
 
 
+def _charts(value: str) -> str:
+    """Return ``value``. Raises ValueError for a word: a directory has a slash, and a mistyped word would be one."""
+    if value == "builtin" or "/" in value:
+        return value
+    raise ValueError(f"is no source of charts: write builtin, a directory with a slash (./{value}), or a URL")
+
+
 class OpenStack(Model):
     """The OpenStack cloud."""
 
@@ -70,7 +77,7 @@ class OpenStack(Model):
         default_factory=lambda: ["keystone"],
         description=f"Services; {', '.join(record.label for record in of_kind('infrastructure'))} follow.",
     )
-    charts: Reference = Field(
+    charts: Annotated[Reference, AfterValidator(_charts)] = Field(
         "builtin", description="builtin, a directory, a Helm repository URL or an oci:// reference."
     )
     chart_versions: dict[Name, Version] = Field(
