@@ -21,7 +21,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
     if strangers:
         yield warning("host-key-missing", "access.host_keys")(
             what=f"no host key is written of machines that are installed already: {few(strangers)}",
-            why="the first run shows their keys and stops, where /etc/ssh/ssh_known_hosts of the control node lacks them",
+            why="the first run shows their keys and stops. The control node's /etc/ssh/ssh_known_hosts counts, too",
             remedy="write access.host_keys.<machine>, from the machine's own /etc/ssh/ssh_host_ed25519_key.pub; or run "
             "the playbook groundup.cloud.contact, which shows all of them",
         )
