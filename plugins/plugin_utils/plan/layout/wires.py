@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_address, ip_interface
 
@@ -36,6 +36,7 @@ class _Machine:
     wiring: Wiring
     key: str  # key path of the wiring
     dark: bool  # installed by Ironic: the plan names its ports
+    unseen: bool  # none of its MAC addresses is written
     links: dict[str, LinkPlan] = field(default_factory=dict)
     carriers: dict[str, str] = field(default_factory=dict)  # network -> link
     findings: list[Finding] = field(default_factory=list)
@@ -71,7 +72,7 @@ class _Machine:
                 self.carriers[one.network] = one.name + (CARRIER if network.vlan else "")
             elif port and port.interface and not network.vlan:
                 self.carriers[one.network] = one.name
-            elif network.vlan:
+            elif network.vlan and not (self.unseen and network.purpose == "provisioning"):
                 tagged.append(one.network)
         main = self.carriers.get(self.layout.management.name)
         if main:
@@ -173,11 +174,10 @@ def wire(
         f"hardware.{hardware}.wiring": profile.wiring if profile else None,
     }
     key, wiring = next(((key, one) for key, one in ways.items() if one), (f"machines.{member.group}", Wiring()))
-    if dark and not (own and (own.nics or own.mac or any(port.mac for port in own.ports.values()))):
-        if wiring != Wiring():
-            _note(layout, notes.ports_not_written(key, member.key, member.name))
+    unseen = dark and not (own and (own.nics or own.mac or any(port.mac for port in own.ports.values())))
+    if unseen and wiring == Wiring():
         return Wired(interfaces)  # to be discovered: its ports are unknown until then (see `plain`)
-    machine = _Machine(layout=layout, member=member, wiring=wiring, key=key, dark=dark)
+    machine = _Machine(layout=layout, member=member, wiring=wiring, key=key, dark=dark, unseen=unseen)
     machine.findings += notes.unknown_networks(key, wiring.networks, layout.networks)
     machine.carry(interfaces)
     mtus: dict[str, int] = {}
@@ -195,6 +195,19 @@ def wire(
             replace(one, mac=machine.mac_of(boots)) if one.network == layout.management.name else one for one in named
         )
     return Wired(named, tuple(machine.links.values()))
+
+
+def with_macs(links: Iterable[LinkPlan], macs: Mapping[str, str]) -> tuple[LinkPlan, ...]:
+    """Return ``links`` with the MAC addresses that discovery found (``macs``: by port) where the site file has none."""
+    found: dict[str, LinkPlan] = {}
+    for link in links:
+        if link.mac is None and link.kind == "port" and link.name in macs:
+            found[link.name] = replace(link, mac=macs[link.name], rename=True)
+        elif link.mac is None and link.kind == "bond":
+            found[link.name] = replace(link, mac=next((found[one].mac for one in link.members if one in found), None))
+        else:
+            found[link.name] = link
+    return tuple(found.values())
 
 
 def plain(interfaces: tuple[InterfacePlan, ...], networks: Mapping[str, NetworkPlan]) -> tuple[LinkPlan, ...]:
