@@ -18,10 +18,10 @@ def lacking_ports(host: HostPlan, one: Sighting) -> Iterator[str]:
         if link.kind != "port" or len(found) == 1 or (link.mac and link.mac in told):
             continue  # it is there, or is compared as the port of a network
         owner = next((other.name for other in host.links if link.name in other.members), link.network or "a VLAN")
-        port = f"port {link.name} of {owner}" + (f" with {link.mac}" if link.mac else "")
+        port = f"{link.name} of {owner}" + (f" with {link.mac}" if link.mac else "")
         has = [f"{printable(nic.name)[:32]} {nic.mac}" for nic in one.nics]
         has += [f"{printable(nic.name)[:32]} ({nic.odd})" for nic in one.odd]
-        yield f"{len(found) or 'no'} {port} (its ports: {few(has, most=8) or 'none'})"
+        yield f"{f'{len(found)} ports' if found else 'no port'} {port} (its ports: {few(has, most=8) or 'none'})"
 
 
 def nics_of(host: HostPlan, one: Sighting) -> dict[str, str]:

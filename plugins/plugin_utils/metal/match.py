@@ -236,13 +236,14 @@ def _fit(
     known = [f"{name}: {said}" for name, said in controllers.items() if name in free and str(said)]
     known += [f"{name}: serial {host.serial} in the site file" for name, host in free.items() if host.serial]
     for one in rest:
-        missing = min((lacks(plan, host, one) for host in unnamed), key=len, default=[])
+        compared = ((lacks(plan, host, one), host.name) for host in unnamed)
+        missing, name = min(compared, key=lambda pair: len(pair[0]), default=([], ""))
         who = f"serial {one.serial or 'unknown'}, {few(sorted(one.macs), most=3)}"
         none = "no machine of the site is waited for"
         if known:
             none = f"it is {who}, and none that is waited for is that ({few(known, most=4)})"
         found[one.node] = _quarantined(
-            f"it has {', '.join(missing)}" if missing else none,
+            f"it has {', '.join(missing)}; compared with {name}" if missing else none,
             "it fits no machine that the site file has, and is left as it is",
             "write it into the site file, by serial or MAC address; or take it off the network",
         )

@@ -17,8 +17,8 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         "wiring-without-ports",
         "error",
         "region",
-        {"machines/hypervisor/wiring": {**BOND, "networks": {"management": "bond0"}}},
-        "machines.hypervisor.wiring",
+        {"machines/hypervisor/bmc/protocol": "redfish-virtual-media"},
+        "hypervisor-r1-1.nics",
     ),
     (
         "wiring-unknown-network",
