@@ -218,3 +218,18 @@ def test_a_rack_from_power_off_has_the_addresses_and_links_of_one_that_is_instal
     rack, metal = plan_of("rack"), plan_of("rack-metal")
     assert {n: h.address for n, h in rack.hosts.items()} == {n: h.address for n, h in metal.hosts.items()}
     assert {n: h.links for n, h in rack.hosts.items()} == {n: h.links for n, h in metal.hosts.items()}
+
+
+def test_a_provider_network_on_a_bond_of_its_own_is_left_to_open_vswitch_with_its_tags(
+    plan_of: Callable[..., Plan],
+) -> None:
+    plan = plan_of("region")
+    found = links(plan, "hypervisor-r1-1")
+    assert (found["bond1"].network, found["bond1"].address) == ("provider", None)
+    assert "ext0" not in found
+    assert [one.name for one in plan.hosts["hypervisor-r1-1"].interfaces if one.network == "provider"] == ["bond1"]
+
+
+def test_a_provider_network_on_a_shared_bond_is_a_vlan_of_the_host(plan_of: Callable[..., Plan]) -> None:
+    found = links(plan_of("rack"), "hypervisor-1")
+    assert (found["ext0"].vlan, found["ext0"].parent, found["ext0"].address) == (203, "bond0", None)

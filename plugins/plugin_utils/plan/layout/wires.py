@@ -9,7 +9,7 @@ from ipaddress import ip_address, ip_interface
 from ..model.machines import MachineGroup
 from ..model.wiring import Wiring
 from ..part_types import LinkPlan
-from ..types import Finding, InterfacePlan, NetworkPlan
+from ..types import Finding, HostPlan, InterfacePlan, NetworkPlan
 from . import wire_notes as notes
 from .addresses import nth_of
 from .context import Layout, Member
@@ -69,7 +69,7 @@ class _Machine:
             if one.network in self.wiring.networks:
                 self.carriers[one.network] = self.wiring.networks[one.network]
             elif one.mac:
-                self.carriers[one.network] = one.name + (CARRIER if network.vlan else "")
+                self.carriers[one.network] = one.name + (CARRIER if network.vlan and one.address else "")
             elif port and port.interface and not network.vlan:
                 self.carriers[one.network] = one.name
             elif network.vlan and not (self.unseen and network.purpose == "provisioning"):
@@ -116,7 +116,8 @@ class _Machine:
         address = f"{one.address}/{one.prefix}" if one.address else None
         routes = self.routes(one)
         below = self.links[carrier]
-        if network.vlan is None:
+        # Open vSwitch takes a port of its own whole, and tags there: other VLANs of tenants are on it, too.
+        if network.vlan is None or (network.purpose == "provider" and [*self.carriers.values()].count(carrier) == 1):
             if below.network:
                 self.findings.append(notes.untagged_twice(self.key, carrier, below.network, one.network))
             if owner := self.owner_of(carrier):
@@ -197,6 +198,11 @@ def wire(
     return Wired(named, tuple(machine.links.values()))
 
 
+def tagged_by_hosts(hosts: Iterable[HostPlan], network: str) -> list[str]:
+    """Return the hosts that make the VLAN of ``network`` on a link with other networks: no packet has a tag above."""
+    return [host.name for host in hosts if any(link.vlan and link.network == network for link in host.links)]
+
+
 def with_macs(links: Iterable[LinkPlan], macs: Mapping[str, str]) -> tuple[LinkPlan, ...]:
     """Return ``links`` with the MAC addresses that discovery found (``macs``: by port) where the site file has none."""
     found: dict[str, LinkPlan] = {}
@@ -221,7 +227,7 @@ def plain(interfaces: tuple[InterfacePlan, ...], networks: Mapping[str, NetworkP
         near = one.address and network.gateway and ip_address(network.gateway) in ip_interface(str(address)).network
         routes = ((ANYWHERE, str(network.gateway)),) if near and network.purpose == "management" else ()
         port = LinkPlan(name=one.name, kind="port", mtu=one.mtu, mac=one.mac, rename=True)
-        if network.vlan is None:
+        if network.vlan is None or not one.address:
             links.append(replace(port, network=one.network, address=address, routes=routes))
             continue
         wire = replace(port, name=one.name + CARRIER, rename=False)
