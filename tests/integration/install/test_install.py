@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from ansible_collections.groundup.cloud.tests.pages import DOCS, Shell, blocks, do
+from ansible_collections.groundup.cloud.tests.pages import DOCS, Shell, blocks, do, install, reader
 
 OWN = "Your own machines"  # of the quick start
 COLLECTION = ".ansible/collections/ansible_collections/groundup/cloud"
@@ -24,6 +24,26 @@ print(sorted(keys(lock, lock.closure(tuple(lock.artifacts))).items()))
 def page_commands(word: str) -> list[str]:
     """Return the commands of the quick start's own machines that have ``word``."""
     return [command for block in blocks("quick-start.md", OWN) for command in block.commands if word in command]
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Shell:
+    """A shell in a directory with the page's site file; the collection is installed, its Python packages are not."""
+    shell = reader(tmp_path_factory.mktemp("home"))
+    for command in install()[0]:
+        do(shell, command)
+    for block in blocks("quick-start.md", OWN):
+        if block.file:
+            (shell.place / block.file).write_text(block.text)
+    return shell
+
+
+@pytest.fixture(scope="module")
+def ready(bare: Shell) -> Shell:
+    """The same after the last step of the page."""
+    for command in install()[1]:
+        do(bare, command)
+    return bare
 
 
 @pytest.mark.parametrize("settings", ["no settings", "the page's settings"])

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import shlex
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from ansible_collections.groundup.cloud.tests.pages import DOCS, Block, Shell, blocks, do
+from ansible_collections.groundup.cloud.tests.pages import DOCS, Block, blocks, do, reader
 
 PAGE = list(blocks("rack.md"))
 METAL = next(number for number, block in enumerate(PAGE) if "provisioning:" in block.text)
@@ -37,9 +39,12 @@ def test_the_page_has_its_pieces() -> None:
 
 
 @pytest.fixture(scope="module")
-def answers(ready: Shell) -> dict[str, str]:
-    """What each command of the page printed."""
-    home, found = ready.place, {}
+def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What each command of the page printed, where the collection is installed (here: a link to this one)."""
+    ready, found = reader(tmp_path_factory.mktemp("home")), {}
+    ready.environment["PATH"] = f"{Path(sys.executable).parent}:{ready.environment['PATH']}"
+    (ready.place / ".ansible").mkdir()
+    (ready.place / ".ansible/collections").symlink_to(DOCS.parent / ".run")
     for block in PAGE:
         if block.file:
             (ready.place / block.file).write_text(block.text)
@@ -51,7 +56,6 @@ def answers(ready: Shell) -> dict[str, str]:
                 assert code == 4, found[command]
             else:
                 found[command] = do(ready, command)
-    ready.place = home
     return found
 
 
