@@ -43,7 +43,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import cache_
 LEAST_GIB, COLD_GIB = 16, 35  # free space; the molecule scenario `existing` makes hosts of 16 GiB
 METAL = tuple(
     f"tests/integration/metal/test_{name}.py"
-    for name in ("discovery", "hostile_controllers", "ironic", "seed_backup", "storm", "way_out")
+    for name in ("bond", "discovery", "hostile_controllers", "ironic", "seed_backup", "storm", "way_out")
 )
 API_TESTS = "tests/integration/rollout_api"  # each worker starts etcd and an API server
 # Ratios and CPU seconds. Those of Kubernetes and of 1,000 unchanged hosts are in the tier `long`.

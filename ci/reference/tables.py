@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.storage impo
     PoolRecord,
 )  # fmt: skip
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.systems import SYSTEMS
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.layout.profiles import HARDWARE
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform.ceph import placement_groups
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS, needs
@@ -100,6 +103,21 @@ def sizes(_: Path) -> Iterator[str]:
     for role in ROLES:
         machines = " | ".join(_machine(role, profile) for profile in profiles)
         yield f"| {role} | {machines} | {_room(role)} |"
+
+
+def inventories(root: Path) -> Iterator[str]:
+    """Yield the table of example sites: what the first sentence of each says, and how many machines it has."""
+    yield "| site file | profile | machines | what it is |"
+    for file in sorted((root / "inventories").glob("*/site.yml")):
+        head = file.read_text(encoding="utf-8").partition("\nplugin:")[0]
+        says = " ".join(line.lstrip("# ") for line in head.splitlines()[1:])
+        plan = make_plan(load_site(file))
+        counted = Counter(
+            host.roles[0] if len(host.roles) == 1 else "host of several roles" for host in plan.hosts.values()
+        )
+        machines = ", ".join(f"{number} {role}" for role, number in counted.items())
+        profile = load_site(file).profile
+        yield f"| `inventories/{file.parent.name}` | {profile} | {machines} | {re.split('[.:]', says)[0]} |"
 
 
 def scales(_: Path) -> Iterator[str]:
@@ -204,7 +222,7 @@ STORAGE_PAGE = "docs/storage.md"
 PAGES: dict[str, dict[str, Callable[[Path], Iterator[str]]]] = {  # by page and name of the table
     LAYERS_PAGE: {"layers": layers},
     HOSTS_PAGE: {"systems": systems, "checks": checks, "ports": ports, "sizes": sizes},
-    "docs/profiles.md": {"scales": scales},
+    "docs/profiles.md": {"inventories": inventories, "scales": scales},
     STORAGE_PAGE: {"pools": pools, "keys": keys},
     CHARTS_PAGE: {"services": services, "secrets": names_of_secrets},
 }

@@ -246,6 +246,7 @@ def planned(variables: Mapping[str, Any], **now: Any) -> dict[str, Any]:
         # If the host layer configures the network, only the interface of the controller's login exists yet.
         "interfaces": [one for one in host["interfaces"] if not host["links"] or one["address"] == host["address"]],
         "manages_network": bool(host["links"]),
+        "ports": [link["name"] for link in host["links"] if link["kind"] == "port" and not link["mac"]],
         "neighbours": host["neighbours"],
         "virtual_ip": site["edge"]["address"] if host["name"] in site["edge"]["hosts"] else "",
     }

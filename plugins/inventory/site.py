@@ -78,7 +78,7 @@ from ..plugin_utils.layers.layers import (
 from ..plugin_utils.layers.roles import ROLES
 from ..plugin_utils.layers.storage import BACKENDS
 from ..plugin_utils.lifetime import end_workers_with_run
-from ..plugin_utils.metal.identity import identity
+from ..plugin_utils.metal.identity import as_found
 from ..plugin_utils.metal.journal import home_of
 from ..plugin_utils.paths import state_dir
 from ..plugin_utils.plan import Plan, Problem, SiteError, load_site, make_plan
@@ -163,8 +163,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
         for group in (*ROLES, *sorted(named), "provisioner_existing", *fixed):
             inventory.add_group(group)
         for written in plan.hosts.values():
-            found = identity(home_of(plan.site), written.name)  # of a discovered machine
-            host = replace(written, links=found.of(written, plan.networks).links) if found else written
+            host = replace(written, links=as_found(home_of(plan.site), written, plan.networks).links)
             place = (f"rack_{host.rack.replace('-', '_')}", f"provisioner_{host.provisioner}")
             own = groups_of(
                 host.roles,

@@ -45,6 +45,7 @@ class Expected(PreflightSite, PreflightRoles):
     hardware: Mapping[str, Any]  # its hardware profile
     interfaces: Sequence[Mapping[str, Any]]  # `InterfacePlan`s that must be there already
     manages_network: bool  # whether the host layer writes its network
+    ports: Sequence[str]  # names of ports that the host layer will find by them
     neighbours: Mapping[str, Sequence[str]]  # network -> addresses of hosts to which it sends packets
     virtual_ip: str  # of the site; asked by hosts that are to hold it, empty for others
     store: str | None  # identity of the secrets store; empty: the controller has no store yet; None: not compared

@@ -32,8 +32,9 @@ CHECKS: dict[str, HostCheck] = {
         (network.addresses,),
     ),
     "network": HostCheck(
-        "with `manage_network`, neither ifupdown nor netplan nor NetworkManager runs its network",
-        (foreign.network_owner,),
+        "with `manage_network`, neither ifupdown nor netplan nor NetworkManager runs its network, and the ports that "
+        "its cabling names are there",
+        (foreign.network_owner, network.ports),
     ),
     "ranges": HostCheck(
         "no interface and no route of a new node is inside the networks of pods and Services; a warning where no route "

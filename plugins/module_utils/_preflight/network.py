@@ -57,6 +57,17 @@ def addresses(machine: MachineFacts, wanted: Expected) -> Iterator[PreflightFaul
             )  # fmt: skip
 
 
+def ports(machine: MachineFacts, wanted: Expected) -> Iterator[PreflightFault]:
+    """Yield ports of the site file's cabling that the machine does not have."""
+    found = machine.links()
+    if lost := [name for name in wanted.ports if name not in found]:
+        yield PreflightFault(
+            "network", "error", f"there is no port {', '.join(lost)}, which the site file's cabling names",
+            f"it has {', '.join(sorted(name for name in found if name != 'lo'))}",
+            "correct the wiring of its hardware or group in the site file, or write nics of the machine",
+        )  # fmt: skip
+
+
 def answered(machine: MachineFacts, address: str, *, source: str) -> str:
     """Return who answers for ``address`` on the network of ``source``: a MAC address, "echo", or empty for nobody.
 

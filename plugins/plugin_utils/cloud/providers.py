@@ -10,6 +10,7 @@ from typing import Any
 from ...module_utils._base.changes import Changes
 from ...module_utils._base.yaml_text import dump
 from ..errors import GroundupError
+from ..plan.layout.wires import tagged_by_hosts
 from ..plan.types import NetworkPlan, Plan
 
 _FIXED = ("provider_network_type", "provider_physical_network", "provider_segmentation_id")
@@ -34,10 +35,11 @@ def wanted(plan: Plan) -> Iterator[ProviderNetwork]:
         network = plan.networks.get(name)
         if network is None or network.purpose != "provider":
             continue
-        kind = "flat" if network.vlan is None else "vlan"
+        vlan = None if tagged_by_hosts(plan.hosts.values(), name) else network.vlan
+        kind = "flat" if vlan is None else "vlan"
         yield ProviderNetwork(
             name=name,
-            fixed=dict(zip(_FIXED, (kind, physical, network.vlan), strict=True)),
+            fixed=dict(zip(_FIXED, (kind, physical, vlan), strict=True)),
             network={"mtu": network.mtu, "is_router_external": True},
             cidr=network.cidr,
             subnet={

@@ -19,7 +19,7 @@ from ..plan.types import HostPlan, Plan
 from .api import BusyError, Ironic
 from .batch import left_behind
 from .controller import Controller, ask
-from .identity import identities, identity, identity_file
+from .identity import as_found, identities, identity, identity_file
 from .journal import Journal, file_of
 from .match import MachineIdentity, Verdict, match
 from .sighting import Sighting, read
@@ -57,7 +57,7 @@ class MachineDiscovery:
             try:
                 with self._lock:
                     self._adopt(host, found)
-                return found.of(host, self.plan.networks)
+                return _with_links(found.of(host, self.plan.networks))
             except BusyError:
                 if self.left.is_set() or time.monotonic() > deadline:
                     raise
@@ -181,8 +181,9 @@ class MachineDiscovery:
                     raise verdict.card.at(host.name)
                 self._tell(journal, host.name, WayStep(state="approved", verb="wait", doing=f"approve: {host.approve}"))
                 found = MachineIdentity(
-                    node=sighting.node, serial=sighting.serial, macs=tuple(sorted(sighting.macs)), ports=verdict.ports
-                )
+                    node=sighting.node, serial=sighting.serial, macs=tuple(sorted(sighting.macs)), ports=verdict.ports,
+                    nics=verdict.nics,
+                )  # fmt: skip
                 write_file(identity_file(self.home, host.name), json.dumps(asdict(found)).encode(), mode=0o600)
                 return found
             doing = "it is waited for: it boots from the network and tells what it is"
@@ -237,12 +238,23 @@ class MachineDiscovery:
         self._tell(journal, node, WayStep(state="quarantined", verb="fail", card=card))
 
 
+def _with_links(host: HostPlan) -> HostPlan:
+    """Return ``host``. Raises GroundupError if nothing says which ports its networks are on."""
+    if host.links:
+        return host
+    raise GroundupError(
+        f"nothing says which port of {host.name} each of its networks is on",
+        where=f"machines.{host.group}.wiring",
+        why="its cabling left the site file after it was discovered: it would be installed without a network",
+        remedy=f"write the cabling again; or ports.<network>.mac; or erase {host.name}, which has it discovered again",
+    )
+
+
 def known_macs(plan: Plan, home: Path) -> list[dict[str, str]]:
     """Return MAC address, address and name of each machine whose port on the provisioning network is known."""
     found: list[dict[str, str]] = []
     for name, host in plan.hosts.items():
-        who = identity(home, name)
-        ports: Sequence[Any] = (who.of(host, plan.networks) if who else host).interfaces
+        ports = as_found(home, host, plan.networks).interfaces
         found += [
             {"mac": port.mac, "address": port.address, "name": name}
             for port in ports

@@ -6,6 +6,7 @@ from ...module_utils._base.identifiers import serial_key
 from ...module_utils._base.text import printable
 from ..plan.platform.metal import from_network
 from ..plan.types import HostPlan, Plan
+from .cabling import contradiction, lacking_ports
 from .disks import lacks_system_disk
 from .sighting import Sighting
 
@@ -42,13 +43,18 @@ def lacks(plan: Plan, host: HostPlan, one: Sighting, *, size: bool = True) -> li
         for port in host.interfaces
         if port.mac and port.mac not in one.macs
     ]
-    return found
+    return [*found, *lacking_ports(host, one)]
 
 
 def ports_of(plan: Plan, host: HostPlan, one: Sighting) -> dict[str, str] | str:
     """Return the MAC addresses of the ports of ``host``, by network; or why they are unknown."""
+    if reason := contradiction(plan, host, one):
+        return reason
     found = {port.network: port.mac for port in host.interfaces if port.mac}
-    rest = [port.network for port in host.interfaces if not port.mac]
+    cabled = {link.network for link in host.links}
+    if boot := next((name for name in cabled if name and plan.networks[name].purpose == "provisioning"), None):
+        found[boot] = one.boots
+    rest = [port.network for port in host.interfaces if not port.mac and port.network not in cabled]
     boot = next((name for name in rest if plan.networks[name].purpose == "provisioning"), None)
     if boot and one.boots in one.macs:
         found[boot] = one.boots

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from ..plan.types import Plan
+from ..plan.platform.metal import to_discover
+from ..plan.types import HostPlan, NetworkPlan, Plan
 from .match import MachineIdentity
 
 
@@ -21,6 +24,14 @@ def identity(home: Path, host: str) -> MachineIdentity | None:
     except FileNotFoundError:
         return None
     return MachineIdentity(**{**found, "macs": tuple(found["macs"])})
+
+
+def as_found(home: Path, host: HostPlan, networks: Mapping[str, NetworkPlan]) -> HostPlan:
+    """Return ``host`` with what discovery found, and without links as long as nothing is known of its ports."""
+    if found := identity(home, host.name):
+        return found.of(host, networks)
+    known = any(link.mac for link in host.links) or not to_discover(host, networks)
+    return host if known else replace(host, links=())
 
 
 def identities(home: Path, plan: Plan) -> dict[str, MachineIdentity]:

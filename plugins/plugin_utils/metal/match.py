@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 
 from ...module_utils._base.identifiers import serial_key
 from ...module_utils._base.text import few, printable
-from ..plan.layout.wires import plain
+from ..plan.layout.wires import plain, with_macs
 from ..plan.platform.metal import to_discover
 from ..plan.types import HostPlan, NetworkPlan, Plan
+from .cabling import nics_of
 from .cards import denied, doubt, question, unasked, unconfirmed
 from .controller import Controller, distinct
 from .hardware import lacks, ports_of
@@ -29,6 +30,7 @@ class Verdict:
     why: str = ""
     card: MachineCard | None = None
     ports: Mapping[str, str] = field(default_factory=dict)  # network -> MAC address
+    nics: Mapping[str, str] = field(default_factory=dict)  # port of the cabling -> MAC address
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,14 +42,20 @@ class MachineIdentity:
     bmc: str = ""  # of former versions, which believed what a machine said of its controller
     macs: tuple[str, ...]
     ports: Mapping[str, str]
+    nics: Mapping[str, str] = field(default_factory=dict)  # port of the cabling -> MAC address
 
     def of(self, host: HostPlan, networks: Mapping[str, NetworkPlan]) -> HostPlan:
-        """Return ``host`` with the discovered addresses, and links for ports that the site file leaves out."""
+        """Return ``host`` with the discovered addresses, and links for ports that the site file leaves out.
+
+        It has no links where its cabling left the site file after it was found: nothing says where its networks are.
+        """
         ports = tuple(replace(port, mac=port.mac or self.ports.get(port.network)) for port in host.interfaces)
         bmc = {**(host.bmc or {}), **({"address": self.bmc} if self.bmc else {})}
         told = {link.network for link in host.links}
-        found = plain(tuple(port for port in ports if port.network not in told), networks)
-        return replace(host, interfaces=ports, bmc=bmc, links=(*host.links, *found))
+        rest = tuple(port for port in ports if port.network not in told)
+        lost = any(networks[port.network].purpose == "management" and not port.mac for port in rest)
+        links = () if lost else (*with_macs(host.links, self.nics), *plain(rest, networks))
+        return replace(host, interfaces=ports, bmc=bmc, links=links)
 
 
 def match(
@@ -228,13 +236,14 @@ def _fit(
     known = [f"{name}: {said}" for name, said in controllers.items() if name in free and str(said)]
     known += [f"{name}: serial {host.serial} in the site file" for name, host in free.items() if host.serial]
     for one in rest:
-        missing = min((lacks(plan, host, one) for host in unnamed), key=len, default=[])
+        compared = ((lacks(plan, host, one), host.name) for host in unnamed)
+        missing, name = min(compared, key=lambda pair: len(pair[0]), default=([], ""))
         who = f"serial {one.serial or 'unknown'}, {few(sorted(one.macs), most=3)}"
         none = "no machine of the site is waited for"
         if known:
             none = f"it is {who}, and none that is waited for is that ({few(known, most=4)})"
         found[one.node] = _quarantined(
-            f"it has {', '.join(missing)}" if missing else none,
+            f"it has {', '.join(missing)}; compared with {name}" if missing else none,
             "it fits no machine that the site file has, and is left as it is",
             "write it into the site file, by serial or MAC address; or take it off the network",
         )
@@ -271,7 +280,8 @@ def _matched(plan: Plan, host: HostPlan, one: Sighting, told: Mapping[str, Contr
     if card or isinstance(ports, str):
         return Verdict(state="quarantined", host=host.name, why=why, card=card)
     card = unasked(host.name, one) or question(host, one, why, doubt(host, one, own))
-    return Verdict(state="matched" if card else "approved", host=host.name, why=why, card=card, ports=ports)
+    state: State = "matched" if card else "approved"
+    return Verdict(state=state, host=host.name, why=why, card=card, ports=ports, nics=nics_of(host, one))
 
 
 def _quarantined(what: str, why: str, remedy: str) -> Verdict:

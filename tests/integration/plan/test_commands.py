@@ -26,6 +26,12 @@ def test_the_command_lists_a_region_with_plain_strings() -> None:
     assert found["hypervisor-r8-40"]["groundup_host"]["fqdn"] == "hypervisor-r8-40.region.example.org"
 
 
+@pytest.mark.parametrize("site", sorted((ROOT / "inventories").glob("*/site.yml")), ids=lambda path: path.parent.name)
+def test_every_playbook_of_a_shipped_site_is_valid(site: Path) -> None:
+    done = run("ansible-playbook", "-i", site, "--syntax-check", "groundup.cloud.site")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def changed(old: str, new: str) -> str:
     """Return the lab's site file with one change."""
     text = LAB.read_text()

@@ -65,6 +65,16 @@ def test_the_plans_networks_by_its_bridge_mappings(tmp_path: Path) -> None:
     assert found[0] == ONE
 
 
+def test_a_network_that_hosts_have_as_a_vlan_has_no_second_tag_in_neutron() -> None:
+    kinds = {
+        name: [
+            one.fixed["provider_network_type"] for one in wanted(site_plan(ROOT / "inventories" / name / "site.yml"))
+        ]
+        for name in ("rack", "region", "edge")
+    }
+    assert kinds == {"rack": ["flat"], "region": ["vlan"], "edge": ["vlan"]}
+
+
 def ran(admin: Any, *, check: bool = False, one: ProviderNetwork = ONE) -> Changes:
     changes = Changes(check=check)
     converge(admin.network, [one], changes, project=ADMIN)

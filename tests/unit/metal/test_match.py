@@ -80,7 +80,7 @@ def test_what_fits_nothing_is_quarantined_with_what_it_lacks(site: Any) -> None:
     found = match(plan, [plan.hosts["found-1"]], [seen(1, gib=2, memory=512)], {})["node-1"]
     assert found.state == "quarantined"
     assert found.card
-    assert found.card.what == "it has 0.5 of 2 GiB of memory, no disk of 4 GiB"
+    assert found.card.what == "it has 0.5 of 2 GiB of memory, no disk of 4 GiB; compared with found-1"
     assert verdicts(plan, seen(1), seen(2), seen(3)) == {
         "node-1": ("approved", "found-1"),
         "node-2": ("approved", "found-2"),

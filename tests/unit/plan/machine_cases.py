@@ -246,4 +246,5 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         {"machines/hypervisor/per_rack": 1, "machines/hypervisor/racks": ["r1", "r2"]},
         "machines",
     ),
+    ("address-looks-like-a-network", "info", "region", {"machines/hypervisor/offset": 0}, "machines"),
 ]

@@ -113,4 +113,12 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("machine-without-number", "error", "lab", {"machines/worker": {"names": ["alice"]}}, "machines.worker"),
     ("service-network-size", "error", "lab", {"kubernetes/service_cidr": "10.233.0.0/29"}, "kubernetes.service_cidr"),
     ("service-network-size", "error", "lab", {"kubernetes/service_cidr": "11.0.0.0/11"}, "kubernetes.service_cidr"),
+    ("provisioning-tagged", "warning", "region", {"networks/provisioning/vlan": 97}, "networks.provisioning.vlan"),
+    (
+        "discovery-needs-cabling",
+        "warning",
+        "region",
+        {"machines/hypervisor/wiring": None},
+        "machines.hypervisor.wiring",
+    ),
 ]

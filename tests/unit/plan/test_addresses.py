@@ -40,10 +40,10 @@ def test_a_named_machine_put_first_moves_nobody(plan_of: Callable[..., Plan]) ->
 def test_the_same_place_on_every_network(plan_of: Callable[..., Plan]) -> None:
     host = plan_of("region").hosts["hypervisor-r3-7"]
     last = {(port.address or "10.96.0.0").split(".", 2)[2] for port in host.interfaces if port.network == "storage"}
-    assert host.address == "10.96.10.134"  # second half of 10.96.8.0/22, third block of 64, seventh machine
-    assert last == {"18.134"}
+    assert host.address == "10.96.10.135"  # second half of 10.96.8.0/22, third block of 64, offset 1, seventh
+    assert last == {"18.135"}
     assert host.bmc is not None
-    assert host.bmc["address"] == "10.96.2.134"
+    assert host.bmc["address"] == "10.96.2.135"
 
 
 def test_the_lab_addresses_other_parts_rely_on(plan_of: Callable[..., Plan]) -> None:

@@ -55,6 +55,7 @@ def bonded(**bond: Any) -> dict[str, Any]:
         "machines/worker/wiring": {
             "bonds": {"bond0": {"members": ["nic1", "nic2"], **bond}}, "networks": {"management": "bond0"},
         },
+        "machines/found/wiring": {"networks": {"management": "eno2"}},
         "machines/worker/machines/worker-1": {"nics": dict(zip(("nic1", "nic2"), MACS, strict=True))},
     }  # fmt: skip
 
@@ -186,7 +187,49 @@ def test_racks_have_a_subnet_each_and_a_route_to_the_others(plan_of: Callable[..
     assert (plan.edge.address, plan.edge.prefix) == ("10.77.0.2", 24)  # in the control hosts' segment
 
 
-def test_a_machine_that_is_to_be_discovered_has_no_links_yet(plan_of: Callable[..., Plan]) -> None:
-    plan = plan_of("region")
-    assert {host.links for host in plan.hosts.values()} == {()}
+def test_a_machine_that_is_to_be_discovered_without_cabling_has_no_links_yet(plan_of: Callable[..., Plan]) -> None:
+    plan = plan_of("lab-metal")
+    assert plan.hosts["found-1"].links == ()
     assert "network-without-port" not in {finding.name for finding in plan.findings}
+
+
+def test_a_bond_of_a_machine_that_is_to_be_discovered_is_kept_by_the_names_of_ports(
+    plan_of: Callable[..., Plan],
+) -> None:
+    plan = plan_of("rack-metal")
+    found = links(plan, "hypervisor-1")
+    assert list(found) == ["ens1f0np0", "ens1f1np1", "bond0", "stor0", "tnl0", "ext0"]
+    assert {found[name].parent for name in ("stor0", "tnl0", "ext0")} == {"bond0"}
+    assert (found["bond0"].mode, found["bond0"].lacp_rate) == ("802.3ad", "fast")
+    assert {link.mac for link in found.values()} == {None}
+    assert "provisioning" not in {link.network for link in found.values()}, "it is where the machine boots"
+
+
+def test_a_tagged_provisioning_network_is_not_put_on_the_bond_of_a_discovered_machine(
+    plan_of: Callable[..., Plan],
+) -> None:
+    plan = plan_of("rack-metal", {"networks/provisioning/vlan": 97})
+    assert "provisioning" not in {link.network for link in plan.hosts["hypervisor-1"].links}
+
+
+def test_a_rack_from_power_off_has_the_addresses_and_links_of_one_that_is_installed(
+    plan_of: Callable[..., Plan],
+) -> None:
+    rack, metal = plan_of("rack"), plan_of("rack-metal")
+    assert {n: h.address for n, h in rack.hosts.items()} == {n: h.address for n, h in metal.hosts.items()}
+    assert {n: h.links for n, h in rack.hosts.items()} == {n: h.links for n, h in metal.hosts.items()}
+
+
+def test_a_provider_network_on_a_bond_of_its_own_is_left_to_open_vswitch_with_its_tags(
+    plan_of: Callable[..., Plan],
+) -> None:
+    plan = plan_of("region")
+    found = links(plan, "hypervisor-r1-1")
+    assert (found["bond1"].network, found["bond1"].address) == ("provider", None)
+    assert "ext0" not in found
+    assert [one.name for one in plan.hosts["hypervisor-r1-1"].interfaces if one.network == "provider"] == ["bond1"]
+
+
+def test_a_provider_network_on_a_shared_bond_is_a_vlan_of_the_host(plan_of: Callable[..., Plan]) -> None:
+    found = links(plan_of("rack"), "hypervisor-1")
+    assert (found["ext0"].vlan, found["ext0"].parent, found["ext0"].address) == (203, "bond0", None)

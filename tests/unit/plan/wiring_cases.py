@@ -8,6 +8,7 @@ MAC, OTHER, THIRD = "52:54:00:4d:00:01", "52:54:00:4d:00:02", "52:54:00:4d:00:03
 WORKER, NICS = "machines/worker", "machines/worker/machines/worker-1/nics"
 STORAGE = {"cidr": "10.77.9.0/24", "mtu": 9000}
 BOND = {"bonds": {"bond0": {"members": ["p1", "p2"]}}}
+OTHERS = {"roles": ["hypervisor"], "count": 1, "offset": 40, "rack": "r1", "hardware": "hypervisor"}
 RACKED = {"r1": {"cidr": "10.77.0.0/26"}, "r2": {"cidr": "10.77.0.64/26"}}
 
 # name, severity, example, changes, a key the finding points at
@@ -17,8 +18,8 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         "wiring-without-ports",
         "error",
         "region",
-        {"machines/hypervisor/wiring": {**BOND, "networks": {"management": "bond0"}}},
-        "machines.hypervisor.wiring",
+        {"machines/hypervisor/bmc/protocol": "redfish-virtual-media"},
+        "hypervisor-r1-1.nics",
     ),
     (
         "wiring-unknown-network",
@@ -83,6 +84,20 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         "edge",
         {"networks/storage": {"cidr": "10.95.9.0/24", "vlan": 120, "mtu": 9216}},
         "networks.storage.mtu",
+    ),
+    (
+        "vlan-range-on-shared-link",
+        "error",
+        "rack",
+        {"networks/provider/vlan_range": "1000-1999"},
+        "networks.provider.vlan_range",
+    ),
+    (
+        "provider-tagged-twice",
+        "error",
+        "rack",
+        {"machines/hypervisor/manage_network": True, "machines/other": OTHERS},
+        "networks.provider.vlan",
     ),
     ("network-not-managed", "error", "lab", {f"{WORKER}/manage_network": True}, "worker.manage_network"),
     ("wiring-unused", "warning", "lab", {f"{WORKER}/wiring": BOND}, "machines.worker"),

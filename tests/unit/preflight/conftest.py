@@ -124,6 +124,7 @@ def wanted(**changes: Any) -> Expected:
         **dict.fromkeys(("hardware_required", "swap", "cgroup_v1", "eviction"), False),
         "unused_networks": [],
         "manages_network": False,
+        "ports": [],
         "virtual_ip": "",
     }
     return Expected(**plan | changes)

@@ -11,6 +11,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.action.preflight import planned
 from ansible_collections.groundup.cloud.plugins.module_utils._plan.preflight import Expected
 from ansible_collections.groundup.cloud.plugins.module_utils._preflight.checks import run
+from ansible_collections.groundup.cloud.plugins.module_utils._preflight.links import Link
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.serial import host_vars, site_vars
 from ansible_collections.groundup.cloud.plugins.plugin_utils.preflight_report import lines
@@ -66,3 +67,14 @@ def test_a_region_refuses_a_seed_smaller_than_its_profile(
         "2 of the 8 cores of region-seed",
         "4 of the 32 GiB of memory of region-seed",
     ]
+
+
+def test_a_machine_of_the_rack_needs_its_management_address_and_the_ports_of_its_bond(
+    host: Host, examined: Callable[[str, str], list[dict[str, Any]]]
+) -> None:
+    host.found |= {name: Link(mtu=1500, up=True, mac="") for name in ("ens1f0np0", "ens1f1np1")}
+    network = ("address", "network", "mtu")
+    assert [one for one in examined("rack", "hypervisor-1") if one["check"] in network] == []
+    del host.found["ens1f1np1"]
+    (fault,) = (one for one in examined("rack", "hypervisor-1") if one["check"] in network)
+    assert "there is no port ens1f1np1" in fault["what"]

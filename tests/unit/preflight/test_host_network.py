@@ -119,3 +119,11 @@ def test_a_node_without_any_way_to_services_is_told_what_to_add(host: Host) -> N
     (missing,) = run(host, wanted(ranges=RANGES, node=True))["faults"]
     assert missing["severity"] == "warning"
     assert "ip route add 10.233.0.0/18 dev INTERFACE" in missing["remedy"]
+
+
+def test_ports_that_cabling_names_must_be_there_before_anything_is_built(host: Host) -> None:
+    assert faults(host, wanted(manages_network=True, ports=["ens3"])) == []
+    (fault,) = run(host, wanted(manages_network=True, ports=["ens3", "ens1f1np1"]))["faults"]
+    assert (fault["check"], fault["severity"]) == ("network", "error")
+    assert fault["what"] == "there is no port ens1f1np1, which the site file's cabling names"
+    assert fault["where"] == "it has ens3"

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network
 from itertools import combinations
 
-from ..form import error, finding
+from ....module_utils._base.text import few
+from ..form import error, finding, info
 from ..layout.context import PlanContext
 from ..layout.wires import gateway_of
 from ..types import Finding
 
 _LOOPBACK = IPv4Network("127.0.0.0/8")
+_WHOLE = 24  # prefix length of a network in which no host can have .0 or .255
 _SHOWN = 5  # clashes listed one by one: enough to see the pattern
 
 
@@ -22,6 +24,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
     yield from _ranges(context)
     yield from _outside(context)
     yield from _twice(context)
+    yield from _edges(context)
 
 
 def _loopback(context: PlanContext) -> Iterator[Finding]:
@@ -159,4 +162,26 @@ def _twice(context: PlanContext) -> Iterator[Finding]:
             what=f"{len(clashes) - _SHOWN} further addresses are taken twice",
             why=why,
             remedy="two groups of one role need different offsets",
+        )
+
+
+def _edges(context: PlanContext) -> Iterator[Finding]:
+    """Yield addresses ending in .0 or .255 inside larger networks: legal, and dropped by some filters."""
+    plan = context.plan
+    oob = {network.name: int(network.cidr.partition("/")[2]) for network in context.layout.by_purpose("oob")[:1]}
+    found = []
+    for host in plan.hosts.values():
+        ports = [(port.network, port.address, port.prefix) for port in host.interfaces]
+        ports += [(name, host.bmc["address"], prefix) for name, prefix in oob.items() if host.bmc]
+        found += [
+            f"{host.name} {address} on {name}"
+            for name, address, prefix in ports
+            if address and prefix < _WHOLE and address.endswith((".0", ".255"))
+        ]
+    if found:
+        yield info("address-looks-like-a-network", "machines")(
+            what=f"{few(found, most=3)}: legal in a network larger than a /{_WHOLE}",
+            why="some filters, old switches and people take .0 for a network and .255 for a broadcast, and drop it",
+            remedy="before the machines are installed: offset: 1 of their group, or another number or address of the "
+            "machine. Of installed machines leave it: a new address takes them off the network",
         )

@@ -22,10 +22,12 @@ def check(context: PlanContext) -> Iterator[Finding]:
     if booting:
         yield from _network(context, networks, booting[0])
         for network in networks[:1]:
+            yield from _tagged(network)
             lent = any(to_discover(host, context.plan.networks) for host in booting)
             for segment in segments(context.layout, network).values():
                 yield from _pool(context, segment, lent)
             yield from _relays(context, network, {host.rack for host in booting})
+        yield from _untold_ports(context, booting)
     yield from _without_network(context, dark)
     yield from _untold(context, dark)
 
@@ -43,6 +45,15 @@ def _network(context: PlanContext, networks: list[NetworkPlan], first: HostPlan)
             what=f"{seed.name} has no address on {networks[0].name}",
             why="nobody would answer machines that boot from it",
             remedy=f"write a wider networks.{networks[0].name}.cidr, or its ranges.seed",
+        )
+
+
+def _tagged(network: NetworkPlan) -> Iterator[Finding]:
+    if network.vlan:
+        yield warning("provisioning-tagged", f"networks.{network.name}.vlan")(
+            what=f"{network.name} has VLAN {network.vlan}, and machines boot from it",
+            why="firmware sends no tag, and the installed machine would: a port of the switch passes one of both",
+            remedy="leave vlan out; make it the untagged (native) VLAN of the machines' ports on the switch",
         )
 
 
@@ -115,6 +126,21 @@ def _without_network(context: PlanContext, dark: list[HostPlan]) -> Iterator[Fin
                 what=f"{host.name} has a MAC address on {known[0].network} and none on {main.network}",
                 why="a port is found by its MAC address: the machine would have no management network",
                 remedy=f"write {key}",
+            )
+
+
+def _untold_ports(context: PlanContext, booting: list[HostPlan]) -> Iterator[Finding]:
+    """Yield machines with more unknown ports than discovery tells apart: that of one network beside the boot port's."""
+    networks = context.plan.networks
+    for host in booting:
+        told = {link.network for link in host.links}
+        rest = [port.network for port in host.interfaces if not port.mac and port.network not in told]
+        rest = [name for name in rest if networks[name].purpose != "provisioning"]
+        if to_discover(host, networks) and len(rest) > 1:
+            yield warning("discovery-needs-cabling", f"machines.{host.group}.wiring")(
+                what=f"{host.name} is discovered, and nothing says which of its ports is on {', '.join(rest)}",
+                why="discovery finds the port of one network, beside that the machine boots from: it is left alone",
+                remedy="write wiring, with ports by the names they have: bonds, and the port or bond of each network",
             )
 
 

@@ -47,11 +47,15 @@ def _from_power_off(context: PlanContext) -> Iterator[Finding]:
             "they must run and accept ssh before the host layer",
             f"write bmc: {{protocol: {next(iter(PROTOCOLS))}}}, install them by other means, or {_KEEP}",
         )
-    unknown = [
-        host.name
-        for host in dark
-        if host.name not in other and not from_network(host) and not any(port.mac for port in host.interfaces)
-    ]
+    unseen = [host for host in dark if not from_network(host) and not any(port.mac for port in host.interfaces)]
+    for host in unseen:
+        if host.links and not any(link.mac for link in host.links):
+            yield error("wiring-without-ports", f"machines.{host.group}.machines.{host.name}.nics")(
+                what=f"cabling is written for {host.name}, and no MAC address of it is",
+                why="a machine that does not boot from the network is not discovered: nobody would know its ports",
+                remedy="write nics (port: MAC address) or mac of the machine, or bmc: {protocol: redfish}",
+            )
+    unknown = [host.name for host in unseen if host.name not in other]
     if unknown:
         yield _warning(
             "machines",

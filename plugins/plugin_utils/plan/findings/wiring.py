@@ -10,6 +10,7 @@ from ...layers.purposes import PURPOSES
 from ..form import choose, error, warning
 from ..layout.context import PlanContext
 from ..layout.wire_notes import unmanaged
+from ..layout.wires import tagged_by_hosts
 from ..model.networks import Network
 from ..types import Finding
 
@@ -25,6 +26,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
             yield found
     yield from _tags(context)
     yield from _switches(context)
+    yield from _provider_tags(context)
     for name, network in context.layout.written.items():
         if network.racks:
             yield from _subnets(context, name, network)
@@ -50,6 +52,28 @@ def _switches(context: PlanContext) -> Iterator[Finding]:
                 what=f"Open vSwitch of {hosts[0]} takes the tunnels' address to a bridge, and systemd-networkd back",
                 why="tunnels would lose their address at each change of the network",
                 remedy="write datapath: system, or leave the network of these machines alone",
+            )
+
+
+def _provider_tags(context: PlanContext) -> Iterator[Finding]:
+    """Yield provider networks whose VLAN hosts have on a shared link while others leave it, or more VLANs, to OVS."""
+    hosts = context.layout.with_role("hypervisor")
+    for network in context.layout.by_purpose("provider"):
+        tagged = tagged_by_hosts(hosts, network.name)
+        others = [host.name for host in hosts if host.name not in tagged]
+        if tagged and others:
+            yield error("provider-tagged-twice", f"networks.{network.name}.vlan")(
+                what=f"{tagged[0]} has VLAN {network.vlan} on a link with other networks, and {others[0]} leaves it to "
+                "Open vSwitch",
+                why="Neutron has one kind of the network: on some hypervisors packets would have two tags, or none",
+                remedy=f"give {network.name} a port or bond of its own on all hypervisors (wiring.networks), or none",
+            )
+        if tagged and context.layout.written[network.name].vlan_range:
+            yield error("vlan-range-on-shared-link", f"networks.{network.name}.vlan_range")(
+                what=f"{tagged[0]} has {network.name} as a VLAN on a link with other networks",
+                why="tenants' VLANs would be inside that VLAN, which no switch expects",
+                remedy=f"write a port or bond of its own for {network.name} into wiring.networks, or leave vlan_range "
+                "out",
             )
 
 

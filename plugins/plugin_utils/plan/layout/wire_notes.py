@@ -40,15 +40,6 @@ def unknown_port(key: str, name: str, known: Iterable[str]) -> Finding:
     )
 
 
-def ports_not_written(key: str, machine: str, name: str) -> Finding:
-    """Return the finding about cabling of a machine that is discovered."""
-    return error("wiring-without-ports", f"{machine}.nics", key)(
-        what=f"cabling is written for {name}, and nothing says which MAC address each of its ports has",
-        why="a machine without a written MAC address is discovered and gets one port per network: no bond, no bridge",
-        remedy="write nics (port: MAC address) of the machine, or leave the cabling out",
-    )
-
-
 def member_twice(key: str, name: str) -> Finding:
     """Return the finding about a port in two bonds or bridges."""
     return error("wiring-member-twice", key)(

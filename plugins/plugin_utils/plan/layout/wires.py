@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_address, ip_interface
 
 from ..model.machines import MachineGroup
 from ..model.wiring import Wiring
 from ..part_types import LinkPlan
-from ..types import Finding, InterfacePlan, NetworkPlan
+from ..types import Finding, HostPlan, InterfacePlan, NetworkPlan
 from . import wire_notes as notes
 from .addresses import nth_of
 from .context import Layout, Member
@@ -36,6 +36,7 @@ class _Machine:
     wiring: Wiring
     key: str  # key path of the wiring
     dark: bool  # installed by Ironic: the plan names its ports
+    unseen: bool  # none of its MAC addresses is written
     links: dict[str, LinkPlan] = field(default_factory=dict)
     carriers: dict[str, str] = field(default_factory=dict)  # network -> link
     findings: list[Finding] = field(default_factory=list)
@@ -68,10 +69,10 @@ class _Machine:
             if one.network in self.wiring.networks:
                 self.carriers[one.network] = self.wiring.networks[one.network]
             elif one.mac:
-                self.carriers[one.network] = one.name + (CARRIER if network.vlan else "")
+                self.carriers[one.network] = one.name + (CARRIER if network.vlan and one.address else "")
             elif port and port.interface and not network.vlan:
                 self.carriers[one.network] = one.name
-            elif network.vlan:
+            elif network.vlan and not (self.unseen and network.purpose == "provisioning"):
                 tagged.append(one.network)
         main = self.carriers.get(self.layout.management.name)
         if main:
@@ -115,7 +116,8 @@ class _Machine:
         address = f"{one.address}/{one.prefix}" if one.address else None
         routes = self.routes(one)
         below = self.links[carrier]
-        if network.vlan is None:
+        # Open vSwitch takes a port of its own whole, and tags there: other VLANs of tenants are on it, too.
+        if network.vlan is None or (network.purpose == "provider" and [*self.carriers.values()].count(carrier) == 1):
             if below.network:
                 self.findings.append(notes.untagged_twice(self.key, carrier, below.network, one.network))
             if owner := self.owner_of(carrier):
@@ -173,11 +175,10 @@ def wire(
         f"hardware.{hardware}.wiring": profile.wiring if profile else None,
     }
     key, wiring = next(((key, one) for key, one in ways.items() if one), (f"machines.{member.group}", Wiring()))
-    if dark and not (own and (own.nics or own.mac or any(port.mac for port in own.ports.values()))):
-        if wiring != Wiring():
-            _note(layout, notes.ports_not_written(key, member.key, member.name))
+    unseen = dark and not (own and (own.nics or own.mac or any(port.mac for port in own.ports.values())))
+    if unseen and wiring == Wiring():
         return Wired(interfaces)  # to be discovered: its ports are unknown until then (see `plain`)
-    machine = _Machine(layout=layout, member=member, wiring=wiring, key=key, dark=dark)
+    machine = _Machine(layout=layout, member=member, wiring=wiring, key=key, dark=dark, unseen=unseen)
     machine.findings += notes.unknown_networks(key, wiring.networks, layout.networks)
     machine.carry(interfaces)
     mtus: dict[str, int] = {}
@@ -197,6 +198,24 @@ def wire(
     return Wired(named, tuple(machine.links.values()))
 
 
+def tagged_by_hosts(hosts: Iterable[HostPlan], network: str) -> list[str]:
+    """Return the hosts that make the VLAN of ``network`` on a link with other networks: no packet has a tag above."""
+    return [host.name for host in hosts if any(link.vlan and link.network == network for link in host.links)]
+
+
+def with_macs(links: Iterable[LinkPlan], macs: Mapping[str, str]) -> tuple[LinkPlan, ...]:
+    """Return ``links`` with the MAC addresses that discovery found (``macs``: by port) where the site file has none."""
+    found: dict[str, LinkPlan] = {}
+    for link in links:
+        if link.mac is None and link.kind == "port" and link.name in macs:
+            found[link.name] = replace(link, mac=macs[link.name], rename=True)
+        elif link.mac is None and link.kind == "bond":
+            found[link.name] = replace(link, mac=next((found[one].mac for one in link.members if one in found), None))
+        else:
+            found[link.name] = link
+    return tuple(found.values())
+
+
 def plain(interfaces: tuple[InterfacePlan, ...], networks: Mapping[str, NetworkPlan]) -> tuple[LinkPlan, ...]:
     """Return the links of a discovered machine: one port per network, by the MAC addresses its ramdisk reported."""
     links = []
@@ -208,7 +227,7 @@ def plain(interfaces: tuple[InterfacePlan, ...], networks: Mapping[str, NetworkP
         near = one.address and network.gateway and ip_address(network.gateway) in ip_interface(str(address)).network
         routes = ((ANYWHERE, str(network.gateway)),) if near and network.purpose == "management" else ()
         port = LinkPlan(name=one.name, kind="port", mtu=one.mtu, mac=one.mac, rename=True)
-        if network.vlan is None:
+        if network.vlan is None or not one.address:
             links.append(replace(port, network=one.network, address=address, routes=routes))
             continue
         wire = replace(port, name=one.name + CARRIER, rename=False)

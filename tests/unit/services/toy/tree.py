@@ -12,7 +12,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[4]
 TOY = Path(__file__).parent
-COPIED = ("plugins", "charts", "ci/reference", "docs", "inventories/lab", "inventories/cloud", "playbooks", "roles")
+COPIED = ("plugins", "charts", "ci/reference", "docs", "inventories", "playbooks", "roles")
 
 
 def grow(directory: Path) -> Path:
