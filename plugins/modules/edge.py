@@ -12,7 +12,7 @@ description:
   - C(converge) installs, configures and starts HAProxy and keepalived. Each program checks a new configuration before
     it replaces the old one. It then reloads and keeps open connections.
   - C(verify) waits until the virtual IP accepts connections on every port, checks its certificate for every name, and
-    reads the state of this host's HAProxy. Fails on a timeout or an untrusted certificate.
+    reads the state of this host's HAProxy. Fails on a timeout, an untrusted certificate or another than O(certificate).
 options:
   step:
     description: What to do.
@@ -42,7 +42,9 @@ options:
     description: Password shared by keepalived on all hosts. With O(step=converge).
     type: str
   certificate:
-    description: Certificate of the public names, in PEM. Empty when HAProxy does not terminate TLS.
+    description:
+      - Certificate of the public names, in PEM, leaf first. Empty when HAProxy does not terminate TLS.
+      - With O(step=verify), what HAProxy must serve; empty accepts any that the host trusts.
     type: str
     default: ""
   private_key:

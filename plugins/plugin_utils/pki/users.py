@@ -15,7 +15,9 @@ from .leaf import LeafSpec
 def users(plan: Plan) -> tuple[LeafSpec, ...]:
     """Return the certificate spec of every user in the site. Raises GroundupError where two have one name."""
     edge = plan.edge
-    found = [LeafSpec(user="edge", names=(*(endpoint.name for endpoint in edge.endpoints), edge.address))]
+    found = []
+    if not edge.certificate:  # the operator's own
+        found.append(LeafSpec(user="edge", names=(*(endpoint.name for endpoint in edge.endpoints), edge.address)))
     if plan.supply.seed:
         seed = plan.hosts[plan.supply.seed]
         called = [str(urlsplit(url).hostname) for url in (f"//{plan.supply.registry}", plan.supply.files_url)]

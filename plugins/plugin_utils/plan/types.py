@@ -88,6 +88,7 @@ class HostSettings:
     packages_components: tuple[str, ...]
     packages_key: str | None  # armored; None: Debian's keys
     packages_ca: str | None  # PEM, trusted for packages_url only; None: the host's trust store
+    trusted_cas: tuple[str, ...]  # PEM, one each: trusted beside the site's own CA
     updates: Updates  # who changes installed packages
     hardening: bool
     disabled_units: tuple[str, ...]
@@ -138,6 +139,8 @@ class EdgePlan:
     router_id: int  # VRRP router id, 1-255, unique on the network
     hosts: tuple[str, ...]  # may hold the virtual IP, in order of preference
     endpoints: tuple[EndpointPlan, ...]
+    certificate: str = ""  # PEM, leaf first: the operator's own of the public names; "": the site's CA issues one
+    public_root: str = ""  # PEM: the public CA that it ends with; "": it ends with one of the site or a company
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,8 +29,8 @@ def test_a_trust_store_a_killed_run_left_old_is_made_anew(
 
     (ours / "groundup-lab.crt").write_text("CERTIFICATE\n")
     monkeypatch.setattr(trust, "run", update)
-    trust.authority(changes, "CERTIFICATE", site="lab")
-    trust.authority(changes, "CERTIFICATE", site="lab")
+    trust.authorities(changes, "CERTIFICATE", [], site="lab")
+    trust.authorities(changes, "CERTIFICATE", [], site="lab")
     assert calls == [["update-ca-certificates"]]
     assert changes.done == ["rebuild the trust store"]
 
@@ -44,6 +44,6 @@ def test_a_ca_that_the_first_boot_trusted_is_trusted_under_the_site_s_name_alone
     for name in ("groundup-site.crt", "operator.crt"):
         (tmp_path / "OURS" / name).write_text("OLD\n")
     monkeypatch.setattr(trust, "run", lambda _: None)
-    trust.authority(changes, "CERTIFICATE", site="lab")
+    trust.authorities(changes, "CERTIFICATE", [], site="lab")
     assert {path.name for path in (tmp_path / "OURS").iterdir()} == {"groundup-lab.crt", "operator.crt"}
     assert "rebuild the trust store" in changes.done

@@ -9,6 +9,7 @@ from . import (
     addresses,
     availability,
     ceph,
+    certificates,
     cluster,
     disks,
     domains,
@@ -32,7 +33,7 @@ from .order import ordered
 
 SUBJECTS = (
     addresses, servers, links, wiring, planes, machines, netboot, pools, availability, access, packages, quorum,
-    domains, storage, ceph, disks, cluster, services, supply, system_disks, versions, unsupported,
+    domains, storage, ceph, disks, cluster, services, certificates, supply, system_disks, versions, unsupported,
 )  # fmt: skip
 
 

@@ -28,7 +28,7 @@ from ..types import (
     ReleasePlan,
     SupplyPlan,
 )
-from . import versions
+from . import trust, versions
 from .ceph import artifacts as ceph_artifacts
 from .ceph import rbd
 from .ceph import repository as ceph_repository
@@ -196,6 +196,8 @@ def edge(layout: Layout) -> EdgePlan:
         router_id=site.edge.router_id or int(address.rpartition(".")[2]) or 1,
         hosts=tuple(host.name for host in control),
         endpoints=tuple(endpoints),
+        certificate=trust.certificate(site),
+        public_root=trust.public_root(site),
     )
 
 
