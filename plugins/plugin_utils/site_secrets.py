@@ -23,7 +23,7 @@ def create(plan: Plan, given: Mapping[str, str], *, write: bool) -> dict[str, An
     plan, directory = with_values(plan), state_dir(plan.site)
     store, specs = open_store(plan.site, write=write), users(plan)
     if plan.edge.certificate:  # before anything is changed
-        check_key(plan.edge.certificate, given.get(EDGE_KEY) or store.items().get(EDGE_KEY))
+        check_key(plan.edge.certificate, given.get(EDGE_KEY, store.items().get(EDGE_KEY)))
     taken = store.take(given, replacing=[EDGE_KEY])
     if plan.ceph and (lacking := store.lacking(plan.ceph.given)):
         raise _not_given(store, lacking)

@@ -10,10 +10,10 @@ from ..vault.names import EDGE_KEY
 from .authority import PkiError
 
 
-def check_key(certificate: str, key: str | None) -> None:
+def check_key(certificate: str, key: object) -> None:
     """Refuse ``key`` (PEM, None: not given) unless it belongs to the leaf of ``certificate``. Raises PkiError."""
-    if key is None:
-        raise _refused(f"the secrets store has no {EDGE_KEY}", "HAProxy serves no certificate without its key")
+    if not isinstance(key, str):
+        raise _refused(f"there is no {EDGE_KEY}, or it is no text", "HAProxy serves no certificate without its key")
     try:
         private = serialization.load_pem_private_key(key.encode(), password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:

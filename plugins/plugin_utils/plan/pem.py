@@ -126,9 +126,9 @@ def follow(certificates: Sequence[x509.Certificate], roots: Iterable[x509.Certif
 @cache
 def public_roots() -> tuple[x509.Certificate, ...]:
     """Return the CAs that every program trusts: Mozilla's, as Debian has them."""
-    import certifi
+    from requests.utils import DEFAULT_CA_BUNDLE_PATH
 
-    return parse(Path(certifi.where()).read_text(encoding="utf-8")).certificates
+    return parse(Path(DEFAULT_CA_BUNDLE_PATH).read_text(encoding="utf-8")).certificates
 
 
 def names(certificate: x509.Certificate) -> tuple[tuple[str, ...], tuple[str, ...]]:
