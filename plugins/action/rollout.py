@@ -119,14 +119,16 @@ def _access(opened: Session, outcome: RolloutResult) -> dict[str, str]:
         return {}
     plan, directory = opened.plan, opened.directory
     urls = {one.type: one.url for one in plan.edge.endpoints if one.type in PAGES or one.in_catalog}
-    names = " ".join(sorted(one.name for one in plan.edge.endpoints if one.type in urls))
+    users = plan.edge.public.address if plan.edge.public else ""
+    asked = [one for one in plan.edge.endpoints if one.type in urls and not (users and one.internal)]
+    names = " ".join(sorted(one.name for one in asked))
     told = {
         "dashboard": urls.get("dashboard", ""),
         "login": f"user admin, password in {directory / access.CLOUDS}",
         "CLI": f"OS_CLIENT_CONFIG_FILE={directory / access.CLOUDS} openstack --os-cloud {plan.site} catalog list",
         "CA": "" if plan.edge.public_root else _ca(plan),
         "names": f"{directory / 'dns.zone'}, or this line in /etc/hosts:",
-        "": f"{plan.edge.address} {names}",
+        "": f"{users or plan.edge.address} {names}",
         "again": "the same command, as often as you like: a run without a change changes nothing",
     }
     return {label: text for label, text in told.items() if text}

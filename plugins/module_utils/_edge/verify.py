@@ -14,6 +14,7 @@ from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.wait import wait_until
 from .._host.interfaces import carrying
+from . import public
 from .serve import PEM
 
 LEAF = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)  # the first
@@ -127,16 +128,22 @@ def verify(_: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
     wait_for_ports(address, wanted["ports"], timeout=wanted["timeout"])
     leaf = LEAF.search(wanted["certificate"])
     own = ssl.PEM_cert_to_DER_cert(leaf[0]) if leaf else b""
-    for name in wanted["names"]:
-        served = check_certificate(address, HTTPS, name, timeout=max(PATIENCE, wanted["timeout"]))
+    users = wanted["public_ip"]
+    if users:
+        wait_for_ports(users, [HTTPS], timeout=wanted["timeout"])
+        public.check(wanted["public_address"], users, management=wanted["address"])
+    asked = [(address, name) for name in wanted["names"]] + [(users, name) for name in wanted["public_names"]]
+    for at, name in asked:
+        served = check_certificate(at, HTTPS, name, timeout=max(PATIENCE, wanted["timeout"]))
         if own:
-            check_served(served, own, name=name, address=address)
+            check_served(served, own, name=name, address=at)
     if own:
         check_loaded(own)
     listeners, servers = statistics()
     return {
         "changed": False,
         "holds_address": carrying(address) is not None,
+        **({"holds_public": carrying(users) is not None} if users else {}),
         "listeners": listeners,
         "servers": servers,
     }

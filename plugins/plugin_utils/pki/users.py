@@ -17,7 +17,8 @@ def users(plan: Plan) -> tuple[LeafSpec, ...]:
     edge = plan.edge
     found = []
     if not edge.certificate:  # the operator's own
-        found.append(LeafSpec(user="edge", names=(*(endpoint.name for endpoint in edge.endpoints), edge.address)))
+        addresses = [edge.address, *([edge.public.address] if edge.public else [])]
+        found.append(LeafSpec(user="edge", names=(*(endpoint.name for endpoint in edge.endpoints), *addresses)))
     if plan.supply.seed:
         seed = plan.hosts[plan.supply.seed]
         called = [str(urlsplit(url).hostname) for url in (f"//{plan.supply.registry}", plan.supply.files_url)]

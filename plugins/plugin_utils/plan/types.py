@@ -126,6 +126,18 @@ class EndpointPlan:
     in_catalog: bool = True
     servers: dict[str, str] = field(default_factory=dict)  # host -> address:port, with TLS; {}: the cluster serves it
     clients: tuple[str, ...] = ()  # networks that may ask; (): anyone
+    internal: bool = False  # whether no user needs it: it is not at the virtual IP for users
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicPlan:
+    """The virtual IP for users, on a network of its own."""
+
+    address: str
+    network: str
+    cidr: str  # of the segment that it is on
+    gateway: str | None  # by which users come; None: they are on that network
+    router_id: int  # VRRP router id: adverts go by the management network
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +152,7 @@ class EdgePlan:
     hosts: tuple[str, ...]  # may hold the virtual IP, in order of preference
     endpoints: tuple[EndpointPlan, ...]
     certificate: str = ""  # PEM, leaf first: the operator's own of the public names; "": the site's CA issues one
+    public: PublicPlan | None = None  # None: users ask at `address`
     public_root: str = ""  # PEM: the public CA that it ends with; "": it ends with one of the site or a company
 
 

@@ -16,6 +16,7 @@ from ansible_collections.groundup.cloud.tests.unit.plan import (
     machine_cases,
     metal_cases,
     pool_cases,
+    public_cases,
     storage_cases,
     wiring_cases,
 )
@@ -30,6 +31,7 @@ CASES = [
         cluster_cases,
         storage_cases,
         certificate_cases,
+        public_cases,
     )
     for case in subject.CASES
 ]

@@ -19,6 +19,7 @@ from . import (
     packages,
     planes,
     pools,
+    public,
     quorum,
     servers,
     services,
@@ -32,7 +33,7 @@ from . import (
 from .order import ordered
 
 SUBJECTS = (
-    addresses, servers, links, wiring, planes, machines, netboot, pools, availability, access, packages, quorum,
+    addresses, servers, links, wiring, planes, machines, netboot, pools, public, availability, access, packages, quorum,
     domains, storage, ceph, disks, cluster, services, certificates, supply, system_disks, versions, unsupported,
 )  # fmt: skip
 

@@ -169,6 +169,11 @@ class Edge(Model):
     address: Address | None = Field(
         None, description="The virtual IP. Default: the second address of the management network."
     )
+    public: Address | None = Field(
+        None,
+        description="The virtual IP for users, on a network of the purpose public. Default, with such a network: its "
+        "second address.",
+    )
     certificate: PemFile | None = Field(
         None,
         description="PEM file, beside the site file, with the certificate of the public names, its leaf first; the key "
