@@ -43,7 +43,7 @@ def hand_over(changes: Changes, site_file: str, *, certificate_file: str | None,
         changes.add(f"keep secret {name}")
     if before.edge.certificate and before.edge.public_root != plan.edge.public_root:
         changes.warnings.append("it ends with another CA than before: run groundup.cloud.site, so that pods trust it")
-    return {"msg": "; ".join(changes.done) or "this pair is kept already"}
+    return {**changes.result(), "msg": "; ".join(changes.done) or "this pair is kept already"}
 
 
 def _checked(site: Site) -> Plan:

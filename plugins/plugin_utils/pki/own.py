@@ -39,5 +39,6 @@ def _refused(what: str, why: str, remedy: str = "") -> PkiError:
         where=f"edge.certificate of the site file; secret {EDGE_KEY}",
         why=why,
         remedy=f"{remedy}ansible-playbook -i <site file> groundup.cloud.certificate -e edge_key_file=FILE, "
-        "with the key of the certificate in that file",
+        "with the key of the certificate in that file; before a site's first run: groundup.cloud.secrets -e @FILE, "
+        f"and in FILE (ansible-vault encrypts it): secrets_given: {{{EDGE_KEY}: ...}}",
     )

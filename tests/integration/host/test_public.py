@@ -156,7 +156,7 @@ def test_the_rules_are_known_by_what_they_say(control: HostRoot, monkeypatch: py
         return control.run(*argv)
 
     monkeypatch.setattr(guard, "attempt", attempt)
-    monkeypatch.setattr(guard.shutil, "which", lambda _: "/usr/sbin/nft")
+    monkeypatch.setattr("shutil.which", lambda _: "/usr/sbin/nft")
     wanted = public.rules("pub", USERS)
     assert not public.GUARD.in_force(wanted)
     control.at("run/public.nft").write_text(wanted)
