@@ -125,6 +125,7 @@ def wanted(**changes: Any) -> Expected:
         "unused_networks": [],
         "manages_network": False,
         "virtual_ip": "",
+        "public_ip": {},
     }
     return Expected(**plan | changes)
 
