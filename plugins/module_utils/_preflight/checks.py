@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,7 +134,7 @@ def facts(machine: MachineFacts, wanted: Expected) -> dict[str, Any]:
     }
 
 
-def _public(machine: MachineFacts, wanted: Expected, found: Mapping[str, Link]) -> dict[str, Any]:
+def _public(machine: MachineFacts, wanted: Expected, found: dict[str, Link]) -> dict[str, Any]:
     """Return who answers for the virtual IP for users, if there is one that this host is to hold."""
     for address, own in wanted.public_ip.items():
         held = bool(holder(found, address))
