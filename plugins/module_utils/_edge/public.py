@@ -80,10 +80,10 @@ def converge(changes: Changes, wanted: str) -> None:
     if not GUARD.unit.exists() and not GUARD.rules.exists():
         return
     units.off(changes, [GUARD.unit.name])
-    for path in (GUARD.unit, GUARD.rules):
-        files.remove(changes, path)
     if not changes.check:
-        attempt(["nft", "delete", "table", "inet", GUARD.table])  # none is there: it was flushed
+        attempt(["nft", "delete", "table", "inet", GUARD.table])  # it fails where the table was flushed
+    for path in (GUARD.unit, GUARD.rules):  # last: a killed run is finished by the next
+        files.remove(changes, path)
 
 
 def check(own: str, address: str, *, management: str) -> None:

@@ -8,6 +8,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -381,3 +382,31 @@ def test_one_control_host_holds_the_address_of_users(holders: list[str], well: b
     found = edge_faults(states, hosts, control=hosts, address="10.0.0.2", public="192.0.2.2")
     assert (found == []) is well, found
     assert all("192.0.2.2" in one for one in found)
+
+
+def test_a_host_of_a_site_without_such_a_network_any_more_keeps_no_rule(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guard = replace(public.GUARD, rules=tmp_path / "public.nft", unit=tmp_path / "groundup-public.service")
+    monkeypatch.setattr(public, "GUARD", guard)
+    stopped: list[str] = []
+    asked: list[list[str]] = []
+    monkeypatch.setattr(units, "off", lambda _, names: stopped.extend(names))
+    monkeypatch.setattr(public, "attempt", asked.append)
+    never = Changes(check=False)
+    public.converge(never, "")
+    assert (never.done, stopped, asked) == ([], [], []), "a site that never had one asks nothing"
+    for path in (guard.rules, guard.unit):
+        path.write_text("x")
+    foreseen = Changes(check=True)
+    public.converge(foreseen, "")
+    assert len(foreseen.done) == 2
+    assert asked == []
+    assert guard.rules.exists()
+    public.converge(Changes(check=False), "")
+    assert not guard.rules.exists()
+    assert not guard.unit.exists()
+    assert asked == [["nft", "delete", "table", "inet", "groundup_public"]]
+    again = Changes(check=False)
+    public.converge(again, "")
+    assert again.done == []
