@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base import tls
 from ansible_collections.groundup.cloud.plugins.module_utils._edge import public
+from ansible_collections.groundup.cloud.plugins.module_utils._edge.serve import ALIVE_SCRIPT
 from ansible_collections.groundup.cloud.tests.e2e.waiting import until
 from ansible_collections.groundup.cloud.tests.integration.host_root import HostRoot, host_root
 from ansible_collections.groundup.cloud.tests.unit.certificates import issue
@@ -167,3 +168,15 @@ def test_the_rules_are_known_by_what_they_say(control: HostRoot, monkeypatch: py
     assert not public.GUARD.in_force(public.rules("pub", "192.0.2.3"))
     told(control, "nft flush ruleset")
     assert not public.GUARD.in_force(wanted)
+
+
+def test_keepalived_of_several_control_hosts_takes_its_configuration(control: HostRoot) -> None:
+    control.at("usr/local/lib/groundup").mkdir(parents=True, exist_ok=True)
+    control.at("usr/local/lib/groundup/edge-alive").write_text(ALIVE_SCRIPT)
+    control.at("usr/local/lib/groundup/edge-alive").chmod(0o755)
+    text = render("keepalived.conf.j2", control=["control-1", "control-2", "control-3"], users=PUBLIC)
+    for word, filled in (("@PUBLIC_INTERFACE@", "pub"), ("@INTERFACE@", "mgmt"), ("@PASSWORD@", "hush")):
+        text = text.replace(word, filled)
+    control.at("run/several.conf").write_text(text)
+    checked = control.run("keepalived", "--config-test", "--use-file=/run/several.conf")
+    assert checked.returncode == 0, checked.stdout
