@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -180,3 +181,41 @@ def test_keepalived_of_several_control_hosts_takes_its_configuration(control: Ho
     control.at("run/several.conf").write_text(text)
     checked = control.run("keepalived", "--config-test", "--use-file=/run/several.conf")
     assert checked.returncode == 0, checked.stdout
+
+
+def test_each_virtual_ip_goes_its_own_way_to_another_control_host(tmp_path: Path) -> None:
+    names = ["control-1", "control-2"]
+    with host_root(tmp_path / "one") as one, host_root(tmp_path / "two") as two:
+        hosts = dict(zip(names, (one, two), strict=True))
+        ends = [f"name mgmt netns {host.pid}" for host in hosts.values()]
+        subprocess.run(f"ip link add {ends[0]} type veth peer {ends[1]}".split(), check=True)
+        for number, (name, host) in enumerate(hosts.items(), start=11):
+            for command in (
+                "ip link add pub type veth peer name wire", "ip link set wire up",
+                "ip link set mgmt up", "ip link set pub up",
+                f"ip address add 10.0.0.{number}/24 dev mgmt", f"ip address add 192.0.2.{number}/24 dev pub",
+                "sysctl --quiet --write net.ipv4.ip_nonlocal_bind=1",
+            ):  # fmt: skip
+                told(host, command)
+            for directory in ("run/haproxy", "usr/local/lib/groundup", "etc/keepalived"):
+                host.at(directory).mkdir(parents=True, exist_ok=True)
+            host.at("usr/local/lib/groundup/edge-alive").write_text(ALIVE_SCRIPT)
+            host.at("usr/local/lib/groundup/edge-alive").chmod(0o755)
+            host.at("etc/haproxy/haproxy.cfg").write_text(render("haproxy.cfg.j2", control=names, public=False))
+            host.start("haproxy", "-f", "/etc/haproxy/haproxy.cfg")
+            text = render("keepalived.conf.j2", control=names, host=name, users=PUBLIC | {"gateway": None})
+            for word, filled in (("@PUBLIC_INTERFACE@", "pub"), ("@INTERFACE@", "mgmt"), ("@PASSWORD@", "hush")):
+                text = text.replace(word, filled)
+            host.at("etc/keepalived/keepalived.conf").write_text(text)
+            host.start("keepalived", "--dont-fork", "--log-console", "--use-file=/etc/keepalived/keepalived.conf")
+
+        def holders(address: str) -> list[str]:
+            return [name for name, host in hosts.items() if f"{address}/32" in told(host, "ip address")]
+
+        until(lambda: len(holders(USERS)) == len(holders(VIP)) == 1, seconds=60)
+        (first,) = holders(USERS)
+        (other,) = set(names) - {first}
+        before = holders(VIP)
+        told(hosts[first], "ip link set pub down")
+        until(lambda: holders(USERS) == [other], seconds=60)
+        assert holders(VIP) == before, "hosts and the cluster notice nothing"
