@@ -22,12 +22,16 @@ class ActionModule(StepAction):
         if given["step"] != "runner":
             return super().work(given)
         site_file, (digest, content) = Path(given["site_file"]), packed()
-        own = {"collection": digest, "site_text": site_file.read_text(encoding="utf-8"), "content": None}
+        site = load_site(site_file)
+        own = {
+            "collection": digest, "content": None, "site_text": site_file.read_text(encoding="utf-8"),
+            "site_files": {name: file.text for name, file in site.files.items()},
+        }  # fmt: skip
         done = super().work(given | own)
         if done.get("lacking"):
             done = super().work(given | own | {"content": base64.b64encode(content).decode()})
         if key := done.get("public_key"):
-            path = state_dir(load_site(site_file).site) / PUBLIC_KEY
+            path = state_dir(site.site) / PUBLIC_KEY
             files.place(self.changes, path, f"{key}\n")
             done["changed"] = done.get("changed") or bool(self.changes.done)
         return done

@@ -249,9 +249,17 @@ def planned(variables: Mapping[str, Any], **now: Any) -> dict[str, Any]:
         "ports": [link["name"] for link in host["links"] if link["kind"] == "port" and not link["mac"]],
         "neighbours": host["neighbours"],
         "virtual_ip": site["edge"]["address"] if host["name"] in site["edge"]["hosts"] else "",
+        "public_ip": _public(site["edge"], host),
     }
     parts = ChainMap(own, checks["by_roles"]["+".join(host["roles"])], checks)
     return {one.name: parts[one.name] for one in fields(Expected)}
+
+
+def _public(edge: Mapping[str, Any], host: Mapping[str, Any]) -> dict[str, str]:
+    """Return the virtual IP for users with the address of ``host`` on its network, if the host is to hold it."""
+    users = edge["public"] if host["name"] in edge["hosts"] else None
+    own = [one["address"] for one in host["interfaces"] if users and one["network"] == users["network"]]
+    return {users["address"]: own[0]} if users and own and own[0] else {}
 
 
 def _contact(login: str, *, placed: bool) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from ..module_utils._base.changes import Changes
 from ..plugin_utils.actions import DocumentedAction, finish
 from ..plugin_utils.cloud import access
 from ..plugin_utils.helm.diff import diff_text
+from ..plugin_utils.https import trust_file
+from ..plugin_utils.plan.types import Plan
 from ..plugin_utils.rollout.diagnose import cards
 from ..plugin_utils.rollout.gate import ownership
 from ..plugin_utils.rollout.gate.decide import decide
@@ -117,17 +119,26 @@ def _access(opened: Session, outcome: RolloutResult) -> dict[str, str]:
         return {}
     plan, directory = opened.plan, opened.directory
     urls = {one.type: one.url for one in plan.edge.endpoints if one.type in PAGES or one.in_catalog}
-    names = " ".join(sorted(one.name for one in plan.edge.endpoints if one.type in urls))
+    users = plan.edge.public.address if plan.edge.public else ""
+    asked = [one for one in plan.edge.endpoints if one.type in urls and not (users and one.internal)]
+    names = " ".join(sorted(one.name for one in asked))
     told = {
         "dashboard": urls.get("dashboard", ""),
         "login": f"user admin, password in {directory / access.CLOUDS}",
         "CLI": f"OS_CLIENT_CONFIG_FILE={directory / access.CLOUDS} openstack --os-cloud {plan.site} catalog list",
-        "CA": f"{directory / 'ca.crt'}: browsers and clients must trust it",
+        "CA": "" if plan.edge.public_root else _ca(plan),
         "names": f"{directory / 'dns.zone'}, or this line in /etc/hosts:",
-        "": f"{plan.edge.address} {names}",
+        "": f"{users or plan.edge.address} {names}",
         "again": "the same command, as often as you like: a run without a change changes nothing",
     }
     return {label: text for label, text in told.items() if text}
+
+
+def _ca(plan: Plan) -> str:
+    """Return which CA browsers and clients must trust, when it is no public one."""
+    if plan.edge.certificate:
+        return f"the one of edge.certificate ({trust_file(plan)} has it): browsers and clients must trust it"
+    return f"{trust_file(plan)}: browsers and clients must trust it"
 
 
 def _facts(verb: str, outcome: RolloutResult) -> dict[str, Any]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
-from ..plugin_utils import site_identity, site_secrets
+from ..plugin_utils import site_certificate, site_identity, site_secrets
 from ..plugin_utils.actions import DocumentedAction
 from ..plugin_utils.contact import ssh_key
 from ..plugin_utils.plan import load_site, make_plan
 
 
 class ActionModule(DocumentedAction):
-    """Create a site's ssh key, or its secrets and certificates; or remove them with the state of the site."""
+    """Create a site's ssh key, secrets and certificates, take the operator's own pair, or remove all of it."""
+
+    RULES: ClassVar[dict[str, Any]] = {"required_if": [("step", "certificate", ("key_file",))]}
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the step's result."""
@@ -19,6 +21,9 @@ class ActionModule(DocumentedAction):
         if given["step"] == "remove":
             return site_secrets.remove(plan, write=write, keep=given["keep"], force=given["force"])
         site_identity.refuse_other(plan, self.variables.get("site_force") or ())
+        if given["step"] == "certificate":
+            chosen = {name: given[name] for name in ("certificate_file", "key_file")}
+            return site_certificate.hand_over(self.changes, given["site_file"], **chosen)
         if given["step"] == "ssh_key":
             result = ssh_key.converge(self.changes, plan)
         else:

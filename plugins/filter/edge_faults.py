@@ -32,6 +32,10 @@ options:
     description: The virtual IP.
     type: str
     required: true
+  public:
+    description: The virtual IP for users, on a network of its own. Empty without one.
+    type: str
+    default: ""
 """
 
 EXAMPLES = r"""
@@ -54,19 +58,25 @@ from typing import Any
 
 
 def edge_faults(
-    variables: Mapping[str, Any], hosts: Sequence[str], *, control: Sequence[str], address: str
+    variables: Mapping[str, Any], hosts: Sequence[str], *, control: Sequence[str], address: str, public: str = ""
 ) -> list[str]:
     """Return a sentence for each fault of the edge."""
     states = {host: variables[host]["edge_state"] for host in hosts if "edge_state" in variables[host]}
-    return list(_faults(states, others=set(control) - set(hosts), address=address))
+    others = set(control) - set(hosts)
+    held = {"holds_address": address} | ({"holds_public": public} if public else {})
+    faults = [fault for key, one in held.items() for fault in _held(states, key, others=others, address=one)]
+    return [*faults, *_closed(states)]
 
 
-def _faults(states: Mapping[str, Any], *, others: set[str], address: str) -> Iterator[str]:
-    holders = sorted(host for host, state in states.items() if state["holds_address"])
+def _held(states: Mapping[str, Any], key: str, *, others: set[str], address: str) -> Iterator[str]:
+    holders = sorted(host for host, state in states.items() if state[key])
     if len(holders) > 1:
         yield f"{address} is on {len(holders)} hosts: {', '.join(holders)}"
     if not holders and not others:
         yield f"no control host holds {address}"
+
+
+def _closed(states: Mapping[str, Any]) -> Iterator[str]:
     for host, state in states.items():
         closed = sorted(name for name, status in state["listeners"].items() if status != "OPEN")
         if closed:

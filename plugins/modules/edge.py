@@ -12,7 +12,7 @@ description:
   - C(converge) installs, configures and starts HAProxy and keepalived. Each program checks a new configuration before
     it replaces the old one. It then reloads and keeps open connections.
   - C(verify) waits until the virtual IP accepts connections on every port, checks its certificate for every name, and
-    reads the state of this host's HAProxy. Fails on a timeout or an untrusted certificate.
+    reads the state of this host's HAProxy. Fails on a timeout, an untrusted certificate or another than O(certificate).
 options:
   step:
     description: What to do.
@@ -29,12 +29,12 @@ options:
   address:
     description:
       - The host's own address on the network of the virtual IP. The virtual IP goes on the same interface. With
-        O(step=converge).
+        O(step=converge), and with O(public_ip).
     type: str
   keepalived_config:
     description:
-      - Content of C(keepalived.conf), with C(@PASSWORD@) for the password and C(@INTERFACE@) for the interface of
-        O(address).
+      - Content of C(keepalived.conf), with C(@PASSWORD@) for the password, C(@INTERFACE@) for the interface of
+        O(address) and C(@PUBLIC_INTERFACE@) for that of O(public_address).
       - Empty when the virtual IP is the host's own address; keepalived is then stopped.
     type: str
     default: ""
@@ -42,7 +42,9 @@ options:
     description: Password shared by keepalived on all hosts. With O(step=converge).
     type: str
   certificate:
-    description: Certificate of the public names, in PEM. Empty when HAProxy does not terminate TLS.
+    description:
+      - Certificate of the public names, in PEM, leaf first. Empty when HAProxy does not terminate TLS.
+      - With O(step=verify), what HAProxy must serve; empty accepts any that the host trusts.
     type: str
     default: ""
   private_key:
@@ -57,6 +59,21 @@ options:
     type: list
     elements: int
     default: [6443]
+  public_ip:
+    description:
+      - The virtual IP for users, on a network of its own. There HAProxy has port 443 alone, and the host drops
+        everything else that comes in by that network. Empty without such a network.
+    type: str
+    default: ""
+  public_address:
+    description: The host's own address on the network of O(public_ip). Its interface must have no other network.
+    type: str
+    default: ""
+  public_names:
+    description: Names that O(public_ip) serves. With O(step=verify).
+    type: list
+    elements: str
+    default: []
   names:
     description: Public names. Port 443 must present a trusted certificate for each.
     type: list
@@ -101,6 +118,10 @@ holds_address:
   description: Whether this host holds the virtual IP now.
   type: bool
   returned: with O(step=verify)
+holds_public:
+  description: Whether this host holds O(public_ip) now.
+  type: bool
+  returned: with O(step=verify) and O(public_ip)
 listeners:
   description: State of each frontend of this host's HAProxy.
   type: dict
@@ -120,7 +141,7 @@ RULES = {
     "required_if": [
         ("step", "converge", ("packages", "haproxy_config", "address", "password")),
         ("step", "verify", ("virtual_ip",)),
-    ]
+    ],
 }
 
 

@@ -124,6 +124,13 @@ options:
     description: Certificate of the site's CA, in PEM. Empty leaves the trust store unchanged.
     type: str
     default: ""
+  trusted_cas:
+    description:
+      - Certificates, in PEM, of CAs that the host trusts beside O(ca_certificate). Those of an earlier run that are
+        missing here are removed.
+    type: list
+    elements: str
+    default: []
 attributes:
   diff_mode:
     description: Shows every file and kernel parameter.

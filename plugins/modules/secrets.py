@@ -15,6 +15,9 @@ options:
       - V(create) generates secrets that the plan needs and the encrypted store lacks, and issues the certificates of
         the site's CA. It replaces only certificates that expire soon. It fails when the store of a deployed site is
         missing or cannot be decrypted.
+      - V(certificate) checks a certificate of the public names with its key, and keeps both, the file of
+        C(edge.certificate) beside the site file and the secret C(edge/key). When they do not fit each other, or the
+        public names, it changes neither.
       - V(ssh_key) creates C(ssh/id_ed25519) in the site's state directory once, and maintains its public key
         C(ssh/id_ed25519.pub). It writes C(access.host_keys) of the site file to C(ssh/host_keys). The inventory plugin
         points Ansible at both.
@@ -23,14 +26,22 @@ options:
         O(force) accepts that, it moves the directory to C(<site>.removed-<time>) and keeps the password. It keeps both
         while the site file has machines.
     type: str
-    choices: [create, ssh_key, remove]
+    choices: [create, certificate, ssh_key, remove]
     required: true
   given:
     description:
       - Values that V(create) does not generate, by name, such as keys of an external Ceph. They never replace existing
-        ones.
+        ones, except C(edge/key), which must belong to the certificate in C(edge.certificate).
     type: dict
     default: {}
+  certificate_file:
+    description:
+      - With V(certificate), PEM file of the new certificate, leaf first, on the controller. Default is the file of
+        C(edge.certificate) itself.
+    type: path
+  key_file:
+    description: With V(certificate), PEM file of its private key, on the controller.
+    type: path
   keep:
     description: With V(remove), only check, and remove nothing.
     type: bool
@@ -63,7 +74,7 @@ changes:
   description: Changes made, or predicted in check mode, one line each.
   type: list
   elements: str
-  returned: with O(step=ssh_key)
+  returned: with O(step=ssh_key) and O(step=certificate)
 created:
   description: Names of secrets that were created.
   type: list

@@ -1,6 +1,6 @@
-"""HTTPS to the site with the site's CA, past this machine's proxy and name resolution.
+"""HTTPS to the site, past this machine's proxy and name resolution.
 
-Public names are looked up in the plan only; the certificate must be for that name and signed by the site's CA.
+Public names are looked up in the plan only; the certificate must be for that name and of a CA that the site trusts.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from .errors import GroundupError
+from .paths import state_dir
 
 if TYPE_CHECKING:
     import requests
 
     from .plan.types import Plan
 
+BUNDLE = "trust.pem"  # in the state directory: the site's CA and others (`trust_file`)
 _TIMEOUT = 30.0  # seconds
 
 
@@ -41,6 +43,17 @@ class UnansweredError(GroundupError):
         super().__init__(what, where=where, why="only its answer tells whether it works", remedy="see its log")
 
 
+def site_authority(site: str) -> Path:
+    """Return the certificate of the site's own CA."""
+    return state_dir(site) / "ca.crt"
+
+
+def trust_file(plan: Plan) -> Path:
+    """Return the file with the CAs that clients of the public names trust: the site's own alone, or a bundle."""
+    own = site_authority(plan.site)
+    return own.with_name(BUNDLE) if plan.host.trusted_cas or plan.edge.public_root else own
+
+
 def public_names(plan: Plan) -> dict[str, str]:
     """Return the address of each public name of the site."""
     return {**plan.host.names, **{endpoint.name: plan.edge.address for endpoint in plan.edge.endpoints}}
@@ -49,7 +62,7 @@ def public_names(plan: Plan) -> dict[str, str]:
 def request(
     method: str, url: str, *, plan: Plan, authority: Path, body: Any = None, headers: Mapping[str, str] | None = None
 ) -> Answer:
-    """Send one request. ``authority``: path of the CA certificate; ``body``: bytes, or a value sent as JSON.
+    """Send one request. ``authority``: file with the CAs; ``body``: bytes, or a value sent as JSON.
 
     Raises UnansweredError for a name that is not in the plan, no connection, or a bad certificate.
     """

@@ -171,13 +171,18 @@ def _collisions(facts: Mapping[str, Mapping[str, Any]], *, whole: bool) -> Itera
             remedy="correct their addresses in the site file" if same else f"on all but one: {_NEW_IDENTITY}",
             hosts=dict.fromkeys(hosts, macs),
         )
-    if answered := _strangers(facts, whole=whole):
+    for what, fact_of, key in (
+        ("virtual IP", "virtual_ip", "address"),
+        ("virtual IP for users", "public_ip", "public"),
+    ):
+        if not (answered := _strangers(facts, fact_of, whole=whole)):
+            continue
         first = "" if any(fact.get("ours") for fact in facts.values()) else ", and no host belongs to the site yet"
         yield Line(
             check=COMPARED,
             severity="error",
-            what=f"another machine answers for the site's virtual IP{first}",
-            remedy="write a free address into edge.address of the site file, or take it from that machine",
+            what=f"another machine answers for the site's {what}{first}",
+            remedy=f"write a free address into edge.{key} of the site file, or take it from that machine",
             hosts={host: f"answer from {mac}" for host, mac in answered.items()},
         )
     for name, hosts in _shared(facts, "hostname").items():
@@ -213,16 +218,16 @@ def _proof(macs: Sequence[set[str]]) -> set[str]:
     return usable[0] if all(own == usable[0] for own in usable) else set()
 
 
-def _strangers(facts: Mapping[str, Mapping[str, Any]], *, whole: bool) -> dict[str, str]:
-    """Return who answered whom for the virtual IP, unless it may be a host of this site.
+def _strangers(facts: Mapping[str, Mapping[str, Any]], name: str, *, whole: bool) -> dict[str, str]:
+    """Return who answered whom for the virtual IP ``name``, unless it may be a host of this site.
 
     ``whole``: whether all hosts were examined; one that was not may hold it.
     """
-    answered = {host: fact["virtual_ip"] for host, fact in facts.items() if fact.get("virtual_ip")}
+    answered = {host: fact[name] for host, fact in facts.items() if fact.get(name)}
     if not any(fact.get("ours") for fact in facts.values()):
         return answered
     known = {mac for fact in facts.values() for mac in fact["macs"]}
-    held = any(fact.get("holds_virtual_ip") for fact in facts.values())
+    held = any(fact.get(f"holds_{name}") for fact in facts.values())
     return {} if held or not whole else {host: mac for host, mac in answered.items() if mac not in known}
 
 

@@ -9,9 +9,10 @@ from . import site_identity
 from .compose import with_values
 from .layers.authorities import USES, key_name
 from .paths import state_dir
-from .pki import ensure_authority, ensure_leaf, ensure_packages_key, users
+from .pki import check_key, ensure_authority, ensure_bundle, ensure_leaf, ensure_packages_key, users
 from .plan.types import Plan
 from .vault import STORE, SecretsError, Store, open_store, password_source, required
+from .vault.names import EDGE_KEY
 
 
 def create(plan: Plan, given: Mapping[str, str], *, write: bool) -> dict[str, Any]:
@@ -21,7 +22,9 @@ def create(plan: Plan, given: Mapping[str, str], *, write: bool) -> dict[str, An
     """
     plan, directory = with_values(plan), state_dir(plan.site)
     store, specs = open_store(plan.site, write=write), users(plan)
-    taken = store.take(given)
+    if plan.edge.certificate:  # before anything is changed
+        check_key(plan.edge.certificate, given.get(EDGE_KEY, store.items().get(EDGE_KEY)))
+    taken = store.take(given, replacing=[EDGE_KEY])
     if plan.ceph and (lacking := store.lacking(plan.ceph.given)):
         raise _not_given(store, lacking)
     created = store.ensure({*required(plan), *map(key_name, USES), *(spec.key_name for spec in specs)})
@@ -29,6 +32,7 @@ def create(plan: Plan, given: Mapping[str, str], *, write: bool) -> dict[str, An
     reasons = {"ca" if use == "site" else f"ca of {use}": one.reason for use, one in signing.items()} | {
         spec.user: ensure_leaf(signing[spec.authority], store, directory, spec, write=write).reason for spec in specs
     }
+    reasons["bundle of CAs"] = ensure_bundle(plan, signing["site"], write=write)
     if plan.host.packages == "seed":
         reasons["packages"] = ensure_packages_key(store, directory, write=write)
     issued = {name: why for name, why in reasons.items() if why}

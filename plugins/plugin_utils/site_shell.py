@@ -15,8 +15,8 @@ from pathlib import Path
 from ..module_utils._base.changes import Changes
 from .cloud import access
 from .errors import GroundupError
+from .https import trust_file
 from .kube.access import kubeconfig_path
-from .paths import state_dir
 from .plan import Plan, SiteError, load_site, make_plan
 from .process import bypassing
 from .supply import tool
@@ -47,7 +47,7 @@ def environment(plan: Plan) -> dict[str, str]:
     return found | {
         "OS_CLIENT_CONFIG_FILE": str(clouds),
         "OS_CLOUD": plan.site,
-        "REQUESTS_CA_BUNDLE": str(state_dir(plan.site) / "ca.crt"),
+        "REQUESTS_CA_BUNDLE": str(trust_file(plan)),
     }
 
 

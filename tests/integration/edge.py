@@ -38,7 +38,8 @@ def configured(place: Path) -> str:
         trim_blocks=True, lstrip_blocks=True, autoescape=False,  # noqa: S701  # no HTML
     )  # fmt: skip
     text = environment.get_template("haproxy.cfg.j2").render(
-        edge_public=True, edge_control=["control-1"], edge_nodes=["control-1"], edge_trust="/ca.crt",
+        edge_public=True, edge_users_address="",
+        edge_control=["control-1"], edge_nodes=["control-1"], edge_trust="/ca.crt",
         groundup_site={
             "edge": {"address": VIP, "endpoints": endpoints},
             "kubernetes": {"endpoint_name": "kubernetes.cloud.test", "endpoint_port": 6443, "api_port": 6444},

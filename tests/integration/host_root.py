@@ -34,6 +34,11 @@ class HostRoot:
         self._pid = pid
         self._started: list[subprocess.Popen[bytes]] = []
 
+    @property
+    def pid(self) -> int:
+        """Return the process whose namespaces they are."""
+        return self._pid
+
     def at(self, path: str | Path) -> Path:
         """Return a path of the host as this process sees it."""
         return Path(f"/proc/{self._pid}/root") / str(path).lstrip("/")

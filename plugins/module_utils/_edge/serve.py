@@ -12,6 +12,7 @@ from .._base.run import run
 from .._host import kernel, packages, units
 from .._host.interfaces import interface_of
 from .._host.units import Unit
+from . import public
 
 HAPROXY = Path("/etc/haproxy/haproxy.cfg")
 PEM = Path("/etc/haproxy/tls/edge.pem")
@@ -56,6 +57,8 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
         haproxy.place(PEM, pem, mode=0o600, secret=True, valid=partial(tls.check_pair, user="edge"))
     haproxy.place(HAPROXY, wanted["haproxy_config"], valid=_haproxy_takes)
     haproxy.running()
+    # Before the address of users is there.
+    public.converge(changes, public_rules(wanted))
     if wanted["keepalived_config"]:
         keepalived = Unit(changes, "keepalived.service", on_change="reload")
         files.place(changes, ALIVE, ALIVE_SCRIPT, mode=0o755)
@@ -69,7 +72,17 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
 def keepalived_text(wanted: dict[str, Any]) -> str:
     """Return keepalived's configuration with the host's interface and the password filled in. Raises GroundupError."""
     text: str = wanted["keepalived_config"].replace("@INTERFACE@", interface_of(wanted["address"]))
+    if own := wanted.get("public_address"):
+        text = text.replace("@PUBLIC_INTERFACE@", public.interface(own, management=wanted["address"]))
     return text.replace("@PASSWORD@", wanted["password"])
+
+
+def public_rules(wanted: dict[str, Any]) -> str:
+    """Return the nftables table of the public network, "" without one. Raises GroundupError."""
+    if not wanted["public_ip"]:
+        return ""
+    interface = public.interface(wanted["public_address"], management=wanted["address"])
+    return public.rules(interface, wanted["public_ip"])
 
 
 def _haproxy_takes(path: Path) -> None:

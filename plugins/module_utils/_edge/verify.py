@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import hashlib
+import re
 import socket
 import ssl
 from collections.abc import Sequence
@@ -12,7 +14,10 @@ from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.wait import wait_until
 from .._host.interfaces import carrying
+from . import public
+from .serve import PEM
 
+LEAF = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)  # the first
 ADMIN_SOCKET = "/run/haproxy/admin.sock"
 HTTPS = 443
 PATIENCE = 3.0  # seconds for one connection
@@ -40,15 +45,18 @@ def _silent(address: str, ports: Sequence[int]) -> dict[int, str]:
     return faults
 
 
-def check_certificate(address: str, port: int, name: str, *, timeout: float) -> None:
-    """Check that ``address`` presents a certificate for ``name`` that this host trusts. Raises GroundupError."""
+def check_certificate(address: str, port: int, name: str, *, timeout: float) -> bytes:
+    """Check that ``address`` presents a certificate for ``name`` that this host trusts; return it in DER.
+
+    Raises GroundupError.
+    """
     context = ssl.create_default_context()
     try:
         with (
             socket.create_connection((address, port), timeout=timeout) as raw,
-            context.wrap_socket(raw, server_hostname=name),
+            context.wrap_socket(raw, server_hostname=name) as served,
         ):
-            return
+            return served.getpeercert(binary_form=True) or b""
     except (OSError, ssl.SSLError) as error:
         raise GroundupError(
             f"no trusted TLS connection to {name}",
@@ -58,14 +66,41 @@ def check_certificate(address: str, port: int, name: str, *, timeout: float) -> 
         ) from None
 
 
+def check_loaded(wanted: bytes) -> None:
+    """Check that this host's HAProxy has loaded the certificate ``wanted`` (DER). Raises GroundupError."""
+    print_of = hashlib.sha1(wanted, usedforsecurity=False).hexdigest()  # the one that HAProxy tells
+    if print_of not in _said(f"show ssl cert {PEM}").replace(":", "").lower():
+        raise _another(f"{PEM} on this host", "HAProxy runs with another one than the site's")
+
+
+def check_served(served: bytes, wanted: bytes, *, name: str, address: str) -> None:
+    """Check that ``address`` presents ``wanted``. Raises GroundupError."""
+    if served != wanted:
+        raise _another(f"{name} at {address}:{HTTPS}", "the control host that holds the virtual IP has another one")
+
+
+def _another(where: str, why: str) -> GroundupError:
+    return GroundupError(
+        "HAProxy serves another certificate than edge.certificate of the site file",
+        where=where,
+        why=why,
+        remedy="run the playbook groundup.cloud.certificate without --limit; journalctl -u haproxy on that host",
+    )
+
+
 def statistics() -> tuple[dict[str, str], dict[str, dict[str, str]]]:
     """Return the state of each listener and server of this host's HAProxy. Raises GroundupError."""
+    return parse(_said("show stat"))
+
+
+def _said(command: str) -> str:
+    """Return HAProxy's answer to ``command`` on its admin socket. Raises GroundupError."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(PATIENCE)
         try:
             connection.connect(ADMIN_SOCKET)
-            connection.sendall(b"show stat\n")
-            text = b"".join(iter(lambda: connection.recv(65536), b"")).decode()
+            connection.sendall(f"{command}\n".encode())
+            return b"".join(iter(lambda: connection.recv(65536), b"")).decode()
         except OSError as error:
             raise GroundupError(
                 "HAProxy does not answer on its admin socket",
@@ -73,7 +108,6 @@ def statistics() -> tuple[dict[str, str], dict[str, dict[str, str]]]:
                 why=str(error),
                 remedy="systemctl status haproxy; journalctl -u haproxy -n 50",
             ) from None
-    return parse(text)
 
 
 def parse(text: str) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
@@ -92,12 +126,24 @@ def verify(_: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
     """Verify the edge and return the module's result. Raises GroundupError."""
     address = wanted["virtual_ip"]
     wait_for_ports(address, wanted["ports"], timeout=wanted["timeout"])
-    for name in wanted["names"]:
-        check_certificate(address, HTTPS, name, timeout=max(PATIENCE, wanted["timeout"]))
+    leaf = LEAF.search(wanted["certificate"])
+    own = ssl.PEM_cert_to_DER_cert(leaf[0]) if leaf else b""
+    users = wanted["public_ip"]
+    if users:
+        wait_for_ports(users, [HTTPS], timeout=wanted["timeout"])
+        public.check(wanted["public_address"], users, management=wanted["address"])
+    asked = [(address, name) for name in wanted["names"]] + [(users, name) for name in wanted["public_names"]]
+    for at, name in asked:
+        served = check_certificate(at, HTTPS, name, timeout=max(PATIENCE, wanted["timeout"]))
+        if own:
+            check_served(served, own, name=name, address=at)
+    if own:
+        check_loaded(own)
     listeners, servers = statistics()
     return {
         "changed": False,
         "holds_address": carrying(address) is not None,
+        **({"holds_public": carrying(users) is not None} if users else {}),
         "listeners": listeners,
         "servers": servers,
     }

@@ -64,7 +64,7 @@ def configure(changes: Changes, wanted: dict[str, Any]) -> None:
     unread = sources.packages_from(changes, sources.wanted_source(wanted, ca=wanted["ca_certificate"]))
     trusting = not packages.lacking([trust.PACKAGE])
     if trusting:  # a mirror may be served with the site's certificate
-        trust.authority(changes, wanted["ca_certificate"], site=wanted["site"])
+        trust.authorities(changes, wanted["ca_certificate"], wanted["trusted_cas"], site=wanted["site"])
     # One apt run, which fetches the lists. If nothing is installed, fetch them anyway to detect a broken mirror here.
     store = [trust.PACKAGE] if wanted["ca_certificate"] else []
     if (
@@ -73,7 +73,7 @@ def configure(changes: Changes, wanted: dict[str, Any]) -> None:
     ):
         sources.fetch_lists(changes)
     if not trusting:
-        trust.authority(changes, wanted["ca_certificate"], site=wanted["site"])
+        trust.authorities(changes, wanted["ca_certificate"], wanted["trusted_cas"], site=wanted["site"])
     access.account(changes, wanted["user"])
     if wanted["authorized_keys"]:
         access.keys(changes, wanted["user"], wanted["authorized_keys"])

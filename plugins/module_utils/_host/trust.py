@@ -1,7 +1,9 @@
-"""Add the site's CA to the host's trust store."""
+"""Maintain the CAs that the host trusts beside Debian's: the site's own, and a company's."""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 
 from .._base import files
@@ -14,22 +16,33 @@ LINKS = Path("/etc/ssl/certs")
 BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
 
 
-def authority(changes: Changes, certificate: str, *, site: str) -> None:
-    """Make the host trust ``certificate`` (PEM; empty: none). Needs `PACKAGE`. Raises GroundupError."""
-    if not certificate:
+def authorities(changes: Changes, own: str, others: Iterable[str], *, site: str) -> None:
+    """Make the host trust the site's CA ``own`` (PEM; empty: change nothing), and ``others``. No former ones stay.
+
+    Needs `PACKAGE`. Raises GroundupError.
+    """
+    if not own:
         return
-    text = f"{certificate.strip()}\n"
-    name = f"groundup-{site}"
-    placed = files.place(changes, OURS / f"{name}.crt", text)
-    for former in sorted(OURS.glob("groundup-*.crt")):  # a first boot's
-        if former.name != f"{name}.crt":
-            placed |= files.remove(changes, former)
+    wanted = {f"groundup-{site}": f"{own.strip()}\n"}
+    for text in others:
+        wanted[f"groundup-{site}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"] = f"{text.strip()}\n"
+    placed = [files.place(changes, OURS / f"{name}.crt", text) for name, text in wanted.items()]
+    former = [path for path in sorted(OURS.glob("groundup-*.crt")) if path.stem not in wanted]  # or a first boot's
+    gone = [files.remove(changes, path) for path in former]
     # Check what programs really read: an earlier run may have been killed before the rebuild.
-    stale = not trusted(certificate) or not (LINKS / f"{name}.pem").exists()
-    if (placed or stale) and changes.add("rebuild the trust store"):
+    stale = any(not trusted(text) or not (LINKS / f"{name}.pem").exists() for name, text in wanted.items())
+    if (any(placed) or any(gone) or stale or _dangling()) and changes.add("rebuild the trust store"):
         run(["update-ca-certificates"])
+        for link in _dangling():  # the program removes them only when it adds another
+            link.unlink()
 
 
 def trusted(certificate: str) -> bool:
     """Return whether ``certificate`` is in the bundle that programs read."""
     return certificate.strip() in (files.read(BUNDLE) or "")
+
+
+def _dangling() -> list[Path]:
+    """Return our links to certificates that are gone, and links by hash to those."""
+    links = [path for path in LINKS.glob("*") if path.is_symlink() and not path.exists()]
+    return [path for path in links if "groundup-" in f"{path.name} {path.readlink()}"]

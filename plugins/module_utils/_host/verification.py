@@ -31,6 +31,8 @@ def verify(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
     faults = unresolved(wanted["names"])
     if wanted["ca_certificate"] and not trust.trusted(wanted["ca_certificate"]):
         faults.append("the site's CA is not in the trust store")
+    if missing := sum(not trust.trusted(one) for one in wanted["trusted_cas"]):
+        faults.append(f"{missing} of {len(wanted['trusted_cas'])} CAs of hosts.trusted_cas are not in the trust store")
     silent = naming.unanswering(wanted["dns_servers"], domain=wanted["domain"])
     if silent and len(silent) == len(wanted["dns_servers"]):
         faults += silent

@@ -102,6 +102,12 @@ def converge(changes: Changes, wanted: Mapping[str, Any]) -> str:
     files.link(changes, COLLECTION, str(place))
     for path, text in wanted["public"].items():
         unit.place(PUBLIC / path, text)
+    for path, text in wanted["site_files"].items():
+        unit.place(CONFIGURATION / path, text)
+    for path in sorted(CONFIGURATION.rglob("*.pem")):
+        if str(path.relative_to(CONFIGURATION)) not in wanted["site_files"]:
+            files.remove(changes, path, before=unit.mark)
+            unit.replaced()
     files.place(changes, SITE_FILE, wanted["site_text"], mode=0o640, group=group)  # read on change, without a restart
     unit.place(UNIT, unit_text(wanted["contact_url"]))
     _own(changes)

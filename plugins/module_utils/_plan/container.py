@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Purpose = Literal["management", "tunnel", "storage", "provisioning", "oob", "provider", "cluster"]
+Purpose = Literal["management", "tunnel", "storage", "provisioning", "oob", "provider", "cluster", "public"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,6 +48,7 @@ class Expected(PreflightSite, PreflightRoles):
     ports: Sequence[str]  # names of ports that the host layer will find by them
     neighbours: Mapping[str, Sequence[str]]  # network -> addresses of hosts to which it sends packets
     virtual_ip: str  # of the site; asked by hosts that are to hold it, empty for others
+    public_ip: Mapping[str, str]  # the virtual IP for users -> own address on its network, of hosts that are to hold it
     store: str | None  # identity of the secrets store; empty: the controller has no store yet; None: not compared
     controller_time: float | None  # seconds since 1970; None: not compared
 

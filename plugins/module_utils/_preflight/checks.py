@@ -8,7 +8,7 @@ from typing import Any
 
 from .._plan.preflight import Expected
 from . import capacity, foreign, network, ports, system
-from .links import holder
+from .links import Link, holder
 from .model import MachineFacts, PreflightFault
 
 
@@ -120,6 +120,7 @@ def facts(machine: MachineFacts, wanted: Expected) -> dict[str, Any]:
         "ours": machine.site == wanted.site,
         "holds_virtual_ip": bool(wanted.virtual_ip and holder(found, wanted.virtual_ip)),
         "virtual_ip": network.answered(machine, wanted.virtual_ip, source=here) if asked else "",
+        **_public(machine, wanted, found),
         "machine_id": machine.read("/etc/machine-id").strip(),
         "hostname": machine.read("/proc/sys/kernel/hostname").strip(),
         "macs": sorted(
@@ -132,3 +133,15 @@ def facts(machine: MachineFacts, wanted: Expected) -> dict[str, Any]:
             if planned["address"] and (name := holder(found, planned["address"]))
         },
     }
+
+
+def _public(machine: MachineFacts, wanted: Expected, found: dict[str, Link]) -> dict[str, Any]:
+    """Return who answers for the virtual IP for users, if there is one that this host is to hold."""
+    for address, own in wanted.public_ip.items():
+        held = bool(holder(found, address))
+        asked = bool(holder(found, own)) and not held
+        return {
+            "holds_public_ip": held,
+            "public_ip": network.answered(machine, address, source=own) if asked else "",
+        }
+    return {}

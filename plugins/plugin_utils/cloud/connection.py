@@ -17,8 +17,7 @@ from openstack.exceptions import SDKException
 from requests.adapters import HTTPAdapter
 
 from ..errors import GroundupError
-from ..https import public_names
-from ..paths import state_dir
+from ..https import public_names, trust_file
 from ..plan.types import Plan
 from ..services import keystone
 from ..vault import open_store
@@ -85,7 +84,7 @@ def of_site(plan: Plan) -> Connection:
             why="whoever asks the cloud needs a token",
             remedy="write keystone into it, or name a cloud of clouds.yaml",
         )
-    authority = state_dir(plan.site) / "ca.crt"
+    authority = trust_file(plan)
     password = open_store(plan.site, write=False).items().get(keystone.ADMIN_CREDENTIAL)
     if not authority.is_file() or not password:
         raise UnreachedError(

@@ -72,4 +72,8 @@ PURPOSES: dict[Purpose, PurposeRecord] = {
         reads=True,
         ignored="pods' packets cross the management network, and their MTU is that network's",
     ),
+    # Strangers ask here: control hosts answer at their virtual IP alone, and drop everything else.
+    "public": PurposeRecord(
+        carries="users' requests", interface="pub", colour="#8c4a7a", routed=True, layer="kubernetes"
+    ),
 }

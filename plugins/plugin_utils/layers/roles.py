@@ -49,7 +49,7 @@ ROLES: dict[Role, RoleRecord] = {
     "control": RoleRecord(
         share=(2, 4),
         colour="#1f5fa8",
-        networks=frozenset(("management", "cluster", "storage", "tunnel")),
+        networks=frozenset(("management", "cluster", "storage", "tunnel", "public")),
         hardware=_hardware(edge="edge-node", region="region-control"),
         named=True,
         node=True,

@@ -7,8 +7,10 @@ to kubeadm and are not touched here.
 from __future__ import annotations
 
 from .authority import Authority, PkiError, ensure_authority
+from .bundle import ensure_bundle
 from .leaf import Leaf, LeafSpec, ensure_leaf
 from .openpgp import ensure_packages_key
+from .own import check_key
 from .users import users
 
 __all__ = [
@@ -16,7 +18,9 @@ __all__ = [
     "Leaf",
     "LeafSpec",
     "PkiError",
+    "check_key",
     "ensure_authority",
+    "ensure_bundle",
     "ensure_leaf",
     "ensure_packages_key",
     "users",

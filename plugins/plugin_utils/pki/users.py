@@ -15,7 +15,10 @@ from .leaf import LeafSpec
 def users(plan: Plan) -> tuple[LeafSpec, ...]:
     """Return the certificate spec of every user in the site. Raises GroundupError where two have one name."""
     edge = plan.edge
-    found = [LeafSpec(user="edge", names=(*(endpoint.name for endpoint in edge.endpoints), edge.address))]
+    found = []
+    if not edge.certificate:  # the operator's own
+        addresses = [edge.address, *([edge.public.address] if edge.public else [])]
+        found.append(LeafSpec(user="edge", names=(*(endpoint.name for endpoint in edge.endpoints), *addresses)))
     if plan.supply.seed:
         seed = plan.hosts[plan.supply.seed]
         called = [str(urlsplit(url).hostname) for url in (f"//{plan.supply.registry}", plan.supply.files_url)]

@@ -88,6 +88,7 @@ class HostSettings:
     packages_components: tuple[str, ...]
     packages_key: str | None  # armored; None: Debian's keys
     packages_ca: str | None  # PEM, trusted for packages_url only; None: the host's trust store
+    trusted_cas: tuple[str, ...]  # PEM, one each: trusted beside the site's own CA
     updates: Updates  # who changes installed packages
     hardening: bool
     disabled_units: tuple[str, ...]
@@ -125,6 +126,18 @@ class EndpointPlan:
     in_catalog: bool = True
     servers: dict[str, str] = field(default_factory=dict)  # host -> address:port, with TLS; {}: the cluster serves it
     clients: tuple[str, ...] = ()  # networks that may ask; (): anyone
+    internal: bool = False  # whether no user needs it: it is not at the virtual IP for users
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicPlan:
+    """The virtual IP for users, on a network of its own."""
+
+    address: str
+    network: str
+    cidr: str  # of the segment that it is on
+    gateway: str | None  # by which users come; None: they are on that network
+    router_id: int  # VRRP router id: adverts go by the management network
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +151,9 @@ class EdgePlan:
     router_id: int  # VRRP router id, 1-255, unique on the network
     hosts: tuple[str, ...]  # may hold the virtual IP, in order of preference
     endpoints: tuple[EndpointPlan, ...]
+    certificate: str = ""  # PEM, leaf first: the operator's own of the public names; "": the site's CA issues one
+    public: PublicPlan | None = None  # None: users ask at `address`
+    public_root: str = ""  # PEM: the public CA that it ends with; "": it ends with one of the site or a company
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,7 @@ from ...module_utils._base.files import write_file
 from ...module_utils._base.locks import locked
 from ..compose import for_charts, site_plan, with_images
 from ..helm.client import Helm
+from ..https import trust_file
 from ..kube.access import kubeconfig_path
 from ..kube.client import Api
 from ..paths import COLLECTION, state_dir
@@ -117,7 +118,7 @@ def session(
             helm=helm,
             processes=processes,
             secrets=store,
-            authority=directory / "ca.crt",
+            authority=trust_file(plan),
             say=say,
             options=options,
         )

@@ -8,7 +8,7 @@ would lock the operator out of databases with the old ones.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -111,8 +111,11 @@ class Store:
             write_file(self._directory / SECRETS_IDENTITY, self._public(), mode=0o644)
         return new
 
-    def take(self, given: Mapping[str, str]) -> tuple[str, ...]:
-        """Add given values, never replacing existing ones; return the new names. Raises SecretsError."""
+    def take(self, given: Mapping[str, str], *, replacing: Collection[str] = ()) -> tuple[str, ...]:
+        """Add given values; of existing ones replace only those ``replacing`` names. Return the names that are new.
+
+        Raises SecretsError.
+        """
         if wrong := sorted(name for name, value in given.items() if not isinstance(value, str) or not value.strip()):
             raise SecretsError(
                 f"{', '.join(wrong)} is no text",
@@ -122,25 +125,26 @@ class Store:
             )
         wanted = {check_name(name): value.strip() for name, value in given.items()}
         if not self._write or all(self._values.get(name) == value for name, value in wanted.items()):
-            return self._add(wanted)
+            return self._add(wanted, replacing)
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         with locked(self._directory / LOCK):
             self._read()  # another run may have been faster
-            new = self._add(wanted)
+            new = self._add(wanted, replacing)
             if new:
                 self._save()
             write_file(self._directory / SECRETS_IDENTITY, self._public(), mode=0o644)
         return new
 
-    def _add(self, wanted: Mapping[str, str]) -> tuple[str, ...]:
-        if other := sorted(name for name, value in wanted.items() if self._values.get(name, value) != value):
+    def _add(self, wanted: Mapping[str, str], replacing: Collection[str]) -> tuple[str, ...]:
+        other = sorted(name for name, value in wanted.items() if self._values.get(name, value) != value)
+        if refused := [name for name in other if name not in replacing]:
             raise SecretsError(
-                f"the secrets store has another value for {', '.join(other)}",
+                f"the secrets store has another value for {', '.join(refused)}",
                 where=str(self.path),
                 why="what runs by the value it has would be cut off",
                 remedy="leave it out; to change it, edit the store (`ansible-vault edit`)",
             )
-        new = sorted(set(wanted) - set(self._values))
+        new = sorted({*set(wanted) - set(self._values), *other})
         self._values |= wanted
         return tuple(new)
 

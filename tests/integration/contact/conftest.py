@@ -29,6 +29,7 @@ LOGIN_ONLY = {
     **dict.fromkeys(("hardware_required", "swap", "cgroup_v1", "eviction", "node"), False),
     "user": "root",
     "virtual_ip": "",
+    "public_ip": {},
 }
 # What comes after contact logs in, too: in a dry run by the operator's login.
 LATER_LAYER = {

@@ -29,8 +29,8 @@ def test_a_trust_store_a_killed_run_left_old_is_made_anew(
 
     (ours / "groundup-lab.crt").write_text("CERTIFICATE\n")
     monkeypatch.setattr(trust, "run", update)
-    trust.authority(changes, "CERTIFICATE", site="lab")
-    trust.authority(changes, "CERTIFICATE", site="lab")
+    trust.authorities(changes, "CERTIFICATE", [], site="lab")
+    trust.authorities(changes, "CERTIFICATE", [], site="lab")
     assert calls == [["update-ca-certificates"]]
     assert changes.done == ["rebuild the trust store"]
 
@@ -44,6 +44,56 @@ def test_a_ca_that_the_first_boot_trusted_is_trusted_under_the_site_s_name_alone
     for name in ("groundup-site.crt", "operator.crt"):
         (tmp_path / "OURS" / name).write_text("OLD\n")
     monkeypatch.setattr(trust, "run", lambda _: None)
-    trust.authority(changes, "CERTIFICATE", site="lab")
+    trust.authorities(changes, "CERTIFICATE", [], site="lab")
     assert {path.name for path in (tmp_path / "OURS").iterdir()} == {"groundup-lab.crt", "operator.crt"}
     assert "rebuild the trust store" in changes.done
+
+
+def test_a_ca_of_a_company_is_trusted_until_the_site_names_it_no_more(
+    changes: Changes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundle, links, ours = tmp_path / "bundle", tmp_path / "links", tmp_path / "ours"
+    for name, path in (("BUNDLE", bundle), ("LINKS", links), ("OURS", ours)):
+        monkeypatch.setattr(trust, name, path)
+    for path in (links, ours):
+        path.mkdir()
+    calls: list[Any] = []
+
+    def update(argv: list[str]) -> None:  # as Debian's: links to what is gone stay
+        calls.append(argv)
+        bundle.write_text("".join(path.read_text() for path in sorted(ours.iterdir())))
+        for path in ours.iterdir():
+            link = links / f"{path.stem}.pem"
+            if not link.is_symlink():
+                link.symlink_to(path)
+                (links / f"{len(list(links.iterdir()))}.0").symlink_to(link.name)
+
+    monkeypatch.setattr(trust, "run", update)
+    (ours / "operator.crt").write_text("OPERATOR\n")
+    (links / "dangling.pem").symlink_to("/nowhere")
+    for _ in range(2):
+        trust.authorities(changes, "OWN", ["ONE\n", "TWO\n"], site="lab")
+    assert len(calls) == 1
+    assert all(map(trust.trusted, ("OWN", "ONE", "TWO")))
+    for _ in range(2):
+        trust.authorities(changes, "OWN", ["TWO\n"], site="lab")
+    assert len(calls) == 2
+    assert [one for one in ("OWN", "ONE", "TWO", "OPERATOR") if trust.trusted(one)] == ["OWN", "TWO", "OPERATOR"]
+    assert [path.name for path in links.iterdir() if not path.exists()] == ["dangling.pem"], "an operator's own stays"
+
+
+def test_a_removal_that_was_killed_before_the_rebuild_is_finished(
+    changes: Changes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("LINKS", "OURS"):
+        (tmp_path / name).mkdir()
+        monkeypatch.setattr(trust, name, tmp_path / name)
+    monkeypatch.setattr(trust, "BUNDLE", tmp_path / "bundle")
+    (tmp_path / "bundle").write_text("OWN\nGONE\n")
+    (tmp_path / "OURS/groundup-lab.crt").write_text("OWN\n")
+    (tmp_path / "LINKS/groundup-lab.pem").symlink_to(tmp_path / "OURS/groundup-lab.crt")
+    (tmp_path / "LINKS/groundup-lab-123.pem").symlink_to(tmp_path / "OURS/groundup-lab-123.crt")
+    monkeypatch.setattr(trust, "run", lambda _: (tmp_path / "bundle").write_text("OWN\n"))
+    trust.authorities(changes, "OWN", [], site="lab")
+    assert changes.done == ["rebuild the trust store"]
+    assert not trust.trusted("GONE")

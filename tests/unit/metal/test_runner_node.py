@@ -72,7 +72,8 @@ def wanted(root: Path, **changed: Any) -> dict[str, Any]:
     digest, content = packed(root)
     return {
         "release": "2", "environment_url": "https://e", "contact_url": "https://c", "public": {"ca.crt": "CA"},
-        "site_text": "site", "collection": digest, "content": base64.b64encode(content).decode(), **changed,
+        "site_text": "site", "site_files": {}, "collection": digest,
+        "content": base64.b64encode(content).decode(), **changed,
     }  # fmt: skip
 
 

@@ -75,7 +75,8 @@ def leaves(tmp_path: Path) -> Mapping[str, x509.Certificate]:
     assert {one.user for one in specs} >= HYPERVISORS | MEMBERS | {"edge", "seed", "rabbitmq", "nova-novncproxy"}
     proxy = next(one for one in certificates(plan) if one.user == "nova-novncproxy")
     leaves = {one.user: ensure_leaf(signing[one.authority], store, tmp_path, one).certificate for one in everybody}
-    (tmp_path / "proxy.crt").write_bytes(base64.b64decode(_data(proxy, directory=tmp_path, secret=store.get)["ca.crt"]))
+    found = _data(plan, proxy, directory=tmp_path, secret=store.get)
+    (tmp_path / "proxy.crt").write_bytes(base64.b64decode(found["ca.crt"]))
     return leaves
 
 

@@ -11,6 +11,9 @@ import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import with_values
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.input.load import with_files
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.model.site import NamedFile
+from ansible_collections.groundup.cloud.tests.unit.certificates import NOW
 
 ROOT = Path(__file__).resolve().parents[3]
 GONE = object()  # as a value in `changed`: the key is taken out
@@ -39,10 +42,14 @@ def changed(data: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture
 def plan_of() -> Callable[..., Plan]:
-    """Return a function that plans an example site, by name, with changes."""
+    """Return a function that plans an example site, by name, with changes; ``files``: texts of files it names."""
 
     def plan(name: str, changes: dict[str, Any] | None = None) -> Plan:
-        return with_values(make_plan(build_site(changed(example(name), changes or {}))))
+        keys = dict(changes or {})
+        texts: dict[str, str] = keys.pop("files", {})
+        site = build_site(changed(example(name), keys))
+        files = {one: NamedFile(text=texts[one]) for one in site.named_files if one in texts}
+        return with_values(make_plan(with_files(site, files, now=NOW) if site.named_files else site))
 
     return plan
 

@@ -11,17 +11,28 @@ import ansible_collections.groundup.cloud.plugins.plugin_utils.plan as package
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.tests.unit.plan import (
+    certificate_cases,
     cluster_cases,
     machine_cases,
     metal_cases,
     pool_cases,
+    public_cases,
     storage_cases,
     wiring_cases,
 )
 
 CASES = [
     case
-    for subject in (machine_cases, metal_cases, pool_cases, wiring_cases, cluster_cases, storage_cases)
+    for subject in (
+        machine_cases,
+        metal_cases,
+        pool_cases,
+        wiring_cases,
+        cluster_cases,
+        storage_cases,
+        certificate_cases,
+        public_cases,
+    )
     for case in subject.CASES
 ]
 

@@ -126,6 +126,7 @@ def wanted(**changes: Any) -> Expected:
         "manages_network": False,
         "ports": [],
         "virtual_ip": "",
+        "public_ip": {},
     }
     return Expected(**plan | changes)
 

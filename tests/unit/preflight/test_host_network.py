@@ -90,6 +90,28 @@ ARP = "IP address HW type Flags HW address Mask Device\n10.0.0.9 0x1 {} 52:54:00
         ({"10.0.0.9": "no answer"}, "0x0", ""),
     ],
 )
+def test_who_answers_for_the_virtual_ip_of_users_is_told_by_hosts_on_its_network(
+    host: Host, lost: dict[str, str], flags: str, answer: str
+) -> None:
+    host.lost = {64: lost}
+    host.write("/proc/net/arp", ARP.format(flags))
+    users = wanted(public_ip={"10.0.0.9": "10.0.0.4"})
+    assert run(host, users)["facts"]["public_ip"] == answer
+    assert "public_ip" not in run(host, wanted())["facts"]
+    other = run(host, wanted(public_ip={"10.0.0.9": "192.0.2.11"}))["facts"]
+    assert other["public_ip"] == "", "the host layer is still to give it that address"
+    host.found["ens3"].addresses["10.0.0.9"] = 32
+    assert run(host, users)["facts"] | {"public_ip": "", "holds_public_ip": True} == run(host, users)["facts"]
+
+
+@pytest.mark.parametrize(
+    ("lost", "flags", "answer"),
+    [
+        ({}, "0x0", "echo"),
+        ({"10.0.0.9": "no answer"}, "0x2", "52:54:00:99:99:99"),
+        ({"10.0.0.9": "no answer"}, "0x0", ""),
+    ],
+)
 def test_who_answers_for_the_virtual_ip_is_told(host: Host, lost: dict[str, str], flags: str, answer: str) -> None:
     host.lost = {64: lost}
     host.write("/proc/net/arp", ARP.format(flags))

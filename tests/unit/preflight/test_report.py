@@ -173,6 +173,15 @@ def test_what_a_host_calls_itself_does_not_reach_the_terminal_as_it_is() -> None
         assert all(character.isprintable() or character == "\n" for character in said)
 
 
+def test_a_virtual_ip_of_users_that_another_machine_answers_for_stops_a_run() -> None:
+    taken = {"public_ip": "52:54:00:99:99:99"}
+    (found,) = lines({"control-1": result(1, **taken, ours=True), "control-2": result(2, ours=True)})
+    assert found.what == "another machine answers for the site's virtual IP for users"
+    assert "edge.public" in found.remedy
+    held = {"control-1": result(1, **taken, ours=True), "control-2": result(2, ours=True, holds_public_ip=True)}
+    assert lines(held) == []
+
+
 def test_a_virtual_ip_that_another_machine_answers_for_stops_a_run() -> None:
     taken = {"virtual_ip": "52:54:00:99:99:99"}
     (found,) = lines({"worker-1": result(1, **taken), "worker-2": result(2)})

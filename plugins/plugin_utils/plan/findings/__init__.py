@@ -9,6 +9,7 @@ from . import (
     addresses,
     availability,
     ceph,
+    certificates,
     cluster,
     disks,
     domains,
@@ -18,6 +19,7 @@ from . import (
     packages,
     planes,
     pools,
+    public,
     quorum,
     servers,
     services,
@@ -31,8 +33,8 @@ from . import (
 from .order import ordered
 
 SUBJECTS = (
-    addresses, servers, links, wiring, planes, machines, netboot, pools, availability, access, packages, quorum,
-    domains, storage, ceph, disks, cluster, services, supply, system_disks, versions, unsupported,
+    addresses, servers, links, wiring, planes, machines, netboot, pools, public, availability, access, packages, quorum,
+    domains, storage, ceph, disks, cluster, services, certificates, supply, system_disks, versions, unsupported,
 )  # fmt: skip
 
 

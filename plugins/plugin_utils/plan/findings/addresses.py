@@ -92,6 +92,9 @@ def _outside(context: PlanContext) -> Iterator[Finding]:
     vip = context.site.edge.address
     if vip and IPv4Address(vip) not in parsed[context.plan.edge.network]:
         yield _stray("edge.address", vip, parsed[context.plan.edge.network])
+    users = context.plan.edge.public
+    if users and IPv4Address(users.address) not in IPv4Network(users.cidr):
+        yield _stray("edge.public", users.address, IPv4Network(users.cidr))
     for member in context.layout.members:
         if member.own is None:
             continue
@@ -143,6 +146,8 @@ def _twice(context: PlanContext) -> Iterator[Finding]:
             clashes.append((network, address, first, key))
 
     claim(context.plan.edge.network, context.plan.edge.address, "edge.address")
+    if users := context.plan.edge.public:
+        claim(users.network, users.address, "edge.public")
     oob = next((network.name for network in context.layout.by_purpose("oob")), "")
     for host in context.plan.hosts.values():
         key = f"{keys[host.name]} ({host.name})"

@@ -74,3 +74,5 @@ def _taken(context: PlanContext, network: NetworkPlan) -> Iterator[tuple[str, st
         yield from ((host.name, one.address) for one in host.interfaces if one.network == network.name and one.address)
     if context.plan.edge.network == network.name:
         yield "the virtual IP", context.plan.edge.address
+    if (users := context.plan.edge.public) and IPv4Address(users.address) in IPv4Network(network.cidr):
+        yield "the virtual IP for users", users.address

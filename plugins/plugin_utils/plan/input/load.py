@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import types
-from datetime import date
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Annotated, Any, Union, get_args, get_origin
 
@@ -13,7 +14,8 @@ from pydantic import BaseModel, ValidationError
 from ..errors import Problem, SiteError
 from ..form import choose
 from ..model import Site
-from .reader import parse_yaml, read_file
+from ..model.site import NamedFile
+from .reader import named_files, parse_yaml, read_file
 
 MAX_PROBLEMS = 20  # more than an operator corrects in one go
 
@@ -24,7 +26,16 @@ def load_site(path: str | Path) -> Site:
     Raises:
         SiteError: the file is faulty. Nothing else is raised, whatever the content.
     """
-    return parse_site(read_file(path), file=str(path))
+    site = parse_site(read_file(path), file=str(path))
+    if site.named_files:
+        with_files(site, named_files(path, site.named_files), now=datetime.now(UTC))
+    return site
+
+
+def with_files(site: Site, files: Mapping[str, NamedFile], *, now: datetime) -> Site:
+    """Return ``site`` with the files that it names, as they were ``now``."""
+    site._files, site._now = files, now
+    return site
 
 
 def parse_site(content: bytes, *, file: str = "<site>") -> Site:

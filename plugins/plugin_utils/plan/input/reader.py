@@ -7,14 +7,17 @@ gigabytes) and tags (`!!bool x` ends in a KeyError). No site file needs them: ea
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from ..errors import Problem, SiteError
+from ..model.site import NamedFile
 
 MAX_BYTES = 4 * 1024 * 1024  # enough for 10,000 machines with about 400 bytes each
+MAX_PEM_BYTES = 256 * 1024  # a browser's whole list of CAs is about 220 KiB
 MAX_DEPTH = 32  # the model is at most 8 levels deep outside free-form chart values
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -97,6 +100,27 @@ def read_file(path: str | Path) -> bytes:
         reason = f"larger than {MAX_BYTES // 1024**2} MiB, which no site of 10,000 machines needs"
         raise _error(path, "", reason, "give machines as counts or ranges (`per_rack: 40`) instead of one by one")
     return content
+
+
+def named_files(path: str | Path, names: Iterable[str]) -> dict[str, NamedFile]:
+    """Return the files ``names`` beside the site file at ``path``. One that cannot be read has its fault."""
+    return {name: named_file(Path(path).parent / name) for name in names}
+
+
+def named_file(path: Path) -> NamedFile:
+    """Return the file at ``path``, or why it cannot be read."""
+    try:
+        with path.open("rb") as stream:
+            content = stream.read(MAX_PEM_BYTES + 1)
+        if len(content) > MAX_PEM_BYTES:
+            return NamedFile(fault=f"is larger than {MAX_PEM_BYTES // 1024} KiB")
+        return NamedFile(text=content.decode("utf-8-sig"))
+    except OSError as error:
+        return NamedFile(fault=f"cannot be read: {error.strerror or error}")
+    except UnicodeDecodeError:
+        return NamedFile(
+            fault="is not text: it may be DER (openssl x509 -inform DER -in FILE -out NAME.pem) or PKCS #12"
+        )
 
 
 def parse_yaml(content: bytes, *, file: str) -> dict[str, Any]:

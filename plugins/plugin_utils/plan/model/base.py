@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from ipaddress import AddressValueError, IPv4Address, IPv4Network, NetmaskValueError
 from typing import Annotated, Any
 
@@ -17,6 +18,10 @@ _SPECIAL = {
     "groups (multicast, 224.0.0.0/4)": IPv4Network("224.0.0.0/4"),
     "later use, which kernels and routers refuse (240.0.0.0/4)": IPv4Network("240.0.0.0/4"),
 }
+
+
+# The seed keeps such files beside its copy of the site file: no name leads elsewhere, or to a file of another kind.
+PEM_FILE = r"([A-Za-z0-9_][A-Za-z0-9._-]*/)*[A-Za-z0-9_][A-Za-z0-9._-]*\.pem"
 
 
 class Model(BaseModel):
@@ -124,6 +129,15 @@ def _json_only(value: Any) -> Any:
     return value
 
 
+def _pem_file(value: str) -> str:
+    if not re.fullmatch(PEM_FILE, value) or len(value) > 255:
+        raise ValueError(
+            "not the name of a PEM file beside the site file: write one such as tls/public.pem, without / in front "
+            "and without .., and put a copy or a link there"
+        )
+    return value
+
+
 def _domain(value: str) -> str:
     if len(value) > 200 or not all(map(LABEL.fullmatch, value.split("."))):
         raise ValueError("not a DNS domain: write lower-case labels joined by dots, such as cloud.example.org")
@@ -137,6 +151,11 @@ def _domain(value: str) -> str:
 Cidr = Annotated[str, AfterValidator(_cidr), Field(json_schema_extra={"examples": ["10.0.0.0/24"]})]
 Source = Annotated[str, AfterValidator(_source), Field(json_schema_extra={"examples": ["192.0.2.7/32"]})]
 Address = Annotated[str, AfterValidator(checked_address), Field(json_schema_extra={"format": "ipv4"})]
+PemFile = Annotated[
+    str,
+    AfterValidator(_pem_file),
+    Field(json_schema_extra={"pattern": f"^{PEM_FILE}$", "examples": ["tls/public.pem"]}),
+]
 Mac = Annotated[str, BeforeValidator(_unquoted), AfterValidator(_mac)]
 Name = Annotated[str, AfterValidator(host_name), Field(json_schema_extra={"maxLength": 63})]
 Domain = Annotated[str, AfterValidator(_domain)]

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from ..types import CniName, DebianRelease, EdgeKind, PackageSource, SupplySource, TenantNetwork, Updates
-from .base import Address, Cidr, Domain, IdRange, Model, Mtu, Name, Plain, Source, Text, Version
+from .base import Address, Cidr, Domain, IdRange, Model, Mtu, Name, PemFile, Plain, Source, Text, Version
 from .zones import zone
 
 
@@ -131,6 +131,11 @@ class Hosts(Model):
         description="Certificate (PEM) of the CA of packages_url's server, trusted for this server only. "
         "Default: the host's trust store.",
     )
+    trusted_cas: Annotated[list[PemFile], Field(max_length=64)] = Field(
+        default_factory=list,
+        description="PEM files, beside the site file, with certificates of CAs that hosts, pods and the control node "
+        "trust beside the site's own, such as a company's.",
+    )
     updates: Updates | None = Field(
         None,
         description="Who changes installed packages. site: runs alone; debian: also unattended-upgrades, from the "
@@ -163,6 +168,16 @@ class Edge(Model):
     kind: EdgeKind = Field("haproxy", description="haproxy on the control hosts, or a Gateway in the cluster.")
     address: Address | None = Field(
         None, description="The virtual IP. Default: the second address of the management network."
+    )
+    public: Address | None = Field(
+        None,
+        description="The virtual IP for users, on a network of the purpose public. Default, with such a network: its "
+        "second address.",
+    )
+    certificate: PemFile | None = Field(
+        None,
+        description="PEM file, beside the site file, with the certificate of the public names, its leaf first; the key "
+        "is the given secret edge/key. Default: the site's own CA issues one.",
     )
     operators: list[Source] | None = Field(
         None,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import Field, PrivateAttr
@@ -14,6 +17,14 @@ from .platform import Access, Cluster, Edge, Hosts, Ovn, Seed, Supply
 from .storage import Storage
 
 ProfileName = Literal["lab", "edge", "rack", "region"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedFile:
+    """A file that the site file names: its text, or why it cannot be read."""
+
+    text: str = ""
+    fault: str = ""
 
 
 class Site(Model):
@@ -43,6 +54,8 @@ class Site(Model):
 
     _file: str = PrivateAttr("<site>")
     _content: bytes = PrivateAttr(b"")
+    _files: Mapping[str, NamedFile] = PrivateAttr(default_factory=dict)
+    _now: datetime | None = PrivateAttr(None)
 
     @property
     def file(self) -> str:
@@ -53,3 +66,19 @@ class Site(Model):
     def content(self) -> bytes:
         """Return the text this site was read from, empty when it was made in memory. Errors look up lines in it."""
         return self._content
+
+    @property
+    def files(self) -> Mapping[str, NamedFile]:
+        """Return the files that the site file names, by name."""
+        return self._files
+
+    @property
+    def named_files(self) -> tuple[str, ...]:
+        """Return the names of files that belong to the site file, each once."""
+        certificate = [self.edge.certificate] if self.edge.certificate else []
+        return tuple(dict.fromkeys((*self.hosts.trusted_cas, *certificate)))
+
+    @property
+    def now(self) -> datetime | None:
+        """Return when the files were read: certificates are valid then. None: their dates are not looked at."""
+        return self._now

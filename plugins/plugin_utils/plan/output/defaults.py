@@ -18,6 +18,7 @@ def defaults(site: Site, plan: Plan) -> dict[str, str]:
     found: dict[str, tuple[bool, object]] = {
         **{f"networks.{name}.cidr": (name in site.networks, network.cidr) for name, network in plan.networks.items()},
         "edge.address": (site.edge.address is not None, plan.edge.address),
+        **({"edge.public": (site.edge.public is not None, plan.edge.public.address)} if plan.edge.public else {}),
         "edge.router_id": (site.edge.router_id is not None, plan.edge.router_id),
         "supply.registry": (site.supply.registry is not None, plan.supply.registry),
         "kubernetes.version": ("version" in cluster.model_fields_set, plan.kubernetes.version),

@@ -87,7 +87,7 @@ class _TopologyPicture(Drawing):
         public = names if len(names) <= (self.width - LEFT) / 11 else f"{len(plan.edge.endpoints)} public names"
         lane = self.width - LEFT - 2 * MARGIN
         self.box(LEFT + MARGIN, 106, lane, 30, fill="#eaf1fa", stroke=vip_colour, radius=15)
-        vip = f"VIP {plan.edge.address}"
+        vip = f"VIP {plan.edge.address}" + (f", users {plan.edge.public.address}" if plan.edge.public else "")
         self.text(LEFT + MARGIN + 16, 126, vip, size=13, bold=True, fill=vip_colour)
         words = f"{kubernetes.endpoint_name}:{kubernetes.endpoint_port}" + (f" · {public}" if public else "")
         self.text(LEFT + MARGIN + 40 + 8.6 * len(vip), 126, words, size=11)

@@ -14,6 +14,8 @@ def zone(plan: Plan) -> str:
     """
     machines = {host.fqdn: host.address for host in plan.hosts.values() if host.address}
     names = {name: address for name, address in plan.host.names.items() if name not in machines}
+    if plan.edge.public:
+        names |= {one.name: plan.edge.public.address for one in plan.edge.endpoints if not one.internal}
     width = max(map(len, (*names, *machines)), default=0) + 1
     lines = [f"; Records of the site {plan.site}, by groundup.cloud.plan", f"$TTL {TTL}"]
     for title, records in (("names of the cloud", names), ("machines", machines)):

@@ -7,7 +7,7 @@ from ...layers.provisioners import PROVISIONERS
 from ...layers.roles import ROLES
 from ..layout.context import Layout
 from ..types import EdgePlan, HostSettings, SupplyPlan
-from . import hardening
+from . import hardening, trust
 from .parts import package_source, planned
 
 # Of inotify: kubelet, containerd and each pod's programs run as root, and share the 128 of one user.
@@ -47,6 +47,7 @@ def host_settings(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) 
         kernel_modules=tuple(kernel_modules),
         packages=source,
         debian_releases=tuple(supply_plan.packages),
+        trusted_cas=trust.trusted_cas(layout.site),
         updates=written.updates or ("debian" if source == "host" and layout.profile.self_updating else "site"),
         disabled_units=tuple(units if written.disabled_units is None else written.disabled_units),
         blocked_modules=tuple(

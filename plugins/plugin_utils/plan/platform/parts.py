@@ -15,6 +15,7 @@ from ...services import RECORDS, needs, of_kind
 from ...services.record import PublicApi
 from ..layout.addresses import nth_of
 from ..layout.context import Layout
+from ..layout.wires import gateway_of
 from ..model.base import Model
 from ..model.machines import Hardware
 from ..model.platform import Hosts
@@ -25,10 +26,11 @@ from ..types import (
     KubernetesPlan,
     OpenStackPlan,
     PackageSource,
+    PublicPlan,
     ReleasePlan,
     SupplyPlan,
 )
-from . import versions
+from . import trust, versions
 from .ceph import artifacts as ceph_artifacts
 from .ceph import rbd
 from .ceph import repository as ceph_repository
@@ -183,19 +185,44 @@ def edge(layout: Layout) -> EdgePlan:
                     health_path=api.health,
                     in_catalog=api.in_catalog,
                     clients=_clients(layout, api),
+                    internal=api.for_hosts or api.for_operators,
                     servers={one.name: f"{one.address}:{api.port}" for one in layout.with_role(api.role)}
                     if api.role
                     else {},
                 )
             )
+    router_id = site.edge.router_id or int(address.rpartition(".")[2]) or 1
     return EdgePlan(
         kind=site.edge.kind,
         address=address,
         network=network.name,
         prefix=int(segment.partition("/")[2]),
-        router_id=site.edge.router_id or int(address.rpartition(".")[2]) or 1,
+        router_id=router_id,
+        public=_public(layout, router_id),
         hosts=tuple(host.name for host in control),
         endpoints=tuple(endpoints),
+        certificate=trust.certificate(site),
+        public_root=trust.public_root(site),
+    )
+
+
+def _public(layout: Layout, router_id: int) -> PublicPlan | None:
+    """Return the virtual IP for users; None without a network for it. ``router_id``: of the other virtual IP."""
+    networks = layout.by_purpose("public")
+    if not networks:
+        return None
+    network, control = networks[0], layout.with_role("control")
+    racks = layout.written[network.name].racks
+    rack = control[0].rack if control and control[0].rack in racks else ""
+    segment = racks[rack].cidr if rack else network.cidr
+    address = layout.site.edge.public or nth_of(segment, 2)
+    number = int(address.rpartition(".")[2]) or 1
+    return PublicPlan(
+        address=address,
+        network=network.name,
+        cidr=segment,
+        gateway=gateway_of(layout, network.name, rack),
+        router_id=number if number != router_id else number % 255 + 1,
     )
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ....module_utils._base import files
 from ....module_utils._base.changes import Changes
+from ...https import trust_file
 from ...kube.client import Api
 from ...kube.objects import MANAGER, shown, title
 from ...kube.types import Object, resource_path
@@ -35,7 +36,7 @@ def place(api: Api | None, plan: Plan, changes: Changes, *, directory: Path, sec
         if files.read(certificate_path(directory, one.user)) is None and changes.check:
             changes.add(title(item), name=title(item))  # this run will issue it
             continue
-        item["data"] = _data(one, directory=directory, secret=secret)
+        item["data"] = _data(plan, one, directory=directory, secret=secret)
         found = api.find(path) if api else None
         if (found or {}).get("data") == item["data"]:
             continue
@@ -49,8 +50,14 @@ def _secret(one: PodCertificate, *, namespace: str) -> Object:
     return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "kubernetes.io/tls"}
 
 
-def _data(one: PodCertificate, *, directory: Path, secret: Callable[[str], str]) -> dict[str, str]:
-    own, authority = certificate_path(directory, one.user), directory / authorities.file(one.believes)
+def _believed(plan: Plan, one: PodCertificate, directory: Path) -> Path:
+    """Return the file of the CAs for ca.crt: a pod that trusts the site's CA asks public names."""
+    name = trust_file(plan).name if one.believes == "site" else authorities.file(one.believes)
+    return directory / name
+
+
+def _data(plan: Plan, one: PodCertificate, *, directory: Path, secret: Callable[[str], str]) -> dict[str, str]:
+    own, authority = certificate_path(directory, one.user), _believed(plan, one, directory)
     texts = {"tls.crt": files.read(own), "ca.crt": files.read(authority)}
     if missing := next((path for path, text in zip((own, authority), texts.values(), strict=True) if not text), None):
         raise PkiError(

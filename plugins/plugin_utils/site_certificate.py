@@ -1,0 +1,54 @@
+"""Hand over a new certificate of the public names with its key: checked together, before either replaces another."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ..module_utils._base import files
+from ..module_utils._base.changes import Changes
+from .errors import GroundupError
+from .pki import check_key
+from .plan import Plan, load_site, make_plan
+from .plan.findings.certificates import CERTIFICATE
+from .plan.input.load import with_files
+from .plan.input.reader import named_file
+from .plan.model import Site
+from .vault import open_store
+from .vault.names import EDGE_KEY
+
+
+def hand_over(changes: Changes, site_file: str, *, certificate_file: str | None, key_file: str) -> dict[str, Any]:
+    """Keep a new pair: the certificate beside the site file, the key in the secrets store. Return the step's result.
+
+    ``certificate_file`` None: the file beside the site file is the new one already. Raises GroundupError, OSError.
+    """
+    site, key = load_site(site_file), Path(key_file).read_text(encoding="utf-8").strip()
+    if not site.edge.certificate:
+        raise GroundupError(
+            "the site has no certificate of its own",
+            where=f"{CERTIFICATE} of {site_file}",
+            why="the site's CA issues the one of the public names, and no other would be used",
+            remedy=f"write {CERTIFICATE}: <file beside the site file>.pem, and run this again",
+        )
+    before = make_plan(site)
+    place = Path(site_file).parent / site.edge.certificate
+    given = named_file(Path(certificate_file) if certificate_file else place)
+    plan = _checked(with_files(site, {**site.files, site.edge.certificate: given}, now=datetime.now(UTC)))
+    check_key(plan.edge.certificate, key)
+    store = open_store(plan.site, write=not changes.check)
+    files.place(changes, place.resolve(), given.text)
+    for name in store.take({EDGE_KEY: key}, replacing=[EDGE_KEY]):
+        changes.add(f"keep secret {name}")
+    if before.edge.certificate and before.edge.public_root != plan.edge.public_root:
+        changes.warnings.append("it ends with another CA than before: run groundup.cloud.site, so that pods trust it")
+    return {**changes.result(), "msg": "; ".join(changes.done) or "this pair is kept already"}
+
+
+def _checked(site: Site) -> Plan:
+    plan = make_plan(site)
+    for one in plan.findings:
+        if one.severity == "error" and CERTIFICATE in one.where:
+            raise GroundupError(f"{one.what} ({one.name})", where=CERTIFICATE, why=one.why, remedy=one.remedy)
+    return plan

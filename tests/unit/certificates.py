@@ -1,0 +1,87 @@
+"""Authorities and certificates as companies have them, sound or with one mistake."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.asymmetric.types import CertificateIssuerPrivateKeyTypes
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+NOW = datetime.now(UTC).replace(microsecond=0)
+
+
+@dataclass(frozen=True)
+class Issued:
+    """A certificate with its key."""
+
+    certificate: x509.Certificate
+    private: CertificateIssuerPrivateKeyTypes
+
+    @property
+    def pem(self) -> str:
+        """Return the certificate in PEM."""
+        return self.certificate.public_bytes(serialization.Encoding.PEM).decode()
+
+    @property
+    def der(self) -> bytes:
+        """Return the certificate in DER."""
+        return self.certificate.public_bytes(serialization.Encoding.DER)
+
+    @property
+    def key(self) -> str:
+        """Return the key in PEM."""
+        plain = serialization.NoEncryption()
+        return self.private.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain).decode()
+
+
+def issue(
+    name: str, signer: Issued | None = None, *, ca: bool = False, names: Iterable[str] = (), days: float = 365,
+    begins: float = -1, private: CertificateIssuerPrivateKeyTypes | None = None, client: bool = False,
+    strict: bool = True,
+) -> Issued:  # fmt: skip
+    """Return a certificate of ``name``, signed by ``signer`` or itself; ``strict``: with what Python 3.13 asks for."""
+    private = private or ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    public = private.public_key()
+    above = signer.certificate if signer else None
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(above.subject if above else subject)
+        .public_key(public)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(NOW + timedelta(days=begins))
+        .not_valid_after(NOW + timedelta(days=days))
+        .add_extension(x509.BasicConstraints(ca=ca, path_length=None), critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
+    )
+    if strict:
+        key = signer.private.public_key() if signer else public
+        builder = builder.add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(key), critical=False)
+    if ca and strict:
+        usage = dict.fromkeys(("content_commitment", "data_encipherment", "key_agreement"), False)
+        usage |= dict.fromkeys(("encipher_only", "decipher_only", "digital_signature", "key_encipherment"), False)
+        builder = builder.add_extension(x509.KeyUsage(key_cert_sign=True, crl_sign=True, **usage), critical=True)
+    if client:
+        builder = builder.add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
+    if found := [_general(one) for one in names]:
+        builder = builder.add_extension(x509.SubjectAlternativeName(found), critical=False)
+    return Issued(builder.sign(signer.private if signer else private, hashes.SHA256()), private)
+
+
+def weak() -> rsa.RSAPrivateKey:
+    """Return a key that OpenSSL refuses."""
+    return rsa.generate_private_key(65537, 1024)  # noqa: S505  # on purpose
+
+
+def _general(name: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)
