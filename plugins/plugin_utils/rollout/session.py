@@ -16,25 +16,24 @@ from pathlib import Path
 from ...module_utils._base.changes import Changes
 from ...module_utils._base.files import write_file
 from ...module_utils._base.locks import locked
-from ..compose import for_charts, site_plan, with_images
+from ..compose import BUILTIN, for_charts, site_plan, with_images
 from ..helm.client import Helm
 from ..kube.access import kubeconfig_path
 from ..kube.client import Api
-from ..paths import COLLECTION, state_dir
+from ..paths import state_dir
 from ..plan.types import Plan
 from ..process import Processes
 from ..supply import tool
 from ..supply.publish import digests
 from ..supply.publish.digests import PublishedDigests
 from ..vault import Redactor, Store, fingerprints, open_store, required
-from .apply import certificates
+from .apply import certificates, namespaces
 from .engine import Rollout
 from .gate import ownership
 from .types import RolloutError, RolloutOptions, RolloutResult
 
 _LOCK_WAIT = 120.0  # seconds; a helm told to stop needs far less
 TIMES = "rollout-seconds.json"
-_BUILTIN = COLLECTION / "charts"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,11 +62,15 @@ class Session:
         )
 
     def certify(self, changes: Changes) -> None:
-        """Create or update the Secrets with the pods' certificates. Raises GroundupError, ApiError."""
+        """Create or update namespaces of the site's own releases, and the Secrets with pods' certificates.
+
+        Raises GroundupError, ApiError.
+        """
+        namespaces.place(self.api, self.plan, changes)
         certificates.place(self.api, self.plan, changes, directory=self.directory, secret=self.store.get)
 
     def prepare(self, changes: Changes) -> None:
-        """Prepare the first change: record the secrets' fingerprints in the cluster, place pods' certificates."""
+        """Prepare the first change: record the secrets' fingerprints in the cluster, `certify`."""
         self.claim(write=True)
         self.certify(changes)
 
@@ -105,7 +108,7 @@ def session(
         store.ensure(required(plan))  # in memory only: a prediction for a site not deployed yet
     options = replace(options or RolloutOptions(), seconds=_seconds(directory), site_file=site_file)
     with _lock(directory, say=say, wanted=not reads_only) as lock:
-        charts = str(_BUILTIN) if plan.openstack.charts == "builtin" else plan.openstack.charts
+        charts = str(BUILTIN) if plan.openstack.charts == "builtin" else plan.openstack.charts
         binary = tool("helm", progress=say)
         helm = Helm(binary=binary, kubeconfig=kubeconfig, charts=charts, processes=processes, lock=lock)
         if plan.openstack.charts != "builtin":

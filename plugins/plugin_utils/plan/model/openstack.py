@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field, create_model
 
 from ...services import RECORDS, of_kind
+from ..types import PodSecurity
 from .base import Model, Name, Plain, Text, Version
 from .platform import Reference
 
@@ -58,6 +59,40 @@ class Override(Model):
     values: Plain = Field(description="Chart values, merged over the plan's.")
 
 
+class ExtraRelease(Model):
+    """A Helm release of the site's own, beside ours and in a namespace of its own."""
+
+    chart: Reference = Field(
+        description="Directory or .tgz of the chart, relative to the site file; or oci://HOST/PATH@sha256:DIGEST in a "
+        "registry that the control node reaches."
+    )
+    version: Version = Field(description="Version of the chart. Another one in its Chart.yaml is an error.")
+    namespace: Name | None = Field(
+        None, description="Kubernetes namespace, none of ours; extra releases may share one. Default: the name."
+    )
+    values: Plain | Reference = Field(
+        default_factory=dict,
+        description='Chart values, or a YAML file of them, relative to the site file. {"$secret": "OWNER/NAME"} is a '
+        'secret of the store, {"$image": "NAME"} one of `images`.',
+    )
+    needs: list[Name] = Field(default_factory=list, description="Releases that must work first: ours, or extra ones.")
+    images: dict[Name, Reference] = Field(
+        default_factory=dict,
+        description="Images of its pods, by a name for `values`: HOST/PATH:TAG@sha256:DIGEST. The seed serves copies.",
+    )
+    ports: list[Annotated[int, Field(ge=1, le=65535)]] = Field(
+        default_factory=list,
+        description="TCP ports of its pods that anybody may reach. Others only its namespace may, and namespaces of "
+        "releases that need it.",
+    )
+    pod_security: PodSecurity = Field(
+        "baseline", description="What its pods may do, by the Pod Security Standards: the level its namespace enforces."
+    )
+    timeout: Annotated[int, Field(ge=10, le=86400)] = Field(
+        1200, description="Seconds until its pods must be ready, and of each of its hooks."
+    )
+
+
 class OpenStack(Model):
     """The OpenStack cloud."""
 
@@ -80,4 +115,7 @@ class OpenStack(Model):
     workers: Workers = Field(default_factory=Workers, description="Processes of services.")
     overrides: dict[Name, Override] = Field(
         default_factory=dict, description="Chart values of this site, by release, each with its reason."
+    )
+    extra_releases: dict[Name, ExtraRelease] = Field(
+        default_factory=dict, description="Helm releases of the site's own, by name, rolled out with ours."
     )
