@@ -5,14 +5,14 @@ plan = site_plan("inventories/lab/site.yml")
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from .paths import COLLECTION
 from .plan import load_site, make_plan
-from .plan.chart_files import ChartFileError, find, read_chart
+from .plan.chart_files import ChartFile, ChartFileError, find, read_chart
 from .plan.findings import extra_charts, overrides
 from .plan.findings.order import ordered
 from .plan.types import Finding, Plan, ReleasePlan
@@ -76,6 +76,22 @@ def for_charts(plan: Plan, defaults: Callable[[ReleasePlan], Mapping[str, Any]])
         spell = None if release.is_extra else RECORDS[release.name].dialect
         made.append(replace(release, values=spell(dict(release.values), defaults(release))) if spell else release)
     return replace(plan, openstack=replace(plan.openstack, releases=tuple(made)))
+
+
+def remote_findings(plan: Plan, defaults: Callable[[ReleasePlan], Mapping[str, Any]]) -> Iterator[Finding]:
+    """Yield what charts that only helm fetches say of the site's values: `with_values` cannot read them."""
+    cloud = plan.openstack
+    if "://" not in cloud.charts or not cloud.overrides:
+        return
+    ours = with_values(replace(plan, openstack=replace(cloud, overrides={}))).openstack.releases
+    for release in ours:
+        if own := cloud.overrides.get(release.name):
+            chart = ChartFile(
+                name=release.chart, version=release.version, values=dict(defaults(release)), used=(), charts=(),
+                missing=(),
+            )  # fmt: skip
+            where, free = f"openstack.overrides.{release.name}.values", overrides.OPENSTACK_HELM
+            yield from overrides.compared(where, release.name, own, chart, ours=release.values, free=free)
 
 
 def with_images(plan: Plan, images: Mapping[str, str]) -> Plan:

@@ -16,7 +16,7 @@ from pathlib import Path
 from ...module_utils._base.changes import Changes
 from ...module_utils._base.files import write_file
 from ...module_utils._base.locks import locked
-from ..compose import BUILTIN, for_charts, site_plan, with_images
+from ..compose import BUILTIN, for_charts, remote_findings, site_plan, with_images
 from ..helm.client import Helm
 from ..kube.access import kubeconfig_path
 from ..kube.client import Api
@@ -113,6 +113,8 @@ def session(
         helm = Helm(binary=binary, kubeconfig=kubeconfig, charts=charts, processes=processes, lock=lock)
         if plan.openstack.charts != "builtin":
             plan = for_charts(plan, helm.defaults)
+            for one in remote_findings(plan, helm.defaults):
+                say(f"{one.where[0]}: {one.what}; {one.remedy}")
         api = None if reads_only and not kubeconfig.is_file() else Api(kubeconfig)
         rollout = Rollout(
             plan=plan,

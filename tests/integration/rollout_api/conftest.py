@@ -70,7 +70,7 @@ class Site:
                 charts=str(CHARTS),
                 namespace=self.namespace,
                 extra_releases={one.name: EXTRA for one in releases if one.is_extra},
-            ),  # fmt: skip
+            ),
             supply=SimpleNamespace(images={}),
             kubernetes=SimpleNamespace(version="1.36.3", storage_backend="local"),
             edge=SimpleNamespace(endpoints=(), address="127.0.0.1"),

@@ -39,7 +39,7 @@ def _level(
 ) -> Iterator[Finding]:  # fmt: skip
     for key, value in values.items():
         here, path = (*way, key), f"{where}.{key}"
-        if key not in known:
+        if key not in known and here not in free:
             yield warning("override-unknown-key", path)(
                 what=f"the chart of {release} has no value {'.'.join(here)}",
                 why="Helm takes it without a word, and nothing comes of it",
@@ -54,7 +54,7 @@ def _level(
                 remedy=f"write {_kind(default)}"
                 + (f" of: {', '.join(map(str, default))}" if isinstance(default, Mapping) else ""),
             )
-        elif isinstance(value, Mapping) and known[key] and len(here) < _DEPTH and not _is_open(here, free):
+        elif isinstance(value, Mapping) and known.get(key) and len(here) < _DEPTH and not _is_open(here, free):
             yield from _level(path, release, value, known[key], default, way=here, free=free)
 
 
