@@ -35,6 +35,7 @@ class ChartFile:
     used: tuple[tuple[str, ...], ...]  # ways of values that its templates name, and those of libraries in it
     charts: tuple[str, ...]  # keys of the charts in it, without libraries: their values are below them
     missing: tuple[str, ...]  # charts that it says it needs, and has not
+    crds: bool = False  # whether it has kinds that Helm installs once, in no manifest
 
     @property
     def known(self) -> Keys:
@@ -123,6 +124,7 @@ def _chart(files: Mapping[str, str]) -> ChartFile:
         used=_used(files, ("templates/", *(f"charts/{name}/templates/" for name in libraries))),
         charts=tuple(sorted({*(str(one.get("alias") or one["name"]) for one in needed), *inside} - libraries)),
         missing=tuple(str(one["name"]) for one in needed if str(one["name"]) not in names),
+        crds=any(re.match(r"(charts/[^/]+/)?crds/", name) for name in files),
     )
 
 

@@ -22,6 +22,7 @@ def two(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
 
 
 # name, severity, example, changes, a key the finding points at
+KINDS = str(Path(__file__).parent / "chart_with_kinds")
 CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     (
         "extra-release-name-taken",
@@ -55,6 +56,7 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("extra-release-chart", "error", "lab", extra(chart="./nowhere"), f"{KEY}.chart"),
     ("extra-release-chart", "error", "lab", extra(chart=str(Path(__file__).parent)), f"{KEY}.chart"),
     ("extra-release-chart", "error", "lab", extra(chart=__file__), f"{KEY}.chart"),
+    ("extra-release-kinds", "info", "lab", extra(chart=KINDS), f"{KEY}.chart"),
     ("extra-release-chart-version", "error", "lab", extra(version="1.0.0"), f"{KEY}.version"),
     (
         "extra-release-chart-unpinned",

@@ -26,7 +26,27 @@ def schema() -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("name", ["lab", "lab-ha", "edge", "region"])
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        ("openstack", {"services": ["keystnoe"]}),
+        ("openstack", {"overrides": {"keystnoe": {"values": {}}}}),
+        ("openstack", {"extra_releases": {"a": {"version": "1.0.0"}}}),
+        ("networks", {"management": {"cidr": "10.0.0.0"}}),
+        ("networks", {"management": {"cidr": "10.0.0.0/33"}}),
+        ("domain", "Not a domain"),
+        ("site", "Upper"),
+    ],
+)
+def test_an_editor_tells_names_and_networks_that_cannot_be(schema: dict[str, Any], part: str, change: Any) -> None:
+    data = yaml.safe_load((ROOT / "inventories/lab/site.yml").read_text())
+    jsonschema.validate(data, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(data | {part: change}, schema)
+    assert schema["$id"].endswith("/docs/site.schema.json")
+
+
+@pytest.mark.parametrize("name", ["lab", "lab-ha", "edge", "region", "cloud"])
 def test_the_schema_accepts_the_examples(schema: dict[str, Any], name: str) -> None:
     jsonschema.validate(yaml.safe_load((ROOT / "inventories" / name / "site.yml").read_text()), schema)
 

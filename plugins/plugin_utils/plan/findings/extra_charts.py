@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from ..chart_files import ChartFileError, read_chart, read_values, same_version
-from ..form import choose, error, warning
+from ..form import choose, error, info, warning
 from ..platform.extra import OCI
 from ..types import ExtraReleasePlan, Finding, ReleasePlan
 from .overrides import compared
 
 NAMES = (
     "extra-release-chart", "extra-release-chart-version", "extra-release-values", "extra-release-image-undefined",
-    "extra-release-image-unused",
+    "extra-release-image-unused", "extra-release-kinds",
 )  # fmt: skip
 IMAGE = "$image"
 
@@ -68,6 +68,12 @@ def _chart(key: str, release: ReleasePlan, values: Mapping[str, Any]) -> Iterato
             what=f"{release.chart} has version {chart.version or 'none'}, not {release.version}",
             why="another chart than was meant would be rolled out",
             remedy=f"write {chart.version}, or bring the chart of that version",
+        )
+    if chart.crds:
+        yield info("extra-release-kinds", f"{key}.chart")(
+            what=f"{release.chart} brings kinds of its own for the whole cluster (crds/)",
+            why="Helm installs them once; it neither upgrades nor removes them, and no prediction shows them",
+            remedy="none is needed; with a new version of the chart apply its crds/ by hand, if they differ",
         )
     yield from compared(f"{key}.values", release.name, values, chart, ours={})
 

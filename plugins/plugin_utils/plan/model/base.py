@@ -134,12 +134,26 @@ def _domain(value: str) -> str:
     return value
 
 
-Cidr = Annotated[str, AfterValidator(_cidr), Field(json_schema_extra={"examples": ["10.0.0.0/24"]})]
-Source = Annotated[str, AfterValidator(_source), Field(json_schema_extra={"examples": ["192.0.2.7/32"]})]
+# Patterns for editors: the functions above say more, and why.
+_QUAD = r"^([0-9]{1,3}\.){3}[0-9]{1,3}"
+Cidr = Annotated[
+    str,
+    AfterValidator(_cidr),
+    Field(json_schema_extra={"examples": ["10.0.0.0/24"], "pattern": rf"{_QUAD}/([89]|[12][0-9]|30)$"}),
+]
+Source = Annotated[
+    str,
+    AfterValidator(_source),
+    Field(json_schema_extra={"examples": ["192.0.2.7/32"], "pattern": rf"{_QUAD}/([0-9]|[12][0-9]|3[0-2])$"}),
+]
 Address = Annotated[str, AfterValidator(checked_address), Field(json_schema_extra={"format": "ipv4"})]
 Mac = Annotated[str, BeforeValidator(_unquoted), AfterValidator(_mac)]
-Name = Annotated[str, AfterValidator(host_name), Field(json_schema_extra={"maxLength": 63})]
-Domain = Annotated[str, AfterValidator(_domain)]
+Name = Annotated[
+    str, AfterValidator(host_name), Field(json_schema_extra={"maxLength": 63, "pattern": f"^{LABEL.pattern}$"})
+]
+Domain = Annotated[
+    str, AfterValidator(_domain), Field(json_schema_extra={"pattern": rf"^{LABEL.pattern}(\.{LABEL.pattern})*$"})
+]
 Version = Annotated[
     str, BeforeValidator(_unquoted), Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9.+_-]*$")
 ]

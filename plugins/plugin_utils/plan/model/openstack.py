@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from pydantic import Field, create_model
+from pydantic.config import JsonDict
 
 from ...services import RECORDS, of_kind
 from ..types import PodSecurity
@@ -52,11 +53,19 @@ Workers = create_model(  # type: ignore[call-overload]  # fields of the records,
 )
 
 
+# What the plan says better, with the word that was meant; editors offer and check it as one types.
+_Service = Annotated[Name, Field(json_schema_extra={"enum": [record.name for record in of_kind("service")]})]
+_RELEASES: JsonDict = {"propertyNames": {"enum": list(RECORDS)}}
+
+
 class Override(Model):
     """Chart values of this site."""
 
     why: Text | None = Field(None, description="Why the chart's own value does not suffice. Without it the plan warns.")
     values: Plain = Field(description="Chart values, merged over the plan's.")
+
+
+ReleaseName = Annotated[Name, Field(max_length=53)]  # Helm's own limit
 
 
 class ExtraRelease(Model):
@@ -101,7 +110,7 @@ class OpenStack(Model):
     )
     region: Text = Field("RegionOne", description="Name of the region in the catalog.")
     namespace: Name = Field("openstack", description="Kubernetes namespace.")
-    services: list[Name] = Field(
+    services: list[_Service] = Field(
         default_factory=lambda: ["keystone"],
         description=f"Services; {', '.join(record.label for record in of_kind('infrastructure'))} follow.",
     )
@@ -114,8 +123,10 @@ class OpenStack(Model):
     replicas: Replicas = Field(default_factory=Replicas, description="Sizes of services.")
     workers: Workers = Field(default_factory=Workers, description="Processes of services.")
     overrides: dict[Name, Override] = Field(
-        default_factory=dict, description="Chart values of this site, by release, each with its reason."
+        default_factory=dict,
+        json_schema_extra=_RELEASES,
+        description="Chart values of this site, by release, each with its reason.",
     )
-    extra_releases: dict[Name, ExtraRelease] = Field(
+    extra_releases: dict[ReleaseName, ExtraRelease] = Field(
         default_factory=dict, description="Helm releases of the site's own, by name, rolled out with ours."
     )
