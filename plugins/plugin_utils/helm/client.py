@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ RENDER_LABEL = "groundup.cloud/render"  # on Helm's record of a release: digest 
 # Revisions of a release that stay: each is a Secret with all its passwords. The deployed one always stays, and healing
 # needs the one before a revision that was cut short.
 HISTORY = "2"
+_OCI = "oci://"
+_PULLED = re.compile(r"\A(?:(?:Pulled|Digest): .*\n)+")  # what helm prints before the output of a chart from a registry
 
 
 class Helm:
@@ -56,7 +59,21 @@ class Helm:
                 why="what cannot be rendered cannot be installed",
                 remedy="correct the value or the template it names; the plan's values are in plan.json",
             )
-        return done.stdout
+        if release.chart.startswith(_OCI):
+            self._refuse_other_version(release)
+        return _PULLED.sub("", done.stdout)
+
+    def _refuse_other_version(self, release: ReleasePlan) -> None:
+        """Refuse a chart that its digest fixed to another version than the site file says: Helm does not compare."""
+        done = self._run(["show", "chart", *self._chart(release)], charts=release.chart, timeout=120)
+        said = yaml_text.load(_PULLED.sub("", done.stdout)) if not done.code else {}
+        if not chart_files.same_version(str(said.get("version", "")), release.version):
+            raise ChartError(
+                f"{release.chart} has version {said.get('version', 'none')}, not {release.version}",
+                where=f"release {release.name}",
+                why="another chart than was meant would be rolled out",
+                remedy=f"correct openstack.extra_releases.{release.name}: version or digest",
+            )
 
     def defaults(self, release: ReleasePlan) -> dict[str, Any]:
         """Return the chart's default values. Raises ChartError."""
@@ -68,7 +85,7 @@ class Helm:
                 why="charts of one version call some of them by other names",
                 remedy="correct openstack.charts in the site file, or package the chart again (docs/charts.md)",
             )
-        return yaml_text.load(done.stdout)
+        return yaml_text.load(_PULLED.sub("", done.stdout))
 
     def upgrade(
         self, release: ReleasePlan, values: Mapping[str, Any], *, digest: str, timeout: int, cancel: Any = None
@@ -128,9 +145,9 @@ def chart_arguments(charts: str, chart: str, version: str) -> list[str]:
 
     Raises ChartError when it is not there.
     """
-    if chart.startswith("oci://"):
+    if chart.startswith(_OCI):
         return [chart, "--version", version]
-    if charts.startswith("oci://") and "/" not in chart:
+    if charts.startswith(_OCI) and "/" not in chart:
         return [f"{charts.rstrip('/')}/{chart}", "--version", version]
     if charts.startswith(("http://", "https://")) and "/" not in chart:
         return [chart, "--repo", charts, "--version", version]

@@ -15,6 +15,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, t
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.serial import site_vars
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import load_lock, missing
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Source
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault.names import required
 
 from .conftest import ROOT
@@ -77,8 +78,9 @@ def test_supply_makes_the_copy_from_its_name_alone() -> None:
     assert (entry.builder, entry.image) == ("upstream", "mirror/quay.io/org/probe:1.0")
     assert entry.inputs["reference"] == "quay.io/org/probe:1.0"
     assert entry.inputs["digest"] == DIGEST.removeprefix("@")
-    for source in ("build", "upstream"):
-        assert missing([name], source=source) == (name,)  # type: ignore[arg-type]
+    sources: tuple[Source, ...] = ("build", "upstream")
+    for source in sources:
+        assert missing([name], source=source) == (name,)
 
 
 @pytest.mark.parametrize("name", ["kubernetes", "mirror,x", "mirror,quay.io+org+a=1", "machine-13+bnx2x"])

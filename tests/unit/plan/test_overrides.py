@@ -158,7 +158,7 @@ def test_a_value_of_another_kind_is_told(
 
 
 def test_charts_of_another_version_do_not_judge(plan_of: Callable[..., Plan], charts: str) -> None:
-    versions = {"openstack/chart_versions": {"nova": "2026.1.7"}}
+    versions: dict[str, Any] = {"openstack/chart_versions": {"nova": "2026.1.7"}}
     assert told(plan_of("cloud", overridden({"config": {}}, **{"openstack/charts": charts}, **versions))) == {}
 
 
