@@ -13,10 +13,12 @@ from typing import Any
 
 import yaml
 
+from .model.base import json_only
+
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _USED = re.compile(r"\.Values((?:\.\w+)+)")
 _LIBRARIES = ("helm-toolkit",)  # libraries that do not call themselves one
-_LARGEST = 64 * 2**20  # bytes of text read from one archive: more is no chart
+_LARGEST = 64 * 2**20  # bytes of a chart: Helm itself reads no larger ones into a release
 
 Keys = dict[str, "Keys"]  # key -> keys below it
 
@@ -90,11 +92,13 @@ def same_version(one: str, other: str) -> bool:
 def read_values(path: Path) -> dict[str, Any]:
     """Return the values in a YAML file. Raises ChartFileError."""
     try:
-        return _yaml({path.name: path.read_text(encoding="utf-8")}, path.name)
+        found = _yaml({path.name: path.read_text(encoding="utf-8")}, path.name)
+        json_only(found)
     except FileNotFoundError as error:
         raise ChartFileError("there is no such file") from error
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, ValueError, yaml.YAMLError) as error:
         raise ChartFileError(f"it cannot be read: {' '.join(str(error).split())}") from error
+    return found
 
 
 def keys_of(values: Any) -> Keys:
@@ -143,10 +147,13 @@ def _yaml(files: Mapping[str, str], name: str) -> dict[str, Any]:
 
 
 def _directory(path: Path) -> Iterator[tuple[str, str]]:
-    for home, _, names in os.walk(path, followlinks=True):
-        for name in sorted(names):
-            file = Path(home) / name
+    total, seen = 0, set[str]()
+    for home, below, names in os.walk(path, followlinks=True):
+        seen.add(os.path.realpath(home))
+        below[:] = [name for name in below if os.path.realpath(f"{home}/{name}") not in seen]
+        for file in (Path(home) / name for name in sorted(names)):
             if file.is_file():
+                total = _counted(total + file.stat().st_size)
                 yield from _texts(file.relative_to(path).as_posix(), file.read_bytes())
 
 
@@ -157,10 +164,14 @@ def _archive(content: bytes) -> Iterator[tuple[str, str]]:
             stream = archive.extractfile(member) if member.isfile() else None
             if stream is None:
                 continue
-            total += member.size
-            if total > _LARGEST:
-                raise ChartFileError(f"it holds more than {_LARGEST >> 20} MiB")
+            total = _counted(total + member.size)
             yield from _texts("/".join(PurePosixPath(member.name).parts[1:]), stream.read())
+
+
+def _counted(size: int) -> int:
+    if size > _LARGEST:
+        raise ChartFileError(f"it holds more than {_LARGEST >> 20} MiB")
+    return size
 
 
 def _texts(name: str, content: bytes) -> Iterator[tuple[str, str]]:

@@ -21,6 +21,7 @@ from ..helm.client import Helm
 from ..kube.access import kubeconfig_path
 from ..kube.client import Api
 from ..paths import state_dir
+from ..plan.findings import extra_charts
 from ..plan.types import Plan
 from ..process import Processes
 from ..supply import tool
@@ -97,6 +98,9 @@ def session(
     and GroundupError for missing parts.
     """
     plan = site_plan(site_file)
+    for one in plan.findings:  # of files, which the inventory has not read: others stop every layer
+        if one.severity == "error" and one.name in extra_charts.NAMES:
+            raise RolloutError(one.what, where=one.where[0], why=one.why, remedy=one.remedy)
     # The last step before values are rendered: pin image names to the digests that the seed serves.
     record = foreseen(plan) or digests.required(plan.site, seed=plan.supply.seed, dry_run=reads_only)
     plan = with_images(plan, record.pin(plan.supply.images, registry=plan.supply.registry))

@@ -106,6 +106,20 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         extra(images={"a": f"quay.io/org/a:1{DIGEST}"}),
         f"{KEY}.images.a",
     ),
+    (
+        "extra-release-image-undefined",
+        "error",
+        "lab",
+        extra(values={"image": {"$image": "a", "tag": "1"}}, images={"a": f"quay.io/org/a:1{DIGEST}"}),
+        f"{KEY}.values.image",
+    ),
+    (
+        "override-without-release",
+        "error",
+        "lab",
+        {**extra(), "openstack/overrides": {"probe": {"why": "w", "values": {}}}},
+        "overrides.probe",
+    ),
     ("override-unknown-key", "warning", "lab", extra(values={"greting": "hello"}), f"{KEY}.values.greting"),
     ("override-wrong-type", "warning", "lab", extra(values={"greeting": {"en": "hello"}}), f"{KEY}.values.greeting"),
     (

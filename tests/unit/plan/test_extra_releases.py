@@ -151,3 +151,28 @@ def test_a_chart_without_the_charts_it_needs_is_told(tmp_path: Path, plan_of: Pl
 def test_values_that_are_neither_a_mapping_nor_a_path_are_refused(plan_of: Planner, values: object) -> None:
     with pytest.raises(Exception, match=r"openstack\.extra_releases\.probe\.values"):
         plan_of("lab", extra(values=values))
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("born: 2026-01-01\n", "YAML reads 2026-01-01 as a date"),
+        ("- a\n", "is no mapping"),
+        ("a: {b\n", "cannot be read"),
+        ("3: x\n", "is not text"),
+    ],
+)
+def test_a_file_of_values_is_held_to_what_charts_take(tmp_path: Path, plan_of: Planner, content: str, why: str) -> None:
+    (tmp_path / "values.yml").write_text(content)
+    (found,) = plan_of("lab", extra(values=str(tmp_path / "values.yml"))).findings
+    assert found.name == "extra-release-values"
+    assert why in found.what
+
+
+def test_an_empty_file_of_values_and_links_in_a_circle_are_no_fault(tmp_path: Path, plan_of: Planner) -> None:
+    (tmp_path / "values.yml").write_text("")
+    chart = tmp_path / "chart"
+    chart.mkdir()
+    (chart / "Chart.yaml").write_text("name: own\nversion: 2026.1.0\n")
+    (chart / "circle").symlink_to(chart)
+    assert plan_of("lab", extra(chart=str(chart), values=str(tmp_path / "values.yml"))).findings == ()

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import yaml
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.client import chart_arguments
 from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.manifests import split
 from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.preview import ChangePreview
 from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.ready import waiting
 from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.types import ChartError, LiveRelease
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ExtraReleasePlan, ReleasePlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.namespaces import EXTRA, objects, place
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.gate.extra import reach, reasons_against_extra
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.session import session
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import RolloutError
 
 from .fake_keystone import record
 
@@ -143,3 +148,17 @@ def test_a_release_without_a_verifier_works_when_its_workloads_do(
         get=lambda path, **_: {"items": records if path.endswith("secrets") else []}, find=lambda _path: found
     )
     assert waiting(api, release("one", namespace="openstack")) == why
+
+
+@pytest.mark.parametrize("fields", [{"values": "./nowhere.yml"}, {"chart": "./nowhere"}])
+def test_without_its_files_nothing_is_rolled_out_with_the_charts_own_values(tmp_path: Path, fields: Any) -> None:
+    site = yaml.safe_load((COLLECTION / "inventories/lab/site.yml").read_text())
+    (tmp_path / "chart").mkdir()
+    (tmp_path / "chart/Chart.yaml").write_text("name: own\nversion: 1.0.0\n")
+    site["openstack"]["extra_releases"] = {"own": {"chart": "./chart", "version": "1.0.0"} | fields}
+    (tmp_path / "site.yml").write_text(yaml.safe_dump(site))
+    with (
+        pytest.raises(RolloutError, match=r"nowhere"),
+        session(str(tmp_path / "site.yml"), say=print, reads_only=True),
+    ):
+        pytest.fail("it was opened")

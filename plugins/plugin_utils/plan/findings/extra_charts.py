@@ -82,7 +82,7 @@ def _images(key: str, values: Any, extra: ExtraReleasePlan) -> Iterator[Finding]
     used = dict(_references(values, f"{key}.values"))
     for path, name in used.items():
         image, _, part = name.partition(".")
-        if image not in extra.images or part not in ("", *_PARTS):
+        if image not in extra.images or part not in ("", *_PARTS):  # also with other keys beside it
             yield error("extra-release-image-undefined", path)(
                 what=f"{name} is none of the release's images, nor a part of one",
                 why="its pods would have no image",
@@ -98,8 +98,8 @@ def _images(key: str, values: Any, extra: ExtraReleasePlan) -> Iterator[Finding]
 
 def _references(values: Any, path: str) -> Iterator[tuple[str, str]]:
     if isinstance(values, Mapping):
-        if set(values) == {IMAGE}:
-            yield path, str(values[IMAGE])
+        if IMAGE in values:
+            yield path, str(values[IMAGE]) if len(values) == 1 else f"a mapping with {IMAGE} and other keys"
             return
         for key, value in values.items():
             yield from _references(value, f"{path}.{key}")

@@ -107,16 +107,16 @@ def _printable(value: str) -> str:
     return value
 
 
-def _json_only(value: Any) -> Any:
+def json_only(value: Any) -> Any:
     """Return ``value`` when it fits into JSON, which charts and kubelet take: YAML dates and bytes do not."""
     if isinstance(value, dict):
         for key, inner in value.items():
             if not isinstance(key, str):
                 raise ValueError(f"the key {key!a} is not text: write a word")  # noqa: TRY004 - pydantic wants ValueError
-            _json_only(inner)
+            json_only(inner)
     elif isinstance(value, list):
         for inner in value:
-            _json_only(inner)
+            json_only(inner)
     elif isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"{value} is no number JSON knows: write a finite one")
     elif not isinstance(value, str | int | float | bool | None):
@@ -162,4 +162,4 @@ Mtu = Annotated[int, Field(ge=1280, le=9216)]
 InterfaceName = Annotated[str, BeforeValidator(_short), Field(pattern=r"^[A-Za-z][A-Za-z0-9._-]{0,14}$")]
 IdRange = Annotated[str, Field(pattern=r"^[0-9]{1,8}-[0-9]{1,8}$", json_schema_extra={"examples": ["100-3999"]})]
 Text = Annotated[str, AfterValidator(_printable), Field(min_length=1, max_length=4096)]
-Plain = Annotated[dict[str, Any], AfterValidator(_json_only)]
+Plain = Annotated[dict[str, Any], AfterValidator(json_only)]
