@@ -78,7 +78,7 @@ def render(helm: Path) -> Render:
     """A function that renders a release with a chart and returns the text."""
 
     def spelled(release: ReleasePlan, chart: Path) -> Any:
-        spell = None if release.is_extra else RECORDS[release.name].dialect
+        spell = RECORDS[release.name].dialect if release.name in RECORDS else None
         if not spell or chart.is_relative_to(CHARTS):
             return release.values
         said = subprocess.run([helm, "show", "values", chart], capture_output=True, text=True, check=True).stdout
