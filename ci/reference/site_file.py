@@ -13,12 +13,13 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.layout.profile
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.model import Site
 
 ROOT = Path(__file__).resolve().parents[2]
+_ID = "https://raw.githubusercontent.com/groundup-cloud/groundup.cloud/main/docs/site.schema.json"
 SCHEMA, PAGE = "docs/site.schema.json", "docs/site-file.md"
 
 
 def json_schema() -> str:
     """Return the JSON Schema of a site file."""
-    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Site.model_json_schema()}
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": _ID, **Site.model_json_schema()}
     schema["title"] = "groundup.cloud site file"
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
@@ -43,6 +44,9 @@ def _introduction() -> Iterator[str]:
         "```yaml",
         "# yaml-language-server: $schema=../../docs/site.schema.json",
         "```",
+        "",
+        "That is the path in a clone. An installed collection has `groundup/cloud/docs/site.schema.json` below the",
+        "directory that `ansible-galaxy collection list groundup.cloud` names: write the whole path.",
         "",
         "The lab's, complete:",
         "",

@@ -90,7 +90,7 @@ class ActionModule(StepAction, Sender):
         if names is None:
             names = [name for name, entry in lock.artifacts.items() if entry.kind == "files" and not entry.optional]
         names = [*names, *given["optional_files"]]
-        lock = lock.including(names)
+        lock = lock.including([*given["images"], *names])
         wanted = lock.select([*given["images"], *names])
         unmade = set(supply.missing(wanted, source=source)) if check or verify else set()
         if verify and unmade:

@@ -22,13 +22,18 @@ class ReleasePlan:
     """One Helm release of the release graph."""
 
     name: str
-    chart: str
+    chart: str  # a name; of the site's own a path or an oci:// reference
     version: str  # chart version
     namespace: str
     needs: tuple[str, ...]  # releases that must verify first
     verify: str  # the service whose record verifies it; "workloads": its workloads must run
     values: dict[str, Any]  # leaves {"$secret": "name"} are resolved from the secrets store just before rendering
     slowness: float = 1.0  # factor on the time allowed for its start
+
+    @property
+    def is_extra(self) -> bool:
+        """Return whether it is the site's own: its chart is then a path or an oci:// reference."""
+        return "/" in self.chart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import yaml
 
 from ...module_utils._base import yaml_text
 from ...module_utils._base.run import direct
+from ..plan import chart_files
 from ..plan.types import ReleasePlan
 from ..process import Finished, Processes, bypassing
 from .types import ChartError
@@ -20,6 +22,8 @@ RENDER_LABEL = "groundup.cloud/render"  # on Helm's record of a release: digest 
 # Revisions of a release that stay: each is a Secret with all its passwords. The deployed one always stays, and healing
 # needs the one before a revision that was cut short.
 HISTORY = "2"
+_OCI = "oci://"
+_PULLED = re.compile(r"\A(?:(?:Pulled|Digest): .*\n)+")  # what helm prints before the output of a chart from a registry
 
 
 class Helm:
@@ -47,15 +51,29 @@ class Helm:
             "--values", "-", "--skip-tests", "--kube-version", kube_version,
             *(f"--api-versions={version}" for version in api_versions),
         ]  # fmt: skip
-        done = self._run(argv, stdin=_dump(values), timeout=120)
+        done = self._run(argv, charts=_place(release), stdin=_dump(values), timeout=120)
         if done.code:
             raise ChartError(
                 f"chart {release.chart} {release.version} does not render: {why(done)}",
-                where=f"release {release.name}, charts from {self._charts}",
+                where=f"release {release.name}, charts from {_place(release) or self._charts}",
                 why="what cannot be rendered cannot be installed",
                 remedy="correct the value or the template it names; the plan's values are in plan.json",
             )
-        return done.stdout
+        if release.chart.startswith(_OCI):
+            self._refuse_other_version(release)
+        return _PULLED.sub("", done.stdout)
+
+    def _refuse_other_version(self, release: ReleasePlan) -> None:
+        """Refuse a chart that its digest fixed to another version than the site file says: Helm does not compare."""
+        done = self._run(["show", "chart", *self._chart(release)], charts=release.chart, timeout=120)
+        said = yaml_text.load(_PULLED.sub("", done.stdout)) if not done.code else {}
+        if not chart_files.same_version(str(said.get("version", "")), release.version):
+            raise ChartError(
+                f"{release.chart} has version {said.get('version', 'none')}, not {release.version}",
+                where=f"release {release.name}",
+                why="another chart than was meant would be rolled out",
+                remedy=f"correct openstack.extra_releases.{release.name}: version or digest",
+            )
 
     def defaults(self, release: ReleasePlan) -> dict[str, Any]:
         """Return the chart's default values. Raises ChartError."""
@@ -67,7 +85,7 @@ class Helm:
                 why="charts of one version call some of them by other names",
                 remedy="correct openstack.charts in the site file, or package the chart again (docs/charts.md)",
             )
-        return yaml_text.load(done.stdout)
+        return yaml_text.load(_PULLED.sub("", done.stdout))
 
     def upgrade(
         self, release: ReleasePlan, values: Mapping[str, Any], *, digest: str, timeout: int, cancel: Any = None
@@ -83,17 +101,18 @@ class Helm:
             "--history-max", HISTORY, "--labels", f"{RENDER_LABEL}={digest}",
             "--force-conflicts", "--server-side=true", "--hide-notes",
         ]  # fmt: skip
-        return self._run(argv, stdin=_dump(values), cancel=cancel)
+        return self._run(argv, charts=_place(release), stdin=_dump(values), cancel=cancel)
 
     def uninstall(self, name: str, *, namespace: str) -> Finished:
         """Uninstall a release, or finish an interrupted uninstall. Volume claims of StatefulSets stay."""
         return self._run(["uninstall", name, "--namespace", namespace, "--ignore-not-found"], timeout=300)
 
     def _run(
-        self, argv: Sequence[str], *, stdin: str = "", timeout: float | None = None, cancel: Any = None
-    ) -> Finished:
+        self, argv: Sequence[str], *, charts: str = "", stdin: str = "", timeout: float | None = None,
+        cancel: Any = None,
+    ) -> Finished:  # fmt: skip
         env = {
-            **_environment(self._charts, self._kubeconfig),
+            **_environment(charts or self._charts, self._kubeconfig),
             "KUBECONFIG": str(self._kubeconfig),
             "HELM_DRIVER": "secret",
         }
@@ -103,6 +122,11 @@ class Helm:
 
     def _chart(self, release: ReleasePlan) -> list[str]:
         return chart_arguments(self._charts, release.chart, release.version)
+
+
+def _place(release: ReleasePlan) -> str:
+    """Return where the chart of a release of the site's own is, "" for ours."""
+    return release.chart if release.is_extra else ""
 
 
 def _environment(charts: str, kubeconfig: Path) -> dict[str, str]:
@@ -117,31 +141,31 @@ def _environment(charts: str, kubeconfig: Path) -> dict[str, str]:
 
 
 def chart_arguments(charts: str, chart: str, version: str) -> list[str]:
-    """Return helm's arguments for a chart from ``charts``. Raises ChartError when it is not there."""
-    if charts.startswith("oci://"):
+    """Return helm's arguments for a chart from ``charts``, or for one of the site's own, with a way to it.
+
+    Raises ChartError when it is not there.
+    """
+    if chart.startswith(_OCI):
+        return [chart, "--version", version]
+    if charts.startswith(_OCI) and "/" not in chart:
         return [f"{charts.rstrip('/')}/{chart}", "--version", version]
-    if charts.startswith(("http://", "https://")):
+    if charts.startswith(("http://", "https://")) and "/" not in chart:
         return [chart, "--repo", charts, "--version", version]
-    directory = Path(charts)
-    archives = sorted(directory.glob(f"{chart}-{version}.tgz")) or sorted(directory.glob(f"{chart}-{version}+*.tgz"))
-    if archives:
-        return [str(archives[-1])]
-    if _is_version(directory / chart / "Chart.yaml", version):
-        return [str(directory / chart)]
+    if found := chart_files.find(Path(charts), chart, version):
+        return [str(found)]
+    if "/" in chart:
+        raise ChartError(
+            f"there is no chart of version {version} at {chart}",
+            where="openstack.extra_releases",
+            why="the release is made from it",
+            remedy="correct chart or version; the playbook groundup.cloud.plan says which",
+        )
     raise ChartError(
         f"chart {chart} {version} is not there: neither {chart}-{version}.tgz nor a folder {chart}/ of that version",
-        where=str(directory),
+        where=charts,
         why="the release is made from it",
         remedy="correct openstack.charts or the chart's version in the site file",
     )
-
-
-def _is_version(chart: Path, version: str) -> bool:
-    try:
-        said = yaml.safe_load(chart.read_bytes())
-    except (FileNotFoundError, NotADirectoryError, yaml.YAMLError):
-        return False
-    return isinstance(said, dict) and str(said.get("version")).partition("+")[0] == version.partition("+")[0]
 
 
 def _dump(values: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from threading import BoundedSemaphore
 from typing import Any
 
 from ..kube.client import Api
-from ..kube.types import ref_of
+from ..kube.types import Discovery, ref_of
 from ..plan.types import ReleasePlan
 from . import manifests, records
 from .client import Helm
@@ -26,6 +26,8 @@ class ChangePreview:
     diffs: dict[str, ReleaseDiff]
     broken: dict[str, ChartError]  # releases whose chart does not render
     retired: dict[str, LiveRelease] = field(default_factory=dict)  # ours, in the same namespaces, no longer wanted
+    moved: dict[str, LiveRelease] = field(default_factory=dict)  # ours, wanted in another namespace
+    discovery: Discovery | None = None  # what the cluster serves; None: there is none yet
 
     def unchanged(self, name: str) -> bool:
         """Return whether a release is live exactly as it would be rolled out."""
@@ -57,18 +59,18 @@ def preview(
         namespaces: further namespaces to search for releases of ours that are no longer wanted.
     """
     version, api_versions = f"v{version}", tuple[str, ...]()
-    live, retired = dict[str, LiveRelease](), dict[str, LiveRelease]()
+    live, retired, moved = dict[str, LiveRelease](), dict[str, LiveRelease](), dict[str, LiveRelease]()
     rendering = BoundedSemaphore(renders)
     discovery = api.discover() if api else None
     if api and discovery:
         version, api_versions = discovery.version, discovery.api_versions()
         found = records.read(api, {*namespaces, *(release.namespace for release in releases)})
-        by_place = {(release.namespace, release.name) for release in releases}
-        for place, record in found.items():
-            if place in by_place:
-                live[record.name] = record
+        spaces = {release.name: release.namespace for release in releases}
+        for (space, name), record in found.items():
+            if spaces.get(name) == space:
+                live[name] = record
             elif record.digest:  # our label is on it
-                retired[record.name] = record
+                (moved if name in spaces else retired)[name] = record
 
     def look(release: ReleasePlan) -> tuple[Rendered, ReleaseDiff]:
         with rendering:
@@ -90,7 +92,9 @@ def preview(
                 rendered[release.name], diffs[release.name] = future.result()
             except ChartError as error:
                 broken[release.name] = error
-    return ChangePreview(rendered=rendered, live=live, diffs=diffs, broken=broken, retired=retired)
+    return ChangePreview(
+        rendered=rendered, live=live, diffs=diffs, broken=broken, retired=retired, moved=moved, discovery=discovery
+    )
 
 
 def _all_new(rendered: Rendered) -> ReleaseDiff:

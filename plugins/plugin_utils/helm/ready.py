@@ -37,6 +37,14 @@ def wait_ready(api: Api, releases: Sequence[ReleasePlan], *, timeout: float) -> 
             )
 
 
+def waiting(api: Api, release: ReleasePlan) -> str:
+    """Return what an installed release waits for, "" when every workload of it is ready. Raises ApiError."""
+    live = records.read(api, [release.namespace]).get((release.namespace, release.name))
+    if live is None:
+        return "it is not installed"
+    return _waiting(api, live) or ("" if live.status == "deployed" else f"Helm's record says {live.status}")
+
+
 def _waiting(api: Api, live: LiveRelease) -> str:
     """Return the first workload that is not ready, and why; "" when all are."""
     return next(_unready(api, live), "")
@@ -45,15 +53,17 @@ def _waiting(api: Api, live: LiveRelease) -> str:
 def _unready(api: Api, live: LiveRelease) -> Iterator[str]:
     for item in live.objects:
         if plural := _KINDS.get(item["kind"]):
-            place = resource_path(item["apiVersion"], plural, namespace=live.namespace, name=item["metadata"]["name"])
+            space = item["metadata"].get("namespace") or live.namespace
+            place = resource_path(item["apiVersion"], plural, namespace=space, name=item["metadata"]["name"])
             found = api.find(place)
             if why := unready({"kind": item["kind"], **found}) if found else "it is gone":
-                yield f"{ref_of(item, namespace=live.namespace)}: {why}{_reasons(api, item, live.namespace)}"
+                yield f"{ref_of(item, namespace=space)}: {why}{_reasons(api, item, space)}"
 
 
 def _reasons(api: Api, item: Object, namespace: str) -> str:
     """Return what the workload's pods wait for, in brackets; "" when they say nothing."""
-    labels = ",".join(f"{key}={value}" for key, value in item["spec"]["selector"]["matchLabels"].items())
+    chosen = (item["spec"].get("selector") or {}).get("matchLabels") or {}
+    labels = ",".join(f"{key}={value}" for key, value in chosen.items())
     pods = api.get(resource_path("v1", "pods", namespace=namespace), labelSelector=labels).get("items") or ()
     said = "; ".join(sorted({reason for pod in pods if (reason := pod_reason(pod))}))
     return f" ({said})" if said else ""

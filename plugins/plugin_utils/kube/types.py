@@ -43,6 +43,11 @@ class Discovery:
         names = {key[0] for key in self.resources} | {f"{group}/{kind}" for group, kind in self.resources}
         return tuple(sorted(names))
 
+    def is_cluster_wide(self, item: Mapping[str, Any]) -> bool:
+        """Return whether ``item`` is known to be in no namespace."""
+        resource = self.resources.get((str(item.get("apiVersion")), str(item.get("kind"))))
+        return resource is not None and not resource[1]
+
     def path(self, item: Mapping[str, Any], *, namespace: str = "") -> str | None:
         """Return the URL path of ``item``; None when its kind is not served, or not yet, as before its CRD exists."""
         group_version = str(item.get("apiVersion"))

@@ -31,6 +31,7 @@ PackageSource = Literal["seed", "mirror", "host"]
 Updates = Literal["site", "debian"]
 DebianRelease = Literal["12", "13"]
 TenantNetwork = Literal["geneve", "vlan", "flat"]
+PodSecurity = Literal["restricted", "baseline", "privileged"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,6 +189,16 @@ class HypervisorPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExtraReleasePlan:
+    """A release of the site's own: what its values and its namespace are made from."""
+
+    values: dict[str, Any] | str  # as written; a string: path of the file with them
+    images: dict[str, str]  # name in the values -> image of the supply
+    ports: tuple[int, ...]  # of its pods, open to everybody
+    pod_security: PodSecurity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OpenStackPlan:
     """The OpenStack cloud."""
 
@@ -203,6 +214,7 @@ class OpenStackPlan:
     replicas: dict[str, int] = field(default_factory=dict)  # as written: members or pods by service, pods of each `api`
     workers: dict[str, int] = field(default_factory=dict)  # as written: processes per pod, by service
     overrides: dict[str, dict[str, Any]] = field(default_factory=dict)  # release -> values merged over the plan's
+    extra_releases: dict[str, ExtraReleasePlan] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,7 +27,7 @@ from ..process import Processes, stop_on_signals
 from ..progress import reminder
 from ..services import keystone
 from ..vault import Redactor
-from .apply import lease
+from .apply import lease, namespaces
 from .apply.deploy import DeployResult, Tools, deploy
 from .apply.limits import RolloutLimits, claims
 from .apply.progress import ReleaseProgress
@@ -35,6 +35,7 @@ from .apply.remove import remove
 from .apply.watch import ClusterView
 from .diagnose import cards
 from .gate.decide import decide
+from .gate.extra import reach, reasons_against_extra
 from .gate.reasons import holders_of_node_ports, reasons_against
 from .gate.retired import announced, reasons_against_removal
 from .reporting import Reporter
@@ -125,8 +126,9 @@ class Rollout:
                     if (
                         self._plan.kubernetes.storage_backend != "local"
                     ):  # directories of nodes stay anyway, for a while
-                        for name in retain(api, self._plan.openstack.namespace):
-                            self._say(f"volume {name}: its data stay when its claim is deleted")
+                        for space in (self._plan.openstack.namespace, *namespaces.named(api)):
+                            for name in retain(api, space):
+                                self._say(f"volume {name}: its data stay when its claim is deleted")
                     result = remove(
                         found.retired, result, wanted=self._options.remove, helm=self._helm, processes=self._processes,
                         leave_catalog=self._verifiers.leave_catalog, reporter=self._reporter, say=self._say,
@@ -197,10 +199,11 @@ class Rollout:
     def _preview(self) -> tuple[ChangePreview, tuple[GateReason, ...]]:
         started = time.monotonic()
         self._say(f"rendering {len(self._releases)} releases and comparing them with what is live")
+        spaces = namespaces.named(self._api) if self._api else []
         found = preview(
             self._plan.openstack.releases, version=self._plan.kubernetes.version, api=self._api, helm=self._helm,
             resolve=self._resolve, renders=self._limits.values["render"],
-            namespaces=(self._plan.openstack.namespace,),
+            namespaces=(self._plan.openstack.namespace, *spaces),
         )  # fmt: skip
         todo = [name for name in self._releases if name in found.rendered and not found.unchanged(name)]
         self._say(f"{len(todo)} of {len(self._releases)} releases to change, {time.monotonic() - started:.1f} s")
@@ -208,12 +211,18 @@ class Rollout:
             counts = found.diffs[name].counts
             said = ", ".join(f"{kind} {_counted(entry)}" for kind, entry in counts.items())
             self._say(f"  {name}: {said or 'no object differs, its record does'}")
+            if self._releases[name].is_extra and (more := reach(self._releases[name], found)):
+                self._say(f"  {name}: {more}")
         held = holders_of_node_ports(self._api) if self._api else {}
         releases, named = self._plan.openstack.releases, self._options.remove
         against = reasons_against_removal(named, retired=found.retired, releases=releases)
         for line in announced(named, retired=found.retired, api=self._api) if self._api else ():
             self._say(line)
-        return found, (*reasons_against(self._plan, found, held), *against)
+        wanted, alive = [release.namespace for release in releases], [live.namespace for live in found.retired.values()]
+        for line in namespaces.forgotten(spaces, wanted=wanted, live=alive):
+            self._say(line)
+        extra = reasons_against_extra(self._plan, found, api=self._api, spaces=spaces)
+        return found, (*reasons_against(self._plan, found, held), *extra, *against)
 
     def _predicted(self, found: ChangePreview, reasons: tuple[GateReason, ...]) -> RolloutResult:
         result = self._reporter.predicted(found, reasons)

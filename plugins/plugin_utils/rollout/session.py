@@ -16,26 +16,26 @@ from pathlib import Path
 from ...module_utils._base.changes import Changes
 from ...module_utils._base.files import write_file
 from ...module_utils._base.locks import locked
-from ..compose import for_charts, site_plan, with_images
+from ..compose import BUILTIN, for_charts, remote_findings, site_plan, with_images
 from ..helm.client import Helm
 from ..https import trust_file
 from ..kube.access import kubeconfig_path
 from ..kube.client import Api
-from ..paths import COLLECTION, state_dir
+from ..paths import state_dir
+from ..plan.findings import extra_charts
 from ..plan.types import Plan
 from ..process import Processes
 from ..supply import tool
 from ..supply.publish import digests
 from ..supply.publish.digests import PublishedDigests
 from ..vault import Redactor, Store, fingerprints, open_store, required
-from .apply import certificates
+from .apply import certificates, namespaces
 from .engine import Rollout
 from .gate import ownership
 from .types import RolloutError, RolloutOptions, RolloutResult
 
 _LOCK_WAIT = 120.0  # seconds; a helm told to stop needs far less
 TIMES = "rollout-seconds.json"
-_BUILTIN = COLLECTION / "charts"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,11 +64,15 @@ class Session:
         )
 
     def certify(self, changes: Changes) -> None:
-        """Create or update the Secrets with the pods' certificates. Raises GroundupError, ApiError."""
+        """Create or update namespaces of the site's own releases, and the Secrets with pods' certificates.
+
+        Raises GroundupError, ApiError.
+        """
+        namespaces.place(self.api, self.plan, changes)
         certificates.place(self.api, self.plan, changes, directory=self.directory, secret=self.store.get)
 
     def prepare(self, changes: Changes) -> None:
-        """Prepare the first change: record the secrets' fingerprints in the cluster, place pods' certificates."""
+        """Prepare the first change: record the secrets' fingerprints in the cluster, `certify`."""
         self.claim(write=True)
         self.certify(changes)
 
@@ -95,6 +99,9 @@ def session(
     and GroundupError for missing parts.
     """
     plan = site_plan(site_file)
+    for one in plan.findings:  # of files, which the inventory has not read: others stop every layer
+        if one.severity == "error" and one.name in extra_charts.NAMES:
+            raise RolloutError(one.what, where=one.where[0], why=one.why, remedy=one.remedy)
     # The last step before values are rendered: pin image names to the digests that the seed serves.
     record = foreseen(plan) or digests.required(plan.site, seed=plan.supply.seed, dry_run=reads_only)
     plan = with_images(plan, record.pin(plan.supply.images, registry=plan.supply.registry))
@@ -106,11 +113,13 @@ def session(
         store.ensure(required(plan))  # in memory only: a prediction for a site not deployed yet
     options = replace(options or RolloutOptions(), seconds=_seconds(directory), site_file=site_file)
     with _lock(directory, say=say, wanted=not reads_only) as lock:
-        charts = str(_BUILTIN) if plan.openstack.charts == "builtin" else plan.openstack.charts
+        charts = str(BUILTIN) if plan.openstack.charts == "builtin" else plan.openstack.charts
         binary = tool("helm", progress=say)
         helm = Helm(binary=binary, kubeconfig=kubeconfig, charts=charts, processes=processes, lock=lock)
         if plan.openstack.charts != "builtin":
             plan = for_charts(plan, helm.defaults)
+            for one in remote_findings(plan, helm.defaults):
+                say(f"{one.where[0]}: {one.what}; {one.remedy}")
         api = None if reads_only and not kubeconfig.is_file() else Api(kubeconfig)
         rollout = Rollout(
             plan=plan,

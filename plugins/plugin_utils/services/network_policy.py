@@ -54,7 +54,7 @@ def policy(plan: Plan, record: ServiceRecord, others: Iterable[Mapping[str, Any]
 
 def _clients(plan: Plan, record: ServiceRecord) -> list[str]:
     """Return the site's releases that connect to ``record``'s."""
-    releases = [RECORDS[release.name] for release in plan.openstack.releases]
+    releases = [RECORDS[release.name] for release in plan.openstack.releases if not release.is_extra]
     return [
         one.name for one in releases if record.name in one.needs or record.provides in (*one.uses, *one.optional)
     ]  # fmt: skip

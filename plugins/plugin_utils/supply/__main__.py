@@ -26,7 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
         names = getattr(options, "names", None) or None
         if options.command == "advisories":
             return _advisories(options.files, load_lock(), names)
-        return 0 if _run(options, load_lock(), names) else 1
+        return 0 if _run(options, load_lock().including(names), names) else 1
     except GroundupError as error:
         sys.stderr.write(f"supply: {error}\n")
         return 2 if options.command == "advisories" else 1

@@ -14,7 +14,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.client import Helm
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.types import resource_path
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ExtraReleasePlan, ReleasePlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.process import Processes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.engine import Rollout
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import RolloutOptions
@@ -24,6 +24,7 @@ from .puppet import NODE, Puppet
 
 CHARTS = Path(__file__).parent / "charts"
 LEAVING = itertools.count(11)  # numbers of nodes that leave: each test has one of its own
+EXTRA = ExtraReleasePlan(values={}, images={}, ports=(80,), pod_security="baseline")
 SECRET = "s3cr3t-value-of-the-store"  # made for the tests, to be searched for
 
 
@@ -64,7 +65,11 @@ class Site:
         plan: Any = SimpleNamespace(
             site="test",
             openstack=SimpleNamespace(
-                release="2026.1", releases=releases, charts=str(CHARTS), namespace=self.namespace
+                release="2026.1",
+                releases=releases,
+                charts=str(CHARTS),
+                namespace=self.namespace,
+                extra_releases={one.name: EXTRA for one in releases if one.is_extra},
             ),
             supply=SimpleNamespace(images={}),
             kubernetes=SimpleNamespace(version="1.36.3", storage_backend="local"),

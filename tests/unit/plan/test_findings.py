@@ -13,6 +13,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.tests.unit.plan import (
     certificate_cases,
     cluster_cases,
+    extra_cases,
     machine_cases,
     metal_cases,
     pool_cases,
@@ -29,6 +30,7 @@ CASES = [
         pool_cases,
         wiring_cases,
         cluster_cases,
+        extra_cases,
         storage_cases,
         certificate_cases,
         public_cases,

@@ -26,6 +26,26 @@ def schema() -> dict[str, Any]:
     return found
 
 
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        ("openstack", {"services": ["keystnoe"]}),
+        ("openstack", {"overrides": {"keystnoe": {"values": {}}}}),
+        ("openstack", {"extra_releases": {"a": {"version": "1.0.0"}}}),
+        ("networks", {"management": {"cidr": "10.0.0.0"}}),
+        ("networks", {"management": {"cidr": "10.0.0.0/33"}}),
+        ("domain", "Not a domain"),
+        ("site", "Upper"),
+    ],
+)
+def test_an_editor_tells_names_and_networks_that_cannot_be(schema: dict[str, Any], part: str, change: Any) -> None:
+    data = yaml.safe_load((ROOT / "inventories/lab/site.yml").read_text())
+    jsonschema.validate(data, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(data | {part: change}, schema)
+    assert schema["$id"].endswith("/docs/site.schema.json")
+
+
 def test_the_schema_refuses_an_unknown_key_and_a_wrong_choice(schema: dict[str, Any]) -> None:
     changes: list[dict[str, Any]] = [{"foo": 1}, {"profile": "lob"}, {"networks": {"management": {}}}]
     for change in changes:

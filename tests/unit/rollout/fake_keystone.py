@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -92,15 +94,25 @@ def service(name: str, port: int) -> dict[str, Any]:
 
 
 class Services:
-    """An API that lists Services."""
+    """An API that lists Services, and Helm's record of a release without workloads for each."""
 
     def __init__(self, items: list[dict[str, Any]]) -> None:
         self.items = items
 
-    def get(self, path: str) -> dict[str, Any]:
-        """Return the Services."""
-        assert path == "/api/v1/services"
-        return {"items": self.items}
+    def get(self, path: str, **_: str) -> dict[str, Any]:
+        """Return the Services, or the records."""
+        if path == "/api/v1/services":
+            return {"items": self.items}
+        assert path == "/api/v1/namespaces/openstack/secrets"
+        return {"items": [record(name) for name in ("keystone", "glance")]}
+
+
+def record(name: str, *, status: str = "deployed", manifest: str = "") -> dict[str, Any]:
+    """Return Helm's record of a release."""
+    content = json.dumps({"manifest": manifest, "info": {"status": status}}).encode()
+    data = base64.b64encode(base64.b64encode(gzip.compress(content))).decode()
+    labels = {"name": name, "version": "1", "status": status}
+    return {"metadata": {"name": name, "namespace": "openstack", "labels": labels}, "data": {"release": data}}
 
 
 def endpoint(service: str, name: str, url: str, node_port: int) -> EndpointPlan:

@@ -9,6 +9,7 @@ import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import with_values
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import build_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services import of_kind
 
 LAB = Path(__file__).resolve().parents[3] / "inventories/lab/site.yml"
 SERVICE = {
@@ -40,3 +41,17 @@ def test_a_site_changes_the_policy_of_a_release() -> None:
     found = objects({"network_policy": {"spec": {"ingress": []}}})
     assert found["network_policy"]["spec"]["ingress"] == []
     assert found["network_policy"]["spec"]["policyTypes"] == ["Ingress"]
+
+
+def test_pods_of_another_namespace_are_admitted_at_published_ports_alone() -> None:
+    """Releases of the site's own have namespaces of their own, whatever labels their pods have."""
+    site = yaml.safe_load(LAB.read_text())
+    site["openstack"]["services"] = [record.name for record in of_kind("service")]
+    chart = str(LAB.parents[2] / "tests/integration/rollout_api/charts/probe")
+    site["openstack"]["extra_releases"] = {"own": {"chart": chart, "version": "2026.1.0", "needs": ["keystone"]}}
+    for release in with_values(make_plan(build_site(site))).openstack.releases:
+        for policy in [] if release.is_extra else (release.values.get("extraObjects") or {}).values():
+            for rule in policy["spec"]["ingress"] if policy["kind"] == "NetworkPolicy" else ():
+                assert all(set(peer) == {"podSelector"} for peer in rule.get("from", ())), release.name
+                named = {ref["podSelector"]["matchLabels"]["application"] for ref in rule.get("from", ())}
+                assert "own" not in named, release.name

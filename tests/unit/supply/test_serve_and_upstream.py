@@ -16,8 +16,10 @@ import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers import mirror
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock, load_lock
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make.oci import manifest_digest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.digests import PublishedDigests
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.images import push
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.report import record_digests
 
@@ -109,6 +111,25 @@ def test_an_upstream_image_is_copied_by_its_locked_digest(
     nowhere = make_lock(image={**PROGRAM_IMAGE, "needs": [], "upstream": {**upstream, "digest": f"sha256:{'0' * 64}"}})
     with pytest.raises(GroundupError, match=r"artifact image 1: .* cannot be copied"):
         supply.ensure("image", progress=lines.append, lock=nowhere, source="upstream")
+
+
+@pytest.mark.root
+def test_an_image_of_the_sites_own_choice_is_copied_by_its_digest_and_pushed_below_mirror(
+    fake: FakeBuilder, make_lock: MakeLock, lines: list[str], registry: Registry
+) -> None:
+    del fake
+    built = supply.ensure("image", lock=make_lock(program={}, image=PROGRAM_IMAGE))["image"]
+    push(registry.address, [built], tls_verify=False)
+    digest = manifest_digest(built.path)
+    name = mirror.artifact(f"{registry.address}/test/program:1@{digest}")
+    copy = supply.ensure([name], progress=lines.append)[name]
+    assert manifest_digest(copy.path) == digest
+    assert supply.missing([name]) == ()
+    (pushed,) = push(registry.address, [copy], tls_verify=False)
+    place = f"mirror/{registry.address.replace(':', '_')}/test/program:1"
+    assert (pushed.reference, pushed.digest, pushed.changed) == (f"{registry.address}/{place}", digest, True)
+    record = PublishedDigests.of([copy], [], root=Path("/"))
+    assert record.pin({name: pushed.reference}, registry=registry.address) == {name: f"{pushed.reference}@{digest}"}
 
 
 @pytest.mark.root

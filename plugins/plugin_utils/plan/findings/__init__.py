@@ -13,6 +13,7 @@ from . import (
     cluster,
     disks,
     domains,
+    extra_releases,
     links,
     machines,
     netboot,
@@ -34,7 +35,7 @@ from .order import ordered
 
 SUBJECTS = (
     addresses, servers, links, wiring, planes, machines, netboot, pools, public, availability, access, packages, quorum,
-    domains, storage, ceph, disks, cluster, services, certificates, supply, system_disks, versions, unsupported,
+    domains, storage, ceph, disks, cluster, services, extra_releases, certificates, supply, system_disks, versions, unsupported,
 )  # fmt: skip
 
 

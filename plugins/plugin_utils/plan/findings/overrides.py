@@ -1,66 +1,75 @@
-"""Overrides of chart values that the built-in chart does not know: Helm takes any key, and nothing comes of it."""
+"""Values that a chart does not know, or knows as something else: Helm takes any key, and nothing comes of it."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-import yaml
-
+from ..chart_files import ChartFile, Keys, keys_of, merged
 from ..form import choose, warning
 from ..types import Finding
 
-NAME = "override-unknown-key"
-LIBRARY = "groundup-lib"  # chart whose values under `service` every service begins with
-FREE = ("conf", "endpoints", "extraObjects")  # below them are names of options, files, services and objects
-_USED = re.compile(r"\.Values\.(\w+)(?:\.(\w+))?")
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+NAMES = ("override-unknown-key", "override-wrong-type")
+_DEPTH = 3  # levels that are compared; further down are names of components, options and objects
+# Such maps of OpenStack-Helm's charts and of the built-in ones: the second have no list of files, either.
+OPENSTACK_HELM = (
+    ("endpoints",), ("extraObjects",), ("annotations",), ("bootstrap", "*"), ("conf", "*"), ("secrets", "*"),
+    ("pod", "labels"), ("pod", "annotations"), ("pod", "tolerations"), ("pod", "mounts"), ("pod", "env"),
+)  # fmt: skip
+BUILTIN = (*OPENSTACK_HELM, ("conf",))
 
-Keys = dict[str, set[str]]  # key -> keys below it
 
+def compared(
+    where: str, release: str, values: Mapping[str, Any], chart: ChartFile, *, ours: Mapping[str, Any],
+    free: Iterable[tuple[str, ...]] | None = None,
+) -> Iterator[Finding]:  # fmt: skip
+    """Yield a finding for each of ``values``, written at ``where``, that neither the chart nor ``ours`` has.
 
-def unknown(
-    name: str, override: Mapping[str, Any], ours: Mapping[str, Any], charts: Path, chart: str
-) -> Iterator[Finding]:
-    """Yield a finding for each key of ``override`` that neither the chart nor ``ours``, the plan's values, have.
-
-    ``name``: of the release. ``charts``: directory of the built-in charts. Two levels are compared.
+    ``ours``: the plan's values. ``free``: ways of maps whose keys are names that nobody knows beforehand, with `*` for
+    any key; None: maps that its templates hand on as a whole. A map that the chart leaves empty takes any key, too.
     """
-    known = _known(charts / chart, charts / LIBRARY)
-    for key, below in _keys(ours).items():
-        known.setdefault(key, set()).update(below)
-    for key, value in override.items():
-        path = f"openstack.overrides.{name}.values.{key}"
-        if key not in known:
-            yield _finding(name, path, key, known)
-        elif isinstance(value, Mapping) and known[key] and key not in FREE:
-            yield from (_finding(name, f"{path}.{one}", one, known[key]) for one in value if one not in known[key])
+    free = chart.used if free is None else free
+    known = merged(chart.known, keys_of(ours))
+    yield from _level(where, release, values, known, chart.values, way=(), free=free)
 
 
-def _known(*charts: Path) -> Keys:
-    found: Keys = {}
-    for chart in charts:
-        values: dict[str, Any] = yaml.load((chart / "values.yaml").read_bytes(), Loader=_LOADER)  # noqa: S506  # safe
-        parts = [_keys(values["service"] if chart.name == LIBRARY else values)]
-        for template in sorted((chart / "templates").rglob("*")):
-            if template.is_file():
-                for key, below in _USED.findall(template.read_text(encoding="utf-8")):
-                    parts.append({key: {below} if below else set()})
-        for part in parts:
-            for key, names in part.items():
-                found.setdefault(key, set()).update(names)
-    return found
+def _level(
+    where: str, release: str, values: Mapping[str, Any], known: Keys, defaults: Any, *,
+    way: tuple[str, ...], free: Iterable[tuple[str, ...]],
+) -> Iterator[Finding]:  # fmt: skip
+    for key, value in values.items():
+        here, path = (*way, key), f"{where}.{key}"
+        if key not in known and here not in free:
+            yield warning("override-unknown-key", path)(
+                what=f"the chart of {release} has no value {'.'.join(here)}",
+                why="Helm takes it without a word, and nothing comes of it",
+                remedy=choose(key, sorted(known)),
+            )
+            continue
+        default = defaults.get(key) if isinstance(defaults, Mapping) else None
+        if wrong := _differs(value, default):
+            yield warning("override-wrong-type", path)(
+                what=f"{'.'.join(here)} of the chart of {release} is {_kind(default)}, here it is {_kind(value)}",
+                why=wrong,
+                remedy=f"write {_kind(default)}"
+                + (f" of: {', '.join(map(str, default))}" if isinstance(default, Mapping) else ""),
+            )
+        elif isinstance(value, Mapping) and known.get(key) and len(here) < _DEPTH and not _is_open(here, free):
+            yield from _level(path, release, value, known[key], default, way=here, free=free)
 
 
-def _keys(values: Mapping[str, Any]) -> Keys:
-    return {key: set(value) if isinstance(value, Mapping) else set() for key, value in values.items()}
+def _differs(value: Any, default: Any) -> str:
+    """Return what comes of a value of another kind than the chart's, "" when it is of that kind."""
+    if value is None or not default or (isinstance(value, Mapping) and value.keys() & {"$secret", "$image"}):
+        return ""  # nothing, and what is put in later; an empty default tells no kind
+    if isinstance(default, Mapping) != isinstance(value, Mapping):
+        return "Helm drops one of the two, or the template fails"
+    return "the template reads it the other way" if isinstance(default, list) != isinstance(value, list) else ""
 
 
-def _finding(release: str, path: str, key: str, known: Mapping[str, Any] | set[str]) -> Finding:
-    return warning("override-unknown-key", path)(
-        what=f"the chart of {release} has no value {key}",
-        why="Helm takes it without a word, and nothing comes of it",
-        remedy=choose(key, sorted(known)),
-    )
+def _kind(value: Any) -> str:
+    return "a mapping" if isinstance(value, Mapping) else "a list" if isinstance(value, list) else "a single value"
+
+
+def _is_open(way: tuple[str, ...], free: Iterable[tuple[str, ...]]) -> bool:
+    return any(len(way) >= len(one) and all(a in ("*", b) for a, b in zip(one, way, strict=False)) for one in free)

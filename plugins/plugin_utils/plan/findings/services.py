@@ -15,7 +15,7 @@ from ..types import Finding
 def check(context: PlanContext) -> Iterator[Finding]:
     """Yield findings about the services, their overrides and the virtual IP's router id."""
     wanted = context.plan.openstack.services
-    deployed = {release.name for release in context.plan.openstack.releases}
+    deployed = {release.name for release in context.plan.openstack.releases if not release.is_extra}
     known = [record.name for record in of_kind("service")]
     instead = {record.instead_of: record.name for record in RECORDS.values() if record.instead_of}
     for name in wanted:

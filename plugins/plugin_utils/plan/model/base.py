@@ -112,16 +112,16 @@ def _printable(value: str) -> str:
     return value
 
 
-def _json_only(value: Any) -> Any:
+def json_only(value: Any) -> Any:
     """Return ``value`` when it fits into JSON, which charts and kubelet take: YAML dates and bytes do not."""
     if isinstance(value, dict):
         for key, inner in value.items():
             if not isinstance(key, str):
                 raise ValueError(f"the key {key!a} is not text: write a word")  # noqa: TRY004 - pydantic wants ValueError
-            _json_only(inner)
+            json_only(inner)
     elif isinstance(value, list):
         for inner in value:
-            _json_only(inner)
+            json_only(inner)
     elif isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"{value} is no number JSON knows: write a finite one")
     elif not isinstance(value, str | int | float | bool | None):
@@ -148,8 +148,18 @@ def _domain(value: str) -> str:
     return value
 
 
-Cidr = Annotated[str, AfterValidator(_cidr), Field(json_schema_extra={"examples": ["10.0.0.0/24"]})]
-Source = Annotated[str, AfterValidator(_source), Field(json_schema_extra={"examples": ["192.0.2.7/32"]})]
+# Patterns for editors: the functions above say more, and why.
+_QUAD = r"^([0-9]{1,3}\.){3}[0-9]{1,3}"
+Cidr = Annotated[
+    str,
+    AfterValidator(_cidr),
+    Field(json_schema_extra={"examples": ["10.0.0.0/24"], "pattern": rf"{_QUAD}/([89]|[12][0-9]|30)$"}),
+]
+Source = Annotated[
+    str,
+    AfterValidator(_source),
+    Field(json_schema_extra={"examples": ["192.0.2.7/32"], "pattern": rf"{_QUAD}/([0-9]|[12][0-9]|3[0-2])$"}),
+]
 Address = Annotated[str, AfterValidator(checked_address), Field(json_schema_extra={"format": "ipv4"})]
 PemFile = Annotated[
     str,
@@ -157,8 +167,12 @@ PemFile = Annotated[
     Field(json_schema_extra={"pattern": f"^{PEM_FILE}$", "examples": ["tls/public.pem"]}),
 ]
 Mac = Annotated[str, BeforeValidator(_unquoted), AfterValidator(_mac)]
-Name = Annotated[str, AfterValidator(host_name), Field(json_schema_extra={"maxLength": 63})]
-Domain = Annotated[str, AfterValidator(_domain)]
+Name = Annotated[
+    str, AfterValidator(host_name), Field(json_schema_extra={"maxLength": 63, "pattern": f"^{LABEL.pattern}$"})
+]
+Domain = Annotated[
+    str, AfterValidator(_domain), Field(json_schema_extra={"pattern": rf"^{LABEL.pattern}(\.{LABEL.pattern})*$"})
+]
 Version = Annotated[
     str, BeforeValidator(_unquoted), Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9.+_-]*$")
 ]
@@ -167,4 +181,4 @@ Mtu = Annotated[int, Field(ge=1280, le=9216)]
 InterfaceName = Annotated[str, BeforeValidator(_short), Field(pattern=r"^[A-Za-z][A-Za-z0-9._-]{0,14}$")]
 IdRange = Annotated[str, Field(pattern=r"^[0-9]{1,8}-[0-9]{1,8}$", json_schema_extra={"examples": ["100-3999"]})]
 Text = Annotated[str, AfterValidator(_printable), Field(min_length=1, max_length=4096)]
-Plain = Annotated[dict[str, Any], AfterValidator(_json_only)]
+Plain = Annotated[dict[str, Any], AfterValidator(json_only)]

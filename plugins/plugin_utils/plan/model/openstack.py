@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 
 from pydantic import AfterValidator, Field, create_model
+from pydantic.config import JsonDict
 
 from ...services import RECORDS, of_kind
+from ..types import PodSecurity
 from .base import Model, Name, Plain, Text, Version
 from .platform import Reference
 
@@ -51,6 +53,11 @@ Workers = create_model(  # type: ignore[call-overload]  # fields of the records,
 )
 
 
+# What the plan says better, with the word that was meant; editors offer and check it as one types.
+_Service = Annotated[Name, Field(json_schema_extra={"enum": [record.name for record in of_kind("service")]})]
+_RELEASES: JsonDict = {"propertyNames": {"enum": list(RECORDS)}}
+
+
 class Override(Model):
     """Chart values of this site."""
 
@@ -65,6 +72,43 @@ def _charts(value: str) -> str:
     raise ValueError(f"is no source of charts: write builtin, a directory with a slash (./{value}), or a URL")
 
 
+ReleaseName = Annotated[Name, Field(max_length=53)]  # Helm's own limit
+
+
+class ExtraRelease(Model):
+    """A Helm release of the site's own, beside ours and in a namespace of its own."""
+
+    chart: Reference = Field(
+        description="Directory or .tgz of the chart, relative to the site file; or oci://HOST/PATH@sha256:DIGEST in a "
+        "registry that the control node reaches."
+    )
+    version: Version = Field(description="Version of the chart. Another one in its Chart.yaml is an error.")
+    namespace: Name | None = Field(
+        None, description="Kubernetes namespace, none of ours; extra releases may share one. Default: the name."
+    )
+    values: Plain | Reference = Field(
+        default_factory=dict,
+        description='Chart values, or a YAML file of them, relative to the site file. {"$secret": "OWNER/NAME"} is a '
+        'secret of the store, {"$image": "NAME"} one of `images`.',
+    )
+    needs: list[Name] = Field(default_factory=list, description="Releases that must work first: ours, or extra ones.")
+    images: dict[Name, Reference] = Field(
+        default_factory=dict,
+        description="Images of its pods, by a name for `values`: HOST/PATH:TAG@sha256:DIGEST. The seed serves copies.",
+    )
+    ports: list[Annotated[int, Field(ge=1, le=65535)]] = Field(
+        default_factory=list,
+        description="TCP ports of its pods that anybody may reach. Others only its namespace may, and namespaces of "
+        "releases that need it.",
+    )
+    pod_security: PodSecurity = Field(
+        "baseline", description="What its pods may do, by the Pod Security Standards: the level its namespace enforces."
+    )
+    timeout: Annotated[int, Field(ge=10, le=86400)] = Field(
+        1200, description="Seconds until its pods must be ready, and of each of its hooks."
+    )
+
+
 class OpenStack(Model):
     """The OpenStack cloud."""
 
@@ -73,7 +117,7 @@ class OpenStack(Model):
     )
     region: Text = Field("RegionOne", description="Name of the region in the catalog.")
     namespace: Name = Field("openstack", description="Kubernetes namespace.")
-    services: list[Name] = Field(
+    services: list[_Service] = Field(
         default_factory=lambda: ["keystone"],
         description=f"Services; {', '.join(record.label for record in of_kind('infrastructure'))} follow.",
     )
@@ -86,5 +130,10 @@ class OpenStack(Model):
     replicas: Replicas = Field(default_factory=Replicas, description="Sizes of services.")
     workers: Workers = Field(default_factory=Workers, description="Processes of services.")
     overrides: dict[Name, Override] = Field(
-        default_factory=dict, description="Chart values of this site, by release, each with its reason."
+        default_factory=dict,
+        json_schema_extra=_RELEASES,
+        description="Chart values of this site, by release, each with its reason.",
+    )
+    extra_releases: dict[ReleaseName, ExtraRelease] = Field(
+        default_factory=dict, description="Helm releases of the site's own, by name, rolled out with ours."
     )

@@ -29,7 +29,8 @@ def site_vars(plan: Plan) -> dict[str, Any]:
     """Return the plan without hosts, chart values and milder findings as plain data: Ansible templates it often."""
     releases = tuple(replace(release, values={}) for release in plan.openstack.releases)
     errors = tuple(finding for finding in plan.findings if finding.severity == "error")
-    small = asdict(replace(plan, hosts={}, findings=errors, openstack=replace(plan.openstack, releases=releases)))
+    cloud = replace(plan.openstack, releases=releases, extra_releases={})
+    small = asdict(replace(plan, hosts={}, findings=errors, openstack=cloud))
     del small["hosts"]
     for release in small["openstack"]["releases"]:
         del release["values"]

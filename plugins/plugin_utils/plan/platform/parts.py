@@ -30,7 +30,7 @@ from ..types import (
     ReleasePlan,
     SupplyPlan,
 )
-from . import trust, versions
+from . import extra, trust, versions
 from .ceph import artifacts as ceph_artifacts
 from .ceph import rbd
 from .ceph import repository as ceph_repository
@@ -88,7 +88,7 @@ def supply(layout: Layout) -> SupplyPlan:
         seed=seed,
         readers=_readers(layout),
         packages={release: f"{name}/{release}" for release, name in repositories.items()},
-        images={**found, **site.supply.images},
+        images={**found, **site.supply.images, **extra.images(site, registry)},
         chosen=(
             *groups,
             *repositories.values(),
@@ -98,6 +98,7 @@ def supply(layout: Layout) -> SupplyPlan:
                     *hypervisor_artifacts(layout),
                     *metal_artifacts(layout),
                     *ceph_artifacts(layout),
+                    *(extra.images(site, registry) if seed else ()),
                 )
                 if fetches
                 else ()
@@ -257,7 +258,8 @@ def openstack(layout: Layout) -> OpenStackPlan:
         OpenStackPlan,
         written,
         services=tuple(dict.fromkeys(written.services)),
-        releases=tuple(releases),
+        releases=(*releases, *extra.releases(layout.site, [one.name for one in releases])),
+        extra_releases=extra.plans(layout.site),
         images=tuple(dict.fromkeys(image for one in releases for image in RECORDS[one.name].images.values())),
         scale=_scale(layout),
         cpu_share=_cpu_share(layout),

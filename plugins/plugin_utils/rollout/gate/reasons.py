@@ -15,12 +15,13 @@ from ...services import RECORDS
 from ..types import GateReason, against
 from .consistency import disagreements
 
+_OWN_IMAGES = 'list it in the release\'s images, and write {"$image": NAME} in its values'
 _SPREAD = "podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def reasons_against(plan: Plan, preview: ChangePreview, held: Mapping[int, Ref]) -> tuple[GateReason, ...]:
     """Return every reason against the change; ``held``: the Service that holds each node port of the cluster."""
-    found: list[GateReason] = list(disagreements(plan.openstack.releases))
+    found: list[GateReason] = list(disagreements(one for one in plan.openstack.releases if not one.is_extra))
     for release in plan.openstack.releases:
         found.extend(_versions(plan, release, preview.live.get(release.name)))
         if release.name in preview.rendered:
@@ -41,7 +42,7 @@ def holders_of_node_ports(api: Api) -> dict[int, Ref]:
 
 
 def _versions(plan: Plan, release: ReleasePlan, live: LiveRelease | None) -> Iterator[GateReason]:
-    if not release.version.startswith(f"{plan.openstack.release}."):
+    if not release.is_extra and not release.version.startswith(f"{plan.openstack.release}."):
         yield against(release.name, "version-matrix")(
             what=f"chart {release.chart} {release.version} is not of OpenStack {plan.openstack.release}",
             why="charts, images and release are tested together",
@@ -65,13 +66,13 @@ def _images(plan: Plan, release: ReleasePlan, items: Iterable[Object]) -> Iterat
             yield against(release.name, "image-latest")(
                 what=f"image {image or '(none)'} has no fixed version",
                 why="two pods of one release could run different code",
-                remedy="name a tag or a digest in images.tags",
+                remedy=_OWN_IMAGES if release.is_extra else "name a tag or a digest in images.tags",
             )
         elif known and image not in known:
             yield against(release.name, "image-unknown")(
                 what=f"image {image} is not in the site's supply",
                 why="its registry may not be reachable, and nothing says what is in it",
-                remedy="set images.tags to an image of supply.lock",
+                remedy=_OWN_IMAGES if release.is_extra else "set images.tags to an image of supply.lock",
             )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from ...health.context import Verifier, VerifierContext
 from ...health.verification import Check, Verification
+from ...helm.ready import waiting
 from ...https import UnansweredError
 from ...kube.client import Api, ApiError
 from ...plan.types import Plan, ReleasePlan
@@ -29,11 +30,9 @@ class Verifiers:
     authority: Path
 
     def ask(self, release: ReleasePlan) -> Verification:
-        """Verify a release by the verifier in its record."""
+        """Verify a release by the verifier in its record; without one by its workloads alone."""
         verifier = None if release.verify == "workloads" else RECORDS[release.verify].verify
-        if verifier is None:  # asked only after every workload of the release is ready
-            return Verification(checks=(Check(name="workloads", ok=True, detail=f"{release.name}: all ready"),))
-        return self._asked(verifier, release)
+        return self._asked(verifier or _workloads, release)
 
     def timed(self, release: ReleasePlan) -> tuple[Verification, float]:
         """Verify a release; return the verification and the seconds it took."""
@@ -76,3 +75,10 @@ class Verifiers:
         except UnansweredError as error:
             detail = f"{error.what} ({error.where})"
             return Verification(checks=(Check(name="answer", ok=False, detail=detail, layer="network"),))
+
+
+def _workloads(context: VerifierContext) -> Verification:
+    """Return whether every workload of a release is ready."""
+    why = waiting(context.api, context.release)
+    detail = why or f"{context.release.name}: all ready"
+    return Verification(checks=(Check(name="workloads", ok=not why, detail=detail, layer="service"),))

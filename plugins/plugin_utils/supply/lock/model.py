@@ -16,6 +16,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ...errors import GroundupError
+from ...layers import mirror
 from ...paths import COLLECTION
 
 DEFAULT_PATH = COLLECTION / "supply.lock"
@@ -151,9 +152,15 @@ class Lock(_Strict):
         return self.model_copy(update={"artifacts": {**self.artifacts, **fetched}})
 
     def including(self, names: str | Iterable[str] | None) -> Lock:
-        """Return the lock plus the variants in ``names``: "machine-13+bnx2x" is machine-13 with firmware-bnx2x."""
+        """Return the lock plus the variants and the mirrored images in ``names``.
+
+        "machine-13+bnx2x" is machine-13 with firmware-bnx2x; names of mirrored images are those of `layers.mirror`.
+        """
         variants = dict[str, Entry]()
         for name in [names] if isinstance(names, str) else names or ():
+            if reference := mirror.reference_of(name):
+                variants[name] = _mirrored(name, reference)
+                continue
             base, *firmware = name.split("+")
             entry = self.artifacts.get(base)
             if firmware and entry and entry.builder == "boot_image":
@@ -194,6 +201,16 @@ class Lock(_Strict):
         for name in names:
             visit(name)
         return tuple(found)
+
+
+def _mirrored(name: str, reference: str) -> Entry:
+    """Return the entry of an image that is copied by its digest."""
+    tagged, _, digest = reference.partition("@")
+    upstream = Upstream(reference=tagged, digest=digest)
+    return Entry(
+        name=name, kind="image", version=tagged.rpartition(":")[2], builder="upstream", upstream=upstream,
+        inputs=upstream.model_dump(), image=mirror.image(reference), optional=True, cost=10.0,
+    )  # fmt: skip
 
 
 def load_lock(path: Path = DEFAULT_PATH) -> Lock:
