@@ -39,7 +39,7 @@ from typing import Any
 from ansible.plugins.callback import CallbackBase
 
 from ..plugin_utils.progress import clock
-from .brief import ROLLOUT
+from .brief import ROLLOUT, prints_document
 
 
 @dataclass(slots=True)
@@ -86,10 +86,12 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # Ansible ships no ty
         self._run_started = time.monotonic()
         self._access: dict[str, str] = {}
         self._aside: set[str] = set()
+        self._document = False
 
     def v2_playbook_on_play_start(self, play: Any) -> None:
         """Close the previous play and open this one."""
         self._close()
+        self._document = prints_document(play) and not self._display.verbosity
         self._plays.append(PlayRecord(play.get_name().strip(), time.monotonic(), controller_cpu_seconds()))
 
     def v2_runner_on_ok(self, result: Any) -> None:
@@ -128,7 +130,8 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # Ansible ships no ty
                 ]
             )
         ]
-        self._display.display(f"\ntook {clock(total)} min; {'; '.join(changes) or 'nothing changed'}")
+        if not self._document:
+            self._display.display(f"\ntook {clock(total)} min; {'; '.join(changes) or 'nothing changed'}")
         if target := self.get_option("timeline_file"):
             Path(target).write_text(
                 json.dumps(
