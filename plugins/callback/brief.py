@@ -161,8 +161,9 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
             self._print_task_banner(task)
 
     def _remind(self, line: str) -> None:
-        self._name_play()
-        self._display.display(line, stderr=self._document)
+        if not self._document:
+            self._name_play()
+            self._display.display(line)
 
     def _name_play(self) -> None:
         """Print the play's name, unless it was printed."""
