@@ -15,6 +15,7 @@ description:
   - A task that prints while it runs has its name above its output. For any other long task, name and elapsed time are
     printed periodically.
   - Hosts that were set aside during the run are listed in a table at its end, with layer, reason and remedy.
+  - When a run has several layers, each begins with its number among the layers that the site has.
   - Retries of a task that waits (C(until)) are printed only with C(-v).
   - Plays without a task that runs, and roles' options that are as they must be, are printed only with C(-v).
   - Of a play with the variable C(groundup_document), standard output is what its tasks print, and nothing else. What
@@ -35,16 +36,17 @@ from ansible.plugins.callback.default import CallbackModule as Default
 
 from ..plugin_utils.errors import GroundupError
 from ..plugin_utils.layers.aside import table
+from ..plugin_utils.layers.position import LayerCount
 from ..plugin_utils.progress import reminder
 
-_OURS = "groundup.cloud."
-ROLLOUT = f"{_OURS}rollout"  # its result says how to reach the cloud
-_STATUS = f"{_OURS}status"
+OURS = "groundup.cloud."
+ROLLOUT = f"{OURS}rollout"  # its result says how to reach the cloud
+_STATUS = f"{OURS}status"
 _DOCUMENT = "groundup_document"  # variable of a play whose standard output is what its tasks print, and nothing else
 _VALIDATION = "ansible.builtin.validate_argument_spec"  # Ansible puts it before a role's own tasks
 # Those that print while they run: a module, or one step of it.
 _SPEAKING = frozenset(
-    _OURS + name
+    OURS + name
     for name in (
         "cluster install",
         "hypervisors probe",
@@ -83,6 +85,12 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
         self._access: dict[str, str] = {}
         self._unnamed: Any = None  # the play that has printed nothing yet
         self._document = False  # standard output is for a program
+        self._count = LayerCount(())
+
+    def v2_playbook_on_start(self, playbook: Any) -> None:
+        """Count the layers of the run."""
+        self._count = LayerCount(playbook.get_plays())
+        super().v2_playbook_on_start(playbook)
 
     def v2_playbook_on_play_start(self, play: Any) -> None:
         """Print the play's name when a task of it runs, with ``-v`` at once."""
@@ -169,6 +177,8 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
         """Print the play's name, unless it was printed."""
         play, self._unnamed = self._unnamed, None
         if play and not self._document:
+            if line := self._count.begins(play, groups_of_run(play)):
+                self._display.display(f"\n{line}", color=constants.COLOR_HIGHLIGHT)
             super().v2_playbook_on_play_start(play)
 
     def _print_task_banner(self, task: Any) -> None:
@@ -201,6 +211,11 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
             self._display.display("\n".join(["\nYour cloud is ready.", *lines]), color=constants.COLOR_OK)
 
 
+def groups_of_run(play: Any) -> dict[str, list[str]]:
+    """Return the hosts of each group of the inventory, as they are now."""
+    return dict(play.get_variable_manager()._inventory.get_groups_dict())
+
+
 def prints_document(play: Any) -> bool:
     """Whether standard output is what tasks of the play print, and nothing else."""
     return bool(play.vars.get(_DOCUMENT))
@@ -220,10 +235,10 @@ def _refused(found: dict[str, Any]) -> str:
         "; ".join(errors),
         where=f"role {role['name']}, tasks {role['argument_spec_name']}, variable {', '.join(wrong) or '?'}",
         why="its tasks would fail midway, or do something else than was meant",
-        remedy=f"{remedy}; ansible-doc -t role {_OURS}{role['name']} says what the role takes",
+        remedy=f"{remedy}; ansible-doc -t role {OURS}{role['name']} says what the role takes",
     )
     return str(error)
 
 
 def _is_ours(task: Any) -> bool:
-    return str(task.resolved_action or task.action).startswith(_OURS)
+    return str(task.resolved_action or task.action).startswith(OURS)
