@@ -109,7 +109,8 @@ def host_rows(plan: Plan, said: Results) -> list[StatusRow]:
         host = plan.hosts[name]
         facts = {"group": host.group, "rack": host.rack, "address": host.address, "reachable": "parts" in one}
         if why := one.get("not_there"):
-            rows.append(StatusRow(name=name, state="not made", what=f"not made yet: {why}", facts=facts))
+            what, remedy = f"not made yet: {why}", run_layer("site")
+            rows.append(StatusRow(name=name, state="not made", what=what, remedy=remedy, facts=facts))
         elif "parts" not in one:
             then = "would stop" if host.group in over else "would go on without it"
             facts["set_aside"] = host.group not in over
@@ -179,8 +180,9 @@ def ovn_rows(plan: Plan, said: Results) -> list[StatusRow]:
 
 def _member(name: str, found: Mapping[str, Any] | None, said: Mapping[str, Any]) -> StatusRow:
     if found is None:
-        state: RowState = "not made" if "not_there" in said else "unknown"
-        return StatusRow(name=name, state=state, what="not made yet" if "not_there" in said else "it does not answer")
+        if "not_there" in said:
+            return StatusRow(name=name, state="not made", what="not made yet", remedy=run_layer("site"))
+        return StatusRow(name=name, state="unknown", what="its host does not answer")
     if found["state"] == "not made":
         return StatusRow(name=name, state="not made", what="not made yet", remedy=run_layer("network"))
     facts = {"members": found.get("members", {}), "northd": found.get("northd")}
@@ -198,8 +200,9 @@ def ceph_rows(plan: Plan, said: Results) -> list[StatusRow]:
         return [StatusRow(name=name, state="ok", what="not asked: who runs it looks after it (make: false)")]
     answers = [one["parts"]["ceph"] for one in said.values() if "ceph" in one.get("parts", {})]
     if not answers:
-        made = any("fault" in one for one in said.values())
-        return [StatusRow(name=name, state="unknown" if made else "not made", what="no host that asks it answers")]
+        if any("fault" in one for one in said.values()):
+            return [StatusRow(name=name, state="unknown", what="no host that asks it answers")]
+        return [StatusRow(name=name, state="not made", what="not made yet", remedy=run_layer("site"))]
     found = next((one for one in answers if "health" in one), answers[0])
     facts = {key: found[key] for key in ("health", "osds", "bytes", "monitors", "versions") if key in found}
     if "health" in found:

@@ -153,7 +153,7 @@ CEPH: Said = {
         ([answer(ceph={"state": "broken", "why": "no quorum"}), {"fault": "away"}], "broken", "no quorum"),
         ([answer(ceph={"state": "not made"})], "not made", "not made yet"),
         ([{"fault": "away"}], "unknown", None),
-        ([{"not_there": "no key"}], "not made", None),
+        ([{"not_there": "no key"}], "not made", "not made yet"),
     ],
 )
 def test_ceph_is_told_by_the_first_monitor_that_knows(

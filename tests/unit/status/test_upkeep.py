@@ -80,7 +80,7 @@ def test_machines_on_their_way_are_told_and_others_not(plan: Plan, state: Path) 
     assert upkeep.machine_rows(plan) == []
     card = MachineCard(what="it has no disk that fits", why="w", remedy="see its disks")
     journal("worker-1").note(WayStep(state="failed", verb="fail", card=card))
-    journal("worker-2").note(WayStep(state="serving", verb="serve"))
+    journal("worker-2").note(WayStep(state="serving", verb="done"))
     rows = upkeep.machine_rows(plan)
     assert [(row.name, row.state, row.remedy) for row in rows] == [("worker-1", "broken", "see its disks")]
 
