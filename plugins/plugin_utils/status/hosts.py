@@ -18,7 +18,7 @@ from ..paths import state_dir
 from ..plan.output.serial import site_vars
 from ..plan.types import HostPlan, Plan
 from ..vault import open_store
-from .rows import RowState, StatusRow, as_state, run_layer
+from .rows import StatusRow, as_state, run_layer
 
 Results = Mapping[str, Mapping[str, Any]]  # host -> result of the module's step `host`
 # Part of a host -> playbook that makes it.
