@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 export SITE ?= inventories/cloud/site.yml
 
-.PHONY: help bootstrap lab lab-metal lab-destroy lab-shell plan supply unit test test-long lint docs bench
+.PHONY: help bootstrap lab lab-metal lab-destroy lab-shell plan precheck check apply verify status supply unit test test-long lint docs bench
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -26,8 +26,27 @@ lab-destroy: bootstrap ## remove the lab and restore the settings of this machin
 lab-shell: bootstrap ## a shell for the lab: its names, kubectl, helm, openstack
 	@ci/lab shell
 
-plan: bootstrap ## plan a site: findings, plan.json and the topology picture
-	@ci/run ansible-playbook -i $(SITE) groundup.cloud.plan
+# Verbs for any site: each prints the command and runs it. ARGS are further arguments, such as --limit or -e.
+play = @echo 'ansible-playbook -i "$(SITE)" $(1) $(ARGS)' >&2; ci/run ansible-playbook -i "$(SITE)" $(1) $(ARGS)
+
+plan: bootstrap ## plan a site: findings, plan.json and the topology picture; SITE=path/site.yml names it, here and below
+	$(call play,groundup.cloud.plan)
+
+precheck: bootstrap ## what can be known before the first change: plan, hosts, what would be built
+	$(call play,groundup.cloud.precheck)
+
+check: bootstrap ## what a run would change; changes nothing
+	$(call play,groundup.cloud.site --check --diff)
+
+apply: bootstrap ## make the site what its file says
+	@[ "$(origin SITE)" != file ] || { echo 'name the site: make apply SITE=path/site.yml (the lab: make lab)'; exit 1; }
+	$(call play,groundup.cloud.site)
+
+verify: bootstrap ## whether every layer works; changes nothing
+	$(call play,groundup.cloud.site --tags verify)
+
+status: bootstrap ## the state of a site in one table, in seconds; changes nothing
+	$(call play,groundup.cloud.status)
 
 supply: bootstrap ## build every artifact that the cache lacks
 	@ci/lab supply

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.actions import DocumentedAction, ended
 from ..plugin_utils.layers import aside
 from ..plugin_utils.layers.enough import SuccessCriteria, lacking
 from ..plugin_utils.layers.layers import ABSENT
@@ -19,7 +19,7 @@ class ActionModule(DocumentedAction):
         variables = self.variables
         if row := _why(variables):
             # Ansible skips it from now on, counts it in the recap, and exits with code 4.
-            return {"unreachable": True, "msg": f"set aside in layer {row['layer']}: {row['reason']}"}
+            return ended(f"set aside in layer {row['layer']}: {row['reason']}", unknown=True)
         if self.changes.check or dry_run(variables):  # hosts of a lab that were not made yet
             return {}
         others = variables["hostvars"]
@@ -32,7 +32,7 @@ class ActionModule(DocumentedAction):
             gone = {name: host["rack"] for name, host in away.items() if host["group"] == group}
             lines += [f"{line} (machines.{group}.enough)" for line in lacking(group, SuccessCriteria(**needed), gone)]
         if lines:
-            return {"failed": True, "msg": _stopped(lines, [row for row in why.values() if row])}
+            return ended(_stopped(lines, [row for row in why.values() if row]), broken=True)
         return {}
 
 

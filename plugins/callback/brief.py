@@ -15,8 +15,11 @@ description:
   - A task that prints while it runs has its name above its output. For any other long task, name and elapsed time are
     printed periodically.
   - Hosts that were set aside during the run are listed in a table at its end, with layer, reason and remedy.
+  - When a run has several layers, each begins with its number among the layers that the site has.
   - Retries of a task that waits (C(until)) are printed only with C(-v).
   - Plays without a task that runs, and roles' options that are as they must be, are printed only with C(-v).
+  - Of a play with the variable C(groundup_document), standard output is what its tasks print, and nothing else. What
+    failed is on standard error.
   - Everything else is as in P(ansible.builtin.default#callback), with the same options.
 extends_documentation_fragment:
   - default_callback
@@ -33,14 +36,17 @@ from ansible.plugins.callback.default import CallbackModule as Default
 
 from ..plugin_utils.errors import GroundupError
 from ..plugin_utils.layers.aside import table
+from ..plugin_utils.layers.position import LayerCount
 from ..plugin_utils.progress import reminder
 
-_OURS = "groundup.cloud."
-ROLLOUT = f"{_OURS}rollout"  # its result says how to reach the cloud
+OURS = "groundup.cloud."
+ROLLOUT = f"{OURS}rollout"  # its result says how to reach the cloud
+_STATUS = f"{OURS}status"
+_DOCUMENT = "groundup_document"  # variable of a play whose standard output is what its tasks print, and nothing else
 _VALIDATION = "ansible.builtin.validate_argument_spec"  # Ansible puts it before a role's own tasks
 # Those that print while they run: a module, or one step of it.
 _SPEAKING = frozenset(
-    _OURS + name
+    OURS + name
     for name in (
         "cluster install",
         "hypervisors probe",
@@ -52,6 +58,7 @@ _SPEAKING = frozenset(
         "preflight report",
         "rollout",
         "seed",
+        "status report",
         "supply build",
         "tenant_smoke",
         "verb",
@@ -59,7 +66,7 @@ _SPEAKING = frozenset(
 )
 # Keys that Ansible adds when a module crashed without a result: then the whole result is shown.
 _DIED = ("module_stdout", "module_stderr")
-_SAID = ("msg", "failed", "changed", "exception", "warnings", "deprecations", "invocation")
+_SAID = ("msg", "failed", "changed", "status", "exception", "warnings", "deprecations", "invocation")
 
 
 class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
@@ -77,11 +84,21 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
         self._stopped = False
         self._access: dict[str, str] = {}
         self._unnamed: Any = None  # the play that has printed nothing yet
+        self._document = False  # standard output is for a program
+        self._count = LayerCount(())
+
+    def v2_playbook_on_start(self, playbook: Any) -> None:
+        """Count the layers of the run."""
+        self._count = LayerCount(playbook.get_plays())
+        super().v2_playbook_on_start(playbook)
 
     def v2_playbook_on_play_start(self, play: Any) -> None:
         """Print the play's name when a task of it runs, with ``-v`` at once."""
         self._reminder.close()
         self._play = self._unnamed = play
+        self._document = prints_document(play) and not self._display.verbosity
+        if self._document:
+            self.set_option("display_failed_stderr", True)
         if self._display.verbosity:
             self._name_play()
 
@@ -103,11 +120,15 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
         self._leftover |= {row["host"]: row for row in result.result.get("leftover") or ()}
         if result.task.resolved_action == ROLLOUT:
             self._access = result.result.get("access") or self._access
-        super().v2_runner_on_ok(result)
+        if not self._document:
+            super().v2_runner_on_ok(result)
 
     def v2_runner_on_unreachable(self, result: Any) -> None:
         """Print nothing about a host that is set aside: the table at the end reports it. With ``-v`` print it."""
-        if self._display.verbosity or result.host.get_name() not in self._aside:
+        if result.task.resolved_action == _STATUS and not self._display.verbosity:  # what could not be asked, as a line
+            text, stderr = f"unknown: {result.result['msg']}", self.get_option("display_failed_stderr")
+            self._display.display(text, color=constants.COLOR_UNREACHABLE, stderr=stderr)
+        elif self._display.verbosity or result.host.get_name() not in self._aside:
             super().v2_runner_on_unreachable(result)
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
@@ -148,18 +169,24 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
             self._print_task_banner(task)
 
     def _remind(self, line: str) -> None:
-        self._name_play()
-        self._display.display(line)
+        if not self._document:
+            self._name_play()
+            self._display.display(line)
 
     def _name_play(self) -> None:
         """Print the play's name, unless it was printed."""
         play, self._unnamed = self._unnamed, None
-        if play:
+        if play and not self._document:
+            if line := self._count.begins(play, groups_of_run(play)):
+                self._display.display(f"\n{line}", color=constants.COLOR_HIGHLIGHT)
             super().v2_playbook_on_play_start(play)
 
     def _print_task_banner(self, task: Any) -> None:
         self._name_play()
-        super()._print_task_banner(task)
+        if self._document:
+            self._last_task_banner = task._uuid
+        else:
+            super()._print_task_banner(task)
 
     def v2_runner_retry(self, result: Any) -> None:
         """Print retries only with ``-v``: waiting is no failure."""
@@ -169,6 +196,8 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
     def v2_playbook_on_stats(self, stats: Any) -> None:
         """Stop the reminder, and print the hosts that were set aside."""
         self._reminder.close()
+        if self._document:
+            return
         super().v2_playbook_on_stats(stats)
         if rows := [*self._aside.values(), *self._leftover.values()]:
             self._display.display(f"\n{table(rows)}", color=constants.COLOR_WARN)
@@ -180,6 +209,16 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
         if self._access and not self._stopped and not set(stats.dark) - set(self._aside):
             lines = [f"  {label:<11}{text}" for label, text in self._access.items()]
             self._display.display("\n".join(["\nYour cloud is ready.", *lines]), color=constants.COLOR_OK)
+
+
+def groups_of_run(play: Any) -> dict[str, list[str]]:
+    """Return the hosts of each group of the inventory, as they are now."""
+    return dict(play.get_variable_manager()._inventory.get_groups_dict())
+
+
+def prints_document(play: Any) -> bool:
+    """Whether standard output is what tasks of the play print, and nothing else."""
+    return bool(play.vars.get(_DOCUMENT))
 
 
 def _is_validation(task: Any) -> bool:
@@ -196,10 +235,10 @@ def _refused(found: dict[str, Any]) -> str:
         "; ".join(errors),
         where=f"role {role['name']}, tasks {role['argument_spec_name']}, variable {', '.join(wrong) or '?'}",
         why="its tasks would fail midway, or do something else than was meant",
-        remedy=f"{remedy}; ansible-doc -t role {_OURS}{role['name']} says what the role takes",
+        remedy=f"{remedy}; ansible-doc -t role {OURS}{role['name']} says what the role takes",
     )
     return str(error)
 
 
 def _is_ours(task: Any) -> bool:
-    return str(task.resolved_action or task.action).startswith(_OURS)
+    return str(task.resolved_action or task.action).startswith(OURS)

@@ -8,8 +8,9 @@ type: aggregate
 short_description: What a run changed, and wall time, CPU of the control node and tasks per host of every play
 version_added: 0.1.0
 description:
-  - Prints one line when the run ends, with its time and the plays that changed something; with C(-v) a table of all
-    plays before it.
+  - Prints one line when the run ends, with its time and what changed by layer; with C(-v) a table of all plays before
+    it.
+  - A dry run ends with what it could not know, and with the command that does what it predicted.
   - Tasks are counted per host as Ansible ran them, skipped ones included, because a skipped task costs the controller
     almost as much as one that ran.
 requirements:
@@ -18,7 +19,7 @@ options:
   timeline_file:
     description:
       - JSON file for the same figures, with C(ended) (V(done) or V(stopped)) and C(access), how to reach the cloud when
-        the run made sure of it. Without it, no file is written.
+        the run made sure of it. The guide on automation describes its fields. Without it, no file is written.
     type: path
     env:
       - name: GROUNDUP_TIMELINE
@@ -30,16 +31,25 @@ options:
 import json
 import multiprocessing
 import resource
+import shlex
 import time
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ansible import context
 from ansible.plugins.callback import CallbackBase
 
+from ..module_utils._base.text import few
+from ..plugin_utils.layers.layers import ABSENT
+from ..plugin_utils.layers.position import layer_of
 from ..plugin_utils.progress import clock
-from .brief import ROLLOUT
+from ..plugin_utils.run_mode import dry_run
+from .brief import OURS, ROLLOUT, groups_of_run, prints_document
+
+_APPLIES = {"groundup.cloud.precheck": "groundup.cloud.site"}  # playbook that only predicts -> the one that does it
 
 
 @dataclass(slots=True)
@@ -54,6 +64,7 @@ class PlayRecord:
     tasks: Counter[str] = field(default_factory=Counter)
     changed: Counter[str] = field(default_factory=Counter)
     predicts: bool = False  # it would change these
+    layer: str = ""
 
 
 def controller_cpu_seconds() -> float:
@@ -62,9 +73,39 @@ def controller_cpu_seconds() -> float:
     return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
 
 
+def is_dry_run(play: Any) -> bool:
+    """Whether the run only predicts: check mode, ``--tags check``, or a playbook that always does."""
+    given = {"ansible_check_mode": context.CLIARGS.get("check"), "ansible_run_tags": context.CLIARGS.get("tags")}
+    return dry_run({**play.vars, **given})
+
+
+def next_command() -> str:
+    """Return the command that does what this dry run predicted. Values of extra variables may be secret: not shown."""
+    files = [Path(one) for one in context.CLIARGS.get("inventory") or ()]
+    here = Path.cwd()
+    inventory = [word for one in files for word in ("-i", str(one.relative_to(here) if here in one.parents else one))]
+    playbooks = [_APPLIES.get(name, name) for name in context.CLIARGS.get("args") or ()]
+    more = ", with the same options" if context.CLIARGS.get("extra_vars") or context.CLIARGS.get("subset") else ""
+    return shlex.join(["ansible-playbook", *inventory, *playbooks]) + more
+
+
+def _by_layer(rows: Iterable[PlayRecord], *, predicts: bool) -> dict[str, int]:
+    """Return the number of changes by layer; by play where it is of none."""
+    found: Counter[str] = Counter()
+    for play in rows:
+        if play.changed and play.predicts is predicts:
+            found[play.layer or play.name] += play.changed.total()
+    return dict(found)
+
+
+def _listed(found: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {number}" for name, number in found.items())
+
+
 def _figures(play: PlayRecord) -> dict[str, Any]:
     return {
         "name": play.name,
+        "layer": play.layer,
         "seconds": play.seconds,
         "cpu_seconds": play.cpu_seconds,
         "tasks": dict(play.tasks),
@@ -86,11 +127,19 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # Ansible ships no ty
         self._run_started = time.monotonic()
         self._access: dict[str, str] = {}
         self._aside: set[str] = set()
+        self._document = False
+        self._prediction = False
+        self._absent: list[str] = []
+        self._untold: dict[str, None] = {}  # tasks of a dry run that could not say what they would do
 
     def v2_playbook_on_play_start(self, play: Any) -> None:
         """Close the previous play and open this one."""
         self._close()
-        self._plays.append(PlayRecord(play.get_name().strip(), time.monotonic(), controller_cpu_seconds()))
+        self._document = prints_document(play) and not self._display.verbosity
+        name, layer = play.get_name().strip(), layer_of(play)
+        self._plays.append(PlayRecord(name, time.monotonic(), controller_cpu_seconds(), layer=layer))
+        self._prediction |= is_dry_run(play)
+        self._absent = sorted(groups_of_run(play).get(ABSENT, ()))
 
     def v2_runner_on_ok(self, result: Any) -> None:
         """Count a task that ran, and whether it changed something."""
@@ -107,8 +156,10 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # Ansible ships no ty
         self._count(result)
 
     def v2_runner_on_skipped(self, result: Any) -> None:
-        """Count a task that was skipped."""
+        """Count a task that was skipped, and record one of ours that could not predict."""
         self._count(result)
+        if result.task.check_mode and "msg" in result.result and str(result.task.resolved_action).startswith(OURS):
+            self._untold[result.task.get_name()] = None
 
     def v2_playbook_on_stats(self, stats: Any) -> None:
         """Print what changed and the time, with ``-v`` the table; write the figures to the file if one is named."""
@@ -119,16 +170,16 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # Ansible ships no ty
         total, stopped = time.monotonic() - self._run_started, bool(stats.failures or set(stats.dark) - self._aside)
         if self._display.verbosity:
             self._table(rows, total)
-        changes = [
-            f"{words}: {', '.join(plays)}"
-            for words, predicts in (("changed", False), ("would change", True))
-            if (
-                plays := [
-                    f"{one.name} {one.changed.total()}" for one in rows if one.changed and one.predicts is predicts
-                ]
-            )
-        ]
-        self._display.display(f"\ntook {clock(total)} min; {'; '.join(changes) or 'nothing changed'}")
+        changed, would = (_by_layer(rows, predicts=predicts) for predicts in (False, True))
+        if not self._document:
+            said = [
+                f"{words}: {_listed(found)}"
+                for words, found in (("changed", changed), ("would change", would))
+                if found
+            ]
+            self._display.display(f"\ntook {clock(total)} min; {'; '.join(said) or 'nothing changed'}")
+            if self._prediction:
+                self._display.display("\n".join(self._outlook(changed, stopped=stopped)))
         if target := self.get_option("timeline_file"):
             Path(target).write_text(
                 json.dumps(
@@ -136,6 +187,10 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # Ansible ships no ty
                         "seconds": total,
                         "cpu_seconds": controller_cpu_seconds(),
                         "ended": "stopped" if stopped else "done",
+                        "prediction": self._prediction,
+                        "changed": changed,
+                        "would_change": would,
+                        "not_known": {"hosts": self._absent, "tasks": [*self._untold]} if self._prediction else {},
                         "access": self._access,
                         "plays": [_figures(play) for play in rows],
                     },
@@ -143,6 +198,16 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # Ansible ships no ty
                 ),
                 encoding="utf-8",
             )
+
+    def _outlook(self, changed: Mapping[str, int], *, stopped: bool) -> list[str]:
+        """Return what a dry run could not know, and what to run next."""
+        lines = [f"not known: what {few(self._absent)} need: not made yet, or not reached"] if self._absent else []
+        lines += [f"not known: {', '.join(self._untold)}"] if self._untold else []
+        return [
+            *lines,
+            "a prediction" if changed else "a prediction: nothing was changed",
+            *([] if stopped else [f"next: {next_command()}"]),
+        ]
 
     def _table(self, rows: list[PlayRecord], total: float) -> None:
         width = max(len(play.name) for play in rows)

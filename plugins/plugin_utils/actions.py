@@ -102,6 +102,11 @@ def finish(
         return {**result, **(changes.result() if changes and changes.done else {}), "failed": True, "msg": str(fault)}
 
 
+def ended(text: str, *, broken: bool = False, unknown: bool = False) -> dict[str, Any]:
+    """Return the result of a judgement: Ansible ends with 2 when something is ``broken``, 4 when it is ``unknown``."""
+    return {"changed": False, "msg": text, **({"failed": True} if broken else {"unreachable": True} if unknown else {})}
+
+
 def documented(name: str) -> dict[str, Any]:
     """Return the documented options of the module ``name``, shared fragments included, as an argument spec."""
     return _documented(name.rpartition(".")[2])

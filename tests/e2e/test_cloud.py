@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -63,6 +64,43 @@ def test_every_hypervisor_serves(plan: Plan, seen: Any) -> None:
 
 def test_hypervisors_are_in_the_plans_aggregates(plan: Plan, seen: Any) -> None:
     assert seen["aggregates"] == {name: sorted(one.hosts) for name, one in wanted(plan).items()}
+
+
+SECONDS = 15.0  # that a look at the whole cloud may take
+
+
+def test_the_state_of_the_cloud_is_told_in_seconds_and_all_is_well(plan: Plan) -> None:
+    started = time.monotonic()
+    said = play("status", output="json")
+    took = time.monotonic() - started
+    found, _ = json.JSONDecoder().raw_decode(said)
+    rows = {part: {row["name"]: row for row in rows} for part, rows in found["parts"].items()}
+    assert not [row for rows in found["parts"].values() for row in rows if row["state"] not in ("ok", "warning")]
+    assert set(rows["hosts"]) == set(plan.hosts)
+    assert all(set(row["facts"]["layers"].values()) <= {"ok", "warning"} for row in rows["hosts"].values())
+    assert set(rows["nodes"]) == {name for name, host in plan.hosts.items() if host.node_labels}
+    assert {one.name for one in plan.openstack.releases} <= set(rows["releases"])
+    assert all(row["facts"]["ready"] == row["facts"]["of"] > 0 for row in rows["releases"].values())
+    assert set(rows["hypervisors"]) == set(hypervisors(plan))
+    assert rows["virtual_ip"][plan.edge.address]["facts"]["holders"] == [plan.edge.hosts[0]]
+    (ceph,), (ovn,) = rows["ceph"].values(), rows["ovn"].values()
+    assert ceph["facts"]["osds"] == {"known": 3, "up": 3, "in": 3}
+    assert {one["role"] for one in ovn["facts"]["members"].values()} == {"leader"}
+    kinds = {
+        "the control plane",
+        "kubelets",
+        "OVN's databases",
+        "hypervisors",
+        "certificate of the edge",
+        "the site's CA",
+    }
+    assert kinds <= set(rows["certificates"])
+    assert {name: row["state"] for name, row in rows["versions"].items()} == dict.fromkeys(
+        ("Kubernetes", "OpenStack", "Debian", "Ceph"), "ok"
+    )
+    assert all(row["facts"]["running"] for row in rows["versions"].values())
+    print(play("status"))
+    assert took <= SECONDS
 
 
 def test_the_plans_provider_network_is_there_with_its_mtu(plan: Plan, seen: Any) -> None:

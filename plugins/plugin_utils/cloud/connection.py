@@ -25,7 +25,7 @@ from ..vault import open_store
 Ask = Callable[[str, str], Mapping[str, Any]]  # service type, path -> answer
 # Microversions with plain host names, and with inventories by resource class.
 _VERSIONS = {"compute": "2.53", "placement": "1.10"}
-_TIMEOUT = 120  # seconds without a byte received
+_TIMEOUT = 120.0  # seconds without a byte received
 _UNREACHED = (
     keystone_errors.ConnectFailure,
     keystone_errors.EndpointNotFound,
@@ -74,8 +74,11 @@ def pinned(names: Mapping[str, str]) -> requests.Session:
     return session
 
 
-def of_site(plan: Plan) -> Connection:
-    """Return the administrator's connection to a site's own cloud. Raises GroundupError when it has none."""
+def of_site(plan: Plan, *, timeout: float = _TIMEOUT) -> Connection:
+    """Return the administrator's connection to a site's own cloud. Raises GroundupError when it has none.
+
+    ``timeout``: seconds without a byte received.
+    """
     identity = next((one for one in plan.edge.endpoints if one.service == keystone.SERVICE.name), None)
     if identity is None:
         raise GroundupError(
@@ -94,13 +97,13 @@ def of_site(plan: Plan) -> Connection:
             remedy="run the playbook groundup.cloud.secrets",
         )
     auth = Password(auth_url=identity.url, password=password, **keystone.ADMIN)
-    session = Session(auth=auth, session=pinned(public_names(plan)), verify=str(authority), timeout=_TIMEOUT)
+    session = Session(auth=auth, session=pinned(public_names(plan)), verify=str(authority), timeout=timeout)
     return Connection(session=session, region_name=plan.openstack.region)
 
 
-def asker(plan: Plan) -> Ask:
+def asker(plan: Plan, *, timeout: float = _TIMEOUT) -> Ask:
     """Return a function that reads a path of a site's own cloud with one request. Raises GroundupError."""
-    cloud = of_site(plan)
+    cloud = of_site(plan, timeout=timeout)
     public = {"interface": "public", "region_name": plan.openstack.region}
 
     def ask(kind: str, path: str) -> Mapping[str, Any]:

@@ -82,6 +82,7 @@ def _decode(name: str, revision: int, secret: Object, *, deployed_before: bool) 
         objects=rendered.objects,
         hooks=rendered.hooks,
         values=dict(content.get("config") or {}),
+        app_version=str(chart.get("appVersion", "")),
     )
 
 

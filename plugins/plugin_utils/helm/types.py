@@ -41,6 +41,7 @@ class LiveRelease:
     objects: tuple[Object, ...]
     hooks: tuple[Object, ...]
     values: Object = field(default_factory=dict, repr=False)  # with secrets: never to be printed
+    app_version: str = ""  # of what the chart installs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -52,13 +52,14 @@ def soon(
     for name, (kind, days) in sorted(everything.items(), key=lambda item: item[1][1]):
         ends = f"{name} ended {-days} days ago" if days < 0 else f"{name} ends in {days} days"
         if days < fail_below:
-            raise GroundupError(ends, where=name, why="what it secures stops with it", remedy=_remedy(kind))
+            raise GroundupError(ends, where=name, why="what it secures stops with it", remedy=renewal(kind))
         if days < warn_below:
-            lines.append(f"{ends}: {_remedy(kind)}")
+            lines.append(f"{ends}: {renewal(kind)}")
     return tuple(lines)
 
 
-def _remedy(kind: str) -> str:
+def renewal(kind: str) -> str:
+    """Return what renews a certificate: a file of a control host, `EDGE` or `CA`."""
     if kind.startswith("kubelet-client"):
         return _KUBELET
     if kind.removesuffix(".crt").rpartition("/")[2] in {"ca", "front-proxy-ca"}:

@@ -124,6 +124,49 @@ def test_without_v_one_line_says_what_changed_and_no_file_is_written_unless_one_
 def test_a_prediction_says_what_would_change(tmp_path: Path) -> None:
     printed, _ = play(tmp_path, "--check", "-e", "touched=true", file=None)
     assert re.search(r"min; changed: Really 1; would change: Touched 1$", printed, re.MULTILINE)
+    assert "\na prediction\n" in printed
+    assert "next: " not in printed, "it failed"
+
+
+LAYERS = [
+    {
+        "name": f"Play of {layer}", "hosts": "localhost", "gather_facts": False, "vars": {"groundup_layer": layer},
+        "tasks": [
+            {"ansible.builtin.add_host": {"name": "x-1", "groups": ["absent"]}, "changed_when": False},
+            {"ansible.builtin.file": {"path": layer, "state": "touch"}},
+        ],
+    }
+    for layer in ("plan", "contact", "supply")
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_a_run_ends_with_what_changed_by_layer_and_a_prediction_with_what_to_do_next(
+    tmp_path: Path, *, check: bool
+) -> None:
+    (tmp_path / "plays.yml").write_text(json.dumps([*LAYERS, *LAYERS[-1:]]))
+    (tmp_path / "hosts").write_text("localhost ansible_connection=local\n")
+    more = ("--check",) if check else ()
+    done = run_command(
+        "ansible-playbook", "-i", "hosts", "plays.yml", "-e", "password=geheim", *more,
+        cwd=tmp_path, GROUNDUP_TIMELINE=tmp_path / "timeline.json",
+    )  # fmt: skip
+    figures, said = json.loads((tmp_path / "timeline.json").read_text()), done.stdout.splitlines()
+    assert done.returncode == 0, done.stdout
+    assert [line for line in said if line.startswith("Layer")] == ["Layer 1 of 2: plan", "Layer 2 of 2: supply"]
+    changes = {"plan": 1, "contact": 1, "supply": 2}
+    assert (figures["changed"], figures["would_change"]) == (({}, changes) if check else (changes, {}))
+    assert figures["prediction"] is check
+    assert figures["not_known"] == ({"hosts": ["x-1"], "tasks": []} if check else {})
+    assert [play["layer"] for play in figures["plays"]] == ["plan", "contact", "supply", "supply"]
+    if check:
+        assert said[-3:] == [
+            "not known: what x-1 need: not made yet, or not reached",
+            "a prediction: nothing was changed",
+            "next: ansible-playbook -i hosts plays.yml, with the same options",
+        ]
+    else:
+        assert re.search(r"min; changed: plan 1, contact 1, supply 2$", said[-1])
 
 
 def test_a_file_that_cannot_be_written_is_told_and_the_line_stays(tmp_path: Path) -> None:

@@ -23,7 +23,9 @@ def test_a_precheck_of_a_new_site_passes_and_leaves_nothing_behind(operator: Ope
     path.write_text(text.replace("groundup.cloud.contact", str(operator.playbook())))
     said = operator.play(f"--private-key={operator.key}", playbook=str(path))
     assert said.startswith("exit 0"), said
-    assert "would change: Plan 1, First contact 1, Access 2, Artifacts in the cache" in said
+    assert "would change: plan 1, contact 3, supply" in said
+    assert said.index("Layer 1 of 2: plan") < said.index("Layer 2 of 2: supply")
+    assert "a prediction: nothing was changed next: ansible-playbook -i " in said
     assert not operator.state.exists()
     assert [
         one.run("ls -d /etc/ssh/authorized_keys.d /etc/sudoers.d/groundup 2> /dev/null || true") for one in both

@@ -101,7 +101,7 @@ def test_inventories_are_asked_for_the_hosts_alone() -> None:
 @pytest.fixture
 def ask(operator: Any, monkeypatch: pytest.MonkeyPatch) -> connection.Ask:
     """What asks the cloud with two hypervisors."""
-    monkeypatch.setattr(connection, "of_site", lambda _: operator)
+    monkeypatch.setattr(connection, "of_site", lambda _, **__: operator)
     return connection.asker(site_plan(ROOT / "inventories/cloud/site.yml"))
 
 

@@ -35,7 +35,8 @@ from .order import ordered
 
 SUBJECTS = (
     addresses, servers, links, wiring, planes, machines, netboot, pools, public, availability, access, packages, quorum,
-    domains, storage, ceph, disks, cluster, services, extra_releases, certificates, supply, system_disks, versions, unsupported,
+    domains, storage, ceph, disks, cluster, services, extra_releases, certificates, supply,
+    system_disks, versions, unsupported,
 )  # fmt: skip
 
 

@@ -1,11 +1,13 @@
-"""Drawing of the plan's pictures (SVG). Text is not measured: widths are chosen so that common words fit."""
+"""Drawing of the plan's pictures (SVG). Text is not measured: its width is estimated."""
 
 from __future__ import annotations
 
+from textwrap import wrap
 from xml.sax.saxutils import escape
 
 INK, FAINT, PAPER, FRAME, GROUND = "#1d2733", "#5c6875", "#ffffff", "#c9d1d9", "#f5f7f9"
 MARGIN = 28
+WIDE = 0.6  # mean width of a character, of its size: DejaVu Sans, the widest of the fonts
 
 
 class Drawing:
@@ -21,6 +23,20 @@ class Drawing:
         """Write text that begins at ``x``, or with ``end`` ends there."""
         more = (' font-weight="bold"' if bold else "") + (' text-anchor="end"' if end else "")
         self.elements.append(f'<text x="{x:g}" y="{y:g}" font-size="{size}" fill="{fill}"{more}>{escape(words)}</text>')
+
+    @staticmethod
+    def fits(width: float, size: int) -> int:
+        """Return how many characters of a text of ``size`` fit into ``width``."""
+        return max(1, int(width / (WIDE * size)))
+
+    def paragraph(self, x: float, y: float, words: str, *, size: int, fill: str = INK) -> float:
+        """Write text in as many lines as it needs before the right margin. Return where the next one begins."""
+        for number, line in enumerate(
+            wrap(words, self.fits(self.width - MARGIN - x - 12, size), break_on_hyphens=False)
+        ):
+            self.text(x + (12 if number else 0), y, line, size=size, fill=fill)
+            y += size + 5
+        return y
 
     def box(self, x: float, y: float, w: float, h: float, *, fill: str, stroke: str = "none", radius: int = 3) -> None:
         """Draw a box with rounded corners."""

@@ -1,0 +1,66 @@
+"""Action of module groundup.cloud.status: what to ask a host, and the table of all answers."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ansible.errors import AnsibleConnectionFailure, AnsibleError
+
+from ..filter.edge_faults import edge_faults
+from ..module_utils._base.files import write_file
+from ..plugin_utils import site_identity
+from ..plugin_utils.actions import StepAction, documented, ended
+from ..plugin_utils.plan import Plan, load_site, make_plan
+from ..plugin_utils.status import hosts, report
+from ..plugin_utils.status.rows import BAD, document, table, verdict, worst
+
+
+class ActionModule(StepAction):
+    """Ask one host, or report."""
+
+    RULES: ClassVar = {"required_if": [("step", "report", ("hosts",))]}
+
+    def work(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return the step's result."""
+        plan = make_plan(load_site(given["site_file"]))
+        site_identity.refuse_other(plan, self.variables.get("site_force") or ())
+        return self._host(plan) if given["step"] == "host" else self._report(plan, given)
+
+    def _host(self, plan: Plan) -> dict[str, Any]:
+        """Return what the host says, or why it does not answer: never an error that ends the run."""
+        host = plan.hosts[self.variables["inventory_hostname"]]
+        if self._connection.transport == "ssh" and (why := hosts.not_there(plan, host)):
+            return {"changed": False, "not_there": why}
+        try:
+            done = self.on_host(step="host", given={"wanted": hosts.wanted(plan, host)})
+        except AnsibleConnectionFailure as error:
+            return {"changed": False, "fault": " ".join(f"unreachable: {error}".split())}
+        except AnsibleError as error:
+            return {"changed": False, "fault": " ".join(str(error).split())}
+        if "parts" not in done:
+            said = done.get("msg") or done.get("module_stderr") or done.get("module_stdout") or "no answer"
+            return {"changed": False, "fault": " ".join(str(said).split())[-300:]}
+        return done
+
+    def _report(self, plan: Plan, given: dict[str, Any]) -> dict[str, Any]:
+        """Print the state, and end with the exit code that it has."""
+        variables = self.variables["hostvars"]
+        said = {name: dict(variables[name].get(given["result"]) or {}) for name in given["hosts"] if name in plan.hosts}
+        edges = {name: one["parts"]["edge"] for name, one in said.items() if "edge" in one.get("parts", {})}
+        heard = {name: {"edge_state": one} for name, one in edges.items() if "listeners" in one}
+        parts = report.parts(
+            plan, said,
+            edge_faults=edge_faults(heard, [*heard], control=plan.edge.hosts, address=plan.edge.address),
+            certificate_days=documented("cluster")["certificate_days"]["default"],
+            backup_days=documented("backup")["days"]["default"],
+        )  # fmt: skip
+        found = document(plan.site, datetime.now(UTC).isoformat(timespec="seconds"), parts)
+        text = json.dumps(found, indent=2)
+        self._display.display(text if given["output"] == "json" else table(plan.site, parts))
+        if given["path"]:
+            write_file(Path(given["path"]), f"{text}\n".encode(), mode=0o644)
+        state = worst(parts)
+        return ended(verdict(plan.site, parts), broken=state in BAD, unknown=state == "unknown") | {"status": found}

@@ -1,0 +1,131 @@
+"""Rows of what needs a look now and then: certificates, backups, versions, bare-metal machines on their way."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from .. import backup
+from ..errors import GroundupError
+from ..kube import expiry
+from ..kube.types import Object
+from ..kube.verify import EXPIRY_FAILS
+from ..metal.journal import home_of
+from ..metal.overview import Overview, Row
+from ..plan.types import Plan
+from ..progress import clock
+from ..services import neutron
+from .cluster import version
+from .rows import RowState, StatusRow, run_layer
+
+
+def certificate_rows(
+    plan: Plan, found: Iterable[tuple[str, str, int]], *, warn_below: int, reachable: bool
+) -> list[StatusRow]:
+    """Return one row a kind, for the certificate that ends first. ``found``: kind, place and days left, of hosts.
+
+    ``reachable``: whether a host answers. Else the edge is not asked: it would be waited for.
+    """
+    edge = plan.edge.address if plan.edge.kind == "haproxy" and plan.edge.endpoints and reachable else None
+    everything = [*found, *((kind, "", days) for kind, days in expiry.days_of_site(plan.site, edge=edge).items())]
+    first: dict[str, tuple[int, str]] = {}
+    for kind, place, days in everything:
+        first[kind] = min(first.get(kind, (days, place)), (days, place))
+    rows = []
+    for kind, (days, place) in sorted(first.items(), key=lambda one: one[1]):
+        state: RowState = "broken" if days < EXPIRY_FAILS else "warning" if days < warn_below else "ok"
+        ends = f"ended {-days} days ago" if days < 0 else f"ends in {days} days"
+        rows.append(
+            StatusRow(
+                name=kind, state=state, what=f"{ends} ({place})" if place else ends,
+                remedy="" if state == "ok" else expiry.renewal(place.partition(" of ")[0] or kind),
+                facts={"days": days, "of": place},
+            )
+        )  # fmt: skip
+    return rows
+
+
+def backup_rows(plan: Plan, *, days: float, now: datetime | None = None) -> list[StatusRow]:
+    """Return one row a part with backups: the age of the newest, which is read and held against its digest."""
+    has = {"ovn": neutron.SERVICE.name in plan.openstack.services, "seed": plan.metal is not None}
+    return [_backup(plan, name, days, now or datetime.now(UTC)) for name in backup.names() if has.get(name, True)]
+
+
+def _backup(plan: Plan, name: str, days: float, now: datetime) -> StatusRow:
+    shelf = backup.find(name)(plan, dict).shelf()
+    names = shelf.names()
+    if not names:
+        return StatusRow(name=name, state="warning", what="no backup yet", remedy=f"run the playbook {shelf.playbook}")
+    try:
+        newest, _ = shelf.load("newest")
+    except GroundupError as error:
+        return StatusRow(name=name, state="broken", what=error.what, remedy=error.remedy)
+    age = (now - newest.taken).total_seconds()
+    late = age > days * 86400
+    return StatusRow(
+        name=name,
+        state="warning" if late else "ok",
+        what=f"the newest is {_age(age)} old, {len(names)} kept",
+        remedy=f"run the playbook {shelf.playbook}, each night by cron" if late else "",
+        facts={"newest": newest.name, "age": int(age), "size": newest.size, "kept": len(names)},
+    )
+
+
+def version_rows(
+    plan: Plan, *, nodes: Mapping[str, Object], releases: Sequence[StatusRow], answered: Sequence[Mapping[str, Any]]
+) -> list[StatusRow]:
+    """Return what runs beside what the site file says. ``answered``: results of hosts that answered."""
+    parts = [one["parts"] for one in answered]
+    apps = {str(row.facts.get("app_version")) for row in releases if row.facts.get("layer") == "openstack"}
+    release = plan.openstack.release
+    # Programs that OpenStack stands on have versions of their own.
+    cloud = {one for one in apps if one[:4].isdigit() and one.count(".") == 1}
+    cloud |= {str(one.get("hypervisor", {}).get("environment") or "").rpartition("-")[0] for one in parts}
+    ceph = {text for one in parts for text in one.get("ceph", {}).get("versions", ())}
+    runs = {
+        "Kubernetes": ((plan.kubernetes.version,), {version(one).removeprefix("v") for one in nodes.values()}),
+        "OpenStack": ((release,), cloud),
+        "Debian": (plan.host.debian_releases, {str(one["debian"]) for one in answered}),
+        **({"Ceph": ((str(plan.ceph.release),), {one.split()[2] for one in ceph})} if plan.ceph else {}),
+    }
+    return [_version(name, planned, sorted(found - {""})) for name, (planned, found) in runs.items()]
+
+
+def _version(name: str, planned: Sequence[str], found: Sequence[str]) -> StatusRow:
+    facts, what = {"planned": list(planned), "running": list(found)}, ", ".join(found)
+    if not found:
+        told = f"{' or '.join(planned) or 'any'} by the site file; nothing that answers runs it"
+        return StatusRow(name=name, state="ok", what=told, facts=facts)
+    if not planned or all(any(one == want or one.startswith(f"{want}.") for want in planned) for one in found):
+        return StatusRow(name=name, state="ok", what=what, facts=facts)
+    what = f"{what}; the site file's is {' or '.join(planned)}"
+    return StatusRow(name=name, state="warning", what=what, remedy=run_layer("site"), facts=facts)
+
+
+def machine_rows(plan: Plan) -> list[StatusRow]:
+    """Return one row for each bare-metal machine on its way, by its journal here. The seed is not asked."""
+    now = time.time()
+    rows = Overview(plan, home_of(plan.site)).rows()
+    return [_machine(one, now) for one in rows if one.moving or one.card or one.asks]
+
+
+def _machine(row: Row, now: float) -> StatusRow:
+    elapsed = row.elapsed(now)
+    since = "" if elapsed is None else f", for {_age(elapsed)}"
+    facts = {"state": row.state, "doing": row.doing, "elapsed": elapsed, "expected": row.expected}
+    state: RowState = "ok"
+    what, remedy = f"{row.state}, {row.doing}{since}", ""
+    if row.asks:
+        state, what = "warning", f"{row.state}: waits for approval{since}"
+        remedy = f"ansible-playbook groundup.cloud.approve -e approve_machine={row.machine}"
+    elif row.card:
+        state, what, remedy = "broken", f"{row.state}: {row.card['what']}", row.card["remedy"]
+    return StatusRow(name=row.machine, state=state, what=what, remedy=remedy, facts=facts)
+
+
+def _age(seconds: float) -> str:
+    if seconds < 7200:
+        return f"{clock(seconds)} min"
+    return f"{seconds / 3600:.0f} h" if seconds < 2 * 86400 else f"{seconds / 86400:.0f} days"

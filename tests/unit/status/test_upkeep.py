@@ -1,0 +1,90 @@
+"""Certificates by kind, age of backups, versions beside the site file's, machines on their way."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils import backup
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import MachineCard, WayStep
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.status import upkeep
+from ansible_collections.groundup.cloud.plugins.plugin_utils.status.rows import StatusRow
+
+NOW = datetime(2026, 11, 28, 1, 0, tzinfo=UTC)
+
+
+def test_the_earliest_end_of_a_kind_counts(plan: Plan) -> None:
+    found = [("kubelets", "a of worker-1", 200), ("kubelets", "a of worker-2", 29), ("the control plane", "x of c", 3)]
+    found += [("the control plane", "y of c", -2)]
+    rows = upkeep.certificate_rows(plan, found, warn_below=30, reachable=False)
+    assert [(row.name, row.state, row.what) for row in rows] == [
+        ("the control plane", "broken", "ended 2 days ago (y of c)"),
+        ("kubelets", "warning", "ends in 29 days (a of worker-2)"),
+    ]
+    assert all(row.remedy for row in rows)
+    assert upkeep.certificate_rows(plan, [], warn_below=30, reachable=False) == []
+
+
+def test_backups_are_missing_young_old_or_damaged(plan: Plan, state: Path) -> None:
+    (row,) = upkeep.backup_rows(plan, days=2, now=NOW)
+    assert (row.name, row.state, row.what) == ("ovn", "warning", "no backup yet")
+    assert row.remedy.endswith("groundup.cloud.network_backup")
+    shelf = backup.find("ovn")(plan, dict).shelf()
+    shelf.keep(
+        b"data", now=NOW - timedelta(hours=20), site=plan.site, counts={}, database="nb", cluster="c", schema="1"
+    )
+    (young,) = upkeep.backup_rows(plan, days=2, now=NOW)
+    assert (young.state, young.what) == ("ok", "the newest is 20 h old, 1 kept")
+    (old,) = upkeep.backup_rows(plan, days=0.5, now=NOW)
+    assert (old.state, "each night" in old.remedy) == ("warning", True)
+    next((state / "backups/ovn-nb").glob("*.db.gz")).write_bytes(b"other")
+    (damaged,) = upkeep.backup_rows(plan, days=2, now=NOW)
+    assert (damaged.state, "damaged" in damaged.what) == ("broken", True)
+
+
+def test_a_part_that_the_site_lacks_has_no_row(plan: Plan) -> None:
+    small = dataclasses.replace(plan, openstack=dataclasses.replace(plan.openstack, services=("keystone",)))
+    assert upkeep.backup_rows(small, days=2, now=NOW) == []
+
+
+def test_versions_are_held_against_the_site_file(plan: Plan) -> None:
+    release = plan.openstack.release
+    app = StatusRow(name="nova", state="ok", what="", facts={"layer": "openstack", "app_version": release})
+    base = StatusRow(name="mariadb", state="ok", what="", facts={"layer": "openstack", "app_version": "11.8.3"})
+    node: dict[str, Any] = {"status": {"nodeInfo": {"kubeletVersion": f"v{plan.kubernetes.version}"}}}
+    parts = {
+        "hypervisor": {"environment": f"{release}-0123456789ab"},
+        "ceph": {"versions": ["ceph version 18.2.7 (abc) reef (stable)"]},
+    }
+    answered = [{"parts": parts, "debian": plan.host.debian_releases[0]}]
+    rows = {
+        row.name: row for row in upkeep.version_rows(plan, nodes={"a": node}, releases=[app, base], answered=answered)
+    }
+    assert {row.state for row in rows.values()} == {"ok"}
+    assert (rows["OpenStack"].what, rows["Ceph"].what) == (release, "18.2.7")
+    old = [{"parts": {"hypervisor": {"environment": "2025.2-0123456789ab"}}, "debian": "11"}]
+    rows = {row.name: row for row in upkeep.version_rows(plan, nodes={}, releases=[app], answered=old)}
+    assert (rows["OpenStack"].state, rows["Debian"].state, rows["Kubernetes"].state) == ("warning", "warning", "ok")
+    assert rows["OpenStack"].what == f"2025.2, {release}; the site file's is {release}"
+
+
+def test_machines_on_their_way_are_told_and_others_not(plan: Plan, state: Path) -> None:
+    def journal(name: str) -> Journal:
+        return Journal(state / f"metal/{name}.jsonl")
+
+    assert upkeep.machine_rows(plan) == []
+    card = MachineCard(what="it has no disk that fits", why="w", remedy="see its disks")
+    journal("worker-1").note(WayStep(state="failed", verb="fail", card=card))
+    journal("worker-2").note(WayStep(state="serving", verb="done"))
+    rows = upkeep.machine_rows(plan)
+    assert [(row.name, row.state, row.remedy) for row in rows] == [("worker-1", "broken", "see its disks")]
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(61, "01:01 min"), (7200, "2 h"), (200000, "2 days")])
+def test_ages_are_short(seconds: float, text: str) -> None:
+    assert upkeep._age(seconds) == text
