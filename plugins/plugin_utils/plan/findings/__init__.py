@@ -10,6 +10,7 @@ from . import (
     availability,
     ceph,
     cluster,
+    directories,
     disks,
     domains,
     links,
@@ -32,7 +33,7 @@ from .order import ordered
 
 SUBJECTS = (
     addresses, servers, links, wiring, planes, machines, netboot, pools, availability, access, packages, quorum,
-    domains, storage, ceph, disks, cluster, services, supply, system_disks, versions, unsupported,
+    domains, storage, ceph, disks, cluster, services, directories, supply, system_disks, versions, unsupported,
 )  # fmt: skip
 
 

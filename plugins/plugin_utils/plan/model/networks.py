@@ -32,11 +32,12 @@ AddressRange = Annotated[
 _Ranges = Annotated[list[AddressRange], Field(min_length=1, max_length=16)]
 
 
-def _listed(value: object) -> object:
+def listed(value: object) -> object:
+    """Return a single text as a list of one."""
     return [value] if isinstance(value, str) else value
 
 
-Pool = Annotated[_Ranges, BeforeValidator(_listed, json_schema_input_type=AddressRange | _Ranges)]
+Pool = Annotated[_Ranges, BeforeValidator(listed, json_schema_input_type=AddressRange | _Ranges)]
 
 
 def _router(value: str) -> str:
