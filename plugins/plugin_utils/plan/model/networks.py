@@ -88,6 +88,11 @@ class Network(Model):
         "default: the last eighth of the network. On provider: as floating IPs and to routers. Default: the whole "
         "network without its router and the site's own addresses, once; then what Neutron has, without the latter.",
     )
+    default: bool | None = Field(
+        None,
+        description="provider only: whether it is the external network that Neutron takes when nobody names one "
+        "(auto allocated topology); at most one is. false takes the mark back. Default: left as it is.",
+    )
     vlan_range: IdRange | None = Field(
         None, description="provider only: VLAN ids that tenants' provider networks may use on it."
     )
