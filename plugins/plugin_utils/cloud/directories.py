@@ -128,8 +128,14 @@ def foresee(plan: Plan, changes: Changes) -> None:
         _foresee(name, one.roles, changes)
 
 
-def _foresee(name: str, roles: tuple[RolePlan, ...], changes: Changes) -> None:
+def _foresee(name: str, roles: tuple[RolePlan, ...], changes: Changes, identity: Any = None) -> None:
+    """Record ``roles`` as those to be given, and with Keystone's ``identity`` the projects to be made for them."""
     for role in roles:
+        made = _made(role)
+        if identity and role.project and made not in changes.done:
+            place = _named(identity, "domains", name=role.domain)
+            if place is None or not _named(identity, "projects", name=role.project, domain_id=place["id"]):
+                changes.add(made)
         changes.add(f"give {_said(name, role)}")
 
 
@@ -148,12 +154,12 @@ def converge(identity: Any, plan: Plan, changes: Changes) -> None:
             stays = f"domain {name} is no longer in the site file; it stays with its configuration"
             changes.warnings.append(f"{stays}: openstack domain set --disable {name}; openstack domain delete {name}")
     for name in plan.identity.domains.keys() - found.keys():  # in a dry run: a job makes them
-        _foresee(name, plan.identity.domains[name].roles, changes)
+        _foresee(name, plan.identity.domains[name].roles, changes, identity)
 
 
 def _domain(identity: Any, domain: Mapping[str, Any], name: str, roles: tuple[RolePlan, ...], changes: Changes) -> None:
     if changes.check and domain.get(MARK) is None:  # no directory yet, perhaps: its groups cannot be asked for
-        _foresee(name, roles, changes)
+        _foresee(name, roles, changes, identity)
         return
     ours: dict[str, str] = dict(domain.get(MARK) or {})  # path of an assignment -> what it is
     wanted: dict[str, str] = {}
@@ -190,7 +196,7 @@ def _path(identity: Any, domain: Mapping[str, Any], name: str, role: RolePlan, c
         raise _missing(f"Keystone has no role {role.role}", name, f"openstack role create {role.role}, or correct it")
     place = _named(identity, "domains", name=role.domain)
     if place is None and changes.check:
-        _foresee(name, (role,), changes)
+        _foresee(name, (role,), changes, identity)
         return None
     if place is None:
         raise _missing(f"Keystone has no domain {role.domain}", name, "correct its name, or make it")
@@ -199,9 +205,10 @@ def _path(identity: Any, domain: Mapping[str, Any], name: str, role: RolePlan, c
         return f"/domains/{place['id']}/{end}"
     project = _named(identity, "projects", name=role.project, domain_id=place["id"])
     if project is None:
-        if not changes.add(f"create project {role.project} of domain {role.domain}"):
-            _foresee(name, (role,), changes)
+        if changes.check:
+            _foresee(name, (role,), changes, identity)
             return None
+        changes.add(_made(role))
         body = {"project": {"name": role.project, "domain_id": place["id"]}}
         project = _asked(identity.post("/projects", json=body), f"create project {role.project}").json()["project"]
     return f"/projects/{project['id']}/{end}"
@@ -243,6 +250,10 @@ def _missing(what: str, domain: str, remedy: str) -> GroundupError:
     return GroundupError(
         what, where=f"{_FIELD.format(domain=domain)}.roles", why="the role cannot be given", remedy=remedy
     )  # fmt: skip
+
+
+def _made(role: RolePlan) -> str:
+    return f"create project {role.project} of domain {role.domain}"
 
 
 def _said(name: str, role: RolePlan) -> str:

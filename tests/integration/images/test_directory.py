@@ -19,6 +19,7 @@ from .conftest import Image
 from .stage import ROOT, Part, Stage
 
 NAME, WORD = "ldap.corp.test", "word-of-the-bind-account"
+_API = "keystone-api.openstack.svc.cluster.local"
 BASE, BIND = "dc=corp,dc=test", "cn=keystone,dc=corp,dc=test"
 _CONF = f"""
 include /etc/ldap/schema/core.schema
@@ -154,7 +155,7 @@ def test_users_of_a_directory_log_in_with_the_roles_of_their_groups_and_each_fau
     for script in (ROOT / "charts/keystone/files/domains.py", ROOT / "charts/keystone/files/directories.py",
                    Path(__file__).parent / "directory.py"):  # fmt: skip
         shutil.copy(script, stage.shared)
-    stage.hosts.write_text(stage.hosts.read_text() + f"127.0.0.1 {NAME} other.corp.test\n")
+    stage.hosts.write_text(stage.hosts.read_text() + f"127.0.0.1 {NAME} other.corp.test {_API}\n")
     parts = stage.shared_parts(mariadb, keystone)
     parts.append(Part(name="slapd", root=slapd.root, script=_SLAPD, env=slapd.env))
     parts.append(Part(name="ask", root=keystone.root, script=_ASK, env=parts[1].env, mounts=parts[1].mounts))

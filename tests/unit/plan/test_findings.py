@@ -12,6 +12,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.tests.unit.plan import (
     cluster_cases,
+    identity_cases,
     machine_cases,
     metal_cases,
     pool_cases,
@@ -21,7 +22,7 @@ from ansible_collections.groundup.cloud.tests.unit.plan import (
 
 CASES = [
     case
-    for subject in (machine_cases, metal_cases, pool_cases, wiring_cases, cluster_cases, storage_cases)
+    for subject in (machine_cases, metal_cases, pool_cases, wiring_cases, cluster_cases, storage_cases, identity_cases)
     for case in subject.CASES
 ]
 
