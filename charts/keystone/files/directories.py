@@ -56,10 +56,11 @@ def connect(options: dict[str, Any]) -> Any:
     """Return a connection with TLS as ``options`` say. Raises FaultError."""
     url, secure = options["url"], bool(options.get("tls_cacertfile"))
     reach(url.split(","))
-    if secure:
-        ldap.set_option(ldap.OPT_X_TLS_CACERTFILE, options["tls_cacertfile"])
-        ldap.set_option(ldap.OPT_X_TLS_REQUIRE_CERT, ldap.OPT_X_TLS_DEMAND)
     connection = ldap.initialize(url)
+    if secure:
+        connection.set_option(ldap.OPT_X_TLS_CACERTFILE, options["tls_cacertfile"])
+        connection.set_option(ldap.OPT_X_TLS_REQUIRE_CERT, ldap.OPT_X_TLS_DEMAND)
+        connection.set_option(ldap.OPT_X_TLS_NEWCTX, 0)  # otherwise the first directory's CAs are trusted for all
     connection.protocol_version = ldap.VERSION3
     connection.set_option(ldap.OPT_NETWORK_TIMEOUT, PATIENCE)
     connection.set_option(ldap.OPT_TIMEOUT, PATIENCE)

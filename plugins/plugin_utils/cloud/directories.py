@@ -114,7 +114,11 @@ def _fault(identity: Any, name: str, one: LdapPlan, asked: Mapping[str, Mapping[
     answer = identity.get(f"/users?domain_id={domain['id']}&name={_NOBODY}")
     if answer.ok:
         return None
-    text = (answer.json().get("error") or {}).get("message", "") if "json" in answer.headers["content-type"] else ""
+    text = (
+        (answer.json().get("error") or {}).get("message", "")
+        if "json" in answer.headers.get("content-type", "")
+        else ""
+    )
     return GroundupError(
         f"directory of domain {name}: Keystone answers {answer.status_code} when it is asked for users: {text}",
         where=where, why=why,

@@ -1,4 +1,4 @@
-"""Domains of Keystone that are a directory: a real slapd, Keystone and database, by TLS, as the chart configures them."""
+"""Domains of Keystone that are a directory: real slapd, Keystone and database, with TLS, as the chart configures it."""
 
 from __future__ import annotations
 
@@ -160,6 +160,32 @@ def test_users_of_a_directory_log_in_with_the_roles_of_their_groups_and_each_fau
     parts.append(Part(name="slapd", root=slapd.root, script=_SLAPD, env=slapd.env))
     parts.append(Part(name="ask", root=keystone.root, script=_ASK, env=parts[1].env, mounts=parts[1].mounts))
     said = stage.run(*parts)
-    assert said.strip().startswith("{"), said + stage.said(*parts)
-    found = json.loads(said.strip().splitlines()[-1])
-    assert found == {}, json.dumps(found, indent=1)
+    last = said.strip().splitlines()[-1]
+    assert last.startswith("{"), said + stage.said(*parts)
+    found = json.loads(last)
+    told = json.dumps(found, indent=1)
+    given = [f"give role {what} to group staff of corp" for what in (
+        "member on project ops of domain Default", "reader on domain corp")]  # fmt: skip
+    assert found["before"] == {"changes": ["create project ops of domain Default", *given], "warnings": []}, told
+    assert "domain own has 1 users of its own, such as theirs" in found["own"], told
+    assert found["verified"] == "domain corp: its directory answers; domain second: its directory answers", told
+    logins = {name: (found[name]["status"], found[name]["roles"]) for name in (
+        "unscoped", "too early", "ada", "bob", "wrong", "nobody", "by start_tls", "after")}  # fmt: skip
+    assert logins == {
+        "unscoped": (201, []), "too early": (401, []), "ada": (201, ["member", "reader"]), "bob": (401, []),
+        "wrong": (401, []), "nobody": (401, []), "by start_tls": (201, []), "after": (201, ["reader"]),
+    }, told  # fmt: skip
+    assert found["predicted"] == found["first"] == found["before"], told
+    assert found["again"] == {"changes": [], "warnings": []}, told
+    assert found["less"]["changes"] == [one.replace("give", "take back", 1) for one in given], told
+    assert "domain second is no longer in the site file" in found["less again"]["warnings"][0], told
+    assert found["less again"]["changes"] == [], told
+    assert {name: one["fault"] for name, one in found["faults"].items()} == {
+        name: name.partition(" ")[0] for name in broken
+    }, told
+    assert WORD not in told
+    assert all("remedy:" in one for one in found["remedies"].values()), told
+    assert found["down"]["login"]["status"] == 500, told
+    assert "its server ldaps://ldap.corp.test:6636 is not reached" in found["down"]["verify"], told
+    assert "Keystone answers 500" in found["by Keystone alone"], told
+    assert found["admin"] == 201, "the cloud's own accounts log in while the directory is down"

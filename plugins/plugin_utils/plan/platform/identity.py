@@ -12,6 +12,7 @@ from ..part_types import IdentityPlan, LdapPlan, RolePlan
 CA_FILE = "/etc/keystone/ldap/tls.ca"  # in Keystone's pods; OpenStack-Helm's chart mounts it there
 PUBLIC_CAS = "/etc/ssl/certs/ca-certificates.crt"
 CONNECT_TIMEOUT = 5  # seconds; a directory that is down must not hold Keystone's processes
+POOL_LIFETIME = 60  # seconds; a connection that a firewall or a restart has ended fails the request that takes it
 PAGE = 500  # entries; Active Directory answers at most 1000
 _ENABLED = 512  # userAccountControl of an ordinary account
 
@@ -39,6 +40,7 @@ def _ldap(name: str, written: Ldap) -> LdapPlan:
             "use_pool": True,
             "pool_connection_timeout": CONNECT_TIMEOUT,
             "pool_retry_max": 2,
+            "pool_connection_lifetime": POOL_LIFETIME,
             "use_auth_pool": True,
             **_users(written.users),
             **(_groups(written.groups) if written.groups else {}),
