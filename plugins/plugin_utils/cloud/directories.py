@@ -103,7 +103,7 @@ def _fault(identity: Any, name: str, one: LdapPlan, asked: Mapping[str, Mapping[
         said = what.format(subject=found["subject"])
         return GroundupError(
             f"directory of domain {name}: {said} ({found['said']})",
-            where=where, why=why, remedy=remedy.format(secret=one.secret),
+            where=where, why=why, remedy=remedy.format(secret=one.secret or "none of an anonymous account"),
         )  # fmt: skip
     domain = _named(identity, "domains", name=name)
     if domain is None:
