@@ -48,7 +48,7 @@ METAL = tuple(
 API_TESTS = "tests/integration/rollout_api"  # each worker starts etcd and an API server
 # Ratios and CPU seconds. Those of Kubernetes and of 1,000 unchanged hosts are in the tier `long`.
 BENCHMARKS = ("plan_inventory", "preflight", "supply")
-FOR_TESTS = ("cilium-charts", "packages", "plain", "rootfs-storage-13")
+FOR_TESTS = ("cilium-charts", "packages", "plain", "rootfs-storage-13", "test-directory")
 
 TIERS = (
     Tier(name="lint", commands=(("ci/lint",),), background=True),
@@ -56,8 +56,8 @@ TIERS = (
     Tier(name="docs", commands=(("ci/docs",),), background=True),
     Tier(
         name="supply",
-        # What the lab runs, and for tests: charts of another pod network, plain hosts, packages of all releases, and
-        # storage hosts of the other release.
+        # What the lab runs, and for tests: charts of another pod network, plain hosts, packages of all releases,
+        # storage hosts of the other release, and a directory.
         commands=(("ci/lab", "supply"), ("ci/supply", "build", *FOR_TESTS)),
         needs=needs_root,
     ),

@@ -34,4 +34,5 @@ def _converge(site_file: str, changes: Changes) -> dict[str, Any]:
             if not changes.check or not isinstance(error, connection.UnreachedError):
                 raise
             providers.foresee(networks, changes)
-    return {**changes.result(), "networks": [one.name for one in networks]}
+    told = {"warnings": changes.warnings} if changes.warnings else {}
+    return {**changes.result(), **told, "networks": [one.name for one in networks]}

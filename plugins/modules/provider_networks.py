@@ -12,6 +12,8 @@ description:
     bridge, with one subnet without DHCP. Its pools exclude the gateway and the addresses of the site's own hosts.
   - Corrects MTU, gateway and pools of an existing network. Deletes nothing, and refuses a network of the same name with
     another physical network, VLAN or CIDR.
+  - Marks the network of C(networks.<name>.default) as the default external one; another that has the mark keeps it, and
+    a warning says so.
   - In a dry run without a cloud, predicts all of them as new.
 extends_documentation_fragment:
   - groundup.cloud.attributes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from . import site_identity
@@ -13,6 +13,8 @@ from .pki import check_key, ensure_authority, ensure_bundle, ensure_leaf, ensure
 from .plan.types import Plan
 from .vault import STORE, SecretsError, Store, open_store, password_source, required
 from .vault.names import EDGE_KEY
+
+_SHOWN = 8  # machines of an error
 
 
 def create(plan: Plan, given: Mapping[str, str], *, write: bool) -> dict[str, Any]:
@@ -25,8 +27,8 @@ def create(plan: Plan, given: Mapping[str, str], *, write: bool) -> dict[str, An
     if plan.edge.certificate:  # before anything is changed
         check_key(plan.edge.certificate, given.get(EDGE_KEY, store.items().get(EDGE_KEY)))
     taken = store.take(given, replacing=[EDGE_KEY])
-    if plan.ceph and (lacking := store.lacking(plan.ceph.given)):
-        raise _not_given(store, lacking)
+    for error in _not_given(plan, store):
+        raise error
     created = store.ensure({*required(plan), *map(key_name, USES), *(spec.key_name for spec in specs)})
     signing = {use: ensure_authority(store, directory, site=plan.site, use=use, write=write) for use in USES}
     reasons = {"ca" if use == "site" else f"ca of {use}": one.reason for use, one in signing.items()} | {
@@ -64,12 +66,45 @@ def remove(plan: Plan, *, write: bool, keep: bool, force: Collection[str]) -> di
     return {"changed": there or gone, "msg": said if there else f"there is no {directory}"}
 
 
-def _not_given(store: Store, lacking: Sequence[str]) -> SecretsError:
-    pairs = ", ".join(f"{name}: AQ..." for name in lacking)
+def _not_given(plan: Plan, store: Store) -> Iterator[SecretsError]:
+    """Yield an error for secrets that somebody else made, which the store lacks: a generated one would be refused."""
+    if plan.ceph and (lacking := store.lacking(plan.ceph.given)):
+        yield _error(
+            store, lacking, where="storage.external",
+            why="the keys of a Ceph that somebody else runs are made there: a generated one would be refused",
+            how="ask who runs it for them (`ceph auth get-key <user>`)", value="AQ...",
+        )  # fmt: skip
+    of_bmcs: dict[str, list[str]] = {}
+    for host in plan.hosts.values():
+        if host.bmc and plan.metal and plan.profile != "lab":
+            of_bmcs.setdefault(str(host.bmc["credentials"]), []).append(host.name)
+    if lacking := store.lacking(of_bmcs):
+        whose = "; ".join(f"{name}: {_named(of_bmcs[name])}" for name in lacking)
+        yield _error(
+            store, lacking, where=f"machines.<group>.bmc.credentials ({whose})",
+            why="BMCs have their passwords already: tries with a generated one lock the account out",
+            how="correct credentials if a name is mistyped, else look the passwords up", value="...",
+        )  # fmt: skip
+    of_directories = {one.secret: name for name, one in plan.identity.domains.items() if one.secret}
+    if lacking := store.lacking(of_directories):
+        yield _error(
+            store, lacking, where=f"identity.domains.{of_directories[lacking[0]]}.ldap.bind_dn",
+            why="the directory has the password of its account already: a generated one would be refused",
+            how="ask who runs the directory for it", value="...",
+        )  # fmt: skip
+
+
+def _named(machines: Sequence[str]) -> str:
+    more = len(machines) - _SHOWN
+    return ", ".join(machines[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def _error(store: Store, lacking: Sequence[str], *, where: str, why: str, how: str, value: str) -> SecretsError:
+    pairs = ", ".join(f"{name}: {value}" for name in lacking)
     return SecretsError(
         f"the secrets store has no {', '.join(lacking)}",
-        where=f"{store.path}; storage.external of the site file",
-        why="the keys of a Ceph that somebody else runs are made there: a generated one would be refused",
-        remedy="ask who runs it for them (`ceph auth get-key <user>`), then: ansible-playbook -i <site file> "
-        f"groundup.cloud.secrets -e @FILE, and in FILE (ansible-vault encrypts it): secrets_given: {{{pairs}}}",
+        where=f"{store.path}; {where} of the site file",
+        why=why,
+        remedy=f"{how}, then: ansible-playbook -i <site file> groundup.cloud.secrets -e @FILE, "
+        f"and in FILE (ansible-vault encrypts it): secrets_given: {{{pairs}}}",
     )

@@ -25,10 +25,11 @@
 {{ end -}}
 {{- end }}
 
-{{/* One file of the profile's config. In: root, profile, name, conf (path under .Values.conf), omit (sections). */}}
+{{/* One file of the profile's config. In: root, profile, name, conf (path under .Values.conf; with a dot before it, under
+.Values), omit (sections). */}}
 {{- define "groundup.conf.file" -}}
-{{- $value := .root.Values.conf -}}
-{{- range splitList "." .conf }}{{ $value = get ($value | default dict) . }}{{ end -}}
+{{- $value := hasPrefix "." .conf | ternary .root.Values .root.Values.conf -}}
+{{- range splitList "." (trimPrefix "." .conf) }}{{ $value = get ($value | default dict) . }}{{ end -}}
 {{- if not (kindIs "map" $value) }}{{ tpl ($value | default "") .root }}
 {{- else if hasSuffix ".yaml" .name }}{{ $value | toYaml }}
 {{- else if hasSuffix ".json" .name }}{{ $value | toJson }}

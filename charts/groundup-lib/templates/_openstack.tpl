@@ -12,8 +12,8 @@ The profile:
   domainAccounts  accounts there that have a domain and no project; roles: roles to make that none of these accounts has
   databases   endpoint -> section of its connection, "" for none (default: oslo_db: database)
   options     section -> option -> value: what else follows from the endpoints
-  config      files of Secret <service>-etc: name -> <path under conf>, or {conf, path, omit}; conf "" is an empty file, path
-              in the pod is /etc/<service>/<name> unless written, "" for one no pod has; sections of omit are left out. Text
+  config      files of Secret <service>-etc: name -> <path under conf>, or {conf, path, omit}; conf "" is an empty file, one
+              with a dot before it a path under all values, path in the pod is /etc/<service>/<name> unless written, "" for one no pod has; sections of omit are left out. Text
               is a template, a map becomes YAML or JSON by its file's name and INI otherwise. logging.conf and policy.yaml
               are every service's.
   scratch     directories a pod may write to (default: /tmp, /var/lock, /var/lib/<service>)

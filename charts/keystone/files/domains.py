@@ -59,16 +59,24 @@ class Keystone:
             }
         return str(found["domains"][0]["id"])
 
-    def configure(self, domain: str, config: dict[str, Any]) -> None:
-        """Put ``config`` in place of the configuration of the domain with id ``domain``, or over it."""
+    def configure(self, name: str, config: dict[str, Any]) -> None:
+        """Put ``config`` in place of the configuration of domain ``name``, which is made when it is missing.
+
+        A domain of accounts in Keystone's own database is refused: a directory would hide them all.
+        """
+        domain = self.domain(name)
         try:
             self.call("GET", f"/domains/{domain}/config")
-            method = "PATCH"
         except urllib.error.HTTPError as error:
             if error.code != NOT_FOUND:
                 raise
-            method = "PUT"
-        self.call(method, f"/domains/{domain}/config", {"config": config})
+            users, _ = self.call("GET", f"/users?domain_id={domain}")
+            if users["users"]:
+                sys.exit(
+                    f"domain {name} has {len(users['users'])} users of its own, such as {users['users'][0]['name']}: "
+                    "write another domain's name into identity.domains, or delete them"
+                )
+        self.call("PUT", f"/domains/{domain}/config", {"config": config})
 
 
 def main() -> None:
@@ -77,7 +85,7 @@ def main() -> None:
     keystone = Keystone(os.environ["OS_AUTH_URL"])
     keystone.login()
     for name, config in sorted(domains.items()):
-        keystone.configure(keystone.domain(name), config)
+        keystone.configure(name, config)
         print(f"domain {name}: configured", flush=True)
 
 

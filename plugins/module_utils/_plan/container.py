@@ -19,6 +19,7 @@ class NetworkPlan:
     vlan: int | None  # None: untagged
     mtu: int  # bytes
     pools: tuple[tuple[str, str], ...] = ()  # first and last address of what is lent; (): the default of its purpose
+    default: bool | None = None  # provider: whether it is Neutron's default external network; None: left as it is
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

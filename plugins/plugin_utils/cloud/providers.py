@@ -27,6 +27,7 @@ class ProviderNetwork:
     subnet: dict[str, Any] = field(default_factory=dict)
     held: tuple[str, ...] = ()  # addresses of the site's own, never lent
     planned: bool = False  # the site file says what is lent: another pool is set back
+    default: bool | None = None  # whether it is to be the default external network; None: left as it is
 
 
 def wanted(plan: Plan) -> Iterator[ProviderNetwork]:
@@ -50,6 +51,7 @@ def wanted(plan: Plan) -> Iterator[ProviderNetwork]:
             },
             held=tuple(held(plan, name)),
             planned=bool(network.pools),
+            default=network.default,
         )
 
 
@@ -86,22 +88,27 @@ def foresee(networks: Iterable[ProviderNetwork], changes: Changes) -> None:
     """Record the networks that a cloud not deployed yet will get."""
     for one in networks:
         _note(changes, one)
+        if one.default:
+            changes.add(_marked(one))
 
 
 def converge(neutron: Any, networks: Iterable[ProviderNetwork], changes: Changes, *, project: str) -> None:
     """Create or update ``networks``; never delete. ``project``: the administrator's. Raises GroundupError."""
-    for one in networks:
+    for one in sorted(networks, key=lambda network: network.default is True):  # a mark is taken back before it is given
         found = _found(neutron, one, project)
         if found is None:
             if not _note(changes, one):
+                _default(neutron, {"is_default": False}, one, changes)
                 continue
             found = neutron.create_network(name=one.name, **_given(one.fixed), **one.network)
             _subnet(neutron, found, one)
+            _default(neutron, found, one, changes)
             continue
         if differs := {key: found[key] for key, value in one.fixed.items() if found[key] != value}:
             raise _other(one, differs, one.fixed)
         if (other := _differs(found, one.network)) and _change(changes, f"network {one.name}", other, one.network):
             neutron.update_network(found, **{key: one.network[key] for key in other})
+        _default(neutron, found, one, changes)
         subnets = list(neutron.subnets(network_id=found["id"], ip_version=_version(one)))
         mine = next((each for each in subnets if each["cidr"] == one.cidr), None)
         if mine is None and subnets:
@@ -114,6 +121,24 @@ def converge(neutron: Any, networks: Iterable[ProviderNetwork], changes: Changes
         subnet = one.subnet if one.planned else {**one.subnet, "allocation_pools": without(mine, taken)}
         if (other := _differs(mine, subnet)) and _change(changes, f"subnet {one.cidr}", other, subnet):
             neutron.update_subnet(mine, **{key: subnet[key] for key in other})
+
+
+def _default(neutron: Any, found: Any, one: ProviderNetwork, changes: Changes) -> None:
+    """Mark the network as the default external one, or take the mark back; another one that has it keeps it."""
+    if one.default is None or bool(found["is_default"]) == one.default:
+        return
+    others = [each["name"] for each in neutron.networks(is_router_external=True) if each["is_default"]]
+    if one.default and others:
+        changes.warnings.append(
+            f"network {others[0]} is the default external network and stays it, not {one.name}: to change that, "
+            f"openstack network set --no-default {others[0]}, then run this again"
+        )
+    elif changes.add(_marked(one)):
+        neutron.update_network(found, is_default=one.default)
+
+
+def _marked(one: ProviderNetwork) -> str:
+    return f"{'make' if one.default else 'no longer have'} {one.name} the default external network"
 
 
 def _found(neutron: Any, one: ProviderNetwork, project: str) -> Any | None:

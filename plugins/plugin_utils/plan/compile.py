@@ -15,6 +15,7 @@ from .platform import parts as platform
 from .platform.ceph import ceph
 from .platform.host import host_settings
 from .platform.hypervisor import hypervisor
+from .platform.identity import identity
 from .platform.metal import metal, set_plane
 from .platform.ovn import ovn
 from .platform.preflight import preflight, set_neighbours
@@ -57,6 +58,7 @@ def make_plan(site: Site) -> Plan:
         edge=edge,
         ovn=ovn(layout),
         openstack=platform.openstack(layout),
+        identity=identity(site.identity),
         hypervisor=hypervisor(layout, found),
         metal=dark,
         ceph=found,

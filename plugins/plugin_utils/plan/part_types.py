@@ -100,3 +100,30 @@ class MetalPlan:
     netboot: NetbootPlan | None  # None: no machine boots from the network
     machines_inside: int
     runner: RunnerPlan | None  # None: the controller configures machines
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolePlan:
+    """A role of a directory's group on a project, made if missing, or on a domain."""
+
+    group: str
+    role: str
+    project: str | None  # None: on the domain itself
+    domain: str  # of the project, or itself
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LdapPlan:
+    """A domain of Keystone whose users and groups are a directory's."""
+
+    options: dict[str, Any]  # Keystone's section [ldap], without the password
+    secret: str | None  # name of the bind account's password; None: anonymous
+    ca: str | None  # PEM; None: public CAs
+    roles: tuple[RolePlan, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdentityPlan:
+    """Users of the cloud that are not its own."""
+
+    domains: dict[str, LdapPlan]

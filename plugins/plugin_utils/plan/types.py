@@ -18,7 +18,7 @@ from ..layers.enough import SuccessCriteria
 from ..layers.provisioners import Approve, Provisioner
 from ..layers.roles import Role
 from ..layers.scales import Scale
-from .part_types import AccessPlan, LinkPlan, MetalPlan, PreflightPlan
+from .part_types import AccessPlan, IdentityPlan, LinkPlan, MetalPlan, PreflightPlan
 
 __all__ = ("CniName", "CniPlan", "InterfacePlan", "KubernetesPlan", "NetworkPlan", "ReleasePlan")  # the plan's, too
 
@@ -236,6 +236,7 @@ class Plan:
     edge: EdgePlan
     ovn: OvnPlan
     openstack: OpenStackPlan
+    identity: IdentityPlan
     hypervisor: HypervisorPlan
     metal: MetalPlan | None  # None: no machines from power-off, or no seed to install them
     ceph: CephPlan | None  # None: no Ceph, or only an external storage class

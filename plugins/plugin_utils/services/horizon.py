@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _KEY = "horizon/secret-key"
 _PORT = 80
+_DOMAIN = "Default"  # of the administrator; a form without a choice of domains takes no notice of it
 _TRUST, _TRUSTED = "horizon-tls", "/etc/horizon-tls"  # Secret and its mount point, if there is an object store
 _CONSOLE = "compute-novnc-proxy"  # serves the console page that the dashboard shows in a frame
 
@@ -117,7 +118,18 @@ def values(plan: Plan, sizes: Sizes) -> Values:
         },
         "manifests": {"pod_helm_test": False},
     }
-    return merge(own, _objects()) if _certificates(plan) else own
+    own = merge(own, _objects()) if _certificates(plan) else own
+    return merge(own, _domains(plan)) if plan.identity.domains else own
+
+
+def _domains(plan: Plan) -> Values:
+    """Return values of a login that offers the domains of the site file beside Keystone's own."""
+    offered = {_DOMAIN: _DOMAIN, **{name: name for name in plan.identity.domains}}
+    config = {
+        "keystone_multidomain_support": "True", "keystone_multidomain_dropdown": "True",
+        "keystone_domains": {"example_domain": None, **offered},  # OpenStack-Helm's chart has an example
+    }  # fmt: skip
+    return {"conf": {"horizon": {"local_settings": {"config": config}}}}
 
 
 def _objects() -> Values:
@@ -143,7 +155,9 @@ def verify(context: VerifierContext) -> Verification:
     browser = Browser(ask=context.request, url=url)
     admin = context.value("endpoints.identity.auth.admin")
     browser.open(LOGIN)
-    answer = browser.submit(LOGIN, username=admin["username"], password=admin["password"], region="default")
+    answer = browser.submit(
+        LOGIN, username=admin["username"], password=admin["password"], region="default", domain=_DOMAIN
+    )
     page = browser.open("/project/api_access/")
     browser.submit("/auth/logout/")
     after = browser.open("/project/api_access/")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -24,6 +25,7 @@ ADMIN = {
 SERVICE_ROLE = "service"  # for calls between services; it is nothing in Keystone
 ADMIN_CREDENTIAL = "keystone/admin"  # name of the secret
 PASSWORD_LENGTH = 12
+MARK = "groundup_roles"  # of a domain in the site file: the roles that a run gave, so that only these are taken back
 _OBJECT = "Deployment/keystone-api"
 
 _API = PublicApi(type="identity", host="identity", path="/v3", health="/v3/", port=5000, node_port=30500)
@@ -116,7 +118,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
             "wsgi_keystone": _wsgi(sizes.workers["keystone"]),
             "mpm_event": _MPM,
         },
-        # There are no domains to manage, so that job is off; the bootstrap then waits for the database only.
+        # Without domains to manage that job is off: the bootstrap waits for the database only.
         "dependencies": {"static": {"bootstrap": {"jobs": ["keystone-db-sync"]}}},
         "manifests": {
             "job_credential_cleanup": False,
@@ -126,7 +128,26 @@ def values(plan: Plan, sizes: Sizes) -> Values:
             "secret_rabbitmq": False,
         },
     }
-    return merge(api_values(plan, sizes, "keystone", memory="512Mi", limit="2Gi", cpu=500), own)
+    own = merge(api_values(plan, sizes, "keystone", memory="512Mi", limit="2Gi", cpu=500), own)
+    return merge(own, _directories(plan)) if plan.identity.domains else own
+
+
+def _directories(plan: Plan) -> Values:
+    """Return values of domains whose users a directory has: a job makes them, and puts their settings into Keystone."""
+    domains = {
+        name: {
+            "identity": {"driver": "ldap"},
+            "ldap": {**one.options, **({"password": {"$secret": one.secret}} if one.secret else {})},
+        }
+        for name, one in plan.identity.domains.items()
+    }
+    # One file for all: the LDAP library has one list of trusted CAs for a whole process.
+    trusted = "\n".join(dict.fromkeys(one.ca.strip() for one in plan.identity.domains.values() if one.ca))
+    return {
+        "conf": {"ks_domains": domains},
+        "endpoints": {"ldap": {"auth": {"client": {"tls": {"ca": f"{trusted}\n"}}}}} if trusted else {},
+        "manifests": {"job_domain_manage": True},
+    }
 
 
 def verify(context: VerifierContext) -> Verification:
@@ -142,8 +163,19 @@ def verify(context: VerifierContext) -> Verification:
         checks=(
             Check(name="token", ok=True, detail=scope, object=_OBJECT),
             Check(name="endpoint", ok=url in listed, detail=own, object=_OBJECT),
+            *_left(context, answer, url),
         )
     )
+
+
+def _left(context: VerifierContext, issued: Token, url: str) -> Iterator[Check]:
+    """Yield a note for each domain that a site file once made a directory's, and this one does not name."""
+    found = context.request("GET", f"{url}/domains", headers={"X-Auth-Token": issued.id}).body or {}
+    for one in found.get("domains") or ():
+        if one.get(MARK) is not None and one["name"] not in context.plan.identity.domains:
+            why = f"domain {one['name']} is no longer in the site file, and stays with the roles of its groups"
+            detail = f"{why}: openstack domain set --disable {one['name']}"
+            yield Check(name="kept", ok=True, detail=detail, object=_OBJECT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -228,6 +228,7 @@ class Identity(BaseHTTPRequestHandler):
 
     known: ClassVar[dict[str, Any]] = {}
     configured: ClassVar[dict[str, Any]] = {}
+    users: ClassVar[list[dict[str, str]]] = []
 
     def answer(self, code: int, body: Any, **headers: str) -> None:
         self.send_response(code)
@@ -249,6 +250,8 @@ class Identity(BaseHTTPRequestHandler):
         elif what == ("POST", "/v3/domains"):
             self.known[body["domain"]["name"]] = {"id": "id-" + body["domain"]["name"]}
             self.answer(201, {"domain": self.known[body["domain"]["name"]]})
+        elif what == ("GET", "/v3/users"):
+            self.answer(200, {"users": self.users})
         elif self.command == "GET":
             self.answer(200 if self.path in self.configured else 404, {})
         else:
@@ -272,12 +275,19 @@ def test_domains_are_made_once_and_their_configuration_is_brought_up_to_date(
     path = tmp_path / "domains.json"
     path.write_text('{"corp": {"identity": {"driver": "ldap"}}}')
     monkeypatch.setattr(domains.sys, "argv", ["domains.py", str(path)])
-    for verb in ("PUT", "PATCH"):
+    for driver in ("ldap", "sql"):
+        path.write_text(json.dumps({"corp": {"identity": {"driver": driver}}}))
         domains.main()
-        assert Identity.configured["/v3/domains/id-corp/config"] == (verb, {"identity": {"driver": "ldap"}})
+        assert Identity.configured["/v3/domains/id-corp/config"] == ("PUT", {"identity": {"driver": driver}})
+    assert set(Identity.known) == {"corp"}
+    # A domain of users of its own: a directory would hide them.
+    monkeypatch.setattr(Identity, "users", [{"name": "ada"}])
+    path.write_text('{"own": {"identity": {"driver": "ldap"}}}')
+    with pytest.raises(SystemExit, match="domain own has 1 users of its own, such as ada"):
+        domains.main()
+    assert set(Identity.configured) == {"/v3/domains/id-corp/config"}
     server.shutdown()
     server.server_close()
-    assert set(Identity.known) == {"corp"}
 
 
 @pytest.mark.parametrize("chart", ["mariadb", "rabbitmq"])

@@ -184,3 +184,34 @@ def test_two_of_that_name_are_refused(admin: Any, fake: FakeCloud) -> None:
         fake.add("networks", {"name": "public"}, ADMIN)
     with pytest.raises(GroundupError, match="2 networks are called public"):
         ran(admin)
+
+
+def test_the_default_external_network_is_marked_once_and_the_mark_is_taken_back(admin: Any, fake: FakeCloud) -> None:
+    marked = replace(ONE, default=True)
+    predicted, foreseen = ran(admin, check=True, one=marked), Changes(check=True)
+    foresee([marked], foreseen)
+    assert ran(admin, one=marked).done == predicted.done == foreseen.done
+    assert fake.of("networks")[0]["is_default"] is True
+    assert ran(admin, one=marked).done == []
+    assert ran(admin).done == [], "left as it is by a site file that says nothing"
+    assert ran(admin, one=replace(ONE, default=False)).done == ["no longer have public the default external network"]
+    assert fake.of("networks")[0]["is_default"] is False
+
+
+def test_another_default_external_network_stays_and_is_told(admin: Any, fake: FakeCloud) -> None:
+    fake.add("networks", {"name": "theirs", "router:external": True, "is_default": True}, "someone")
+    changes = ran(admin, one=replace(ONE, default=True))
+    assert changes.done == ["create network public"]
+    assert "theirs is the default external network and stays it" in changes.warnings[0]
+    assert [one.get("is_default") for one in fake.of("networks")] == [True, None]
+
+
+def test_the_mark_moves_between_two_networks_of_the_site_file_in_one_run(admin: Any, fake: FakeCloud) -> None:
+    ran(admin, one=replace(ONE, default=True))
+    second = replace(ONE, name="second", cidr="198.51.100.0/24", fixed={**ONE.fixed, "provider_physical_network": "p2"},
+                     subnet={**ONE.subnet, "gateway_ip": "198.51.100.1", "allocation_pools": []})  # fmt: skip
+    changes = Changes(check=False)
+    both = [replace(second, default=True), replace(ONE, default=False)]
+    converge(admin.network, both, changes, project=ADMIN)
+    assert not changes.warnings
+    assert {one["name"]: one["is_default"] for one in fake.of("networks")} == {"public": False, "second": True}

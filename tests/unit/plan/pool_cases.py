@@ -15,6 +15,17 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("range-outside-network", "error", "region", {POOL: ["198.51.100.9-198.51.100.20", "10.0.0.9-10.0.0.20"]}, OWN),
     ("pool-overlaps", "error", "region", {POOL: ["198.51.100.50-198.51.100.99", "198.51.100.9-198.51.100.50"]}, OWN),
     ("pool-has-planned-addresses", "error", "region", {POOL: "198.51.100.1-198.51.100.99"}, OWN),
+    ("default-without-use", "error", "region", {"networks/oob/default": True}, "networks.oob.default"),
+    (
+        "several-defaults",
+        "error",
+        "region",
+        {
+            "networks/provider/default": True,
+            "networks/second": {"cidr": "203.0.113.0/24", "purpose": "provider", "vlan": 99, "default": True},
+        },
+        "networks.second.default",
+    ),
     (
         "pool-of-many-ranges",
         "error",

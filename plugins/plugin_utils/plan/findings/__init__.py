@@ -11,6 +11,7 @@ from . import (
     ceph,
     certificates,
     cluster,
+    directories,
     disks,
     domains,
     extra_releases,
@@ -35,7 +36,7 @@ from .order import ordered
 
 SUBJECTS = (
     addresses, servers, links, wiring, planes, machines, netboot, pools, public, availability, access, packages, quorum,
-    domains, storage, ceph, disks, cluster, services, extra_releases, certificates, supply,
+    domains, storage, ceph, disks, cluster, services, extra_releases, directories, certificates, supply,
     system_disks, versions, unsupported,
 )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Addresses that are lent: each pool is inside its network, and nobody else has its addresses."""
+"""Provider networks and addresses that are lent: pools inside their network that nobody else has; one default."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ USES = ("provisioning", "provider")  # purposes of networks that lend addresses
 
 def check(context: PlanContext) -> Iterator[Finding]:
     """Yield findings about written pools, and about a provider network that has none."""
+    yield from _default(context)
     for network in context.plan.networks.values():
         key = f"networks.{network.name}.pool"
         if network.pools and network.purpose not in USES:
@@ -30,6 +31,26 @@ def check(context: PlanContext) -> Iterator[Finding]:
             )
         elif network.purpose == "provider":
             yield from _floating(context, network, key) if network.pools else _unwritten(context, network, key)
+
+
+def _default(context: PlanContext) -> Iterator[Finding]:
+    """Yield findings about the default external network."""
+    networks, mapped = context.plan.networks.values(), context.plan.ovn.bridge_mappings.values()
+    for network in networks:
+        if network.default is not None and (network.purpose != "provider" or network.name not in mapped):
+            other = "its purpose is " + network.purpose if network.purpose != "provider" else "no bridge leads to it"
+            yield error("default-without-use", f"networks.{network.name}.default")(
+                what=f"{network.name} is no external network of Neutron: {other}",
+                why="only a provider network that ovn.bridge_mappings names can be its default",
+                remedy="write it at such a network, or leave it out",
+            )
+    marked = [network.name for network in networks if network.default and network.purpose == "provider"]
+    if len(marked) > 1:
+        yield error("several-defaults", *(f"networks.{name}.default" for name in marked))(
+            what=f"{', '.join(marked)} are each the default",
+            why="Neutron has one default external network, and refuses a second",
+            remedy="leave default: true at one of them",
+        )
 
 
 def _unwritten(context: PlanContext, network: NetworkPlan, key: str) -> Iterator[Finding]:

@@ -132,6 +132,7 @@ def _network_plan(name: str, network: Network) -> NetworkPlan:
         vlan=network.vlan,
         mtu=network.mtu or 1500,
         pools=tuple(map(_ends, network.pool or ())),
+        default=network.default,
     )
 
 

@@ -32,11 +32,12 @@ AddressRange = Annotated[
 _Ranges = Annotated[list[AddressRange], Field(min_length=1, max_length=16)]
 
 
-def _listed(value: object) -> object:
+def listed(value: object) -> object:
+    """Return a single text as a list of one."""
     return [value] if isinstance(value, str) else value
 
 
-Pool = Annotated[_Ranges, BeforeValidator(_listed, json_schema_input_type=AddressRange | _Ranges)]
+Pool = Annotated[_Ranges, BeforeValidator(listed, json_schema_input_type=AddressRange | _Ranges)]
 
 
 def _router(value: str) -> str:
@@ -86,6 +87,11 @@ class Network(Model):
         description="Addresses that are lent, one range or a list. On provisioning, one range: to unknown machines; "
         "default: the last eighth of the network. On provider: as floating IPs and to routers. Default: the whole "
         "network without its router and the site's own addresses, once; then what Neutron has, without the latter.",
+    )
+    default: bool | None = Field(
+        None,
+        description="provider only: whether it is the external network that Neutron takes when nobody names one "
+        "(auto allocated topology); at most one is. false takes the mark back. Default: left as it is.",
     )
     vlan_range: IdRange | None = Field(
         None, description="provider only: VLAN ids that tenants' provider networks may use on it."

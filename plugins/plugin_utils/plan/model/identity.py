@@ -1,0 +1,32 @@
+"""Who logs in to the cloud, beside accounts of its own, in the site file."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from .base import Model
+from .ldap import Ldap
+
+# As people type it at a login, and as Keystone's URLs carry it.
+DomainName = Annotated[
+    str,
+    Field(
+        max_length=64, pattern=r"^[A-Za-z0-9]([A-Za-z0-9._ -]*[A-Za-z0-9])?$", json_schema_extra={"examples": ["corp"]}
+    ),
+]
+
+
+class IdentityDomain(Model):
+    """A domain of Keystone whose users and groups somebody else keeps."""
+
+    ldap: Ldap = Field(description="The directory of its users and groups, which Keystone reads and never writes.")
+
+
+class Identity(Model):
+    """Users of the cloud that are not Keystone's own."""
+
+    domains: dict[DomainName, IdentityDomain] = Field(
+        default_factory=dict, description="Domains of Keystone by name, each made by the rollout. Default: none."
+    )
