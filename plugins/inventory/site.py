@@ -153,6 +153,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
             "groundup_machine": _MACHINE,
             "groundup_storage_host": _STORAGE_HOST,
             **({"groundup_other_site": foreign} if foreign else {}),
+            **({"groundup_former_providers": True} if (state / "providers.json").is_file() else {}),
         }.items():
             everything.set_variable(name, _trusted(value, known))
         # Groups that plays run on must exist even without machines. Not provisioner_container: plays test whether it

@@ -24,6 +24,8 @@ def create(plan: Plan, given: Mapping[str, str], *, write: bool) -> dict[str, An
     taken = store.take(given)
     if plan.ceph and (lacking := store.lacking(plan.ceph.given)):
         raise _not_given(store, lacking)
+    if lacking := store.lacking(one.secret for one in plan.providers):
+        raise _not_given_by_providers(store, lacking)
     created = store.ensure({*required(plan), *map(key_name, USES), *(spec.key_name for spec in specs)})
     signing = {use: ensure_authority(store, directory, site=plan.site, use=use, write=write) for use in USES}
     reasons = {"ca" if use == "site" else f"ca of {use}": one.reason for use, one in signing.items()} | {
@@ -68,4 +70,15 @@ def _not_given(store: Store, lacking: Sequence[str]) -> SecretsError:
         why="the keys of a Ceph that somebody else runs are made there: a generated one would be refused",
         remedy="ask who runs it for them (`ceph auth get-key <user>`), then: ansible-playbook -i <site file> "
         f"groundup.cloud.secrets -e @FILE, and in FILE (ansible-vault encrypts it): secrets_given: {{{pairs}}}",
+    )
+
+
+def _not_given_by_providers(store: Store, lacking: Sequence[str]) -> SecretsError:
+    pairs = ", ".join(f"{name}: ..." for name in lacking)
+    return SecretsError(
+        f"the secrets store has no {', '.join(lacking)}",
+        where=f"{store.path}; identity.providers of the site file",
+        why="the provider makes the secret of its client: it would refuse a generated one",
+        remedy="register this cloud there as a client, then: ansible-playbook -i <site file> groundup.cloud.secrets "
+        f"-e @FILE, and in FILE (ansible-vault encrypts it): secrets_given: {{{pairs}}}",
     )

@@ -15,6 +15,7 @@ from .platform import parts as platform
 from .platform.ceph import ceph
 from .platform.host import host_settings
 from .platform.hypervisor import hypervisor
+from .platform.identity_providers import identity_providers
 from .platform.metal import metal, set_plane
 from .platform.ovn import ovn
 from .platform.preflight import preflight, set_neighbours
@@ -61,5 +62,6 @@ def make_plan(site: Site) -> Plan:
         metal=dark,
         ceph=found,
         findings=(),
+        providers=identity_providers(site),
     )
     return replace(plan, findings=find(PlanContext(layout=layout, plan=plan)))

@@ -18,7 +18,7 @@ from ..layers.enough import SuccessCriteria
 from ..layers.provisioners import Approve, Provisioner
 from ..layers.roles import Role
 from ..layers.scales import Scale
-from .part_types import AccessPlan, LinkPlan, MetalPlan, PreflightPlan
+from .part_types import AccessPlan, IdentityProviderPlan, LinkPlan, MetalPlan, PreflightPlan
 
 __all__ = ("CniName", "CniPlan", "InterfacePlan", "KubernetesPlan", "NetworkPlan", "ReleasePlan")  # the plan's, too
 
@@ -212,3 +212,4 @@ class Plan:
     metal: MetalPlan | None  # None: no machines from power-off, or no seed to install them
     ceph: CephPlan | None  # None: no Ceph, or only an external storage class
     findings: tuple[Finding, ...]
+    providers: tuple[IdentityProviderPlan, ...] = ()  # of logins

@@ -12,6 +12,7 @@ from . import (
     cluster,
     disks,
     domains,
+    identity_providers,
     links,
     machines,
     netboot,
@@ -32,7 +33,7 @@ from .order import ordered
 
 SUBJECTS = (
     addresses, servers, links, wiring, planes, machines, netboot, pools, availability, access, packages, quorum,
-    domains, storage, ceph, disks, cluster, services, supply, system_disks, versions, unsupported,
+    domains, storage, ceph, disks, cluster, services, identity_providers, supply, system_disks, versions, unsupported,
 )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, PrivateAttr
 
 from .base import Domain, Model, Name
+from .identity import Identity
 from .machines import Hardware, MachineGroup
 from .networks import Network, Rack
 from .openstack import OpenStack
@@ -40,6 +41,7 @@ class Site(Model):
     storage: Storage = Field(default_factory=Storage, description="Storage of the cloud and of its control plane.")
     ovn: Ovn = Field(default_factory=Ovn, description="The network of the tenants.")
     openstack: OpenStack = Field(default_factory=OpenStack, description="The cloud.")
+    identity: Identity = Field(default_factory=Identity, description="Users of the cloud that are not its own.")
 
     _file: str = PrivateAttr("<site>")
     _content: bytes = PrivateAttr(b"")
