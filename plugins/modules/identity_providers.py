@@ -10,10 +10,10 @@ version_added: 0.2.0
 description:
   - Creates identity provider, protocol and mapping of each provider (OpenID Connect) of the site file in Keystone, its
     domain, its groups and their roles. Corrects what differs.
-  - Deletes providers of the site that its file no longer has, and takes back roles that the file gave before. Domains and
-    groups stay. Providers that somebody else made are refused under the same name, and else left alone.
-  - Asks Keystone whether it can send a browser to each provider. One that it cannot is a warning of step C(apply), and a
-    failure of step C(verify). Logins by password do not depend on it.
+  - Deletes providers of the site that its file no longer has, and takes back roles that the file gave before. Domains
+    and groups stay. Providers that somebody else made are refused under the same name, and else left alone.
+  - Asks Keystone whether it can send a browser to each provider. One that it cannot is a warning of step C(apply), and
+    a failure of step C(verify). Logins by password do not depend on it.
   - In a dry run without a cloud, predicts all of them as new.
 extends_documentation_fragment:
   - groundup.cloud.attributes

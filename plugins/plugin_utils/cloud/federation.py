@@ -11,15 +11,17 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...module_utils._base.changes import Changes
 from ...module_utils._base.files import write_file
 from ...module_utils._base.yaml_text import dump
 from ..errors import GroundupError
 from ..paths import state_dir
-from ..plan.types import IdentityProviderPlan, Plan
 from ..services.federation import PROTOCOL
+
+if TYPE_CHECKING:
+    from ..plan.types import IdentityProviderPlan, Plan
 
 _MARK = "groundup.cloud: "  # how descriptions of ours begin, the site's name after it
 _OURS = "groundup-"  # how our mappings are named
@@ -151,16 +153,16 @@ class Federation:
 
     def _provider(self, one: IdentityProviderPlan) -> None:
         """Make the domain and groups first and the protocol last: before it nobody can log in."""
-        domain = self._domain(one.domain)
+        domain: Any = self._domain(one.domain)
         if domain is None and self.changes.add(f"create domain {one.domain}"):
             self._known.pop(("domain", one.domain))
             domain = self.identity.create_domain(name=one.domain, description=f"{_MARK}users of {one.name}")
             self._known["domain", one.domain] = domain
         for group in one.groups:
-            if self._group(one.domain, group.name) is None:
-                if self.changes.add(f"create group {group.name} in domain {one.domain}"):
-                    self._known.pop(("group", one.domain, group.name))
-                    self.identity.create_group(name=group.name, domain_id=domain.id)
+            line = f"create group {group.name} in domain {one.domain}"
+            if self._group(one.domain, group.name) is None and self.changes.add(line):
+                self._known.pop(("group", one.domain, group.name))
+                self.identity.create_group(name=group.name, domain_id=domain.id)
         self._mapping(one)
         wanted = {"remote_ids": [one.issuer], "is_enabled": True, "description": f"{_MARK}{self.plan.site}"}
         found = self.identity.find_identity_provider(one.name)
@@ -181,10 +183,10 @@ class Federation:
         name, rules = f"{_OURS}{one.name}", list(one.rules)
         found = self.identity.find_mapping(name)
         if found is None:
-            if self.changes.add(f"create mapping {name}", name=f"mapping {name}", after=dump(rules)):
+            if self.changes.add(f"create mapping {name}", name=f"mapping {name}", after=dump({"rules": rules})):
                 self.identity.create_mapping(id=name, rules=rules)
         elif found.rules != rules:
-            before, after = dump(found.rules), dump(rules)
+            before, after = dump({"rules": found.rules}), dump({"rules": rules})
             if self.changes.add(f"change mapping {name}", name=f"mapping {name}", before=before, after=after):
                 self.identity.update_mapping(found, rules=rules)
 

@@ -20,7 +20,15 @@ from ..layers.roles import Role
 from ..layers.scales import Scale
 from .part_types import AccessPlan, IdentityProviderPlan, LinkPlan, MetalPlan, PreflightPlan
 
-__all__ = ("CniName", "CniPlan", "InterfacePlan", "KubernetesPlan", "NetworkPlan", "ReleasePlan")  # the plan's, too
+__all__ = (
+    "CniName",
+    "CniPlan",
+    "IdentityProviderPlan",
+    "InterfacePlan",
+    "KubernetesPlan",
+    "NetworkPlan",
+    "ReleasePlan",
+)  # the plan's, too
 
 Severity = Literal["error", "warning", "info"]
 EdgeKind = Literal["haproxy", "gateway-api"]

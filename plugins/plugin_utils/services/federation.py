@@ -24,6 +24,7 @@ DISCOVERY = "/.well-known/openid-configuration"
 _FIRST_PORT = 5101
 _AUTHORITIES = "/etc/keystone/providers"
 _MODULES = ("proxy", "proxy_http", "auth_openidc")
+ESCAPED = (";", "%3B")  # Keystone's own separator of values, and how it is written in a value
 _SEPARATOR = "\x1f"  # between values of a claim: what no provider lets a user call a group
 
 
@@ -89,7 +90,7 @@ def application(environ, start_response):
         start_response("401 Unauthorized", [("Content-Type", "text/plain")])
         return [b"no provider has confirmed this login\\n"]
     for name in [name for name in environ if name.startswith("{CLAIM}")]:
-        environ[name] = environ[name].replace(";", "%3B").replace("\\x1f", ";")
+        environ[name] = environ[name].replace{ESCAPED}.replace("\\x1f", ";")
     return keystone(environ, start_response)
 """
 

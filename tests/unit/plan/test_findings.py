@@ -15,13 +15,14 @@ from ansible_collections.groundup.cloud.tests.unit.plan import (
     machine_cases,
     metal_cases,
     pool_cases,
+    provider_cases,
     storage_cases,
     wiring_cases,
 )
 
 CASES = [
     case
-    for subject in (machine_cases, metal_cases, pool_cases, wiring_cases, cluster_cases, storage_cases)
+    for subject in (machine_cases, metal_cases, pool_cases, wiring_cases, cluster_cases, storage_cases, provider_cases)
     for case in subject.CASES
 ]
 

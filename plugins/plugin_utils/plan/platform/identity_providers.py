@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlsplit
 
-from ...services.federation import CLAIM
+from ...services.federation import CLAIM, ESCAPED
 from ..model import Site
 from ..model.oidc import IdentityProvider
 from ..part_types import IdentityProviderPlan, ProviderGroupPlan
@@ -63,7 +63,7 @@ def _rules(written: IdentityProvider, domain: str) -> list[dict[str, Any]]:
     for one in written.mapping:
         remote: list[dict[str, Any]] = [{"type": f"{CLAIM}sub"}, {"type": f"{CLAIM}{written.oidc.user}"}]
         if one.claim is not None:
-            remote.append({"type": f"{CLAIM}{written.oidc.groups}", "any_one_of": [one.claim]})
+            remote.append({"type": f"{CLAIM}{written.oidc.groups}", "any_one_of": [one.claim.replace(*ESCAPED)]})
         user = {"id": "{0}", "name": "{1}"}
         group = {"name": one.group, "domain": {"name": domain}}
         found.append({"local": [{"user": user}, {"group": group}], "remote": remote})
