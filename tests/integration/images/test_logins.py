@@ -19,11 +19,12 @@ from ansible_collections.groundup.cloud.tests.unit.tls import Pair, pair
 from cryptography.hazmat.primitives import serialization
 
 from .conftest import Image
-from .stage import Part, Stage
+from .stage import USER, Part, Stage
 
 PROVIDER, PORT = "sso.corp.test", 4593
-ISSUER = f"https://{PROVIDER}:{PORT}/api/oidc"
+ISSUER = f"https://{PROVIDER}:{PORT}/api"
 DATABASE = "var/lib/dbconfig-common/sqlite3/glewlwyd/glewlwyd"
+PROVIDERS = ("cli", "corp", "gone")
 MEMBER = {"project": "admin", "roles": ["member"]}
 ETC = "/etc/keystone"
 
@@ -61,18 +62,20 @@ python3 -W ignore /mnt/visit.py
 """
 
 
-def identity(authority: str, **oidc: Any) -> dict[str, Any]:
-    """Return the site's providers: the real one, and one that nobody runs."""
+def identity(authority: str) -> dict[str, Any]:
+    """Return the site's providers: two real ones, and one that nobody runs."""
     mapping = [
         {"claim": "cloud-admins", "group": "operators", "projects": [MEMBER]},
         {"claim": "über;uns", "group": "odd", "projects": [MEMBER]},
     ]
-    real = {"issuer": ISSUER, "client_id": "cloud", "ca": authority, "bearer": True, **oidc}
-    gone = {"issuer": "https://gone.corp.test:4999", "client_id": "cloud", "ca": authority}
+    shared = {"client_id": "cloud", "ca": authority}
+    # What the provider says of an access token has the user's name, and not his groups.
+    cli = {**shared, "issuer": f"{ISSUER}/cli", "bearer": True, "user": "username"}
     return {
         "providers": {
-            "corp": {"label": "Corp", "oidc": real, "mapping": mapping},
-            "gone": {"oidc": gone, "mapping": mapping[:1]},
+            "corp": {"label": "Corp's", "oidc": {**shared, "issuer": f"{ISSUER}/oidc"}, "mapping": mapping},
+            "cli": {"oidc": cli, "mapping": [{"group": "everyone", "projects": [MEMBER]}]},
+            "gone": {"oidc": {**shared, "issuer": "https://gone.corp.test:4999"}, "mapping": mapping[:1]},
         }
     }
 
@@ -82,7 +85,7 @@ def keystone(stage: Stage, image: Image, authority: str) -> Part:
     stage.objects["keystone"] = stage.render("keystone")
     files = {name: stage.file("keystone", name) for name in ("keystone.conf", "logging.conf", "policy.yaml")}
     files["sso_callback_template.html"] = stage.file("keystone", "sso_callback_template.html")
-    files |= {f"providers/{name}.pem": stage.file("keystone", f"providers-{name}.pem") for name in ("corp", "gone")}
+    files |= {f"providers/{name}.pem": stage.file("keystone", f"providers-{name}.pem") for name in PROVIDERS}
     assert files["providers/corp.pem"].strip() == authority.strip()
     apache = {name: stage.file("keystone", name) for name in ("wsgi-keystone.conf", "security.conf")}
     mpm = stage.folder("mpm", {"mpm_event.conf": stage.file("keystone", "mpm_event.conf"), "ports.conf": ""})
@@ -105,6 +108,11 @@ def keystone(stage: Stage, image: Image, authority: str) -> Part:
     return Part(name="keystone", root=image.root, script=_KEYSTONE, mounts=mounts, env=env)
 
 
+def folders(part: Part) -> dict[str, Path]:
+    """Return the mounts of ``part`` that are directories, with the files beside them."""
+    return {inside: outside for inside, outside in part.mounts.items() if outside.is_dir()}
+
+
 def names(stage: Stage) -> None:
     """Let all names of the site, and the provider's, be this namespace."""
     database = f"mariadb.openstack.svc.{stage.plan.kubernetes.dns_domain}"
@@ -122,8 +130,8 @@ def provider(stage: Stage, root: Path, server: Pair) -> Part:
         database.execute("UPDATE g_user_module_instance SET gumi_parameters = ?", (json.dumps(parameters),))
     public = serialization.load_pem_private_key(server.key.encode(), None).public_key()
     text = public.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo).decode()
-    for name, text in (("provider.pem", server.certificate), ("provider.key", server.key), ("provider.pub", text)):
-        (stage.shared / name).write_text(text)
+    for name, one in (("provider.pem", server.certificate), ("provider.key", server.key), ("provider.pub", text)):
+        (stage.shared / name).write_text(one)
     return Part(name="provider", root=root, script=_PROVIDER, uid=0, env={"PATH": os.environ["PATH"]})
 
 
@@ -156,10 +164,59 @@ def seen(image: Callable[[str], Image], root: Callable[[str], Path], tmp_path_fa
         pytest.fail(f"{said[-6000:]}\n{stage.said(*parts)}")
 
 
+def test_the_images_apache_takes_the_configuration_and_the_dashboards_settings_are_python(
+    image: Callable[[str], Image], tmp_path: Path
+) -> None:
+    authority = pair(names=["corp"]).certificate
+    stage = Stage(tmp_path, absent=("horizon",), identity=identity(authority))
+    part = keystone(stage, image("openstack"), authority)
+    script = "set +u; . /etc/apache2/envvars; exec apache2 -t"
+    done = image("openstack").run("bash", "-c", script, uid=USER, mounts=folders(part))
+    assert done.returncode == 0, done.stdout
+    stage.objects["horizon"] = stage.render("horizon")
+    text = stage.file("horizon", "local_settings")
+    compile(text, "local_settings.py", "exec")
+    assert '"Log in with Corp\'s"' in text or "Corp\\u0027s" in text
+
+
 @pytest.mark.long
 def test_a_login_at_the_provider_ends_with_a_token_and_the_roles_of_the_groups(seen: Any) -> None:
     assert seen["login"]["origin"] == "https://dashboard.cloud.test/auth/websso/"
     assert seen["login"]["user"] == ["Jürgen", "corp"]
-    assert seen["login"]["groups"] == ["operators"]
-    assert seen["login"]["projects"] == ["admin"]
-    assert seen["login"]["roles"] == ["member"]
+    assert (seen["login"]["groups"], seen["login"]["projects"], seen["login"]["roles"]) == (
+        ["operators"], ["admin"], ["member"],
+    )  # fmt: skip
+    assert seen["login"]["cookies"] == {
+        "login_corp": ["/v3/auth/OS-FEDERATION/identity_providers/corp/protocols/openid/", True]
+    }
+    assert seen["odd"]["groups"] == ["odd"]
+    assert seen["odd"]["id"] != seen["login"]["id"]
+    assert seen["password"]
+
+
+@pytest.mark.long
+def test_whom_no_entry_fits_and_what_no_provider_confirmed_is_refused(seen: Any) -> None:
+    for who in ("without groups", "separator", "none", "strange page"):
+        assert seen[who] == {"status": 401, "where": "keystone"}, who
+    assert seen["gone"] == {"status": 500, "where": "start"}
+    # A browser may be sent to the provider; nobody is given a token.
+    assert set(seen["forged"].values()) <= {302, 401, 404}
+    assert (seen["forged"]["openid"], seen["forged"]["external"]) == (401, 401)
+
+
+@pytest.mark.long
+def test_access_tokens_of_this_client_are_logins_and_no_others(seen: Any) -> None:
+    assert (seen["bearer"]["status"], seen["bearer"]["user"], seen["bearer"]["groups"]) == (
+        201, ["joe", "cli"], ["everyone"],
+    )  # fmt: skip
+    assert seen["others"] == seen["no token"] == {"status": 401}
+    assert "member" in seen["command line"]
+
+
+@pytest.mark.long
+def test_objects_are_made_once_and_go_with_the_field(seen: Any) -> None:
+    assert "create protocol openid of corp" in seen["first"][0]
+    assert seen["again"] == [[], []]
+    assert "delete provider corp" in seen["removed"][0]
+    assert seen["after"] == {"status": 404, "where": "keystone"}
+    assert set(seen["broken"]) == {"gone"}

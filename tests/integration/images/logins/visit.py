@@ -17,12 +17,14 @@ import openstack
 import requests
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import federation
+from keystoneauth1.identity.v3 import OidcAccessToken
+from keystoneauth1.session import Session
 from requests.adapters import HTTPAdapter
 
 TOLD = json.loads(Path("/mnt/told.json").read_text())
 IDENTITY, SSO = "https://identity.cloud.test", "https://sso.corp.test:4593"
 PLACE = "/v3/auth/OS-FEDERATION/identity_providers/{}/protocols/openid/websso"
-TOKENS = "/v3/OS-FEDERATION/identity_providers/corp/protocols/openid/auth"
+TOKENS = "/v3/OS-FEDERATION/identity_providers/cli/protocols/openid/auth"
 ORIGIN = "https://dashboard.cloud.test/auth/websso/"
 SCOPES = "openid"
 
@@ -82,32 +84,34 @@ def register() -> None:
     """Make the provider's plugin, its client and its users."""
     admin = browser()
     done(until(lambda: admin.post(f"{SSO}/api/auth/", json={"username": "admin", "password": "password"})))
-    claims = [
+    claims: list[Any] = [
         {"name": name, "user-property": name, "type": "string", "mandatory": True, "on-demand": False, "scope": []}
         for name in ("groups", "preferred_username")
     ]
     parameters = {
-        "iss": f"{SSO}/api/oidc", "jwt-type": "ecdsa", "jwt-key-size": "256", "key": Path("/mnt/provider.key").read_text(),
+        "jwt-type": "ecdsa", "jwt-key-size": "256", "key": Path("/mnt/provider.key").read_text(),
         "cert": Path("/mnt/provider.pub").read_text(), "code-duration": 600, "refresh-token-duration": 3600,
-        "access-token-duration": 3600, "allow-non-oidc": False, "auth-type-code-enabled": True,
+        "access-token-duration": 3600, "allow-non-oidc": True, "auth-type-code-enabled": True,
         "auth-type-password-enabled": True, "auth-type-refresh-enabled": True, "pkce-allowed": True, "claims": claims,
         "introspection-revocation-allowed": True, "introspection-revocation-allow-target-client": True,
         "allowed-scope": ["openid", "profile", "email"],
     }  # fmt: skip
-    plugin = {"module": "oidc", "name": "oidc", "display_name": "OIDC", "enabled": True, "parameters": parameters}
     for scope in ("profile", "email"):
         done(admin.post(f"{SSO}/api/scope/", json={"name": scope, "display_name": scope, "password_required": False}))
-    done(admin.post(f"{SSO}/api/mod/plugin/", json=plugin))
-    redirect = f"{IDENTITY}{PLACE.format('corp').removesuffix('websso')}redirect"
+    for name in ("oidc", "cli"):
+        own = {**parameters, "iss": f"{SSO}/api/{name}"}
+        plugin: Any = {"module": "oidc", "name": name, "display_name": name, "enabled": True, "parameters": own}
+        done(admin.post(f"{SSO}/api/mod/plugin/", json=plugin))
+    redirects = [f"{IDENTITY}{PLACE.format(name).removesuffix('websso')}redirect" for name in ("corp", "cli")]
     for name, secret in (("cloud", TOLD["secret"]), ("other", "others-secret")):
-        client = {
+        client: Any = {
             "client_id": name, "name": name, "confidential": True, "client_secret": secret, "enabled": True,
-            "redirect_uri": [redirect], "authorization_type": ["code", "password", "refresh_token"],
+            "redirect_uri": redirects, "authorization_type": ["code", "password", "refresh_token"],
             "scope": ["openid", "profile", "email"], "token_endpoint_auth_method": ["client_secret_basic"],
         }  # fmt: skip
         done(admin.post(f"{SSO}/api/client/", json=client))
     for name, groups in USERS.items():
-        user = {
+        user: Any = {
             "username": name, "password": f"{name}s-word", "name": name, "enabled": True, "groups": groups,
             "scope": ["openid", "profile", "email"], "preferred_username": NAMES.get(name, name),
         }  # fmt: skip
@@ -162,7 +166,7 @@ def holder(token: str) -> dict[str, Any]:
     }  # fmt: skip
     for project in projects:
         scope = {"project": {"id": project["id"]}}
-        body = {"auth": {"identity": {"methods": ["token"], "token": {"id": token}}, "scope": scope}}
+        body: Any = {"auth": {"identity": {"methods": ["token"], "token": {"id": token}}, "scope": scope}}
         scoped = done(ask.post(f"{IDENTITY}/v3/auth/tokens", json=body)).json()["token"]
         found["roles"] += [role["name"] for role in scoped["roles"] if role["name"] != "reader"]
     return found
@@ -211,18 +215,19 @@ def forged() -> dict[str, int]:
         "OIDC-CLAIM-groups": "cloud-admins", "OIDC-CLAIM-preferred-username": "x", "REMOTE_USER": "admin",
         "Remote-User": "admin", "X-Remote-User": "admin",
     }  # fmt: skip
-    bodies = {
+    bodies: Any = {
         "auth": {"identity": {"methods": ["openid"], "openid": {"identity_provider": "corp", "protocol": "openid"}}}
     }
-    external = {"auth": {"identity": {"methods": ["external"], "external": {}}}}
+    external: Any = {"auth": {"identity": {"methods": ["external"], "external": {}}}}
     found = {}
-    paths = (
-        PLACE.format("corp"), TOKENS, "/v3/auth/OS-FEDERATION/websso/openid", f"/v3//auth{PLACE.format('corp')[8:]}",
-        TOKENS.replace("openid/auth", "openid%2Fauth"), f"/{TOKENS}", TOKENS.replace("v3", "v3/."), f"{TOKENS}/",
-    )  # fmt: skip
-    for path in paths:
+    paths = [TOKENS, f"/{TOKENS}", f"{TOKENS}/", "/v3/auth/OS-FEDERATION/websso/openid"]
+    paths += [TOKENS.replace("openid/auth", "openid%2Fauth"), TOKENS.replace("v3", "v3/.")]
+    start = PLACE.format("corp")
+    for path in (*paths, start, start.replace("v3/auth", "v3//auth")):
         answer = browser().get(f"{IDENTITY}{path}?origin={ORIGIN}", headers=claims, allow_redirects=False)
         found[path] = answer.status_code
+        if answer.status_code == 302:
+            assert answer.headers["location"].startswith(SSO), path
         assert "X-Subject-Token" not in answer.headers, path
         assert 'name="token"' not in answer.text, path
     for name, body in (("openid", bodies), ("external", external)):
@@ -230,17 +235,42 @@ def forged() -> dict[str, int]:
     return found
 
 
-def bearer(user: str, client: str, secret: str) -> dict[str, Any]:
-    """Log in by an access token that a client got."""
-    form = {"grant_type": "password", "username": user, "password": f"{user}s-word", "scope": "openid"}
-    got = done(browser().post(f"{SSO}/api/oidc/token", data=form, auth=(client, secret))).json()["access_token"]
-    return by_token(got)
+def access_token(client: str, secret: str) -> str:
+    """Return an access token of the provider, which a client got for a user."""
+    form = {"grant_type": "password", "username": "joe", "password": "joes-word", "scope": "profile"}
+    answer = browser().post(f"{SSO}/api/cli/token", data=form, auth=(client, secret))
+    return str(done(answer).json()["access_token"])
 
 
-def by_token(token: str) -> dict[str, Any]:
+def bearer(token: str) -> dict[str, Any]:
+    """Return what Keystone says to an access token."""
     answer = browser().get(f"{IDENTITY}{TOKENS}", headers={"Authorization": f"Bearer {token}"}, allow_redirects=False)
     subject = answer.headers.get("X-Subject-Token")
-    return {"status": answer.status_code, **(holder(subject) if subject else {"text": answer.text[:300]})}
+    return {"status": answer.status_code, **(holder(subject) if subject else {})}
+
+
+def command_line(token: str) -> list[str]:
+    """Return the roles that the command line's plugin v3oidcaccesstoken gets on a project."""
+    plugin = OidcAccessToken(
+        auth_url=f"{IDENTITY}/v3", identity_provider="cli", protocol="openid", access_token=token, project_name="admin",
+        project_domain_name="Default",
+    )  # fmt: skip
+    return sorted(plugin.get_access(Session(session=browser())).role_names)
+
+
+def edge() -> Any:
+    """Return as much of the plan as verification needs."""
+    name = SimpleNamespace(service="keystone", type="identity", name=IDENTITY.removeprefix("https://"))
+    page = SimpleNamespace(service="horizon", type="dashboard", name="dashboard.cloud.test")
+    return SimpleNamespace(**vars(plan(("corp", "cli", "gone"))), edge=SimpleNamespace(endpoints=[name, page]))
+
+
+def asked(method: str, url: str, *, headers: dict[str, str]) -> Any:
+    """Return the answer to one request."""
+    answer = browser().request(method, url, headers=headers, allow_redirects=False)
+    return SimpleNamespace(
+        status=answer.status_code, headers={name.lower(): one for name, one in answer.headers.items()}
+    )
 
 
 def main() -> None:
@@ -248,18 +278,22 @@ def main() -> None:
     register()
     for _ in range(2):
         until(lambda: browser().get(f"{IDENTITY}/v3"))
-    first = converge("corp", "gone")
-    again = converge("corp", "gone")
-    GROUPS.update({one.id: one.name for one in cloud().identity.groups()})
+    first = converge("corp", "cli", "gone")
+    again = converge("corp", "cli", "gone")
+    corp = cloud().identity.find_domain("corp")
+    GROUPS.update({one.id: one.name for one in cloud().identity.groups(domain_id=corp.id)})
     seen = {
         "first": first, "again": again, "login": login("jane"), "without groups": login("joe"),
         "separator": login("admin2"), "odd": login("odd"), "none": login("none"),
         "gone": login("jane", provider="gone"), "strange page": login("jane", origin="https://evil.test/"),
         "forged": forged(), "password": bool(cloud().auth_token),
-        "bearer": bearer("jane", "cloud", TOLD["secret"]), "others": bearer("jane", "other", "others-secret"),
-        "no token": by_token("x"),
     }  # fmt: skip
-    seen["removed"] = converge("gone")
+    token = access_token("cloud", TOLD["secret"])
+    seen |= {
+        "bearer": bearer(token), "others": bearer(access_token("other", "others-secret")), "no token": bearer("x"),
+        "command line": command_line(token), "broken": federation.broken(edge(), asked),
+    }  # fmt: skip
+    seen["removed"] = converge("cli", "gone")
     seen["after"] = login("jane")
     print(json.dumps(seen))
 
