@@ -17,7 +17,7 @@ from ...module_utils._base.changes import Changes
 from ...module_utils._base.files import write_file
 from ...module_utils._base.yaml_text import dump
 from ..errors import GroundupError
-from ..paths import state_dir
+from ..paths import PROVIDERS, state_dir
 from ..services.federation import PROTOCOL
 
 if TYPE_CHECKING:
@@ -25,13 +25,12 @@ if TYPE_CHECKING:
 
 _MARK = "groundup.cloud: "  # how descriptions of ours begin, the site's name after it
 _OURS = "groundup-"  # how our mappings are named
-RECORD = "providers.json"  # in the state directory
 
 Role = tuple[str, str, str, str, str]  # domain of the group, group, domain of the project, project, role
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class Given:
     """What the site file gave by now."""
 
     providers: tuple[str, ...] = ()
@@ -42,16 +41,16 @@ class Record:
         return bool(self.providers or self.roles)
 
 
-def recorded(site: str) -> Record:
+def recorded(site: str) -> Given:
     """Return the record of ``site``."""
     file = _file(site)
     if not file.is_file():
-        return Record()
+        return Given()
     found = json.loads(file.read_text())
-    return Record(providers=tuple(found["providers"]), roles=tuple(tuple(one) for one in found["roles"]))
+    return Given(providers=tuple(found["providers"]), roles=tuple(tuple(one) for one in found["roles"]))
 
 
-def record(site: str, given: Record) -> None:
+def record(site: str, given: Given) -> None:
     """Write the record of ``site``; none for nothing."""
     if given:
         text = json.dumps({"providers": given.providers, "roles": given.roles}, indent=1)
@@ -61,14 +60,14 @@ def record(site: str, given: Record) -> None:
 
 
 def _file(site: str) -> Path:
-    return state_dir(site) / RECORD
+    return state_dir(site) / PROVIDERS
 
 
-def _planned(plan: Plan) -> Record:
+def _planned(plan: Plan) -> Given:
     roles = [
         (one.domain, group.name, *role) for one in plan.providers for group in one.groups for role in group.roles
     ]  # fmt: skip
-    return Record(providers=tuple(one.name for one in plan.providers), roles=tuple(roles))
+    return Given(providers=tuple(one.name for one in plan.providers), roles=tuple(roles))
 
 
 def foresee(plan: Plan, changes: Changes) -> None:
@@ -97,7 +96,7 @@ class Federation:
         self._check(now.roles)
         changing = not self.changes.check and before != now
         if changing:  # first: a killed run has given a part of it
-            both = Record(
+            both = Given(
                 providers=tuple(dict.fromkeys((*before.providers, *now.providers))),
                 roles=tuple(dict.fromkeys((*before.roles, *now.roles))),
             )

@@ -134,7 +134,9 @@ def _host(one: IdentityProviderPlan, port: int, identity: str) -> str:
 Listen 127.0.0.1:{port}
 <VirtualHost 127.0.0.1:{port}>
     UseCanonicalName Off
+    LimitRequestBody 114688
     OIDCProviderMetadataURL {one.issuer.rstrip("/")}{DISCOVERY}
+    OIDCProviderMetadataRefreshInterval 60
     OIDCClientID "{one.client_id}"
     OIDCClientSecret {secret}
     OIDCScope "{" ".join(one.scopes)}"

@@ -70,7 +70,7 @@ def identity(authority: str) -> dict[str, Any]:
     ]
     shared = {"client_id": "cloud", "ca": authority}
     # What the provider says of an access token has the user's name, and not his groups.
-    cli = {**shared, "issuer": f"{ISSUER}/cli", "bearer": True, "user": "username"}
+    cli = {**shared, "client_id": "cloud-cli", "issuer": f"{ISSUER}/cli", "bearer": True, "user": "username"}
     return {
         "providers": {
             "corp": {"label": "Corp's", "oidc": {**shared, "issuer": f"{ISSUER}/oidc"}, "mapping": mapping},
@@ -151,10 +151,8 @@ def seen(image: Callable[[str], Image], root: Callable[[str], Path], tmp_path_fa
     names(stage)
     (stage.shared / "ca.pem").write_text(authority)
     shutil.copy(Path(__file__).parent / "logins/visit.py", stage.shared)
-    told = {
-        "providers": [asdict(one) for one in stage.plan.providers], "admin": stage.admin(), "site": stage.plan.site,
-        "secret": "secretkeystoneoidccorp",
-    }  # fmt: skip
+    providers = [asdict(one) for one in stage.plan.providers]
+    told = {"providers": providers, "admin": stage.admin(), "site": stage.plan.site}
     (stage.shared / "told.json").write_text(json.dumps(told))
     visitor = Part(name="visitor", root=openstack.root, script=_VISIT, env=openstack.env)
     said = stage.run(*parts, visitor)

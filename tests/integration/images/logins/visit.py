@@ -25,8 +25,8 @@ TOLD = json.loads(Path("/mnt/told.json").read_text())
 IDENTITY, SSO = "https://identity.cloud.test", "https://sso.corp.test:4593"
 PLACE = "/v3/auth/OS-FEDERATION/identity_providers/{}/protocols/openid/websso"
 TOKENS = "/v3/OS-FEDERATION/identity_providers/cli/protocols/openid/auth"
+CLIENTS = {"cloud": "secretkeystoneoidccorp", "cloud-cli": "secretkeystoneoidccli", "other": "others-secret"}
 ORIGIN = "https://dashboard.cloud.test/auth/websso/"
-SCOPES = "openid"
 
 
 class Edge(HTTPAdapter):
@@ -103,7 +103,7 @@ def register() -> None:
         plugin: Any = {"module": "oidc", "name": name, "display_name": name, "enabled": True, "parameters": own}
         done(admin.post(f"{SSO}/api/mod/plugin/", json=plugin))
     redirects = [f"{IDENTITY}{PLACE.format(name).removesuffix('websso')}redirect" for name in ("corp", "cli")]
-    for name, secret in (("cloud", TOLD["secret"]), ("other", "others-secret")):
+    for name, secret in CLIENTS.items():
         client: Any = {
             "client_id": name, "name": name, "confidential": True, "client_secret": secret, "enabled": True,
             "redirect_uri": redirects, "authorization_type": ["code", "password", "refresh_token"],
@@ -235,10 +235,10 @@ def forged() -> dict[str, int]:
     return found
 
 
-def access_token(client: str, secret: str) -> str:
+def access_token(client: str) -> str:
     """Return an access token of the provider, which a client got for a user."""
     form = {"grant_type": "password", "username": "joe", "password": "joes-word", "scope": "profile"}
-    answer = browser().post(f"{SSO}/api/cli/token", data=form, auth=(client, secret))
+    answer = browser().post(f"{SSO}/api/cli/token", data=form, auth=(client, CLIENTS[client]))
     return str(done(answer).json()["access_token"])
 
 
@@ -280,17 +280,18 @@ def main() -> None:
         until(lambda: browser().get(f"{IDENTITY}/v3"))
     first = converge("corp", "cli", "gone")
     again = converge("corp", "cli", "gone")
-    corp = cloud().identity.find_domain("corp")
-    GROUPS.update({one.id: one.name for one in cloud().identity.groups(domain_id=corp.id)})
+    for name in ("corp", "cli"):
+        domain = cloud().identity.find_domain(name)
+        GROUPS.update({one.id: one.name for one in cloud().identity.groups(domain_id=domain.id)})
     seen = {
         "first": first, "again": again, "login": login("jane"), "without groups": login("joe"),
         "separator": login("admin2"), "odd": login("odd"), "none": login("none"),
         "gone": login("jane", provider="gone"), "strange page": login("jane", origin="https://evil.test/"),
         "forged": forged(), "password": bool(cloud().auth_token),
     }  # fmt: skip
-    token = access_token("cloud", TOLD["secret"])
+    token = access_token("cloud-cli")
     seen |= {
-        "bearer": bearer(token), "others": bearer(access_token("other", "others-secret")), "no token": bearer("x"),
+        "bearer": bearer(token), "others": bearer(access_token("other")), "no token": bearer("x"),
         "command line": command_line(token), "broken": federation.broken(edge(), asked),
     }  # fmt: skip
     seen["removed"] = converge("cli", "gone")
