@@ -2,8 +2,8 @@
 
 A provider has a virtual host of its own at the pod's loopback, which serves nothing but its logins, and only what
 mod_auth_openidc has confirmed. Claims reach Keystone in the environment of a request, where no header of a client can
-be; nothing is passed on by headers. A session of one provider is unknown to the others. All state of a login is in the
-browser's encrypted cookies, so that any pod can finish it.
+be; nothing is passed on by headers. All state of a login is in the browser's cookies, encrypted with a key of each
+provider, so that any pod can finish it, and no other provider's host takes it for its own.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ import re
 
 from keystone.wsgi.api import application as keystone
 
-LOGIN = re.compile(r"/OS-FEDERATION/.*(auth|websso)|/OS-FEDERATION/websso", re.IGNORECASE)
+LOGIN = re.compile(r"/OS-FEDERATION/+(websso/|.*/protocols/+[^/]+/+(auth|websso)/*$)", re.IGNORECASE)
 
 
 def application(environ, start_response):
@@ -108,7 +108,7 @@ def apache_passes(plan: Plan) -> str:
     lines = ["ProxyRequests Off", "ProxyPreserveHost On", "ProxyAddHeaders Off"]
     for port, one in _ports(plan):
         paths = (f"{_place(one.name)}/", *((token_path(one.name),) if one.bearer else ()))
-        lines += [f"ProxyPass {path} http://127.0.0.1:{port}{path} retry=0" for path in paths]
+        lines += [f"ProxyPass {path} http://127.0.0.1:{port}{path} retry=0 timeout=60" for path in paths]
     return "".join(f"    {line}\n" for line in lines)
 
 
@@ -143,7 +143,7 @@ Listen 127.0.0.1:{port}
     OIDCResponseType code
     OIDCPKCEMethod S256
     OIDCRedirectURI https://{identity}{redirect_path(one.name)}
-    OIDCCryptoPassphrase {_secret(".Values.conf.federation.sessions")}
+    OIDCCryptoPassphrase {_secret(f'printf "%s/{one.name}" .Values.conf.federation.sessions')}
     OIDCSessionType client-cookie
     OIDCSessionInactivityTimeout 60
     OIDCSessionMaxDuration 60
@@ -162,9 +162,13 @@ Listen 127.0.0.1:{port}
     <Location />
         Require all denied
     </Location>
-    <LocationMatch "^{place}/(websso|redirect)$">
+    <LocationMatch "^{place}/redirect$">
         AuthType openid-connect
         Require valid-user
+    </LocationMatch>
+    <LocationMatch "^{place}/websso$">
+        AuthType openid-connect
+        Require claim "iss:{one.issuer}"
         OIDCPassClaimsAs environment none
         SetEnv {ISSUER} {one.issuer}
     </LocationMatch>

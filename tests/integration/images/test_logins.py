@@ -196,6 +196,7 @@ def test_a_login_at_the_provider_ends_with_a_token_and_the_roles_of_the_groups(s
 def test_whom_no_entry_fits_and_what_no_provider_confirmed_is_refused(seen: Any) -> None:
     for who in ("without groups", "separator", "none", "strange page"):
         assert seen[who] == {"status": 401, "where": "keystone"}, who
+    assert seen["swapped"] == {"corp": 200, "cli": 302}, "a session is of one provider"
     assert seen["gone"] == {"status": 500, "where": "start"}
     # A browser may be sent to the provider; nobody is given a token.
     assert set(seen["forged"].values()) <= {302, 401, 404}

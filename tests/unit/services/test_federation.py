@@ -56,6 +56,7 @@ def test_each_provider_has_a_host_that_serves_its_logins_alone() -> None:
         assert host.count("<Location />\n        Require all denied") == 1
         assert f"OIDCRedirectURI https://identity.cloud.test{redirect_path(name)}\n" in host
         assert "OIDCPassClaimsAs environment none" in host
+        assert f'OIDCCryptoPassphrase "{{{{ printf "%s/{name}" .Values.conf.federation.sessions' in host
         assert "oauth20" not in host
         assert f"/{'ba'['ab'.index(name)]}/protocols" not in host
 
@@ -112,11 +113,13 @@ def test_the_dashboard_has_a_choice_each_and_its_form_may_lead_there() -> None:
 
 SCRIPT_CASES = [
     ({"PATH_INFO": "/v3/OS-FEDERATION/identity_providers/a/protocols/openid/auth"}, "401"),
-    ({"PATH_INFO": "/v3//OS-FEDERATION/x/auth/"}, "401"),
+    ({"PATH_INFO": "/v3//OS-FEDERATION//x/a/protocols//openid//auth//"}, "401"),
+    ({"SCRIPT_NAME": "/v3", "PATH_INFO": "/auth/OS-FEDERATION/identity_providers/a/protocols/x/websso"}, "401"),
     ({"PATH_INFO": "/v3/auth/os-federation/websso/openid"}, "401"),
     ({"PATH_INFO": "/v3/auth/OS-FEDERATION/websso/openid", "HTTP_OIDC_ISSUER": "x"}, "401"),
     ({"PATH_INFO": "/v3/OS-FEDERATION/identity_providers"}, "200"),
     ({"PATH_INFO": "/v3/OS-FEDERATION/identity_providers/a/protocols/openid"}, "200"),
+    ({"PATH_INFO": "/v3/OS-FEDERATION/identity_providers/auth-websso/protocols/auth"}, "200"),
     ({"PATH_INFO": "/v3/auth/tokens"}, "200"),
     ({"PATH_INFO": "/v3/auth/OS-FEDERATION/websso/openid", "OIDC_ISSUER": "x"}, "200"),
 ]

@@ -127,7 +127,7 @@ NAMES = {"jane": "Jürgen", "joe": "admin"}
 
 def login(user: str, *, provider: str = "corp", origin: str = ORIGIN) -> dict[str, Any]:
     """Log in as a browser does, from the dashboard's redirect to the form that it posts there."""
-    session = browser()
+    session = LAST["session"] = browser()
     start = session.get(f"{IDENTITY}{PLACE.format(provider)}", params={"origin": origin}, allow_redirects=False)
     if start.status_code != 302:
         return {"status": start.status_code, "where": "start"}
@@ -150,6 +150,18 @@ def login(user: str, *, provider: str = "corp", origin: str = ORIGIN) -> dict[st
     action, token = re.search(r'action="([^"]*)".*?name="token".*?value="([^"]*)"', final.text, re.DOTALL).groups()  # type: ignore[union-attr]
     cookies = {one.name: (one.path, one.secure) for one in session.cookies if "identity" in one.domain}
     return {"status": 200, "origin": html.unescape(action), "cookies": cookies, **holder(token)}
+
+
+def swapped() -> dict[str, int]:
+    """Show the cookie of the last login again, and to another provider's host as its own."""
+    (cookie,) = [str(one.value) for one in LAST["session"].cookies if one.name == "login_corp"]
+    return {
+        name: browser().get(
+            f"{IDENTITY}{PLACE.format(name)}", params={"origin": ORIGIN}, allow_redirects=False,
+            headers={"Cookie": f"login_{name}={cookie}"},
+        ).status_code
+        for name in ("corp", "cli")
+    }  # fmt: skip
 
 
 def holder(token: str) -> dict[str, Any]:
@@ -205,6 +217,7 @@ def converge(*names: str) -> tuple[list[str], list[str]]:
 
 
 GROUPS: dict[str, str] = {}
+LAST: dict[str, requests.Session] = {}
 
 
 def forged() -> dict[str, int]:
@@ -284,7 +297,7 @@ def main() -> None:
         domain = cloud().identity.find_domain(name)
         GROUPS.update({one.id: one.name for one in cloud().identity.groups(domain_id=domain.id)})
     seen = {
-        "first": first, "again": again, "login": login("jane"), "without groups": login("joe"),
+        "first": first, "again": again, "login": login("jane"), "swapped": swapped(), "without groups": login("joe"),
         "separator": login("admin2"), "odd": login("odd"), "none": login("none"),
         "gone": login("jane", provider="gone"), "strange page": login("jane", origin="https://evil.test/"),
         "forged": forged(), "password": bool(cloud().auth_token),
