@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import html
-import itertools
 import json
 import re
-import ssl
-import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,67 +14,15 @@ import openstack
 import requests
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import federation
+from ansible_collections.groundup.cloud.tests.integration.images.logins.edge import IDENTITY, SSO, browser, done, until
 from keystoneauth1.identity.v3 import OidcAccessToken
 from keystoneauth1.session import Session
-from requests.adapters import HTTPAdapter
 
 TOLD = json.loads(Path("/mnt/told.json").read_text())
-IDENTITY, SSO = "https://identity.cloud.test", "https://sso.corp.test:4593"
 PLACE = "/v3/auth/OS-FEDERATION/identity_providers/{}/protocols/openid/websso"
 TOKENS = "/v3/OS-FEDERATION/identity_providers/cli/protocols/openid/auth"
 CLIENTS = {"cloud": "secretkeystoneoidccorp", "cloud-cli": "secretkeystoneoidccli", "other": "others-secret"}
 ORIGIN = "https://dashboard.cloud.test/auth/websso/"
-
-
-class Edge(HTTPAdapter):
-    """Passes each request on to the next Keystone, as the edge does."""
-
-    ports = itertools.cycle((5000, 5001))
-
-    def send(self, request: Any, **more: Any) -> Any:  # type: ignore[override]
-        """Send it without TLS."""
-        passed = request.copy()
-        passed.url = request.url.replace(IDENTITY, f"http://127.0.0.1:{next(self.ports)}")
-        passed.headers.update({"Host": IDENTITY.removeprefix("https://"), "X-Forwarded-Proto": "https"})
-        return super().send(passed, **more)
-
-
-class Provider(HTTPAdapter):
-    """Believes the provider's CA, which is as short as a test's is."""
-
-    def init_poolmanager(self, *given: Any, **more: Any) -> Any:
-        """Check certificates as curl does."""
-        context = ssl.create_default_context(cafile="/mnt/ca.pem")
-        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
-        return super().init_poolmanager(*given, **more, ssl_context=context)
-
-
-def browser() -> requests.Session:
-    """Return one with no cookies."""
-    session = requests.Session()
-    session.trust_env = False
-    session.mount(IDENTITY, Edge())
-    session.mount(SSO, Provider())
-    session.headers["Accept"] = "text/html"
-    return session
-
-
-def until(ask: Any) -> Any:
-    """Return the answer once there is one."""
-    end = time.monotonic() + 240
-    while True:
-        try:
-            return ask()
-        except (OSError, requests.RequestException):
-            if time.monotonic() > end:
-                raise
-            time.sleep(0.3)
-
-
-def done(answer: requests.Response) -> requests.Response:
-    """Return ``answer``, if it is a good one."""
-    assert answer.status_code < 400, f"{answer.url} {answer.status_code} {answer.text[:800]}"
-    return answer
 
 
 def register() -> None:
