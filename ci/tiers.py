@@ -131,7 +131,7 @@ TIERS = (
         name="long",
         commands=(
             ("ci/lab", "supply"),
-            ("ci/supply", "build", "plain", "packages", "hypervisor", "openstack-more"),
+            ("ci/supply", "build", "plain", "packages", "hypervisor", "openstack-more", "root-provider"),
             ("ci/lab", "destroy"),
             (*PYTEST, "-m", "long", "tests", *(f"--ignore={one}" for one in METAL)),  # they have a tier of their own
             ("ci/lab", "destroy"),

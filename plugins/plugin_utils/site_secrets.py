@@ -92,6 +92,12 @@ def _not_given(plan: Plan, store: Store) -> Iterator[SecretsError]:
             why="the directory has the password of its account already: a generated one would be refused",
             how="ask who runs the directory for it", value="...",
         )  # fmt: skip
+    if lacking := store.lacking(one.secret for one in plan.providers):
+        yield _error(
+            store, lacking, where="identity.providers",
+            why="the provider makes the secret of its client: it would refuse a generated one",
+            how="register this cloud there as a client", value="...",
+        )  # fmt: skip
 
 
 def _named(machines: Sequence[str]) -> str:

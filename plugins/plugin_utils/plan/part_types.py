@@ -127,3 +127,30 @@ class IdentityPlan:
     """Users of the cloud that are not its own."""
 
     domains: dict[str, LdapPlan]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderGroupPlan:
+    """A group of Keystone that a provider's users are in."""
+
+    name: str
+    create: bool
+    roles: tuple[tuple[str, str, str], ...]  # domain of the project, project, role
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdentityProviderPlan:
+    """A provider of logins (OpenID Connect)."""
+
+    name: str  # of the provider in Keystone's URLs
+    label: str
+    domain: str  # of its users and groups
+    issuer: str
+    client_id: str
+    secret: str  # name of the client's secret, which is given
+    scopes: tuple[str, ...]
+    ca: str | None  # PEM; None: the image's public CAs
+    bearer: bool  # whether access tokens are logins, too
+    hosts: tuple[str, ...]  # origins that a browser passes on its way to the login form
+    groups: tuple[ProviderGroupPlan, ...]
+    rules: tuple[dict[str, Any], ...]  # of Keystone's mapping

@@ -18,9 +18,17 @@ from ..layers.enough import SuccessCriteria
 from ..layers.provisioners import Approve, Provisioner
 from ..layers.roles import Role
 from ..layers.scales import Scale
-from .part_types import AccessPlan, IdentityPlan, LinkPlan, MetalPlan, PreflightPlan
+from .part_types import AccessPlan, IdentityPlan, IdentityProviderPlan, LinkPlan, MetalPlan, PreflightPlan
 
-__all__ = ("CniName", "CniPlan", "InterfacePlan", "KubernetesPlan", "NetworkPlan", "ReleasePlan")  # the plan's, too
+__all__ = (
+    "CniName",
+    "CniPlan",
+    "IdentityProviderPlan",
+    "InterfacePlan",
+    "KubernetesPlan",
+    "NetworkPlan",
+    "ReleasePlan",
+)  # the plan's, too
 
 Severity = Literal["error", "warning", "info"]
 EdgeKind = Literal["haproxy", "gateway-api"]
@@ -241,3 +249,4 @@ class Plan:
     metal: MetalPlan | None  # None: no machines from power-off, or no seed to install them
     ceph: CephPlan | None  # None: no Ceph, or only an external storage class
     findings: tuple[Finding, ...]
+    providers: tuple[IdentityProviderPlan, ...] = ()  # of logins

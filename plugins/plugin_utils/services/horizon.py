@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..health.verification import Verification
 from ..layers.storage import GATEWAY
+from . import federation
 from .browsing import LOGIN, Browser, judge
 from .parts import WORKERS, anti_affinity, merge, node_labels, public_endpoint, resources
 from .record import PodCertificate, PublicApi, ServiceRecord, Values
@@ -24,9 +25,12 @@ _TRUST, _TRUSTED = "horizon-tls", "/etc/horizon-tls"  # Secret and its mount poi
 _CONSOLE = "compute-novnc-proxy"  # serves the console page that the dashboard shows in a frame
 
 
-def _apache(processes: int, *, frames: str) -> str:
-    """Return Apache's configuration. Only ``frames`` may be framed by the dashboard, and no other site may frame it."""
-    policy = f"frame-ancestors 'self'; frame-src {frames}; object-src 'none'; base-uri 'self'; form-action 'self'"
+def _apache(processes: int, *, frames: str, forms: str) -> str:
+    """Return Apache's configuration. Only ``frames`` may be framed by the dashboard, and no other site may frame it.
+
+    ``forms``: where its forms may lead.
+    """
+    policy = f"frame-ancestors 'self'; frame-src {frames}; object-src 'none'; base-uri 'self'; form-action {forms}"
     return f"""\
 LogFormat "%{{X-Forwarded-For}}i %l %u %t \\"%r\\" %>s %b %D \\"%{{User-Agent}}i\\"" proxied
 CustomLog /dev/stdout proxied
@@ -100,7 +104,11 @@ def values(plan: Plan, sizes: Sizes) -> Values:
                 "apache2": {"site_dir": "/etc/apache2/sites-enabled", "conf_dir": "/etc/apache2/conf-enabled"}
             },
             "horizon": {
-                "apache": _apache(sizes.workers["horizon"], frames=" ".join(["'self'", *console])),
+                "apache": _apache(
+                    sizes.workers["horizon"],
+                    frames=" ".join(["'self'", *console]),
+                    forms=" ".join(["'self'", *federation.form_targets(plan)]),
+                ),
                 "local_settings": {"config": settings},
             },
         },
@@ -118,6 +126,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
         },
         "manifests": {"pod_helm_test": False},
     }
+    own = merge(own, federation.dashboard_values(plan))
     own = merge(own, _objects()) if _certificates(plan) else own
     return merge(own, _domains(plan)) if plan.identity.domains else own
 

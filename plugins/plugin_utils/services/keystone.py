@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from ..errors import GroundupError
 from ..health.verification import Check, Layer, Verification
-from . import RECORDS
+from . import RECORDS, federation
 from .parts import WORKERS, api_endpoint, api_values, merge, public_endpoint
 from .record import PublicApi, ServiceRecord, Values
 from .secrets import account, secret
@@ -49,19 +49,28 @@ def endpoints(plan: Plan, _sizes: Sizes, client: str) -> Values:
     return merge(api_endpoint(plan, "keystone", _API), {"identity": {"auth": {"admin": admin, "test": test}}})
 
 
-def _wsgi(processes: int) -> str:
+def _wsgi(processes: int, plan: Plan) -> str:
     """Return Apache's configuration: one daemon group, so that a slow request does not block Apache itself."""
+    group = (
+        f"WSGIDaemonProcess keystone-public processes={processes} threads=4 "
+        "user=keystone group=keystone home=/tmp display-name=%{GROUP}\n"
+    )
+    modules = hosts = passes = ""
+    request = "%r"
+    if plan.providers:
+        # All virtual hosts use the group, and queries have codes of logins in them.
+        modules, hosts = federation.apache_modules() + group, federation.apache_hosts(plan)
+        passes, request = federation.apache_passes(plan), "%m %U %H"
+    own = "" if plan.providers else f"    {group}"
     return f"""\
-Listen 0.0.0.0:{_API.port}
-LogFormat "%{{X-Forwarded-For}}i %l %u %t \\"%r\\" %>s %b %D \\"%{{User-Agent}}i\\"" proxied
+{modules}Listen 0.0.0.0:{_API.port}
+LogFormat "%{{X-Forwarded-For}}i %l %u %t \\"{request}\\" %>s %b %D \\"%{{User-Agent}}i\\"" proxied
 CustomLog /dev/stdout proxied
 ErrorLogFormat "%{{cu}}t %M"
 ErrorLog /dev/stdout
 
 <VirtualHost *:{_API.port}>
-    WSGIDaemonProcess keystone-public processes={processes} threads=4 \
-user=keystone group=keystone home=/tmp display-name=%{{GROUP}}
-    WSGIProcessGroup keystone-public
+{own}{passes}    WSGIProcessGroup keystone-public
     WSGIScriptAlias / /var/www/cgi-bin/keystone/wsgi.py
     WSGIApplicationGroup %{{GLOBAL}}
     WSGIPassAuthorization On
@@ -70,7 +79,7 @@ user=keystone group=keystone home=/tmp display-name=%{{GROUP}}
         Require all granted
     </Directory>
 </VirtualHost>
-"""
+{hosts}"""
 
 
 # Apache only forwards requests to the daemon group: one process with a few threads per pod is enough.
@@ -115,7 +124,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
                 # Notifications have no consumer yet, and with a driver a broken queue would stall every login.
                 "oslo_messaging_notifications": {"driver": "noop"},
             },
-            "wsgi_keystone": _wsgi(sizes.workers["keystone"]),
+            "wsgi_keystone": _wsgi(sizes.workers["keystone"], plan),
             "mpm_event": _MPM,
         },
         # Without domains to manage that job is off: the bootstrap waits for the database only.
@@ -129,6 +138,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
         },
     }
     own = merge(api_values(plan, sizes, "keystone", memory="512Mi", limit="2Gi", cpu=500), own)
+    own = merge(own, federation.keystone_values(plan))
     return merge(own, _directories(plan)) if plan.identity.domains else own
 
 

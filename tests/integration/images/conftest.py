@@ -96,6 +96,22 @@ def image(artifact: Callable[[str], Artifact], tmp_path_factory: pytest.TempPath
     return unpack
 
 
+@pytest.fixture(scope="session")
+def root(artifact: Callable[[str], Artifact], tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Return a root file system of the lock, unpacked; skip when it is not built or this is not root."""
+
+    def unpack(name: str) -> Path:
+        if os.geteuid() != 0:
+            pytest.skip("running a root's programs needs root")
+        place = tmp_path_factory.mktemp(name)
+        place.chmod(0o755)
+        place.parent.chmod(0o755)
+        subprocess.run(["tar", "-x", "--zstd", "--numeric-owner", "-C", place, "-f", artifact(name).path], check=True)
+        return place
+
+    return unpack
+
+
 def _unpack(archive: Path, place: Path) -> Image:
     with tarfile.open(archive) as tar:
         manifest, config = describe(tar)

@@ -18,6 +18,7 @@ from ansible_collections.groundup.cloud.tests.unit.plan import (
     machine_cases,
     metal_cases,
     pool_cases,
+    provider_cases,
     public_cases,
     storage_cases,
     wiring_cases,
@@ -35,6 +36,7 @@ CASES = [
         identity_cases,
         storage_cases,
         certificate_cases,
+        provider_cases,
         public_cases,
     )
     for case in subject.CASES

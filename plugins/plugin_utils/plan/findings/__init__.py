@@ -15,6 +15,7 @@ from . import (
     disks,
     domains,
     extra_releases,
+    identity_providers,
     links,
     machines,
     netboot,
@@ -36,8 +37,8 @@ from .order import ordered
 
 SUBJECTS = (
     addresses, servers, links, wiring, planes, machines, netboot, pools, public, availability, access, packages, quorum,
-    domains, storage, ceph, disks, cluster, services, extra_releases, directories, certificates, supply,
-    system_disks, versions, unsupported,
+    domains, storage, ceph, disks, cluster, services, extra_releases, directories, identity_providers,
+    certificates, supply, system_disks, versions, unsupported,
 )  # fmt: skip
 
 

@@ -6,8 +6,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from .base import Model
+from .base import Model, Name
 from .ldap import Ldap
+from .oidc import IdentityProvider
 
 # As people type it at a login, and as Keystone's URLs carry it.
 DomainName = Annotated[
@@ -29,4 +30,7 @@ class Identity(Model):
 
     domains: dict[DomainName, IdentityDomain] = Field(
         default_factory=dict, description="Domains of Keystone by name, each made by the rollout. Default: none."
+    )
+    providers: dict[Name, IdentityProvider] = Field(
+        default_factory=dict, description="Providers of logins by name, each a button of the dashboard. Default: none."
     )

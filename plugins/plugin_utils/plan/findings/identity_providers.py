@@ -1,0 +1,188 @@
+"""Providers of logins: reachable as written, told apart, and a login through them is good for something."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ...services.federation import CLAIM
+from ..form import choose, error
+from ..layout.context import PlanContext
+from ..model.oidc import IdentityProvider
+from ..part_types import IdentityProviderPlan
+from ..types import Finding
+
+# Domains of accounts that installers and services log in with, in the spelling Keystone compares names by.
+_TAKEN = ("default", "service", "heat", "magnum")
+_RULE = {"local", "remote"}
+_REMOTE = {"type", "any_one_of", "not_any_of", "blacklist", "whitelist", "regex"}
+_LOCAL = {"user", "group", "groups", "group_ids", "domain", "projects"}
+
+
+def check(context: PlanContext) -> Iterator[Finding]:
+    """Yield findings about providers of logins."""
+    cloud, providers = context.plan.openstack, context.plan.providers
+    if not providers:
+        return
+    if "keystone" not in cloud.services:
+        yield error("providers-without-keystone", "identity.providers")(
+            what="providers of logins are written, and no Keystone",
+            why="nobody would ask them",
+            remedy="add keystone to openstack.services",
+        )
+    if cloud.charts != "builtin":
+        yield error("providers-of-other-charts", "identity.providers", "openstack.charts")(
+            what="providers of logins need the built-in chart of Keystone",
+            why="whether the images of other charts have mod_auth_openidc is not known here",
+            remedy="write openstack.charts: builtin, or configure logins by openstack.overrides alone",
+        )
+    for one in providers:
+        key = f"identity.providers.{one.name}"
+        written = context.site.identity.providers[one.name]
+        yield from _issuer(one, key)
+        yield from _domain(one, key, directories=context.plan.identity.domains)
+        yield from _mapping(written, key)
+        if one.ca:
+            yield from _authority(one.ca, f"{key}.oidc.ca")
+    yield from _twice(providers)
+
+
+def _issuer(one: IdentityProviderPlan, key: str) -> Iterator[Finding]:
+    key = f"{key}.oidc"
+    if one.issuer.startswith("http://"):
+        yield error("issuer-without-https", f"{key}.issuer")(
+            what=f"{one.issuer} is asked in clear",
+            why="whoever is on the way could say who somebody is",
+            remedy=f"write https://{one.issuer.removeprefix('http://')}, if the provider calls itself so",
+        )
+    if "/.well-known" in one.issuer:
+        yield error("issuer-is-discovery", f"{key}.issuer")(
+            what="that is the address of the provider's description, not its issuer",
+            why="the description is looked for below the issuer, and would not be found",
+            remedy=f"write {one.issuer.partition('/.well-known')[0]}, or what `issuer` there says",
+        )
+    if "openid" not in one.scopes:
+        yield error("scopes-without-openid", f"{key}.scopes")(
+            what="the scope openid is not asked for",
+            why="without it a provider gives access, and says nothing of who it is",
+            remedy=f"write {key}.scopes: [openid, {', '.join(one.scopes)}]",
+        )
+
+
+def _domain(one: IdentityProviderPlan, key: str, *, directories: Iterable[str]) -> Iterator[Finding]:
+    if one.domain.casefold() in {name.casefold() for name in directories}:
+        yield error("provider-domain-is-a-directory", key if one.domain == one.name else f"{key}.domain")(
+            what=f"{one.name}'s users would be in the domain {one.domain}, whose users a directory keeps",
+            why="Keystone makes a user and groups of each login there, and it never writes to a directory",
+            remedy=f"write {key}.domain, a domain of their own",
+        )
+    if one.domain.casefold() in _TAKEN:
+        yield error("provider-domain-taken", key if one.domain == one.name else f"{key}.domain")(
+            what=f"{one.name}'s users would be in the domain {one.domain}",
+            why="the accounts that the cloud itself runs by are there, and a provider could name a user like one",
+            remedy=f"write {key}.domain, a domain of their own",
+        )
+
+
+def _mapping(written: IdentityProvider, key: str) -> Iterator[Finding]:
+    if bool(written.mapping) == bool(written.rules):
+        yield error("provider-without-mapping", f"{key}.mapping")(
+            what="mapping and rules are both written" if written.rules else "neither mapping nor rules are written",
+            why="one of them says who may log in",
+            remedy=f"write {key}.mapping: [{{claim: <group at the provider>, group: <group of Keystone>, ...}}]",
+        )
+    for number, entry in enumerate(written.mapping):
+        if entry.create and not any(one.projects for one in written.mapping if one.group == entry.group):
+            yield error("provider-group-without-role", f"{key}.mapping[{number}]")(
+                what=f"the group {entry.group} has no role on any project",
+                why="its members could log in, and do nothing",
+                remedy=f"write {key}.mapping[{number}].projects: [{{project: <name>, roles: [member]}}], or create: "
+                "false for a group that has its roles",
+            )
+    for number, rule in enumerate(written.rules):
+        yield from _rule(rule, f"{key}.rules[{number}]")
+
+
+def _rule(rule: Mapping[str, Any], key: str) -> Iterator[Finding]:
+    """Yield what Keystone would refuse, or take and apply to anybody."""
+    yield from _unknown(rule, _RULE, key)
+    local, remote = rule.get("local"), rule.get("remote")
+    for name, parts in (("local", local), ("remote", remote)):
+        if not isinstance(parts, list) or not parts or not all(isinstance(part, Mapping) for part in parts):
+            yield error("provider-rule-incomplete", f"{key}.{name}")(
+                what=f"the rule has no {name}, a list of mappings",
+                why="a rule that asks nothing fits anybody"
+                if name == "remote"
+                else "a rule that gives nothing is none",
+                remedy="write remote: [{type: OIDC_CLAIM_sub}] and local: [{user: {id: '{0}'}}], and more in both",
+            )
+    for place, part in enumerate(remote if isinstance(remote, list) else ()):
+        if not isinstance(part, Mapping):
+            continue
+        yield from _unknown(part, _REMOTE, f"{key}.remote[{place}]")
+        kind = part.get("type")
+        if not isinstance(kind, str) or not kind.startswith(CLAIM):
+            yield error("provider-rule-reads-no-claim", f"{key}.remote[{place}].type")(
+                what=f"the rule reads {kind}, which is no claim",
+                why="only what begins with OIDC_CLAIM_ comes from the provider; headers (HTTP_...) are any client's",
+                remedy=f"write {CLAIM}<claim>, such as {CLAIM}groups",
+            )
+    for place, part in enumerate(local if isinstance(local, list) else ()):
+        if isinstance(part, Mapping):
+            yield from _unknown(part, _LOCAL, f"{key}.local[{place}]")
+
+
+def _unknown(part: Mapping[str, Any], known: set[str], key: str) -> Iterator[Finding]:
+    for name in sorted(set(part) - known):
+        yield error("provider-rule-unknown-key", f"{key}.{name}")(
+            what=f"Keystone's mappings have no key {name} there",
+            why="Keystone refuses the mapping, or takes it without that key",
+            remedy=choose(name, sorted(known)),
+        )
+
+
+def _authority(text: str, key: str) -> Iterator[Finding]:
+    from cryptography import x509  # imported on use: few sites have one
+
+    try:
+        found = x509.load_pem_x509_certificates(text.encode())
+        own = [_is_authority(one) for one in found]
+    except ValueError as problem:
+        yield error("provider-ca-unreadable", key)(
+            what=f"it is no certificate: {problem}",
+            why="Apache would trust no server of the provider, and no login would end",
+            remedy="write the CA's certificate as it is, from -----BEGIN CERTIFICATE----- on",
+        )
+        return
+    if not any(own):
+        yield error("provider-ca-is-none", key)(
+            what="none of the certificates is a CA's",
+            why="a server's own certificate signs nothing: no login would end",
+            remedy="write the certificate of the CA that signed it; `openssl s_client -showcerts` shows the chain",
+        )
+
+
+def _is_authority(certificate: Any) -> bool:
+    from cryptography import x509
+
+    try:
+        return bool(certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca)
+    except x509.ExtensionNotFound:
+        return bool(certificate.issuer == certificate.subject)  # roots of old have none
+
+
+def _twice(providers: tuple[IdentityProviderPlan, ...]) -> Iterator[Finding]:
+    for name, what, why in (
+        ("issuer", "the issuer", "Keystone tells providers apart by their issuers, and refuses the second"),
+        ("label", "the label", "nobody could tell the two buttons apart"),
+    ):
+        seen: dict[str, str] = {}
+        for one in providers:
+            first = seen.setdefault(getattr(one, name).rstrip("/").casefold(), one.name)
+            if first != one.name:
+                place = "oidc.issuer" if name == "issuer" else "label"
+                yield error(f"provider-{name}-twice", f"identity.providers.{one.name}.{place}")(
+                    what=f"{first} and {one.name} have {what} {getattr(one, name)}",
+                    why=why,
+                    remedy="write one provider with both mappings" if name == "issuer" else "write another label",
+                )

@@ -1,0 +1,70 @@
+"""Providers of logins, and the rules by which Keystone reads what they say of a user."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from ...services.federation import CLAIM, ESCAPED
+from ..model import Site
+from ..model.oidc import IdentityProvider
+from ..part_types import IdentityProviderPlan, ProviderGroupPlan
+
+_PREFIX = "keystone/oidc-"
+
+
+def identity_providers(site: Site) -> tuple[IdentityProviderPlan, ...]:
+    """Return the site's providers, by name."""
+    return tuple(_provider(name, written) for name, written in sorted(site.identity.providers.items()))
+
+
+def _provider(name: str, written: IdentityProvider) -> IdentityProviderPlan:
+    oidc, domain = written.oidc, written.domain or name
+    parts = urlsplit(oidc.issuer)
+    return IdentityProviderPlan(
+        name=name,
+        label=written.label or name,
+        domain=domain,
+        issuer=oidc.issuer,
+        client_id=oidc.client_id,
+        secret=f"{_PREFIX}{name}",
+        scopes=tuple(dict.fromkeys(oidc.scopes)),
+        ca=oidc.ca,
+        bearer=oidc.bearer,
+        hosts=tuple(dict.fromkeys([f"https://{parts.netloc}", *(f"https://{host}" for host in oidc.hosts)])),
+        groups=_groups(written),
+        rules=tuple(written.rules or _rules(written, domain)),
+    )
+
+
+def _groups(written: IdentityProvider) -> tuple[ProviderGroupPlan, ...]:
+    """Return the groups of Keystone; what several entries say of one is put together."""
+    return tuple(
+        ProviderGroupPlan(
+            name=name,
+            create=any(one.create for one in written.mapping if one.group == name),
+            roles=tuple(
+                dict.fromkeys(
+                    (place.domain, place.project, role)
+                    for one in written.mapping
+                    if one.group == name
+                    for place in one.projects
+                    for role in place.roles
+                )
+            ),
+        )
+        for name in dict.fromkeys(one.group for one in written.mapping)
+    )
+
+
+def _rules(written: IdentityProvider, domain: str) -> list[dict[str, Any]]:
+    """Return one rule an entry: a user whom none fits is refused. Ids are `sub`, which no provider gives twice."""
+    found = []
+    for one in written.mapping:
+        remote: list[dict[str, Any]] = [{"type": f"{CLAIM}sub"}, {"type": f"{CLAIM}{written.oidc.user}"}]
+        if one.claim is not None:
+            remote.append({"type": f"{CLAIM}{written.oidc.groups}", "any_one_of": [one.claim.replace(*ESCAPED)]})
+        user = {"id": "{0}", "name": "{1}"}
+        group = {"name": one.group, "domain": {"name": domain}}
+        found.append({"local": [{"user": user}, {"group": group}], "remote": remote})
+    return found
