@@ -43,6 +43,11 @@ def pods(items: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
     return [(owner, template["spec"]) for owner, template in templates(items)]
 
 
+def job_of(items: list[dict[str, Any]], purpose: str) -> dict[str, Any]:
+    """Return the pod of the job for that purpose, whose name ends in a digest."""
+    return next(pod for owner, pod in pods(items) if re.fullmatch(rf"Job/{purpose}-[0-9a-f]{{8}}", owner))
+
+
 def test_two_renders_are_identical(plan: Plan, render: Render, texts: dict[str, str]) -> None:
     for release in plan.openstack.releases:
         assert render(release, CHARTS / release.chart) == texts[release.name], release.name
@@ -66,7 +71,7 @@ def test_objects_others_rely_on_are_there_under_the_real_names(rendered: dict[st
         real = {f"{fact['kind']}/{fact['name']}" for fact in facts[release]["objects"]}
         wanted = set(facts[release]["relied_on"])
         assert wanted <= real, "relied_on speaks of objects the real chart does not have"
-        assert wanted <= {name_of(item) for item in items}
+        assert wanted <= {re.sub(r"^(Job/.*)-[0-9a-f]{8}$", r"\1", name_of(item)) for item in items}
 
 
 def test_objects_both_have_agree_in_labels_ports_and_keys(rendered: dict[str, Any], facts: Any) -> None:
@@ -139,7 +144,7 @@ def test_probes_ask_the_api_itself(rendered: dict[str, Any]) -> None:
 
 
 def test_the_catalog_is_told_the_public_name_and_the_inner_one(plan: Plan, rendered: dict[str, Any]) -> None:
-    job = dict(pods(rendered["keystone"]))["Job/keystone-db-sync"]
+    job = job_of(rendered["keystone"], "keystone-db-sync")
     env = {variable["name"]: variable.get("value") for variable in job["containers"][0]["env"]}
     assert env["OS_BOOTSTRAP_PUBLIC_URL"] == next(end.url for end in plan.edge.endpoints if end.service == "keystone")
     inner = f"http://keystone-api.{plan.openstack.namespace}.svc.{plan.kubernetes.dns_domain}:5000/v3"
@@ -192,7 +197,19 @@ def test_pods_that_wait_say_so_in_the_variables_of_the_real_charts(rendered: dic
     env = {variable["name"]: variable.get("value") for variable in init["env"]}
     assert init["command"] == ["kubernetes-entrypoint"]
     assert env["DEPENDENCY_SERVICE"] == "openstack:mariadb"
-    assert env["DEPENDENCY_JOBS"] == "keystone-db-sync,keystone-credential-setup,keystone-fernet-setup"
+    sync = next(name_of(item) for item in rendered["keystone"] if name_of(item).startswith("Job/keystone-db-sync-"))
+    assert env["DEPENDENCY_JOBS"] == f"{sync.removeprefix('Job/')},keystone-credential-setup,keystone-fernet-setup"
+
+
+def test_every_job_that_a_pod_waits_for_is_there(rendered: dict[str, Any]) -> None:
+    """A pod that waits for a name that no job has waits for ever."""
+    for items in rendered.values():
+        jobs = {item["metadata"]["name"] for item in items if item["kind"] == "Job"}
+        for name, pod in pods(items):
+            for init in pod.get("initContainers", ()):
+                env = {one["name"]: one.get("value") for one in init.get("env", ())}
+                waits = filter(None, (env.get("DEPENDENCY_JOBS") or "").split(","))
+                assert set(waits) <= jobs, name
 
 
 def test_only_what_asks_the_kubernetes_api_has_a_token_for_it(rendered: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.parts import merge
 
 from .conftest import CHARTS, Render, name_of, objects
-from .test_builtin_charts import pods
+from .test_builtin_charts import job_of, pods
 
 
 def configuration(items: list[dict[str, Any]], release: str, file: str) -> configparser.RawConfigParser:
@@ -39,7 +39,7 @@ def test_nova_has_three_schemas_and_hypervisors_a_way_to_none(plan: Plan, render
     assert nova["database"]["connection"] == f"mysql+pymysql://nova:secretnovadb@{server}/nova"
     # nova-conductor makes the records: a new hypervisor is closed until an instance answered on it.
     assert not nova["DEFAULT"].getboolean("enable_new_services")
-    job = dict(pods(rendered["nova"]))["Job/nova-db-init"]["containers"][0]
+    job = job_of(rendered["nova"], "nova-db-init")["containers"][0]
     made = {variable["name"] for variable in job["env"]}
     assert {f"SERVICE_oslo_db{which}" for which in ("", "_cell0", "_cell1")} <= made
     assert compute.sections() == [name for name in nova.sections() if name not in ("api_database", "database")]
@@ -68,11 +68,12 @@ def test_identity_is_made_beside_the_migration_and_apis_wait_for_both(rendered: 
     apis = {name: f"{name}-api" for name in ("cinder", "glance", "placement")}
     apis |= {"neutron": "neutron-server", "nova": "nova-api-osapi"}
     for release, api in apis.items():
-        (job,) = [item for item in rendered[release] if name_of(item).startswith(f"Job/{release}-identity-")]
-        assert "annotations" not in job["metadata"], "a hook would wait for the migration"
+        names = [name_of(item).removeprefix("Job/") for item in rendered[release] if item["kind"] == "Job"]
+        made = {name for name in names if name.startswith((f"{release}-identity-", f"{release}-db-sync-"))}
+        assert len(made) == 2
         env = dict(pods(rendered[release]))[f"Deployment/{api}"]["initContainers"][0]["env"]
         waits = next(variable["value"] for variable in env if variable["name"] == "DEPENDENCY_JOBS").split(",")
-        assert {f"{release}-db-sync", job["metadata"]["name"]} <= set(waits)
+        assert made <= set(waits)
 
 
 def test_neutron_is_told_the_tunnels_mtu_and_every_member_of_ovns_databases(

@@ -135,23 +135,42 @@ def test_one_job_makes_users_the_service_and_its_three_endpoints(rendered: dict[
     assert "identity.py" in rendered["ConfigMap/toy-bin"]["data"]
 
 
-def test_jobs_of_the_database_are_hooks_in_their_order_and_the_others_run_beside_them(rendered: dict[str, Any]) -> None:
+def test_no_job_that_a_pod_waits_for_is_a_hook(rendered: dict[str, Any]) -> None:
+    """Helm makes a hook's job anew after the pods: they would be content with the one of the last change."""
     jobs = {key: item["metadata"].get("annotations", {}) for key, item in rendered.items() if item["kind"] == "Job"}
-    weights = {key: notes.get("helm.sh/hook-weight") for key, notes in jobs.items()}
-    assert weights.pop("Job/toy-db-init") == "-5"
-    assert weights.pop("Job/toy-db-sync") == "-4"
-    assert sorted(key.rpartition("-")[0] for key in weights) == ["Job/toy-identity", "Job/toy-rabbit-init"]
-    assert set(weights.values()) == {None}
+    assert sorted(key.rpartition("-")[0] for key in jobs) == [
+        "Job/toy-db-init", "Job/toy-db-sync", "Job/toy-identity", "Job/toy-rabbit-init",
+    ]  # fmt: skip
+    assert set(map(bool, jobs.values())) == {False}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"images__tags__toy_db_sync": "toy:2"},  # a new release's migrations
+        {"endpoints__oslo_db__auth__toy__password": "other"},
+        {"endpoints__oslo_db__auth__admin__password": "other"},
+    ],
+)
+def test_pods_wait_for_the_migration_of_their_own_image_and_account(toy: Toy, change: dict[str, str]) -> None:
+    before, after = toy(), toy(**change)
+    old, new = (named(each, "Job", "db-sync")["metadata"]["name"] for each in (before, after))
+    assert old != new
+    for key in ("Deployment/toy-api", "Deployment/toy-rpc-worker", "StatefulSet/toy-scheduler"):
+        assert new in waits_for(after[key], "DEPENDENCY_JOBS")
+        assert old not in waits_for(after[key], "DEPENDENCY_JOBS")
+    init = named(after, "Job", "db-init")["metadata"]["name"]
+    assert waits_for(named(after, "Job", "db-sync"), "DEPENDENCY_JOBS") == [init]
 
 
 def test_who_waits_for_openstack_helms_jobs_waits_for_ours(rendered: dict[str, Any]) -> None:
-    beside = [named(rendered, "Job", purpose)["metadata"]["name"] for purpose in ("identity", "rabbit-init")]
+    ours = [named(rendered, "Job", purpose)["metadata"]["name"] for purpose in ("db-sync", "identity", "rabbit-init")]
     for key in ("Deployment/toy-api", "Deployment/toy-rpc-worker", "StatefulSet/toy-scheduler"):
-        assert waits_for(rendered[key], "DEPENDENCY_JOBS") == ["toy-db-sync", *beside]
+        assert waits_for(rendered[key], "DEPENDENCY_JOBS") == ours
     assert waits_for(named(rendered, "Job", "identity"), "DEPENDENCY_SERVICE") == ["openstack:keystone-api"]
 
 
-def test_a_job_beside_the_hooks_has_another_name_when_what_it_does_changes(toy: Toy) -> None:
+def test_a_job_has_another_name_when_what_it_does_changes(toy: Toy) -> None:
     """A Job cannot be changed: an upgrade that changed one would be refused."""
     names = {
         named(toy(**change), "Job", "identity")["metadata"]["name"]
@@ -219,6 +238,6 @@ def test_what_the_values_switch_off_is_not_made(toy: Toy) -> None:
         manifests__job_db_init="false",
     )
     kinds = {key for key in rendered if key.startswith(("Deployment/", "StatefulSet/", "Service/", "PodDis", "Job/"))}
-    assert {key.rpartition("-")[0] if "rabbit" in key else key for key in kinds} == {
+    assert {key.rpartition("-")[0] if key.startswith("Job/") else key for key in kinds} == {
         "Deployment/toy-api", "Job/toy-db-sync", "Job/toy-rabbit-init",
     }  # fmt: skip

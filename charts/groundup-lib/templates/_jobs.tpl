@@ -1,10 +1,13 @@
 {{/*
 Jobs of a service, from its profile and shared by all: db-init, rabbit-init and identity.
 
-A job with a weight is a Helm hook, as in OpenStack-Helm: an upgrade has to run the migrations of its own image, so each is
-deleted and made anew by the next change of the release. Hooks run one after another. A job without a weight runs beside
-them. A Job cannot be changed, so its name ends in a digest of what it does: it is made anew when that changes, and
-whoever waits for OpenStack-Helm's job of that purpose waits for it.
+A Job cannot be changed, so its name ends in a digest of what it does: image, command, scripts, configuration and accounts.
+It is made anew when one of these changes, and whoever waits for OpenStack-Helm's job of that purpose waits for that very
+Job: a pod of a new image never starts on the schema of the old one, nor with a password that no job has set yet.
+
+A job with a weight is a Helm hook, as all of OpenStack-Helm's are: deleted and made anew by the next change of the release,
+one after another, after its pods were made. Pods that wait for it are content with the one of the last change: only for
+what stays as it is once made, and for what needs the pods.
 
 Per job:
   manifest  key of .Values.manifests that switches it (default: job_<name> or cron_<name>)
@@ -84,7 +87,6 @@ spec:
 db-init:
   image: db_init
   command: [python3, /opt/bin/db-init.py]
-  weight: -5
   env:
     {{- range $type, $_ := . }}
     ADMIN_{{ $type }}: {secretKeyRef: {name: {{ index $secrets $type "admin" }}, key: DB_CONNECTION}}
@@ -126,7 +128,7 @@ identity:
 {{/* Name of a job. In: root, profile, name, job. */}}
 {{- define "groundup.job.name" -}}
 {{- .profile.service }}-{{ .name }}
-{{- if not (hasKey .job "weight") }}-{{ printf "%s%s" (include "groundup.job.pod" .) (include "groundup.digests" .) | sha256sum | trunc 8 }}{{ end -}}
+{{- if not (hasKey .job "weight") }}-{{ printf "%s%s%s" (include "groundup.job.pod" .) (include "groundup.digests" .) (include "groundup.connections" .) | sha256sum | trunc 8 }}{{ end -}}
 {{- end }}
 
 {{/* A job's pod. In: root, profile, name, job. */}}

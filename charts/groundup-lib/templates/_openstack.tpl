@@ -31,7 +31,18 @@ All files of the chart's files/ are in /opt/bin of its pods.
 {{- include "groundup.component" (merge (dict "component" .) $at) }}
 {{- end }}
 {{- include "groundup.jobs" $at }}
-{{- include "groundup.extraObjects" . }}
+{{- include "groundup.extraObjects.waiting" $at }}
+{{- end }}
+
+{{/* Whatever else the values ask for. Who waits there for a job by OpenStack-Helm's name waits for ours. In: root, profile. */}}
+{{- define "groundup.extraObjects.waiting" -}}
+{{- $at := . -}}
+{{- $objects := include "groundup.extraObjects" .root -}}
+{{- range $name, $job := .profile.jobs -}}
+{{- $waits := printf `(name: DEPENDENCY_JOBS\n +value: (?:[a-z0-9-]+,)*)%s-%s((?:,[a-z0-9-]+)*\n)` $at.profile.service $name -}}
+{{- $objects = regexReplaceAll $waits $objects (printf "${1}%s${2}" (include "groundup.job.name" (merge (dict "name" $name "job" $job) $at))) -}}
+{{- end -}}
+{{- $objects -}}
 {{- end }}
 
 {{/* The profile as JSON, with everything that follows from it. In: root. */}}
