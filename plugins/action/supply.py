@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from ..plugin_utils import supply
 from ..plugin_utils.actions import DocumentedAction
 from ..plugin_utils.progress import TERMINAL
+from ..plugin_utils.site_proxy import fetching
 
 
 class ActionModule(DocumentedAction):
@@ -18,7 +19,10 @@ class ActionModule(DocumentedAction):
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the step's result."""
-        return self._advisories(given) if given["step"] == "advisories" else self._build(given)
+        if given["step"] == "advisories":
+            return self._advisories(given)
+        with fetching(self.variables.get("groundup_site")):
+            return self._build(given)
 
     def _build(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the artifacts, and which were built."""

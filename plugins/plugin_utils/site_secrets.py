@@ -11,6 +11,7 @@ from .layers.authorities import USES, key_name
 from .paths import state_dir
 from .pki import ensure_authority, ensure_leaf, ensure_packages_key, users
 from .plan.types import Plan
+from .site_proxy import given_login
 from .vault import STORE, SecretsError, Store, open_store, password_source, required
 
 
@@ -24,6 +25,8 @@ def create(plan: Plan, given: Mapping[str, str], *, write: bool) -> dict[str, An
     taken = store.take(given)
     if plan.ceph and (lacking := store.lacking(plan.ceph.given)):
         raise _not_given(store, lacking)
+    if plan.proxy and plan.proxy.login:
+        given_login(store, plan.proxy.login)
     created = store.ensure({*required(plan), *map(key_name, USES), *(spec.key_name for spec in specs)})
     signing = {use: ensure_authority(store, directory, site=plan.site, use=use, write=write) for use in USES}
     reasons = {"ca" if use == "site" else f"ca of {use}": one.reason for use, one in signing.items()} | {

@@ -18,6 +18,7 @@ from .platform.hypervisor import hypervisor
 from .platform.metal import metal, set_plane
 from .platform.ovn import ovn
 from .platform.preflight import preflight, set_neighbours
+from .platform.proxy import proxy
 from .types import Plan
 
 
@@ -37,7 +38,8 @@ def make_plan(site: Site) -> Plan:
     found = ceph(layout)
     kubernetes = platform.kubernetes(layout, edge, supply, found)
     access = platform.access(layout)
-    host = host_settings(layout, edge, supply)
+    way_out = proxy(layout, edge, supply, kubernetes)
+    host = host_settings(layout, edge, supply, way_out)
     set_neighbours(layout)
     dark = metal(layout, supply)
     set_plane(layout, dark)
@@ -60,6 +62,7 @@ def make_plan(site: Site) -> Plan:
         hypervisor=hypervisor(layout, found),
         metal=dark,
         ceph=found,
+        proxy=way_out,
         findings=(),
     )
     return replace(plan, findings=find(PlanContext(layout=layout, plan=plan)))

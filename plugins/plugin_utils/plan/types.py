@@ -18,7 +18,7 @@ from ..layers.enough import SuccessCriteria
 from ..layers.provisioners import Approve, Provisioner
 from ..layers.roles import Role
 from ..layers.scales import Scale
-from .part_types import AccessPlan, LinkPlan, MetalPlan, PreflightPlan
+from .part_types import AccessPlan, LinkPlan, MetalPlan, PreflightPlan, ProxyPlan
 
 __all__ = ("CniName", "CniPlan", "InterfacePlan", "KubernetesPlan", "NetworkPlan", "ReleasePlan")  # the plan's, too
 
@@ -88,6 +88,7 @@ class HostSettings:
     packages_components: tuple[str, ...]
     packages_key: str | None  # armored; None: Debian's keys
     packages_ca: str | None  # PEM, trusted for packages_url only; None: the host's trust store
+    packages_proxy: ProxyPlan | None  # of the host's own sources; None: as the host itself has it
     updates: Updates  # who changes installed packages
     hardening: bool
     disabled_units: tuple[str, ...]
@@ -211,4 +212,5 @@ class Plan:
     hypervisor: HypervisorPlan
     metal: MetalPlan | None  # None: no machines from power-off, or no seed to install them
     ceph: CephPlan | None  # None: no Ceph, or only an external storage class
+    proxy: ProxyPlan | None  # None: as the environment of each machine says
     findings: tuple[Finding, ...]

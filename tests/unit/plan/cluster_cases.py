@@ -247,6 +247,10 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("seed-port-taken", "error", "edge", {"supply/files_url": "https://registry.x.test:6443"}, "supply.files_url"),
     # what comes from outside
     ("needs-way-out", "warning", "lab", {"supply/source": "upstream"}, "supply.source"),
+    ("proxy-is-the-sites", "error", "lab", {"proxy": {"http": "http://10.90.0.16:3128"}}, "proxy.http"),
+    ("proxy-is-the-sites", "error", "lab", {"proxy": {"https": "http://10.90.0.2:3128"}}, "proxy.https"),
+    ("proxy-is-the-sites", "error", "lab", {"proxy": {"http": "http://registry.lab.test:3128"}}, "proxy.http"),
+    ("server-behind-pods", "error", "lab", {"proxy": {"http": "http://10.233.64.9:3128"}}, "proxy.http"),
     # what preflight asks of machines
     ("hardware-needed", "info", "region", {}, "machines"),
     # how the controller knows the machines

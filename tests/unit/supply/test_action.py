@@ -17,6 +17,7 @@ from .conftest import FakeBuilder
 def action(*, check: bool) -> ActionModule:
     """Return the action of a task."""
     made = object.__new__(ActionModule)
+    made.variables = {}
     made._task, made._display = SimpleNamespace(check_mode=check), SimpleNamespace(display=lambda _: None)
     return made
 

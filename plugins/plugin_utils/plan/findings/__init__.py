@@ -18,6 +18,7 @@ from . import (
     packages,
     planes,
     pools,
+    proxy,
     quorum,
     servers,
     services,
@@ -32,7 +33,7 @@ from .order import ordered
 
 SUBJECTS = (
     addresses, servers, links, wiring, planes, machines, netboot, pools, availability, access, packages, quorum,
-    domains, storage, ceph, disks, cluster, services, supply, system_disks, versions, unsupported,
+    domains, storage, ceph, disks, cluster, services, supply, proxy, system_disks, versions, unsupported,
 )  # fmt: skip
 
 

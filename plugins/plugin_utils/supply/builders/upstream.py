@@ -85,7 +85,9 @@ def download(url: str, destination: Path) -> str:
     total = hashlib.sha256()
     try:
         request = urllib.request.Request(url, headers={"User-Agent": "groundup.cloud"})  # noqa: S310 - the lock names it
-        with urllib.request.urlopen(request, timeout=_TIMEOUT) as source, destination.open("wb") as target:  # noqa: S310  # the lock names it
+        # An opener of its own: the default one keeps the proxies of its first use.
+        opener = urllib.request.build_opener()
+        with opener.open(request, timeout=_TIMEOUT) as source, destination.open("wb") as target:
             for chunk in _chunks(source):
                 total.update(chunk)
                 target.write(chunk)
