@@ -88,14 +88,14 @@ class ActionModule(StepAction, Sender):
 
     def _publish(self, given: dict[str, Any]) -> dict[str, Any]:
         check, verify, source = self.changes.check, given["step"] == "verify", given["source"]
-        lock = supply.load_lock()
+        lock = supply.load_lock(given["site"])
         names = given["files"]
         if names is None:
             names = [name for name, entry in lock.artifacts.items() if entry.kind == "files" and not entry.optional]
         names = [*names, *given["optional_files"]]
         lock = lock.including(names)
         wanted = lock.select([*given["images"], *names])
-        unmade = set(supply.missing(wanted, source=source)) if check or verify else set()
+        unmade = set(supply.missing(wanted, source=source, lock=lock)) if check or verify else set()
         if verify and unmade:
             raise GroundupError(
                 f"the cache lacks {', '.join(name for name in wanted if name in unmade) or ', '.join(unmade)}",

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from ..module_utils._base.errors import GroundupError, OptionError
 from ..plugin_utils import supply
 from ..plugin_utils.actions import DocumentedAction
 from ..plugin_utils.progress import TERMINAL
 from ..plugin_utils.site_proxy import fetching
+
+if TYPE_CHECKING:
+    from ..plugin_utils.supply.resolve import Resolution
+
+OTHER_DIGEST = "other-digest"  # force code: a recorded digest gives way to the one that is published now
 
 
 class ActionModule(DocumentedAction):
@@ -21,17 +28,43 @@ class ActionModule(DocumentedAction):
         """Return the step's result."""
         if given["step"] == "advisories":
             return self._advisories(given)
-        with fetching(self.variables.get("groundup_site")):
-            return self._build(given)
+        site = self.variables.get("groundup_site") or {}
+        with fetching(site):
+            return self._resolve(given, site) if given["step"] == "resolve" else self._build(given, site)
 
-    def _build(self, given: dict[str, Any]) -> dict[str, Any]:
+    def _resolve(self, given: dict[str, Any], site: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the digests that the lock does not have. Raises GroundupError when one is not known afterwards."""
+        from ..plugin_utils.supply.resolve import resolve  # late: only this needs the builders
+
+        if not site:
+            raise OptionError("the digests are recorded for a site: run it with a site file (-i)")
+        lock, own = supply.load_lock(), site["supply"]
+        fetched = () if own["source"] == "registry" else lock.select(None)
+        found = resolve(
+            lock, site["site"], given["names"] or [*fetched, *own["chosen"]], source=given["source"],
+            again=OTHER_DIGEST in given["force"], write=not self._task.check_mode, say=self._display.display,
+        )  # fmt: skip
+        new, lost = [one for one in found if one.new], [one for one in found if one.digest is None]
+        lines = [f"{one.address} {digest}\n" for one in new for digest in (one.recorded,) if digest]
+        result = {
+            "changed": bool(new),
+            "failed": bool(lost),
+            "resolved": [asdict(one) for one in found],
+            "diff": {"before": "".join(lines), "after": "".join(f"{one.address} {one.digest}\n" for one in new)},
+        }
+        if lost:
+            return {**result, "msg": str(_unresolved(lost))}
+        return {**result, "msg": f"{len(found)} digests are not in supply.lock, {len(new)} of them new here"}
+
+    def _build(self, given: dict[str, Any], site: Mapping[str, Any]) -> dict[str, Any]:
         """Return the artifacts, and which were built."""
         names, source, rebuild = given["names"], given["source"], given["rebuild"]
-        if self._task.check_mode and (pending := supply.missing(names, source=source, rebuild=rebuild)):
+        lock = supply.load_lock(site.get("site"))
+        if self._task.check_mode and (pending := supply.missing(names, source=source, rebuild=rebuild, lock=lock)):
             return {"changed": True, "built": list(pending), "msg": f"would be made: {', '.join(pending)}"}
         artifacts = supply.ensure(
             names, progress=self._display.display, draw=self.draw if TERMINAL else None, source=source,
-            rebuild=rebuild,
+            rebuild=rebuild, lock=lock,
         )  # fmt: skip
         built = [artifact.name for artifact in artifacts.values() if artifact.built]
         return {
@@ -57,3 +90,12 @@ class ActionModule(DocumentedAction):
             "unknown": [asdict(one) for one in found.unknown],
             "msg": found.text(),
         }
+
+
+def _unresolved(lost: Sequence[Resolution]) -> GroundupError:
+    return GroundupError(
+        f"{len(lost)} digests could not be asked: {'; '.join(one.line() for one in lost)}",
+        where="supply.lock",
+        why="what has no digest is not fetched; the others are recorded",
+        remedy="reach their addresses (proxy, CA bundle), then run it again; or supply.images, or supply.source: build",
+    )

@@ -28,9 +28,9 @@ class _Site(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.send_response(200)
-        self.send_header("Content-Length", "2")
+        self.send_header("Content-Length", "8")
         self.end_headers()
-        self.wfile.write(b"{}")
+        self.wfile.write(b'{"a": 1}')
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""

@@ -63,9 +63,10 @@ def check(context: PlanContext) -> Iterator[Finding]:
         )
     if written.source == "upstream":
         yield warning("needs-way-out", "supply.source")(
-            what="every artifact is fetched from the project that publishes it",
-            why="the controller needs a way out to each; entries of supply.lock without a digest are refused",
-            remedy="write supply.source: build, or see docs/supply.md for addresses and digests",
+            what="programs and images that their projects publish are fetched from there; the others are built",
+            why="the controller needs a way out to each address; what has no digest in supply.lock is refused until it "
+            "is resolved",
+            remedy="run groundup.cloud.supply with -e supply_resolve=true once; or write supply.source: build",
         )
     if seeds and not written.registry and written.files_url:
         yield from _ports(context, written.files_url)
