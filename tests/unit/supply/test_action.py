@@ -29,7 +29,7 @@ def test_a_prediction_names_what_would_be_made_again(
 ) -> None:  # fmt: skip
     lock = make_lock(a={}, b={"needs": ["a"]})
     supply.ensure(None, lock=lock)
-    monkeypatch.setattr(supply, "load_lock", lambda: lock)
+    monkeypatch.setattr(supply, "load_lock", lambda _site=None: lock)
 
     def predicted(*, rebuild: bool) -> dict[str, Any]:
         return action(check=True).work({"step": "build", "names": names, "source": "build", "rebuild": rebuild})
@@ -47,7 +47,7 @@ def test_a_damaged_artifact_is_made_again_as_predicted(
 ) -> None:
     lock = make_lock(a={})
     (supply.ensure(None, lock=lock)["a"].path / "file").write_text("something else")
-    monkeypatch.setattr(supply, "load_lock", lambda: lock)
+    monkeypatch.setattr(supply, "load_lock", lambda _site=None: lock)
     found = action(check=check).work({"step": "build", "names": ["a"], "source": "build", "rebuild": False})
     assert (found["changed"], found["built"]) == (True, ["a"])
     assert fake.names() == (["a"] if check else ["a", "a"])

@@ -61,7 +61,7 @@ def _copy(entry: Entry, reference: str, digest: str, context: BuildContext) -> N
     except GroundupError as error:
         cause = error.what.splitlines()[-1].strip()
         raise GroundupError(
-            f"artifact {entry.name} {entry.version}: {reference} with digest {digest} cannot be copied: {cause}",
+            f"artifact {entry.name} {entry.version}: {reference} cannot be copied by its digest: {cause}",
             where=error.where,
             why="no other content is taken, and without it its users do not start",
             remedy=f"reach {reference.partition('/')[0]} (proxy, CA bundle), or copy it into a registry of your own "
@@ -167,7 +167,8 @@ def _no_digest(entry: Entry, address: str) -> NoReturn:
         f"artifact {entry.name} {entry.version}: no digest is recorded for {address}",
         where=f"supply.lock: artifacts.{entry.name}.upstream",
         why="what is fetched without a digest may be anything",
-        remedy="where it can be reached: ansible-playbook -i <site file> groundup.cloud.supply -e supply_resolve=true",
+        remedy="where it can be reached: ansible-playbook -i <site file> groundup.cloud.supply -e supply_resolve=true; "
+        f"for every site of a clone: ci/supply resolve {entry.name}",
     )
 
 
