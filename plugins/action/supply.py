@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..module_utils._base.errors import GroundupError, OptionError
+from ..module_utils._base.files import write_file
 from ..plugin_utils import supply
 from ..plugin_utils.actions import DocumentedAction
 from ..plugin_utils.progress import TERMINAL
@@ -16,13 +19,14 @@ from ..plugin_utils.site_proxy import fetching
 if TYPE_CHECKING:
     from ..plugin_utils.supply.resolve import Resolution
 
+CHARTS = "openstack-charts"
 OTHER_DIGEST = "other-digest"  # force code: a recorded digest gives way to the one that is published now
 
 
 class ActionModule(DocumentedAction):
     """Build or fetch artifacts that the cache lacks, or hold artifacts and hosts against advisories."""
 
-    RULES: ClassVar = {"required_if": [("step", "advisories", ("files",))]}
+    RULES: ClassVar = {"required_if": [("step", "advisories", ("files",)), ("step", "charts", ("directory",))]}
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the step's result."""
@@ -30,7 +34,12 @@ class ActionModule(DocumentedAction):
             return self._advisories(given)
         site = self.variables.get("groundup_site") or {}
         with fetching(site):
-            return self._resolve(given, site) if given["step"] == "resolve" else self._build(given, site)
+            match given["step"]:
+                case "resolve":
+                    return self._resolve(given, site)
+                case "charts":
+                    return self._charts(given)
+            return self._build(given, site)
 
     def _resolve(self, given: dict[str, Any], site: Mapping[str, Any]) -> dict[str, Any]:
         """Return the digests that the lock does not have. Raises GroundupError when one is not known afterwards."""
@@ -55,6 +64,27 @@ class ActionModule(DocumentedAction):
         if lost:
             return {**result, "msg": str(_unresolved(lost))}
         return {**result, "msg": f"{len(found)} digests are not in supply.lock, {len(new)} of them new here"}
+
+    def _charts(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return the archives that are, or would be, in the directory."""
+        target = Path(given["directory"]).resolve()
+        if self._task.check_mode and supply.missing(CHARTS):
+            return {"changed": True, "charts": [], "msg": f"would be made, and put into {target}"}
+        with _taken_from(given["checkout"]):
+            made = supply.ensure(CHARTS, progress=self._display.display)[CHARTS]
+        files = {file.name: file.read_bytes() for file in sorted(made.path.glob("*.tgz"))}
+        new = [name for name, content in files.items() if not _holds(target / name, content)]
+        if not self._task.check_mode:
+            for name in new:
+                write_file(target / name, files[name], mode=0o644)
+        said = f"{len(files)} charts of OpenStack-Helm {made.version}, {len(new)} of them new"
+        self._display.display(f"[supply] {said}; in the site file write: openstack: {{charts: {target}}}")
+        return {
+            "changed": bool(new),
+            "charts": sorted(files),
+            "diff": {"before": "", "after": "".join(f"{target / name}\n" for name in new)},
+            "msg": said,
+        }
 
     def _build(self, given: dict[str, Any], site: Mapping[str, Any]) -> dict[str, Any]:
         """Return the artifacts, and which were built."""
@@ -99,3 +129,23 @@ def _unresolved(lost: Sequence[Resolution]) -> GroundupError:
         why="what has no digest is not fetched; the others are recorded",
         remedy="reach their addresses (proxy, CA bundle), then run it again; or supply.images, or supply.source: build",
     )
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    return path.is_file() and path.read_bytes() == content
+
+
+@contextmanager
+def _taken_from(checkout: str | None) -> Iterator[None]:
+    """Have charts taken from the directory ``checkout``; None: from a clone. Raises GroundupError."""
+    from ..plugin_utils.supply.builders.git_charts import CHECKOUT  # late: only this needs the builders
+
+    os.environ.pop(CHECKOUT, None)
+    if checkout and not Path(checkout).is_dir():
+        raise OptionError(f"charts_checkout: there is no directory {checkout}")
+    if checkout:
+        os.environ[CHECKOUT] = str(Path(checkout).resolve())
+    try:
+        yield
+    finally:
+        os.environ.pop(CHECKOUT, None)

@@ -53,6 +53,7 @@ _SPEAKING = frozenset(
         "rollout",
         "seed",
         "supply build",
+        "supply charts",
         "supply resolve",
         "tenant_smoke",
         "verb",

@@ -21,8 +21,10 @@ options:
         those of Python packages by the library C(packaging).
       - V(resolve) asks registries and servers for the digests of what the site fetches and the lock has none of, shows
         them, and records them in the site's state. It never changes a recorded one. In check mode it asks and shows.
+      - V(charts) packages the charts of OpenStack-Helm that the lock names into O(directory), cloned from its public
+        repository, or taken from O(checkout). Other content than the lock's is refused.
     type: str
-    choices: [build, resolve, advisories]
+    choices: [build, charts, resolve, advisories]
     required: true
   names:
     description: Artifacts or groups of the lock. The default is all of them.
@@ -38,6 +40,13 @@ options:
     description: With V(build), rebuild the named artifacts, even if the cache has them.
     type: bool
     default: false
+  directory:
+    description: For V(charts), the directory of the archives, which C(openstack.charts) of a site file can name.
+    type: path
+  checkout:
+    description:
+      - For V(charts), a checkout or an unpacked archive of OpenStack-Helm, which is only read. Default is a clone.
+    type: path
   force:
     description:
       - For V(resolve), accepted risks. V(other-digest) asks for recorded digests again and takes those that are
@@ -98,6 +107,11 @@ EXAMPLES = r"""
     step: resolve
     source: upstream
 
+- name: OpenStack-Helm's charts
+  groundup.cloud.supply:
+    step: charts
+    directory: /srv/openstack-charts
+
 - name: Artifacts against Debian's security tracker
   groundup.cloud.supply:
     step: advisories
@@ -114,6 +128,11 @@ artifacts:
   description: Version, kind, sha256 and path of each artifact, by name.
   type: dict
   returned: success, with O(step=build)
+charts:
+  description: Archives in O(directory).
+  type: list
+  elements: str
+  returned: with O(step=charts)
 resolved:
   description: Artifact, address, digest (none - not known), recorded digest and fault of each address.
   type: list
