@@ -17,6 +17,7 @@ from ..plugin_utils.progress import TERMINAL
 from ..plugin_utils.site_proxy import fetching
 
 if TYPE_CHECKING:
+    from ..plugin_utils.supply.lock.model import Lock
     from ..plugin_utils.supply.resolve import Resolution
 
 CHARTS = "openstack-charts"
@@ -91,7 +92,7 @@ class ActionModule(DocumentedAction):
         names, source, rebuild = given["names"], given["source"], given["rebuild"]
         lock = supply.load_lock(site.get("site"))
         if self._task.check_mode and (pending := supply.missing(names, source=source, rebuild=rebuild, lock=lock)):
-            return {"changed": True, "built": list(pending), "msg": f"would be made: {', '.join(pending)}"}
+            return self._predicted(lock.by(source).including(names), pending)
         artifacts = supply.ensure(
             names, progress=self._display.display, draw=self.draw if TERMINAL else None, source=source,
             rebuild=rebuild, lock=lock,
@@ -106,6 +107,21 @@ class ActionModule(DocumentedAction):
             },
             "msg": f"{len(artifacts)} artifacts, {len(built)} made now",
         }
+
+    def _predicted(self, lock: Lock, pending: Sequence[str]) -> dict[str, Any]:
+        """Print and return what would be made of ``pending``; warn of what would be refused."""
+        from ..plugin_utils.supply.forecast import forecast, told  # late: only a prediction needs the build's modules
+
+        found = forecast(lock, pending)
+        for line in told(lock, found):
+            self._display.display(line)
+        result = {"changed": True, "built": list(pending), "predicted": [asdict(one) for one in found]}
+        if refused := [one.artifact for one in found if one.refused]:
+            what = (
+                f"a run would refuse {', '.join(refused)}: no digest is recorded; -e supply_resolve=true asks for them"
+            )
+            result["warnings"] = [what]
+        return {**result, "msg": f"would be made: {', '.join(pending)}"}
 
     def _advisories(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return what is affected, failed when something is or is not known."""

@@ -124,6 +124,11 @@ built:
   type: list
   elements: str
   returned: with O(step=build)
+predicted:
+  description: What would be made - way (build or fetch), seconds, size of the last one, addresses without a digest.
+  type: list
+  elements: dict
+  returned: in check mode, with O(step=build), when something would be
 artifacts:
   description: Version, kind, sha256 and path of each artifact, by name.
   type: dict

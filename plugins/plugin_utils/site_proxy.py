@@ -30,7 +30,9 @@ def fetching(site: Mapping[str, Any] | None) -> Iterator[None]:
     if not site or not proxy:
         yield
         return
-    login = given_login(open_store(site["site"], write=False), proxy["login"]) if proxy["login"] else ""
+    login = (
+        given_login(open_store(site["site"], write=False), proxy["login"], key="proxy.login") if proxy["login"] else ""
+    )
     before = dict(os.environ)
     during = direct(before) | _variables(proxy, login)
     try:
@@ -47,15 +49,15 @@ def fetching(site: Mapping[str, Any] | None) -> Iterator[None]:
         os.environ.update(before)
 
 
-def given_login(store: Store, name: str) -> str:
+def given_login(store: Store, name: str, *, key: str) -> str:
     """Return the secret ``name``, user:password, as a URL has it. Raises GroundupError when it is not given."""
     found = "" if store.lacking([name]) else store.get(name)
     user, colon, word = found.partition(":")
     if not (user and colon and word):
         raise GroundupError(
             f"the secret {name} is {'not user:password' if found else 'not given'}",
-            where=f"{store.path}; proxy.login of the site file",
-            why="the proxy lets nobody pass whom it does not know: nothing could be fetched",
+            where=f"{store.path}; {key} of the site file",
+            why="who is not known there gets nothing: nothing could be fetched",
             remedy="ansible-playbook -i <site file> groundup.cloud.secrets -e @FILE, and in FILE (ansible-vault "
             f"encrypts it): secrets_given: {{{name}: 'user:password'}}; to change it, `ansible-vault edit` the store",
         )

@@ -25,8 +25,10 @@ def create(plan: Plan, given: Mapping[str, str], *, write: bool) -> dict[str, An
     taken = store.take(given)
     if plan.ceph and (lacking := store.lacking(plan.ceph.given)):
         raise _not_given(store, lacking)
-    if plan.proxy and plan.proxy.login:
-        given_login(store, plan.proxy.login)
+    logins = {"proxy.login": plan.proxy and plan.proxy.login, "supply.registry_login": plan.supply.registry_login}
+    for key, name in logins.items():
+        if name:
+            given_login(store, name, key=key)
     created = store.ensure({*required(plan), *map(key_name, USES), *(spec.key_name for spec in specs)})
     signing = {use: ensure_authority(store, directory, site=plan.site, use=use, write=write) for use in USES}
     reasons = {"ca" if use == "site" else f"ca of {use}": one.reason for use, one in signing.items()} | {

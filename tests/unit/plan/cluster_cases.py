@@ -233,6 +233,19 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         },
         "supply.ca",
     ),
+    ("registry-login-unused", "error", "lab", {"supply/registry_login": True}, "supply.registry_login"),
+    (
+        "registry-login-unused",
+        "error",
+        "lab",
+        {
+            "supply/registry_login": True,
+            "supply/registry": "r.example.org:5000/x",
+            "supply/registry_tls": False,
+            "supply/files_url": "http://r.example.org:8080",
+        },
+        "supply.registry",
+    ),
     ("packages-ca-unused", "error", "lab", {"hosts/packages_ca": CERTIFICATE}, "hosts.packages_ca"),
     (
         "packages-ca-unused",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import functools
 import hashlib
 import http.server
@@ -100,7 +101,8 @@ def resolve(*, check: bool = False, source: str = "upstream", site: bool = True,
     chosen = given.pop("chosen", ["chosen"])
     here = {"site": "unit", "supply": {"source": source, "chosen": chosen}}
     done.variables = {"groundup_site": here} if site else {}
-    found = {"step": "resolve", "names": None, "source": "build" if source == "registry" else source, "force": []}
+    cached = "build" if source == "registry" else source
+    found: dict[str, Any] = {"step": "resolve", "names": None, "source": cached, "force": []}
     return done.work({**found, **given})
 
 
@@ -118,6 +120,27 @@ def test_what_has_no_digest_is_asked_recorded_and_then_accepted(lock: Lock, regi
     made = supply.ensure("file", lock=_with_record(lock, "unit"), source="upstream")["file"]
     assert (made.path / "program").read_bytes() == CONTENT
     assert supply.missing("file", lock=_with_record(lock, "unit"), source="upstream") == ()
+
+
+@pytest.mark.usefixtures("lock")
+def test_a_registry_that_gives_tokens_to_anybody_is_asked_with_one(registry: Registry) -> None:
+    registry.login = ""
+    assert not resolve()["failed"]
+    assert ("GET", "/v2/unit/image/manifests/1") in registry.requests
+    assert any(path.startswith("/token") for _, path in registry.requests)
+
+
+@pytest.mark.usefixtures("lock")
+def test_a_registry_that_wants_a_login_gets_the_machines_own(
+    registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry.login = "operator:sesame"
+    monkeypatch.setenv("REGISTRY_AUTH_FILE", str(tmp_path / "auth.json"))
+    refused = resolve()
+    assert refused["failed"]
+    word = base64.b64encode(b"operator:sesame").decode()
+    (tmp_path / "auth.json").write_text(json.dumps({"auths": {registry.address: {"auth": word}}}))
+    assert not resolve()["failed"]
 
 
 @pytest.mark.usefixtures("lock")

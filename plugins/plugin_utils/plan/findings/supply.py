@@ -37,6 +37,12 @@ def check(context: PlanContext) -> Iterator[Finding]:
             why="the CA would have no effect: what hosts fetch would not be protected by it",
             remedy="write supply.registry_tls: true and a supply.files_url with https://, or leave supply.ca out",
         )
+    if written.registry_login and not (written.registry and written.registry_tls):
+        yield error("registry-login-unused", "supply.registry_login", "supply.registry")(
+            what=f"a login is to be shown, and {'the registry speaks no TLS' if written.registry else 'no registry'}",
+            why="the seed serves every host of the site; without TLS anybody on the network would read the login",
+            remedy="leave supply.registry_login out, or write a supply.registry with TLS",
+        )
     if written.firmware and not context.plan.metal:
         yield warning("firmware-unused", "supply.firmware")(
             what=f"firmware is chosen ({', '.join(written.firmware)}), and no machine starts powered off",
