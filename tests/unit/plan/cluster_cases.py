@@ -264,6 +264,17 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("proxy-is-the-sites", "error", "lab", {"proxy": {"https": "http://10.90.0.2:3128"}}, "proxy.https"),
     ("proxy-is-the-sites", "error", "lab", {"proxy": {"http": "http://registry.lab.test:3128"}}, "proxy.http"),
     ("server-behind-pods", "error", "lab", {"proxy": {"http": "http://10.233.64.9:3128"}}, "proxy.http"),
+    (
+        "proxy-login-not-on-the-seed",
+        "error",
+        "region",
+        {
+            "seed": {"runner": ["host"]},
+            "hosts/packages": "host",
+            "proxy": {"http": "http://proxy.example.org:3128", "login": True},
+        },
+        "proxy.login",
+    ),
     # what preflight asks of machines
     ("hardware-needed", "info", "region", {}, "machines"),
     # how the controller knows the machines

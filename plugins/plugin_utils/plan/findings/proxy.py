@@ -16,6 +16,12 @@ def check(context: PlanContext) -> Iterator[Finding]:
     plan = context.plan
     if (written := context.site.proxy) is None:
         return
+    if plan.host.packages_proxy and written.login and plan.metal and plan.metal.runner:
+        yield error("proxy-login-not-on-the-seed", "proxy.login", "seed.runner", "hosts.packages")(
+            what="the seed configures machines itself, and their package sources are behind a proxy with a login",
+            why="the seed has no secret of the site: it could not give machines the login",
+            remedy="leave seed.runner out, write hosts.packages: seed, or use a proxy without a login",
+        )
     own = {host.address: host.name for host in plan.hosts.values()} | {plan.edge.address: "the virtual IP"}
     for field in ("http", "https"):
         if (url := getattr(written, field)) is None:
