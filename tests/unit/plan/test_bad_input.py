@@ -80,33 +80,6 @@ def test_an_unknown_key_like_no_other_is_refused_with_the_keys_there_are() -> No
         ("supply: {files_url: 'http://files.example.org:80a/x'}", "supply.files_url"),
         ("supply: {files_url: 'http://[x/y'}", "supply.files_url"),
         ("supply: {files_url: 'http://user:word@files.example.org/x'}", "supply.files_url"),
-        ("proxy: {}", "proxy"),
-        ("proxy: {no_proxy: [.example.org]}", "proxy"),
-        ("proxy: proxy.example.org", "proxy"),
-        ("proxy: {http: proxy.example.org:3128}", "proxy.http"),
-        ("proxy: {http: 'http://proxy.example.org'}", "proxy.http"),
-        ("proxy: {http: 'http://proxy.example.org:0'}", "proxy.http"),
-        ("proxy: {http: 'http://proxy.example.org:99999'}", "proxy.http"),
-        ("proxy: {http: 'http://proxy.example.org:3128/x'}", "proxy.http"),
-        ("proxy: {http: 'http://:3128'}", "proxy.http"),
-        ("proxy: {http: 'http://[fd00::1]:3128'}", "proxy.http"),
-        ("proxy: {http: 'http://10.0.0.300:3128'}", "proxy.http"),
-        ("proxy: {http: 'http://pro_xy:3128'}", "proxy.http"),
-        ("proxy: {http: ''}", "proxy.http"),
-        ("proxy: {http: 3128}", "proxy.http"),
-        ("proxy: {https: 'https://proxy.example.org:3128'}", "proxy.https"),
-        ("proxy: {https: 'socks5://proxy.example.org:1080'}", "proxy.https"),
-        ("proxy: {https: 'ftp://proxy.example.org:21'}", "proxy.https"),
-        ("proxy: {http: 'http://user:word@proxy.example.org:3128'}", "proxy.http"),
-        ("proxy: {http: 'http://p:3128', no_proxy: .example.org}", "proxy.no_proxy"),
-        ("proxy: {http: 'http://p:3128', no_proxy: ['https://example.org']}", "proxy.no_proxy.0"),
-        ("proxy: {http: 'http://p:3128', no_proxy: ['*']}", "proxy.no_proxy.0"),
-        ("proxy: {http: 'http://p:3128', no_proxy: ['*.example.org']}", "proxy.no_proxy.0"),
-        ("proxy: {http: 'http://p:3128', no_proxy: [a, 10.0.0.1/8]}", "proxy.no_proxy.1"),
-        ("proxy: {http: 'http://p:3128', no_proxy: ['example.org:8080']}", "proxy.no_proxy.0"),
-        ("proxy: {http: 'http://p:3128', no_proxy: ['.']}", "proxy.no_proxy.0"),
-        ("proxy: {http: 'http://p:3128', login: 'user:word'}", "proxy.login"),
-        ("proxy: {http: 'http://p:3128', ca: x}", "proxy.ca"),
         ("ovn: {tunnel_ids: all}", "ovn.tunnel_ids"),
         ("kubernetes: {version: ../../etc}", "kubernetes.version"),
         ("kubernetes: {kubelet: {maxPods: 2026-01-01}}", "kubernetes.kubelet"),
@@ -308,18 +281,3 @@ def test_what_is_no_ports_mac_address_is_refused(mac: str, reason: str) -> None:
 
 def test_a_word_of_other_tools_leads_to_ours_not_to_the_one_that_looks_alike() -> None:
     assert "did you mean 'native'?" in refused(LAB + "storage: {backend: ceph}").problems[0].remedy
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        "proxy: {http: 'http://user:sesame@proxy.example.org:3128'}",
-        "proxy: {http: 'http://user:ses/sesame@proxy.example.org:3128'}",
-        "proxy: {http: 'user:sesame@proxy.example.org:3128'}",
-        "proxy: {http: 'http://p:3128', login: 'user:sesame@p'}",
-        "supply: {files_url: 'http://user:sesame@files.example.org/x'}",
-        "supply: {registry: 'user:sesame@files.example.org:5000'}",
-    ],
-)
-def test_a_login_in_an_address_is_not_repeated_in_its_error(change: str) -> None:
-    assert "sesame" not in str(refused(LAB + change))

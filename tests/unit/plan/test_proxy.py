@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
+from ansible_collections.groundup.cloud.tests.unit.plan.refusal import LAB, refused
 
 URL = "http://proxy.example.org:3128"
 
@@ -74,3 +75,56 @@ def test_only_hosts_with_sources_of_their_own_get_it(
     assert plan.host.packages_proxy == (plan.proxy if through else None)
     assert plan.proxy
     assert plan.proxy.login == "proxy/login"
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        ("proxy: {}", "proxy"),
+        ("proxy: {no_proxy: [.example.org]}", "proxy"),
+        ("proxy: proxy.example.org", "proxy"),
+        ("proxy: {http: proxy.example.org:3128}", "proxy.http"),
+        ("proxy: {http: 'http://proxy.example.org'}", "proxy.http"),
+        ("proxy: {http: 'http://proxy.example.org:0'}", "proxy.http"),
+        ("proxy: {http: 'http://proxy.example.org:99999'}", "proxy.http"),
+        ("proxy: {http: 'http://proxy.example.org:3128/x'}", "proxy.http"),
+        ("proxy: {http: 'http://:3128'}", "proxy.http"),
+        ("proxy: {http: 'http://[fd00::1]:3128'}", "proxy.http"),
+        ("proxy: {http: 'http://10.0.0.300:3128'}", "proxy.http"),
+        ("proxy: {http: 'http://pro_xy:3128'}", "proxy.http"),
+        ("proxy: {http: ''}", "proxy.http"),
+        ("proxy: {http: 3128}", "proxy.http"),
+        ("proxy: {https: 'https://proxy.example.org:3128'}", "proxy.https"),
+        ("proxy: {https: 'socks5://proxy.example.org:1080'}", "proxy.https"),
+        ("proxy: {https: 'ftp://proxy.example.org:21'}", "proxy.https"),
+        ("proxy: {http: 'http://user:word@proxy.example.org:3128'}", "proxy.http"),
+        ("proxy: {http: 'http://p:3128', no_proxy: .example.org}", "proxy.no_proxy"),
+        ("proxy: {http: 'http://p:3128', no_proxy: ['https://example.org']}", "proxy.no_proxy.0"),
+        ("proxy: {http: 'http://p:3128', no_proxy: ['*']}", "proxy.no_proxy.0"),
+        ("proxy: {http: 'http://p:3128', no_proxy: ['*.example.org']}", "proxy.no_proxy.0"),
+        ("proxy: {http: 'http://p:3128', no_proxy: [a, 10.0.0.1/8]}", "proxy.no_proxy.1"),
+        ("proxy: {http: 'http://p:3128', no_proxy: ['example.org:8080']}", "proxy.no_proxy.0"),
+        ("proxy: {http: 'http://p:3128', no_proxy: ['.']}", "proxy.no_proxy.0"),
+        ("proxy: {http: 'http://p:3128', login: 'user:word'}", "proxy.login"),
+        ("proxy: {http: 'http://p:3128', ca: x}", "proxy.ca"),
+    ],
+)
+def test_what_no_client_would_understand_is_refused_at_its_key(change: str, key: str) -> None:
+    error = refused(LAB + change)
+    assert [problem.key for problem in error.problems] == [key]
+    assert all(problem.remedy for problem in error.problems)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "proxy: {http: 'http://user:sesame@proxy.example.org:3128'}",
+        "proxy: {http: 'http://user:ses/sesame@proxy.example.org:3128'}",
+        "proxy: {http: 'user:sesame@proxy.example.org:3128'}",
+        "proxy: {http: 'http://p:3128', login: 'user:sesame@p'}",
+        "supply: {files_url: 'http://user:sesame@files.example.org/x'}",
+        "supply: {registry: 'user:sesame@files.example.org:5000'}",
+    ],
+)
+def test_a_login_in_an_address_is_not_repeated_in_its_error(change: str) -> None:
+    assert "sesame" not in str(refused(LAB + change))

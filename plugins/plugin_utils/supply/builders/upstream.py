@@ -65,7 +65,8 @@ def _copy(entry: Entry, reference: str, digest: str, context: BuildContext) -> N
             where=error.where,
             why="no other content is taken, and without it its users do not start",
             remedy=f"reach {reference.partition('/')[0]} (proxy, CA bundle), or copy it into a registry of your own "
-            "and write `supply: {source: registry}`",
+            "and write `supply: {source: registry}`; if the digest is gone there: -e supply_resolve=true "
+            "-e '{supply_force: [other-digest]}'",
         ) from error
 
 
