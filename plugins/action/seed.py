@@ -17,6 +17,7 @@ from ..plugin_utils.layers.layers import FIRST_CONTACT
 from ..plugin_utils.paths import cache_dir, state_dir
 from ..plugin_utils.pki import openpgp
 from ..plugin_utils.progress import no_progress
+from ..plugin_utils.site_proxy import fetching
 from ..plugin_utils.supply.cache.served import LAID_OUT, lay_out, served
 from ..plugin_utils.supply.publish import digests
 from ..plugin_utils.supply.publish.digests import PublishedDigests
@@ -68,7 +69,9 @@ class ActionModule(StepAction, Sender):
         missing = supply.missing(name)
         if check and missing:
             return {"place": place, "mark": LAID_OUT, "content": "not made yet", "release": "", "signed": ""}
-        lay_out(served(), supply.ensure(name, progress=self._display.display if missing else no_progress)[name])
+        with fetching(self.variables.get("groundup_site")):
+            made = supply.ensure(name, progress=self._display.display if missing else no_progress)
+        lay_out(served(), made[name])
         home = served() / place
         (release,) = home.glob("dists/*/Release")
         text, kept = release.read_text(encoding="utf-8"), f"{name}.InRelease"
@@ -85,14 +88,14 @@ class ActionModule(StepAction, Sender):
 
     def _publish(self, given: dict[str, Any]) -> dict[str, Any]:
         check, verify, source = self.changes.check, given["step"] == "verify", given["source"]
-        lock = supply.load_lock()
+        lock = supply.load_lock(given["site"])
         names = given["files"]
         if names is None:
             names = [name for name, entry in lock.artifacts.items() if entry.kind == "files" and not entry.optional]
         names = [*names, *given["optional_files"]]
         lock = lock.including([*given["images"], *names])
         wanted = lock.select([*given["images"], *names])
-        unmade = set(supply.missing(wanted, source=source)) if check or verify else set()
+        unmade = set(supply.missing(wanted, source=source, lock=lock)) if check or verify else set()
         if verify and unmade:
             raise GroundupError(
                 f"the cache lacks {', '.join(name for name in wanted if name in unmade) or ', '.join(unmade)}",
@@ -100,9 +103,9 @@ class ActionModule(StepAction, Sender):
                 why="what is served is compared with it, and a question builds nothing",
                 remedy="run the playbook groundup.cloud.supply, which makes it",
             )
-        made = supply.ensure(
-            [name for name in wanted if name not in unmade], progress=self._display.display, source=source, lock=lock
-        )
+        there = [name for name in wanted if name not in unmade]
+        with fetching(self.variables.get("groundup_site")):
+            made = supply.ensure(there, progress=self._display.display, source=source, lock=lock)
         images = [artifact for artifact in made.values() if artifact.kind == "image"]
         programs = [artifact for artifact in made.values() if artifact.kind == "files"]
         for artifact in programs:

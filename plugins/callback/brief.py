@@ -60,6 +60,8 @@ _SPEAKING = frozenset(
         "seed",
         "status report",
         "supply build",
+        "supply charts",
+        "supply resolve",
         "tenant_smoke",
         "verb",
     )

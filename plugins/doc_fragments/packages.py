@@ -52,4 +52,13 @@ options:
       - CA, in PEM, of the certificate of O(packages_url). apt trusts it for that server only. Default is the host's
         trust store.
     type: str
+  packages_proxy:
+    description:
+      - Proxy to the host's own sources, as the plan has it - C(http), C(https) and C(no_proxy), of which apt knows
+        single names and addresses. Default is what the host itself has.
+    type: dict
+  packages_proxy_login:
+    description: User and password of O(packages_proxy), as C(user:password).
+    type: str
+    default: ""
 """

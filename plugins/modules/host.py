@@ -212,7 +212,8 @@ def main() -> None:
             "network": network_steps.apply,
             "confirm": network_steps.confirm,
             "network_verify": network_steps.verify,
-        }
+        },
+        secret=("packages_proxy_login",),
     )
 
 

@@ -82,6 +82,9 @@ options:
       - CA, in PEM, of the certificates of registry and file server. Trusted for these two only.
       - Default is the host's trust store.
     type: str
+  registry_login:
+    description: Login of the registry, as C(user:password). Default is none.
+    type: str
   sandbox_image:
     description: Pod sandbox (pause) image.
     type: str
@@ -285,7 +288,7 @@ def main() -> None:
             "leave_etcd": _leave,
             "reset": _leave,
         },
-        secret=("encryption_key", "join"),
+        secret=("encryption_key", "join", "registry_login"),
     )
 
 

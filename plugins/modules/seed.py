@@ -138,7 +138,7 @@ RULES = {
 
 def main() -> None:
     """Run the step."""
-    run_step({"converge": converge, "publish": None, "verify": None}, secret=("private_key",))
+    run_step({"converge": converge, "publish": None, "verify": None}, secret=("private_key", "packages_proxy_login"))
 
 
 if __name__ == "__main__":

@@ -19,15 +19,20 @@ options:
         that are given as files. It downloads and changes nothing. It prints what is affected and which version fixes
         it, and fails when something is affected, or not known. Versions of Debian's packages are compared by dpkg,
         those of Python packages by the library C(packaging).
+      - V(resolve) asks registries and servers for the digests of what the site fetches and the lock has none of, shows
+        them, and records them in the site's state. It never changes a recorded one. In check mode it asks and shows.
+      - V(charts) packages the charts of OpenStack-Helm that the lock names into O(directory), cloned from its public
+        repository, or taken from O(checkout). Other content than the lock's is refused.
     type: str
-    choices: [build, advisories]
+    choices: [build, charts, resolve, advisories]
     required: true
   names:
     description: Artifacts or groups of the lock. The default is all of them.
     type: list
     elements: str
   source:
-    description: Build artifacts from packages, or fetch what their projects publish. With V(build).
+    description:
+      - Build artifacts from packages, or fetch what their projects publish. With V(build) and V(resolve).
     type: str
     choices: [build, upstream]
     default: build
@@ -35,6 +40,21 @@ options:
     description: With V(build), rebuild the named artifacts, even if the cache has them.
     type: bool
     default: false
+  directory:
+    description: For V(charts), the directory of the archives, which C(openstack.charts) of a site file can name.
+    type: path
+  checkout:
+    description:
+      - For V(charts), a checkout or an unpacked archive of OpenStack-Helm, which is only read. Default is a clone.
+    type: path
+  force:
+    description:
+      - For V(resolve), accepted risks. V(other-digest) asks for recorded digests again and takes those that are
+        published now, whatever the tag meant before.
+    type: list
+    elements: str
+    choices: [other-digest]
+    default: []
   files:
     description:
       - For V(advisories), Debian's security tracker as JSON, or OSV records - a file of one, of a list, or a directory
@@ -66,8 +86,8 @@ options:
     default: []
 attributes:
   diff_mode:
-    description: Only digests can be compared; they are returned.
-    support: none
+    description: V(resolve) shows the lines of the record. Of artifacts only digests can be compared.
+    support: partial
 extends_documentation_fragment: groundup.cloud.attributes
 """
 
@@ -82,6 +102,16 @@ EXAMPLES = r"""
     names: [images-kubernetes]
     rebuild: true
 
+- name: Digests that the lock does not have
+  groundup.cloud.supply:
+    step: resolve
+    source: upstream
+
+- name: OpenStack-Helm's charts
+  groundup.cloud.supply:
+    step: charts
+    directory: /srv/openstack-charts
+
 - name: Artifacts against Debian's security tracker
   groundup.cloud.supply:
     step: advisories
@@ -94,10 +124,25 @@ built:
   type: list
   elements: str
   returned: with O(step=build)
+predicted:
+  description: What would be made - way (build or fetch), seconds, size of the last one, addresses without a digest.
+  type: list
+  elements: dict
+  returned: in check mode, with O(step=build), when something would be
 artifacts:
   description: Version, kind, sha256 and path of each artifact, by name.
   type: dict
   returned: success, with O(step=build)
+charts:
+  description: Archives in O(directory).
+  type: list
+  elements: str
+  returned: with O(step=charts)
+resolved:
+  description: Artifact, address, digest (none - not known), recorded digest and fault of each address.
+  type: list
+  elements: dict
+  returned: with O(step=resolve)
 affected:
   description: Advisory, package, version, version that fixes it (empty - none yet), and artifacts and hosts.
   type: list

@@ -11,6 +11,7 @@ from .layers.authorities import USES, key_name
 from .paths import state_dir
 from .pki import check_key, ensure_authority, ensure_bundle, ensure_leaf, ensure_packages_key, users
 from .plan.types import Plan
+from .site_proxy import given_login
 from .vault import STORE, SecretsError, Store, open_store, password_source, required
 from .vault.names import EDGE_KEY
 
@@ -29,6 +30,10 @@ def create(plan: Plan, given: Mapping[str, str], *, write: bool) -> dict[str, An
     taken = store.take(given, replacing=[EDGE_KEY])
     for error in _not_given(plan, store):
         raise error
+    logins = {"proxy.login": plan.proxy and plan.proxy.login, "supply.registry_login": plan.supply.registry_login}
+    for key, name in logins.items():
+        if name:
+            given_login(store, name, key=key)
     created = store.ensure({*required(plan), *map(key_name, USES), *(spec.key_name for spec in specs)})
     signing = {use: ensure_authority(store, directory, site=plan.site, use=use, write=write) for use in USES}
     reasons = {"ca" if use == "site" else f"ca of {use}": one.reason for use, one in signing.items()} | {

@@ -98,12 +98,15 @@ def generate(changes: Changes, path: Path, text: str, *, before: Callable[[], ob
     return place(changes, path, HEADER + text, before=before) if text else remove(changes, path, before=before)
 
 
-def remove(changes: Changes, path: Path, *, before: Callable[[], object] | None = None) -> bool:
-    """Remove the file ``path``; return whether it existed. ``before`` is called just before."""
+def remove(changes: Changes, path: Path, *, secret: bool = False, before: Callable[[], object] | None = None) -> bool:
+    """Remove the file ``path``; return whether it existed. ``before`` is called just before.
+
+    The diff hides the content of a ``secret`` file.
+    """
     old = read(path)
     if old is None:
         return False
-    if changes.add(f"remove {path}", name=str(path), before=old):
+    if changes.add(f"remove {path}", name=str(path), before=HIDDEN if secret else old):
         if before:
             before()
         path.unlink()

@@ -61,6 +61,7 @@ def configure(changes: Changes, wanted: dict[str, Any]) -> None:
     naming.resolver(changes, wanted["dns_servers"], domain=wanted["domain"])
     # After the names, because the seed or the mirror may be one of them. Before all steps that need an installed
     # package.
+    sources.way_out(changes, wanted)
     unread = sources.packages_from(changes, sources.wanted_source(wanted, ca=wanted["ca_certificate"]))
     trusting = not packages.lacking([trust.PACKAGE])
     if trusting:  # a mirror may be served with the site's certificate

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from .._base import files
 from .._base.changes import Changes
@@ -20,6 +20,7 @@ NAME = apt.MIRROR.name
 KEY = "keyrings/groundup.asc"
 CA = "groundup-ca.crt"
 TRUST = "apt.conf.d/90groundup-ca"
+PROXY = "apt.conf.d/90groundup-proxy"
 ASIDE = ".before-groundup"
 LISTS = Path("/var/lib/groundup/apt/lists")
 SEED_FILES = ("seed.asc", "seed-ca.crt", "seed.list", apt.OURS.name)  # apt.py checks the last
@@ -153,6 +154,23 @@ def _only(changes: Changes, mirror: Mirror | None) -> bool:
         if other != ours and other.exists():
             _rename(changes, other, other.with_name(other.name + ASIDE))
     return placed or rekeyed or not _listed()
+
+
+def way_out(changes: Changes, wanted: Mapping[str, Any]) -> None:
+    """Give apt the proxy to the host's own sources, or take it away. With a login, only root may read it."""
+    path, proxy, login = APT / PROXY, wanted["packages_proxy"], wanted["packages_proxy_login"]
+    secret = bool(login) or "@" in (files.read(path) or "")
+    if not proxy:
+        files.remove(changes, path, secret=secret)
+        return
+    user, _, word = login.partition(":")
+    there = f"://{quote(user, safe='')}:{quote(word, safe='')}@" if login else "://"
+    kinds = ("http", "https")
+    lines = [f'Acquire::{kind}::Proxy "{proxy[kind].replace("://", there)}";' for kind in kinds]
+    single = [name for name in proxy["no_proxy"] if not name.startswith(".") and not set(name) & set("/:")]
+    lines += [f'Acquire::{kind}::Proxy::{name} "DIRECT";' for name in single for kind in kinds]
+    text = files.HEADER + "".join(f"{line}\n" for line in lines)
+    files.place(changes, path, text, mode=0o600 if login else 0o644, secret=secret)
 
 
 def fetch_lists(changes: Changes) -> None:

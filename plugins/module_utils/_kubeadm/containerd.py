@@ -15,6 +15,9 @@ LimitNOFILE=1048576
 """
 
 
+AUTH = ".configs."  # in containerd's configuration: what follows is secret
+
+
 def config(node: Node) -> str:
     """Return containerd's configuration (version 2, readable by containerd 1.7 and 2)."""
     cri = 'plugins."io.containerd.grpc.v1.cri"'
@@ -42,7 +45,22 @@ version = 2
 
   [{cri}.registry]
     config_path = "/etc/containerd/certs.d"
+{_auth(cri, node)}"""
+
+
+def _auth(cri: str, node: Node) -> str:
+    """Return the login of the registry; empty without one."""
+    user, _, password = (node.registry_login or "").partition(":")
+    host = json.dumps(node.supply.registry.partition("/")[0])
+    return (
+        f"""
+  [{cri}.registry{AUTH}{host}.auth]
+    username = {json.dumps(user)}
+    password = {json.dumps(password)}
 """
+        if user
+        else ""
+    )
 
 
 def registry_hosts(registry: str, *, tls: bool, ca: str | None) -> str:
@@ -50,7 +68,7 @@ def registry_hosts(registry: str, *, tls: bool, ca: str | None) -> str:
 
     containerd reads it at each pull.
     """
-    url = f"{'https' if tls else 'http'}://{registry}"
+    url = f"{'https' if tls else 'http'}://{registry.partition('/')[0]}"
     trusted = f"ca = {json.dumps(ca)}\n" if ca else ""
     return f"""\
 # Written by groundup.cloud.kubeadm_node.

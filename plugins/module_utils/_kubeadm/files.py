@@ -12,6 +12,7 @@ from .._base.files import link, place, read, write_file
 from .._base.wait import wait_until
 from .._host import downloads, units
 from . import containerd, data, documents, name_service
+from .containerd import AUTH
 from .host import NodeHost
 from .spec import Node
 
@@ -41,7 +42,13 @@ class File:
 def wanted(node: Node) -> tuple[File, ...]:
     """Return all files of the node, configuration first."""
     files = [
-        File(path="/etc/containerd/config.toml", text=containerd.config(node), restarts=CONTAINERD),
+        File(
+            path="/etc/containerd/config.toml",
+            text=containerd.config(node),
+            restarts=CONTAINERD,
+            mode=0o600 if node.registry_login else 0o644,
+            secret=bool(node.registry_login),
+        ),
         File(path=containerd.LIMITS, text=containerd.LIMITS_TEXT, restarts=CONTAINERD),
         *_registry(node),
         File(path="/etc/crictl.yaml", text=containerd.crictl_config()),
@@ -63,7 +70,7 @@ def wanted(node: Node) -> tuple[File, ...]:
 
 def _registry(node: Node) -> Iterator[File]:
     """Yield the files that containerd reads for the registry at each pull, the CA first."""
-    place = f"{CERTIFICATES}/{node.supply.registry}"
+    place = f"{CERTIFICATES}/{node.supply.registry.partition('/')[0]}"
     ca = f"{place}/ca.crt" if node.ca_certificate and node.supply.registry_tls else None
     if ca:
         yield File(path=ca, text=f"{str(node.ca_certificate).strip()}\n")
@@ -87,7 +94,8 @@ def prepare(node: Node, host: NodeHost, changes: Changes, *, member: bool) -> No
     before = read(settings)
     for file in wanted(node):
         to = readers[file.restarts].place if file.restarts else partial(place, changes)
-        to(paths.at(file.path), file.text, mode=file.mode, secret=file.secret)
+        secret = file.secret or f".registry{AUTH}" in (read(paths.at(file.path)) or "")
+        to(paths.at(file.path), file.text, mode=file.mode, secret=secret)
     resolv = (read(paths.at(source)) or "" for source in name_service.SOURCES)
     servers = name_service.resolvers(resolv, service_cidr=node.cluster.service_cidr)
     for name, text in name_service.files(servers).items():

@@ -42,6 +42,7 @@ class Node:
     encryption_key: str | None = None  # base64 of 32 bytes; control hosts only
     surveyed: bool = False  # all control hosts were checked, and none belongs to a cluster
     ca_certificate: str | None = None  # PEM, for registry and file server only; None: the host's trust store
+    registry_login: str | None = None  # user:password
     later_images: tuple[str, ...] = ()  # of later pods, pulled in the background
     # By name: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, coredns. For others, kubeadm's image.
     control_images: Mapping[str, str] = field(default_factory=dict)

@@ -13,8 +13,9 @@ Volumes = Literal["local", "ceph-rbd", "external"]
 class NodeSupply:
     """Where artifacts come from: the fields of `SupplyPlan` that nodes need."""
 
-    registry: str  # "registry.lab.test:5000": every image reference starts with it
+    registry: str  # "registry.lab.test:5000", or with a project's path: every image reference starts with it
     registry_tls: bool  # whether the registry speaks HTTPS; the seed's always does
+    registry_login: str | None = None  # name of the secret, "user:password"; None: it serves anybody
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

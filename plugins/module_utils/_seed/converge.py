@@ -37,6 +37,7 @@ def converge(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
         root.mkdir(mode=0o755, parents=True)
     if lacking := repositories(changes, root, wanted["repositories"]):
         return {**changes.result(), "lacking": lacking}
+    sources.way_out(changes, wanted)
     sources.packages_from(changes, sources.wanted_source(wanted))
     pem = tls.with_key(wanted["certificate"], wanted["private_key"])
     unsigned = configuration.registry(wanted, digest="") + configuration.web(wanted, digest="") + wanted["certificate"]

@@ -13,7 +13,7 @@ from ..kube.client import Api
 from ..plan.types import ReleasePlan
 from ..process import Processes
 from ..progress import Progress
-from ..supply import ensure, missing, tool
+from ..supply import ensure, load_lock, missing, tool
 from ..vault import Redactor, Store, open_store, references
 from .client import Helm
 from .converge import converge
@@ -37,7 +37,7 @@ class Charts:
 
     def missing(self) -> tuple[str, ...]:
         """Return the artifacts that `install` would have to make first."""
-        return (*missing(self.artifact, source=self.source), *missing("helm"))
+        return (*missing(self.artifact, source=self.source, lock=load_lock(self.site)), *missing("helm"))
 
     def install(self, *, check: bool, say: Progress) -> tuple[list[str], str]:
         """Install or upgrade the releases, or predict it; return those that changed, and a diff. No text has a secret.
@@ -57,7 +57,7 @@ class Charts:
 
     def _converge(self, store: Store | None, *, check: bool, say: Progress) -> list[ReleaseDiff]:
         kubeconfig, processes = kubeconfig_path(self.site), Processes()
-        found = ensure(self.artifact, progress=say, source=self.source)[self.artifact]
+        found = ensure(self.artifact, progress=say, source=self.source, lock=load_lock(self.site))[self.artifact]
         helm = Helm(
             binary=tool("helm", progress=say), kubeconfig=kubeconfig, charts=str(found.path), processes=processes
         )

@@ -20,6 +20,7 @@ from .platform.identity_providers import identity_providers
 from .platform.metal import metal, set_plane
 from .platform.ovn import ovn
 from .platform.preflight import preflight, set_neighbours
+from .platform.proxy import proxy
 from .types import Plan
 
 
@@ -39,7 +40,8 @@ def make_plan(site: Site) -> Plan:
     found = ceph(layout)
     kubernetes = platform.kubernetes(layout, edge, supply, found)
     access = platform.access(layout)
-    host = host_settings(layout, edge, supply)
+    way_out = proxy(layout, edge, supply, kubernetes)
+    host = host_settings(layout, edge, supply, way_out)
     set_neighbours(layout)
     dark = metal(layout, supply)
     set_plane(layout, dark)
@@ -63,6 +65,7 @@ def make_plan(site: Site) -> Plan:
         hypervisor=hypervisor(layout, found),
         metal=dark,
         ceph=found,
+        proxy=way_out,
         findings=(),
         providers=identity_providers(site),
     )

@@ -11,6 +11,17 @@ LinkKind = Literal["port", "bond", "bridge", "vlan"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProxyPlan:
+    """The way to the internet, for what leaves the site."""
+
+    http: str  # "http://proxy.example.org:3128"
+    https: str
+    no_proxy: tuple[str, ...]  # reached past it: names, domains with a leading dot, addresses, networks
+    login: str | None  # name of the secret, "user:password"
+    ca: str | None  # PEM: the CA with which the proxy signs in place of servers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AccessPlan:
     """Who may log in to the hosts, and how the controller logs in."""
 

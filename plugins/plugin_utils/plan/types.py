@@ -18,7 +18,15 @@ from ..layers.enough import SuccessCriteria
 from ..layers.provisioners import Approve, Provisioner
 from ..layers.roles import Role
 from ..layers.scales import Scale
-from .part_types import AccessPlan, IdentityPlan, IdentityProviderPlan, LinkPlan, MetalPlan, PreflightPlan
+from .part_types import (
+    AccessPlan,
+    IdentityPlan,
+    IdentityProviderPlan,
+    LinkPlan,
+    MetalPlan,
+    PreflightPlan,
+    ProxyPlan,
+)
 
 __all__ = (
     "CniName",
@@ -98,6 +106,7 @@ class HostSettings:
     packages_key: str | None  # armored; None: Debian's keys
     packages_ca: str | None  # PEM, trusted for packages_url only; None: the host's trust store
     trusted_cas: tuple[str, ...]  # PEM, one each: trusted beside the site's own CA
+    packages_proxy: ProxyPlan | None  # of the host's own sources; None: as the host itself has it
     updates: Updates  # who changes installed packages
     hardening: bool
     disabled_units: tuple[str, ...]
@@ -248,5 +257,6 @@ class Plan:
     hypervisor: HypervisorPlan
     metal: MetalPlan | None  # None: no machines from power-off, or no seed to install them
     ceph: CephPlan | None  # None: no Ceph, or only an external storage class
+    proxy: ProxyPlan | None  # None: as the environment of each machine says
     findings: tuple[Finding, ...]
     providers: tuple[IdentityProviderPlan, ...] = ()  # of logins

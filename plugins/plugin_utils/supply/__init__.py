@@ -25,11 +25,12 @@ if TYPE_CHECKING:
 __all__ = ["Artifact", "ensure", "load_lock", "missing", "tool", "unpacked"]
 
 
-def load_lock() -> Lock:
-    """Return the collection's own lock. Raises GroundupError."""
-    from .lock import model
+def load_lock(site: str | None = None) -> Lock:
+    """Return the collection's own lock, with what ``site`` recorded where it has no digest. Raises GroundupError."""
+    from .lock import model, recorded
 
-    return model.load_lock()
+    lock = model.load_lock()
+    return recorded.with_recorded(lock, recorded.load(site)) if site else lock
 
 
 def ensure(

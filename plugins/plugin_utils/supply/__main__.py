@@ -100,7 +100,7 @@ def _parser() -> argparse.ArgumentParser:
     verify.add_argument("--rebuild", action="store_true", help="build the named artifacts twice and compare digests")
     command("resolve", "fetch what is published and record its digest in the lock, where none is")
     publish = command("publish", "put images into an OCI registry")
-    publish.add_argument("--registry", required=True, help="address:port")
+    publish.add_argument("--registry", required=True, help="address:port, or address:port/project")
     publish.add_argument("--plain-http", action="store_true", help="the registry speaks plain HTTP")
     files = command("files", "lay out files as <artifact>/<version>/<file>")
     files.add_argument("--destination", type=Path, required=True)

@@ -123,7 +123,8 @@ class Store:
                 why="a key or password is kept as it is used: a number would lose zeros at its start",
                 remedy="write it in quotes",
             )
-        wanted = {check_name(name): value.strip() for name, value in given.items()}
+        # Ansible's texts are tagged objects, which YAML cannot write.
+        wanted = {str(check_name(name)): str(value).strip() for name, value in given.items()}
         if not self._write or all(self._values.get(name) == value for name, value in wanted.items()):
             return self._add(wanted, replacing)
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -102,7 +102,10 @@ def test_its_containerd_reads_our_configuration(host: Host) -> None:
     host.run(
         "dpkg-deb", "-x", f"/srv/groundup/packages-{host.release}/{host.release}/pool/{deb.name}", "/opt/containerd"
     )
-    node: Any = SimpleNamespace(sandbox_image="registry.lab.test:5000/kubernetes/pause:3.10")
+    node: Any = SimpleNamespace(
+        sandbox_image="registry.lab.test:5000/kubernetes/pause:3.10", registry_login=None,
+        supply=SimpleNamespace(registry="registry.lab.test:5000"),
+    )  # fmt: skip
     (host.root.upper / "opt/config.toml").write_text(containerd.config(node))
     said = host.run("/opt/containerd/usr/bin/containerd", "--config", "/opt/config.toml", "config", "dump")
     assert "level=" not in said, "it warns of nothing"

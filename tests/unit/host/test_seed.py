@@ -98,6 +98,8 @@ def converge(ports: Ports, root: Path, *, check: bool = False, **other: Any) -> 
         "files_root": str(root / "srv"), "site": "unit", "readers": ["10.0.0.0/24"], "certificate": OWN.certificate,
         "private_key": OWN.key, "ca_certificate": OWN.certificate, "repositories": [], "packages_seed": None,
         "packages_url": None,
+        "packages_proxy": None,
+        "packages_proxy_login": "",
     }  # fmt: skip
     seed.converge(changes, {**wanted, **other})
     return changes

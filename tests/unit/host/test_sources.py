@@ -142,3 +142,36 @@ def test_a_mirrors_ca_is_trusted_for_it_alone_and_goes_with_it(
         sources.packages_from(changes, mirror)
         assert not trust.exists()
         assert not ca.exists()
+
+
+def test_the_proxy_to_the_hosts_own_sources_comes_and_goes_and_its_login_is_for_root_alone(
+    debian: Path, changes: Changes
+) -> None:
+    proxy = {"http": "http://p.test:1", "https": "http://q.test:2", "no_proxy": [".a", "10.0.0.0/8", "::1", "b.test"]}
+    file = debian / sources.PROXY
+
+    def converge(changes: Changes, login: str, proxy: dict[str, Any] | None = proxy) -> None:
+        sources.way_out(changes, {"packages_proxy": proxy, "packages_proxy_login": login})
+
+    converge(Changes(check=True), "")
+    assert not file.exists()
+    converge(changes, "")
+    lines = [line for line in file.read_text().splitlines() if line.startswith("Acquire")]
+    assert lines == [
+        'Acquire::http::Proxy "http://p.test:1";', 'Acquire::https::Proxy "http://q.test:2";',
+        'Acquire::http::Proxy::b.test "DIRECT";', 'Acquire::https::Proxy::b.test "DIRECT";',
+    ]  # fmt: skip
+    assert file.stat().st_mode & 0o777 == 0o644
+    converge(changes, 'me:w"rd @1')
+    assert 'Acquire::http::Proxy "http://me:w%22rd%20%401@p.test:1";' in file.read_text()
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert "w%22rd" not in str(changes.result())
+    again = Changes(check=False)
+    converge(again, 'me:w"rd @1')
+    assert again.done == []
+    converge(Changes(check=True), "")
+    converge(again, "")
+    converge(again, 'me:w"rd @1')
+    converge(again, "", None)
+    assert not file.exists()
+    assert "w%22rd" not in str(again.result())

@@ -156,6 +156,18 @@ def test_no_diff_and_no_action_shows_the_encryption_key(first: Node, host: FakeH
     assert KEY not in str(run(first, host).result.result())
 
 
+def test_no_diff_shows_the_login_of_the_registry_neither_when_it_comes_nor_when_it_goes(
+    first: Node, host: FakeHost, paths: Paths
+) -> None:
+    known = dataclasses.replace(first, registry_login="robot:sesame")
+    file = paths.at("/etc/containerd/config.toml")
+    for node, mode in ((first, 0o644), (known, 0o600), (first, 0o644)):
+        assert "sesame" not in str(run(node, host, check=True).result.result())
+        assert "sesame" not in str(run(node, host).result.result())
+        assert ("sesame" in file.read_text(), file.stat().st_mode & 0o777) == (node is known, mode)
+    assert host.services.count(("restart", "containerd.service")) >= 2
+
+
 def test_a_changed_kubelet_setting_restarts_the_kubelet_of_a_member_only(first: Node, host: FakeHost) -> None:
     run(first, host)
     assert ("restart", "kubelet.service") not in host.services

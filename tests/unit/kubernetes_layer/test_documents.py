@@ -127,6 +127,27 @@ def test_containerd_reads_what_a_node_needs() -> None:
     assert cri["registry"]["config_path"] == "/etc/containerd/certs.d"
 
 
+def test_the_login_of_a_registry_is_for_its_host_and_for_root_alone() -> None:
+    supply = dataclasses.replace(make_node().supply, registry="images.test:443/cloud/site")
+    node = dataclasses.replace(make_node(), supply=supply, registry_login='robot$a:se"sa:me')
+    files = {file.path: file for file in wanted(node)}
+    file = files["/etc/containerd/config.toml"]
+    cri = tomllib.loads(file.text)["plugins"]["io.containerd.grpc.v1.cri"]
+    login = {"username": "robot$a", "password": 'se"sa:me'}
+    assert cri["registry"]["configs"] == {"images.test:443": {"auth": login}}
+    assert cri["registry"]["config_path"] == "/etc/containerd/certs.d"
+    assert (file.mode, file.secret, file.restarts) == (0o600, True, "containerd.service")
+    assert tomllib.loads(files["/etc/containerd/certs.d/images.test:443/hosts.toml"].text)["server"] == (
+        "https://images.test:443"
+    )
+
+
+def test_without_a_login_the_configuration_is_as_before() -> None:
+    file = next(one for one in wanted(make_node()) if one.path == "/etc/containerd/config.toml")
+    assert (file.mode, file.secret) == (0o644, False)
+    assert file.text.endswith('    config_path = "/etc/containerd/certs.d"\n')
+
+
 def test_a_registry_with_tls_is_spoken_to_by_https_alone() -> None:
     hosts = tomllib.loads(containerd.registry_hosts("images.test:443", tls=True, ca=None))
     assert (hosts["server"], list(hosts["host"])) == ("https://images.test:443", ["https://images.test:443"])

@@ -233,6 +233,19 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         },
         "supply.ca",
     ),
+    ("registry-login-unused", "error", "lab", {"supply/registry_login": True}, "supply.registry_login"),
+    (
+        "registry-login-unused",
+        "error",
+        "lab",
+        {
+            "supply/registry_login": True,
+            "supply/registry": "r.example.org:5000/x",
+            "supply/registry_tls": False,
+            "supply/files_url": "http://r.example.org:8080",
+        },
+        "supply.registry",
+    ),
     ("packages-ca-unused", "error", "lab", {"hosts/packages_ca": CERTIFICATE}, "hosts.packages_ca"),
     (
         "packages-ca-unused",
@@ -247,6 +260,21 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("seed-port-taken", "error", "edge", {"supply/files_url": "https://registry.x.test:6443"}, "supply.files_url"),
     # what comes from outside
     ("needs-way-out", "warning", "lab", {"supply/source": "upstream"}, "supply.source"),
+    ("proxy-is-the-sites", "error", "lab", {"proxy": {"http": "http://10.90.0.16:3128"}}, "proxy.http"),
+    ("proxy-is-the-sites", "error", "lab", {"proxy": {"https": "http://10.90.0.2:3128"}}, "proxy.https"),
+    ("proxy-is-the-sites", "error", "lab", {"proxy": {"http": "http://registry.lab.test:3128"}}, "proxy.http"),
+    ("server-behind-pods", "error", "lab", {"proxy": {"http": "http://10.233.64.9:3128"}}, "proxy.http"),
+    (
+        "proxy-login-not-on-the-seed",
+        "error",
+        "region",
+        {
+            "seed": {"runner": ["host"]},
+            "hosts/packages": "host",
+            "proxy": {"http": "http://proxy.example.org:3128", "login": True},
+        },
+        "proxy.login",
+    ),
     # what preflight asks of machines
     ("hardware-needed", "info", "region", {}, "machines"),
     # how the controller knows the machines

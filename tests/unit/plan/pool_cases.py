@@ -9,6 +9,13 @@ POOL, OWN, LENT = "networks/provider/pool", "networks.provider.pool", "networks/
 # name, severity, example, changes, a key the finding points at
 CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("pool-of-the-whole-network", "warning", "region", {POOL: None}, OWN),
+    (
+        "proxy-in-pool",
+        "error",
+        "region",
+        {POOL: "198.51.100.50-198.51.100.99", "proxy": {"http": "http://198.51.100.60:3128"}},
+        "proxy.http",
+    ),
     ("pool-without-use", "error", "region", {"networks/oob/pool": "10.96.16.9-10.96.16.20"}, "networks.oob.pool"),
     ("range-outside-network", "error", "region", {POOL: "198.51.101.9-198.51.101.99"}, OWN),
     ("range-outside-network", "error", "region", {POOL: "198.51.100.9-198.51.100.255"}, OWN),

@@ -51,6 +51,17 @@ def test_a_registry_of_the_sites_own_needs_no_seed(plan_of: Callable[..., Plan],
     assert plan.findings == ()
 
 
+def test_a_project_of_a_registry_is_in_every_image_and_its_login_is_a_given_secret(
+    plan_of: Callable[..., Plan], gone: object
+) -> None:
+    registry = {"supply/registry": "images.example.org:443/cloud/site", "supply/files_url": "https://f.example.org"}
+    plan = plan_of("lab", {**registry, "machines/seed": gone, "supply/registry_login": True})
+    assert all(one.startswith("images.example.org:443/cloud/site/") for one in plan.supply.images.values())
+    assert plan.kubernetes.image_repository == "images.example.org:443/cloud/site/kubernetes"
+    assert plan.supply.registry_login == "registry/login"
+    assert plan.findings == ()
+
+
 @pytest.mark.parametrize(
     ("changes", "source", "releases"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import re
 from collections.abc import Iterator
@@ -27,6 +28,7 @@ class Registry(ThreadingHTTPServer):
         self.requests: list[tuple[str, str]] = []
         self.uploads = 0
         self.read_only = False
+        self.login: str | None = None  # user:password; "" anybody, who asks for a token; None: no question
         self.address = f"127.0.0.1:{self.server_port}"
 
     def pushes(self) -> int:
@@ -51,8 +53,28 @@ class _Handler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(body)
 
+    def _known(self) -> bool:
+        """Return whether the client shows a token, as public registries want; else send it for one, or refuse it."""
+        login, address = self.server.login, self.server.address
+        shown = self.headers.get("Authorization", "")
+        if login is None or shown == "Bearer of-unit":
+            return True
+        if self.path.startswith("/token"):
+            wanted = f"Basic {base64.b64encode(login.encode()).decode()}"
+            if login and shown != wanted:
+                self._answer(401, b'{"errors": [{"code": "UNAUTHORIZED", "message": "who are you"}]}')
+            else:
+                self._answer(200, b'{"token": "of-unit"}', Content_Type="application/json")
+        else:
+            question = f'Bearer realm="http://{address}/token",service="unit",scope="repository:unit/image:pull"'
+            self._body()
+            self._answer(401, WWW_Authenticate=question)
+        return False
+
     def _get(self) -> None:
         self.server.requests.append((self.command, self.path))
+        if not self._known():
+            return None
         if found := re.fullmatch(r"/v2/.+/blobs/(sha256:\w+)", self.path):
             content = self.server.blobs.get(found[1])
         elif found := re.fullmatch(r"/v2/(.+)/manifests/(.+)", self.path):
@@ -67,6 +89,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _store(self) -> None:
         self.server.requests.append((self.command, self.path))
+        if not self._known():
+            return None
         body = self._body()
         if self.server.read_only:
             return self._answer(403)

@@ -83,7 +83,7 @@ class Seed:
         self, lock: Lock, *, check: bool = False, verify: bool = False, password: str = "", groups: Sequence[str] = ()
     ) -> dict[str, Any]:
         """Run the action's work on ``lock``, on a host that is in ``groups`` and reached with ``password``."""
-        self._patch.setattr(supply, "load_lock", lambda: lock)
+        self._patch.setattr(supply, "load_lock", lambda _site=None: lock)
         shell = SimpleNamespace(join_path=lambda *parts: "/".join(parts))
         action = object.__new__(ActionModule)
         action.changes, action.variables = Changes(check=check), {"group_names": groups}

@@ -49,7 +49,7 @@ def test_a_tool_that_is_there_is_not_talked_about(
     fake: FakeBuilder, make_lock: MakeLock, lines: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lock = make_lock(clients={"provides": ["file"]})
-    monkeypatch.setattr(supply, "load_lock", lambda: lock)
+    monkeypatch.setattr(supply, "load_lock", lambda _site=None: lock)
     first = supply.tool("file", progress=lines.append)
     assert first.is_file()
     assert any("clients" in line for line in lines)

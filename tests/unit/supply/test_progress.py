@@ -130,9 +130,10 @@ def test_the_module_draws_on_a_terminal_only_and_past_the_log(
     del fake
     shown: list[tuple[str, dict[str, Any]]] = []
     lock = make_lock(a={})
-    monkeypatch.setattr(supply, "load_lock", lambda: lock)
+    monkeypatch.setattr(supply, "load_lock", lambda _site=None: lock)
     monkeypatch.setattr(action, "TERMINAL", terminal)
     made = object.__new__(action.ActionModule)
+    made.variables = {}
     made._task = type("Task", (), {"check_mode": False})
     made._display = type("Display", (), {"display": lambda _, line, **how: shown.append((line, how))})()
     made.work({"step": "build", "names": None, "source": "build", "rebuild": False})

@@ -78,7 +78,7 @@ def lock(fake: FakeBuilder, make_lock: Callable[..., Lock], monkeypatch: pytest.
 
     def holds(text: str) -> None:
         found = make_lock(**{"packages-13": {"version": "13", "inputs": {"text": text}}})
-        monkeypatch.setattr(supply, "load_lock", lambda: found)
+        monkeypatch.setattr(supply, "load_lock", lambda _site=None: found)
 
     return holds
 

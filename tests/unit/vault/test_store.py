@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible.parsing.dataloader import DataLoader
 from ansible.parsing.vault import VaultLib, VaultSecret
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import (
     PasswordSource,
@@ -226,7 +227,9 @@ def test_without_a_choice_the_password_is_in_the_users_configuration(tmp_path: P
 def test_values_that_somebody_else_made_are_kept_and_replace_none(directory: Path, source: PasswordSource) -> None:
     store = Store.open(directory, source)
     given = {"ceph/client.glance": " AQfirst== ", "ceph/client.cinder": "AQsecond=="}
-    assert store.take(given) == ("ceph/client.cinder", "ceph/client.glance")
+    text = "ceph/client.glance: ' AQfirst== '\nceph/client.cinder: AQsecond==\n"
+    tagged = DataLoader().load(text, file_name="/given.yml")
+    assert store.take(tagged) == ("ceph/client.cinder", "ceph/client.glance"), "as Ansible reads a file of variables"
     assert store.ensure([*given, "keystone/admin"]) == ("keystone/admin",)
     again = Store.open(directory, source)
     assert again.get("ceph/client.glance") == "AQfirst=="

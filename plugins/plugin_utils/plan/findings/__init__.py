@@ -22,6 +22,7 @@ from . import (
     packages,
     planes,
     pools,
+    proxy,
     public,
     quorum,
     servers,
@@ -38,7 +39,7 @@ from .order import ordered
 SUBJECTS = (
     addresses, servers, links, wiring, planes, machines, netboot, pools, public, availability, access, packages, quorum,
     domains, storage, ceph, disks, cluster, services, extra_releases, directories, identity_providers,
-    certificates, supply, system_disks, versions, unsupported,
+    certificates, supply, proxy, system_disks, versions, unsupported,
 )  # fmt: skip
 
 

@@ -37,6 +37,12 @@ def check(context: PlanContext) -> Iterator[Finding]:
             why="the CA would have no effect: what hosts fetch would not be protected by it",
             remedy="write supply.registry_tls: true and a supply.files_url with https://, or leave supply.ca out",
         )
+    if written.registry_login and not (written.registry and written.registry_tls):
+        yield error("registry-login-unused", "supply.registry_login", "supply.registry")(
+            what=f"a login is to be shown, and {'the registry speaks no TLS' if written.registry else 'no registry'}",
+            why="the seed serves every host of the site; without TLS anybody on the network would read the login",
+            remedy="leave supply.registry_login out, or write a supply.registry with TLS",
+        )
     if written.firmware and not context.plan.metal:
         yield warning("firmware-unused", "supply.firmware")(
             what=f"firmware is chosen ({', '.join(written.firmware)}), and no machine starts powered off",
@@ -63,9 +69,10 @@ def check(context: PlanContext) -> Iterator[Finding]:
         )
     if written.source == "upstream":
         yield warning("needs-way-out", "supply.source")(
-            what="every artifact is fetched from the project that publishes it",
-            why="the controller needs a way out to each; entries of supply.lock without a digest are refused",
-            remedy="write supply.source: build, or see docs/supply.md for addresses and digests",
+            what="programs and images that their projects publish are fetched from there; the others are built",
+            why="the controller needs a way out to each address; what has no digest in supply.lock is refused until it "
+            "is resolved",
+            remedy="run groundup.cloud.supply with -e supply_resolve=true once; or write supply.source: build",
         )
     if seeds and not written.registry and written.files_url:
         yield from _ports(context, written.files_url)

@@ -101,6 +101,7 @@ _MUST = {
     "dict_type": "must be a mapping of keys to values",
     "model_type": "must be a mapping of keys to values",
 }
+_LOGIN = re.compile(r"//\S*@|^[^\s:]+:\S*@")  # of a URL: a mistake, and a secret
 _SHOULD = re.compile(r"^(Input|String|Dictionary|List|Value) should ")
 
 
@@ -132,7 +133,11 @@ def _shown(value: Any) -> str:
         return "a mapping" if isinstance(value, dict) else "a list"
     if isinstance(value, bool):
         return str(value).lower()
-    text = str(value) if isinstance(value, date) else ascii(value)
+    text = (
+        str(value)
+        if isinstance(value, date)
+        else ascii(_LOGIN.sub("//<login>@", value) if isinstance(value, str) else value)
+    )
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 

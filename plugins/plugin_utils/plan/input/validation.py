@@ -27,6 +27,9 @@ def problems(site: Site) -> Iterator[Problem]:
     if "management" not in purposes and site.profile not in PURPOSES["management"].cidr:
         reason = f"the profile {site.profile} has no network of its own to manage hosts on"
         yield Problem(key="networks.management", reason=reason, remedy="write `networks: {management: {cidr: ...}}`")
+    if site.proxy and not (site.proxy.http or site.proxy.https):
+        reason, remedy = "no proxy is written", "write proxy.http or proxy.https, or leave proxy out"
+        yield Problem(key="proxy", reason=reason, remedy=remedy)
     total = 0
     for name, group in site.machines.items():
         if not group.roles and name not in ROLES:

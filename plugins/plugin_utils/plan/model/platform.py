@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
@@ -25,22 +26,36 @@ def _with_port(value: str) -> str:
     return value
 
 
-def _without_path(value: Any) -> Any:
-    if isinstance(value, str) and (value.startswith(("http://", "https://", "oci://")) or "/" in value):
-        raise ValueError("is a URL or has a path, which is not supported: write host:port of the registry alone")
+def _without_scheme(value: Any) -> Any:
+    if isinstance(value, str) and "://" in value:
+        raise ValueError("is a URL: write host:port of the registry, and the path of a project after it, if it has one")
+    if isinstance(value, str) and ":" not in value.partition("/")[0]:
+        raise ValueError("has no TCP port: write host:port of the registry, such as images.example.org:443")
+    return value
+
+
+def _registry(value: str) -> str:
+    """Return ``value``, host:port and maybe the path of a project. Raises ValueError."""
+    place, slash, path = value.partition("/")
+    _with_port(place)
+    if slash and not all(map(_PART.fullmatch, path.split("/"))):
+        raise ValueError(
+            "has a path that no image can have: write host:port/project, in lower-case letters, digits, dots, hyphens"
+        )
     return value
 
 
 Reference = Annotated[str, Field(max_length=512, pattern=r"^[!-~]+$")]  # a URL, a path or an image: no blanks
-HostPort = Annotated[
+_PART = re.compile(r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*")  # of a repository's name (OCI distribution)
+Registry = Annotated[
     str,
-    BeforeValidator(_without_path),
+    BeforeValidator(_without_scheme),
     Field(
-        max_length=261,
-        pattern=r"^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?:[0-9]{1,5}$",
-        json_schema_extra={"examples": ["images.example.org:443"]},
+        max_length=389,
+        pattern=r"^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?:[0-9]{1,5}(/[!-~]+)?$",
+        json_schema_extra={"examples": ["images.example.org:443", "images.example.org:443/cloud"]},
     ),
-    AfterValidator(_with_port),
+    AfterValidator(_registry),
 ]
 Url = Annotated[str, Field(max_length=512, pattern=r"^https?://[!-~]+[^/]$"), AfterValidator(_with_port)]
 # These become words in files on every host: no line ends, no path separators that leave a directory.
@@ -200,8 +215,15 @@ class Supply(Model):
         "build",
         description="build: from packages; registry: an existing one; upstream: URLs and digests of supply.lock.",
     )
-    registry: HostPort | None = Field(
-        None, description="host:port of an existing OCI registry. Default: registry.<domain>:5000 on the seed."
+    registry: Registry | None = Field(
+        None,
+        description="host:port of an existing OCI registry, and the path of a project in it. "
+        "Default: registry.<domain>:5000 on the seed.",
+    )
+    registry_login: bool = Field(
+        False,
+        description="Whether `registry` asks nodes who they are. The login is the given secret registry/login, as "
+        "user:password.",
     )
     registry_tls: bool = Field(
         True,

@@ -15,6 +15,7 @@ from .machines import Hardware, MachineGroup
 from .networks import Network, Rack
 from .openstack import OpenStack
 from .platform import Access, Cluster, Edge, Hosts, Ovn, Seed, Supply
+from .proxy import Proxy
 from .storage import Storage
 
 ProfileName = Literal["lab", "edge", "rack", "region"]
@@ -48,6 +49,9 @@ class Site(Model):
     seed: Seed = Field(default_factory=Seed, description="The seed (deployment host).")
     edge: Edge = Field(default_factory=Edge, description="The virtual IP.")
     supply: Supply = Field(default_factory=Supply, description="Where artifacts come from.")
+    proxy: Proxy | None = Field(
+        None, description="The proxy to the internet. Default: that of the machine's environment."
+    )
     kubernetes: Cluster = Field(default_factory=Cluster, description="The infrastructure's own cluster.")
     storage: Storage = Field(default_factory=Storage, description="Storage of the cloud and of its control plane.")
     ovn: Ovn = Field(default_factory=Ovn, description="The network of the tenants.")

@@ -6,6 +6,7 @@ from ...layers.layers import LAYERS
 from ...layers.provisioners import PROVISIONERS
 from ...layers.roles import ROLES
 from ..layout.context import Layout
+from ..part_types import ProxyPlan
 from ..types import EdgePlan, HostSettings, SupplyPlan
 from . import hardening, trust
 from .parts import package_source, planned
@@ -14,7 +15,9 @@ from .parts import package_source, planned
 INSTANCES = {"fs.inotify.max_user_instances": "8192"}
 
 
-def host_settings(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) -> HostSettings:
+def host_settings(
+    layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan, proxy: ProxyPlan | None
+) -> HostSettings:
     """Return the settings of every host. Names: only those that a host must resolve without a DNS server."""
     written = layout.site.hosts
     names = {f"kubernetes.{layout.site.domain}": edge_plan.address}
@@ -46,6 +49,7 @@ def host_settings(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) 
         sysctl={name: str(value) for name, value in sysctl.items() if value is not None},
         kernel_modules=tuple(kernel_modules),
         packages=source,
+        packages_proxy=proxy if source == "host" else None,
         debian_releases=tuple(supply_plan.packages),
         trusted_cas=trust.trusted_cas(layout.site),
         updates=written.updates or ("debian" if source == "host" and layout.profile.self_updating else "site"),

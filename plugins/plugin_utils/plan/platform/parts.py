@@ -44,6 +44,7 @@ REGISTRY_PORT, FILES_PORT, API_PORT = (PORTS[name].port for name in ("registry",
 REGISTRY_INSIDE = f"127.0.0.1:{PORTS['registry-inside'].port}"
 FILES_ROOT = "/srv/groundup"
 STORAGE_CLASS = "general"
+REGISTRY_LOGIN = "registry/login"  # the given secret: user:password
 Kind = TypeVar("Kind")
 
 
@@ -83,6 +84,7 @@ def supply(layout: Layout) -> SupplyPlan:
         registry=registry,
         registry_inside=REGISTRY_INSIDE,
         registry_tls=site.supply.registry_tls or not site.supply.registry,
+        registry_login=REGISTRY_LOGIN if site.supply.registry_login else None,
         files_url=site.supply.files_url or f"https://registry.{site.domain}:{FILES_PORT}",
         files_root=FILES_ROOT,
         seed=seed,

@@ -70,7 +70,7 @@ def _download(context: BuildContext, suite: str, packages: list[str]) -> Path:
         "APT::Sandbox::User": "root", "Acquire::Languages": "none",
     }  # fmt: skip
     lines = [f'{name} "{value}";' for name, value in options.items()]
-    lines += [f'APT::Architectures {{ "{_ARCHITECTURE}"; }};', *machine.apt_options()]
+    lines += [f'APT::Architectures {{ "{_ARCHITECTURE}"; }};', *machine.apt_options(), *machine.apt_trust()]
     (work / "apt.conf").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "APT_CONFIG": f"{work}/apt.conf", **machine.environment()}
     for command in (["update", "-q"], ["install", "-q", "-y", "--download-only", "--", *packages]):

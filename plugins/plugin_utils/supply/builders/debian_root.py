@@ -45,7 +45,7 @@ class DebianRoot(Builder):
         command = ["mmdebstrap", "--mode=root", f"--variant={inputs.get('variant', 'minbase')}"]
         names = [*inputs["packages"], *inputs.get("installed", ()), *inputs.get("further", ())]
         command.append(f"--include={','.join(names)}")
-        command += [f"--aptopt={line}" for line in machine.apt_options()]
+        command += [f"--aptopt={line}" for line in (*machine.apt_options(), *machine.apt_trust())]
         if inputs.get("dpkg") == "lean":
             command += [f"--dpkgopt=path-exclude=/{pattern}" for pattern in _LEAN]
             command.append("--dpkgopt=path-include=/usr/share/doc/*/copyright")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import http.client
+import json
 import shutil
 import subprocess
 import urllib.request
@@ -60,11 +61,12 @@ def _copy(entry: Entry, reference: str, digest: str, context: BuildContext) -> N
     except GroundupError as error:
         cause = error.what.splitlines()[-1].strip()
         raise GroundupError(
-            f"artifact {entry.name} {entry.version}: {reference} cannot be copied: {cause}",
+            f"artifact {entry.name} {entry.version}: {reference} cannot be copied by its digest: {cause}",
             where=error.where,
-            why="it is not built here, and without it its users do not start",
+            why="no other content is taken, and without it its users do not start",
             remedy=f"reach {reference.partition('/')[0]} (proxy, CA bundle), or copy it into a registry of your own "
-            "and write `supply: {source: registry}`",
+            "and write `supply: {source: registry}`; if the digest is gone there: -e supply_resolve=true "
+            "-e '{supply_force: [other-digest]}'",
         ) from error
 
 
@@ -72,12 +74,17 @@ def resolve(entry: Entry, *, scratch: Path) -> dict[tuple[str, ...], str]:
     """Fetch the published files or image; return key below ``upstream`` -> digest, for digests not recorded yet."""
     upstream = _upstream(entry)
     if upstream.reference:
-        return {} if upstream.digest else {("digest",): _registry_digest(upstream.reference)}
+        return {} if upstream.digest else {("digest",): digest_of(upstream.reference, scratch=scratch)}
     return {
-        ("files", name, "digest"): download(file.url, scratch / "download")
+        ("files", name, "digest"): digest_of(file.url, scratch=scratch)
         for name, file in upstream.files.items()
         if file.digest is None
     }
+
+
+def digest_of(address: str, *, scratch: Path) -> str:
+    """Return the digest of what is published at ``address``, a URL or a reference. Raises GroundupError."""
+    return download(address, scratch / "download") if "://" in address else _registry_digest(address)
 
 
 def download(url: str, destination: Path) -> str:
@@ -85,7 +92,9 @@ def download(url: str, destination: Path) -> str:
     total = hashlib.sha256()
     try:
         request = urllib.request.Request(url, headers={"User-Agent": "groundup.cloud"})  # noqa: S310 - the lock names it
-        with urllib.request.urlopen(request, timeout=_TIMEOUT) as source, destination.open("wb") as target:  # noqa: S310  # the lock names it
+        # An opener of its own: the default one keeps the proxies of its first use.
+        opener = urllib.request.build_opener()
+        with opener.open(request, timeout=_TIMEOUT) as source, destination.open("wb") as target:
             for chunk in _chunks(source):
                 total.update(chunk)
                 target.write(chunk)
@@ -121,7 +130,26 @@ def _registry_digest(reference: str) -> str:
             why="its digest is not known without it",
             remedy="reach the registry (proxy, CA bundle), then run the same command again",
         )
+    if not _runs_here(result.stdout):
+        raise GroundupError(
+            f"{reference} has no image for linux/amd64",
+            where="supply.lock",
+            why="its digest would be recorded, and no host could run it",
+            remedy="name another tag, or an image of your own: supply.images",
+        )
     return f"sha256:{hashlib.sha256(result.stdout).hexdigest()}"
+
+
+def _runs_here(manifest: bytes) -> bool:
+    """Return whether ``manifest`` is that of one image, or a list with an image for the hosts."""
+    try:
+        found = json.loads(manifest)
+        listed = found.get("manifests")
+        platforms = [one.get("platform", {}) for one in listed or ()]
+    except (ValueError, AttributeError, TypeError):
+        return False
+    wanted = {"os": "linux", "architecture": "amd64"}
+    return "config" in found if listed is None else any(wanted.items() <= one.items() for one in platforms)
 
 
 def _plain(flag: str, reference: str) -> list[str]:
@@ -140,7 +168,8 @@ def _no_digest(entry: Entry, address: str) -> NoReturn:
         f"artifact {entry.name} {entry.version}: no digest is recorded for {address}",
         where=f"supply.lock: artifacts.{entry.name}.upstream",
         why="what is fetched without a digest may be anything",
-        remedy=f"where it can be reached: ci/supply resolve {entry.name}",
+        remedy="where it can be reached: ansible-playbook -i <site file> groundup.cloud.supply -e supply_resolve=true; "
+        f"for every site of a clone: ci/supply resolve {entry.name}",
     )
 
 

@@ -89,6 +89,14 @@ class ArtifactStore:
                 costs.append((float(manifest["cpu_seconds"]), float(manifest["wall_seconds"])))
         return max(costs, default=None)
 
+    def last_size(self, name: str) -> int | None:
+        """Return the bytes of the largest stored artifact called ``name``; None: never made here."""
+        sizes = []
+        for path in (self.root / name).glob("*/manifest.json"):
+            with suppress(ValueError, KeyError, TypeError):
+                sizes.append(int(json.loads(path.read_text(encoding="utf-8"))["size"]))
+        return max(sizes, default=None)
+
     @contextmanager
     def building(self, name: str) -> Iterator[Path]:
         """Hold the lock of ``name`` and yield an empty directory to build in, removed at the end unless stored."""

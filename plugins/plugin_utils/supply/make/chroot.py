@@ -47,7 +47,8 @@ class Chroot:
             network: False for steps that must not depend on the network.
         """
         variables = {"PATH": _PATH, "HOME": "/root", "LANG": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
-        variables |= (machine.environment() if network else {}) | dict(env or {})
+        variables |= (machine.environment() if network else {}) | dict.fromkeys(machine.TRUSTED_BY, machine.CA_BUNDLE)
+        variables |= dict(env or {})
         mounts = {"/etc/resolv.conf": Path("/etc/resolv.conf")}
         if (pip := machine.pip_configuration()) is not None:
             mounts["/etc/pip.conf"] = pip
@@ -78,6 +79,10 @@ class Chroot:
         trust = shlex.quote(f"{self._merged}/etc/ssl/certs")
         lines += [f"mkdir -p {trust}", f"mount -t tmpfs -o mode=0755 tmpfs {trust}"]
         lines.append(f"cp -a {shlex.quote(str(TRUST))}/. {trust}/")
+        if machine.bundle() != machine.CA_BUNDLE:
+            lines.append(
+                f"cp --remove-destination {shlex.quote(machine.bundle())} {trust}/{Path(machine.CA_BUNDLE).name}"
+            )
         for inside, outside in binds.items():
             target, source = shlex.quote(f"{self._merged}{inside}"), shlex.quote(str(outside))
             empty = f"mkdir -p $(dirname {target}); [ -e {target} ] || : > {target}"

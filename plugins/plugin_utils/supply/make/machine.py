@@ -13,11 +13,17 @@ import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import unquote_to_bytes
 
 from ....module_utils._base.run import run
 from ...errors import GroundupError
 
 CA_BUNDLE = "/etc/ssl/certs/ca-certificates.crt"
+# Variables of a run with the proxy of a site: that there is one, and a bundle with the CA of it.
+PROXIED, BUNDLE = "GROUNDUP_PROXY", "GROUNDUP_CA_BUNDLE"
+TRUSTED_BY = ("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+_APT_PROXY = re.compile(r"^Acquire::https?::Proxy(-?Auto-?Detect)? ", re.IGNORECASE)
+_SHORT = 3  # characters: a shorter secret would be found in any text
 _PASSED_ON = re.compile(
     r"^(GOPROXY|GOSUMDB|GONOSUMDB|GONOPROXY|GONOSUMCHECK|GOPRIVATE|GOINSECURE|GOAUTH"
     r"|PIP_(INDEX_URL|EXTRA_INDEX_URL|TRUSTED_HOST|DEFAULT_TIMEOUT|PROXY|RETRIES)"
@@ -73,14 +79,35 @@ def apt_options() -> tuple[str, ...]:
         remedy="run `apt-config dump` and correct what it says; the machine must be a Debian",
     )
     wanted = re.compile(r"^Acquire::(https?|Retries|ForceIPv[46])\b.*\"[^\"]+\";$")
-    return tuple(line for line in dump.splitlines() if wanted.match(line))
+    lines = (line for line in dump.splitlines() if wanted.match(line))
+    # In front of the machine's own proxy goes that of the site, which apt takes from the environment.
+    return tuple(line for line in lines if PROXIED not in os.environ or not _APT_PROXY.match(line))
+
+
+def apt_trust() -> tuple[str, ...]:
+    """Return the apt.conf line of the bundle for an apt of this machine; build roots have it in its usual place."""
+    return (f'Acquire::https::CAInfo "{os.environ[BUNDLE]}";',) if BUNDLE in os.environ else ()
+
+
+def bundle() -> str:
+    """Return the path of the CA bundle of this run."""
+    return os.environ.get(BUNDLE, CA_BUNDLE)
+
+
+def clean(text: bytes) -> bytes:
+    """Return ``text`` without the login of a proxy in this process' environment; as long as before."""
+    for url in {value for name, value in os.environ.items() if name.lower().endswith("_proxy")}:
+        if len(login := url.rpartition("@")[0].partition("://")[2].encode()) > _SHORT:
+            for secret in (login, unquote_to_bytes(login), unquote_to_bytes(login.partition(b":")[2])):
+                text = text.replace(secret, b"*" * len(secret)) if len(secret) > _SHORT else text
+    return text
 
 
 def environment() -> dict[str, str]:
     """Return the environment variables for a build to reach the registries as this machine does."""
     given = {**_go_settings(), **os.environ}
     found = {key: value for key, value in given.items() if _PASSED_ON.match(key)}
-    return found | dict.fromkeys(("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"), CA_BUNDLE)
+    return found | dict.fromkeys(TRUSTED_BY, bundle())
 
 
 def pip_configuration() -> Path | None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...errors import GroundupError
+from . import machine
 
 PATIENCE = 900.0  # seconds: a mirror that accepts a connection and never answers would block a build for ever
 # Own mount and process namespaces, which end with the first process.
@@ -72,6 +73,9 @@ class Commands:
                 stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.STDOUT, env=env,
             )  # fmt: skip
             status = self._wait(process, Idle(process.pid, self.log, patience=patience))
+        said = self.log.read_bytes()
+        if (clean := machine.clean(said)) != said:
+            self.log.write_bytes(clean)
         if status != 0:
             how = (
                 f"failed with status {status}"

@@ -104,13 +104,16 @@ class BuildProgress:
 
     def _remaining(self) -> str:
         """Estimate the remaining time: the longest dependency chain, or all work spread over the jobs."""
-        chains: dict[str, float] = {}
-        work = 0.0
-        for name, needs in self._needs.items():
-            left = self._expected[name] if name in self._left else 0.0
-            if running := self._running.get(name):
-                left = max(left - (self._now() - running.started), 0.0)
-            chains[name] = left + max((chains[need] for need in needs), default=0.0)
-            work += left
-        seconds = max(*chains.values(), work / self._jobs)
+        lefts = {name: self._expected[name] if name in self._left else 0.0 for name in self._needs}
+        for name, running in self._running.items():
+            lefts[name] = max(lefts[name] - (self._now() - running.started), 0.0)
+        seconds = seconds_left(self._needs, lefts, jobs=self._jobs)
         return f"about {clock(seconds)} left" if seconds else "longer than expected"
+
+
+def seconds_left(needs: Mapping[str, Iterable[str]], lefts: Mapping[str, float], *, jobs: int) -> float:
+    """Return the longest chain of ``needs`` (dependencies first) by ``lefts``, or all work spread over the jobs."""
+    chains: dict[str, float] = {}
+    for name, before in needs.items():
+        chains[name] = lefts[name] + max((chains[need] for need in before), default=0.0)
+    return max([*chains.values(), sum(lefts.values()) / jobs])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from concurrent.futures import Future
 from contextlib import closing
@@ -76,10 +77,9 @@ class Run:
 
     def _build(self, names: tuple[str, ...], *, again: set[str]) -> None:
         entries = {name: self._lock.artifacts[name] for name in names}
-        cores = max(1.0, self._jobs / len(names))  # per artifact, for a first build without recorded times
-        costs = {n: self._store.last_cost(n) or (entry.cost, entry.cost / cores) for n, entry in entries.items()}
+        costs = expected(self._lock, names, jobs=self._jobs)
         needs = {name: [need for need in entry.needs if need in entries] for name, entry in entries.items()}
-        expected = {name: seconds for name, (_, seconds) in costs.items()}
+        seconds = {name: wall for name, (_, wall) in costs.items()}
         failures: dict[str, BaseException] = {}
 
         def ended(name: str, future: Future[Artifact]) -> bool:
@@ -90,7 +90,7 @@ class Run:
             self._found[name] = future.result()
             return True
 
-        shown = BuildProgress(self._show, needs, expected=expected, jobs=self._jobs, draw=self._draw)
+        shown = BuildProgress(self._show, needs, expected=seconds, jobs=self._jobs, draw=self._draw)
         with closing(shown) as progress:
             run(
                 Graph(
@@ -138,6 +138,14 @@ class Run:
             )
             progress.end(name, f"done in {clock(time.monotonic() - start)}, {commands.cpu_seconds():.0f} CPU-s")
             return artifact
+
+
+def expected(lock: Lock, names: Sequence[str], *, jobs: int) -> dict[str, tuple[float, float]]:
+    """Return CPU seconds and seconds that each of ``names`` takes: as last time, else by the lock, on its share."""
+    store, cores = ArtifactStore(), max(1.0, jobs / len(names)) if names else 1.0
+    return {
+        name: store.last_cost(name) or (lock.artifacts[name].cost, lock.artifacts[name].cost / cores) for name in names
+    }
 
 
 def _failed(failures: dict[str, BaseException]) -> BaseException:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from ....module_utils._base.run import run
+from ....module_utils._base.run import attempt, run
 from ...errors import GroundupError
 from ...progress import Progress, no_progress, reminder
 from ..cache.artifact import Artifact
@@ -48,7 +49,7 @@ def push(
     """Push images to a registry, each only if the registry lacks its digest.
 
     Args:
-        registry: ``address:port``.
+        registry: ``address:port``, and the path of a project after it. Its login is that of ``skopeo login``.
         images: artifacts of kind ``image``.
         tls_verify: False for a registry that speaks plain HTTP.
         progress: called with a line per image, and repeatedly during a long push.
@@ -58,11 +59,12 @@ def push(
     Raises GroundupError when the registry does not answer or refuses an image.
     """
 
-    url, ca = (f"https://{way.reads}", way.ca) if way else (f"{'https' if tls_verify else 'http'}://{registry}", None)
-
     def look(image: Artifact) -> PushedImage:
         reference, wanted = f"{registry}/{image.image}", manifest_digest(image.path)
-        there = registry_digest(url, image, ca=ca) == wanted
+        if way:
+            there = registry_digest(f"https://{way.reads}", image, ca=way.ca) == wanted
+        else:
+            there = _inspected(reference, tls_verify=tls_verify) == wanted
         return PushedImage(reference=reference, digest=wanted, changed=not there)
 
     def send(number: int, image: Artifact) -> None:
@@ -77,6 +79,13 @@ def push(
         lacking = [(number, image) for number, image in enumerate(images, 1) if found[number - 1].changed]
         list(pool.map(lambda one: send(*one), lacking))
     return found
+
+
+def _inspected(reference: str, *, tls_verify: bool) -> str | None:
+    """Return the digest of a reference, with skopeo's login; None when it has none, or the registry does not tell."""
+    flags = ["--raw", f"--tls-verify={str(tls_verify).lower()}", f"docker://{reference}"]
+    done = attempt(["skopeo", "--insecure-policy", "inspect", *flags], timeout=60)
+    return f"sha256:{hashlib.sha256(done.stdout.encode()).hexdigest()}" if not done.returncode else None
 
 
 def registry_digest(registry: str, image: Artifact, *, ca: str | None = None) -> str | None:
