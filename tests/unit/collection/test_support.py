@@ -13,14 +13,17 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform.versi
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS
 
 SUPPORT = (ROOT / "docs/support.md").read_text()
-# Roles, that every site has; settings of a program that is chosen elsewhere.
+# Roles, that every site has; services, which have a table of their own; settings of a program that is chosen elsewhere.
 NO_CHOICE = {
     "Bond.lacp_rate",
     "Compute.cpu_mode",
     "Compute.machine_type",
+    "ExtraRelease.pod_security",
     "MachineGroup.approve",
     "MachineGroup.roles",
     "Network.ranges",
+    "OpenStack.overrides",
+    "OpenStack.services",
     "Seed.runner",
     "Supply.firmware",
 }
