@@ -51,7 +51,7 @@ def wanted(plan: Plan, host: HostPlan) -> dict[str, Any]:
         "host": {
             **site, "names": plan.host.names, "dns_servers": list(host.dns_servers or plan.host.dns_servers),
             "domain": plan.domain, "sysctl": plan.host.sysctl, "updates": plan.host.updates, "user": plan.access.user,
-            "ca_certificate": read(state_dir(plan.site) / "ca.crt") or "",
+            "ca_certificate": read(state_dir(plan.site) / "ca.crt") or "", "trusted_cas": list(plan.host.trusted_cas),
         }
     }  # fmt: skip
     if "seed" in own:
