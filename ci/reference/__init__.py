@@ -20,6 +20,7 @@ def contents(root: Path) -> dict[str, str]:
         **{path: tables.page(path, root) for path in tables.PAGES},
         states.PICTURE: states.picture(),
         "docs/_static/lab-topology.svg": topology_svg(lab),
+        "docs/_static/cloud-topology.svg": topology_svg(cloud),
         "docs/_static/cloud-packets.svg": packets_svg(cloud) or "",
     }
 
