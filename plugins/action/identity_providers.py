@@ -10,7 +10,6 @@ from ..plugin_utils import https
 from ..plugin_utils.actions import DocumentedAction
 from ..plugin_utils.compose import site_plan
 from ..plugin_utils.errors import GroundupError
-from ..plugin_utils.paths import state_dir
 from ..plugin_utils.plan.types import Plan
 
 _REMEDY = "run the playbook groundup.cloud.openstack, tag verify"
@@ -70,7 +69,7 @@ def _asked(plan: Plan, *, fail: bool) -> list[str]:
 
     if not plan.providers:
         return []
-    ask = partial(https.request, plan=plan, authority=state_dir(plan.site) / "ca.crt")
+    ask = partial(https.request, plan=plan, authority=https.trust_file(plan))
     broken = federation.broken(plan, ask)
     lines = [f"nobody can log in by {name}: {why}" for name, why in broken.items()]
     if lines and fail:

@@ -14,7 +14,12 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils import site_secrets
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import federation
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.connection import UnreachedError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.input.load import with_files
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.model.site import NamedFile
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import SecretsError
+from ansible_collections.groundup.cloud.tests.unit.certificates import NOW
+from ansible_collections.groundup.cloud.tests.unit.plan.certificate_cases import LEAF, MIDDLE, served
+from ansible_collections.groundup.cloud.tests.unit.plan.conftest import changed
 
 ROOT = Path(__file__).resolve().parents[3]
 CORP = {
@@ -73,6 +78,20 @@ def test_a_site_that_had_one_is_asked_and_its_inventory_says_so(tmp_path: Path) 
         identity_providers._converge(plan_of(), Changes(check=False), write=True)
     federation.record(site, federation.Given())
     assert "groundup_former_providers" not in variables()
+
+
+def test_keystones_public_name_is_asked_with_the_cas_that_its_certificate_is_of(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = []
+    monkeypatch.setattr(federation, "broken", lambda _, ask: asked.append(ask.keywords["authority"].name) or {})
+    own, changes = plan_of(corp=CORP), served(LEAF.pem, MIDDLE.pem)
+    files = {name: NamedFile(text=text) for name, text in changes.pop("files").items()}
+    written = changed(data(corp=CORP), changes)
+    company = make_plan(with_files(build_site(written), files, now=NOW))
+    for plan in (own, company):
+        identity_providers._asked(plan, fail=True)
+    assert asked == ["ca.crt", "trust.pem"]
 
 
 def test_a_clients_secret_is_given_and_never_generated() -> None:
