@@ -43,9 +43,12 @@ class Issued:
 def issue(
     name: str, signer: Issued | None = None, *, ca: bool = False, names: Iterable[str] = (), days: float = 365,
     begins: float = -1, private: CertificateIssuerPrivateKeyTypes | None = None, client: bool = False,
-    strict: bool = True,
+    strict: bool = True, constrained: bool = True,
 ) -> Issued:  # fmt: skip
-    """Return a certificate of ``name``, signed by ``signer`` or itself; ``strict``: with what Python 3.13 asks for."""
+    """Return a certificate of ``name``, signed by ``signer`` or itself; ``strict``: with what Python 3.13 asks for.
+
+    Without ``constrained`` it says neither that it is a CA's nor that it is none.
+    """
     private = private or ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     public = private.public_key()
@@ -58,9 +61,10 @@ def issue(
         .serial_number(x509.random_serial_number())
         .not_valid_before(NOW + timedelta(days=begins))
         .not_valid_after(NOW + timedelta(days=days))
-        .add_extension(x509.BasicConstraints(ca=ca, path_length=None), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
     )
+    if constrained:
+        builder = builder.add_extension(x509.BasicConstraints(ca=ca, path_length=None), critical=True)
     if strict:
         key = signer.private.public_key() if signer else public
         builder = builder.add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(key), critical=False)

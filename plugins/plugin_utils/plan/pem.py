@@ -77,6 +77,15 @@ def is_ca(certificate: x509.Certificate) -> bool:
         return False
 
 
+def may_sign(certificate: x509.Certificate) -> bool:
+    """Return whether ``certificate`` is a CA's, or a root from before there were constraints."""
+    from cryptography import x509
+
+    return is_ca(certificate) or (
+        is_root(certificate) and not any(isinstance(one.value, x509.BasicConstraints) for one in certificate.extensions)
+    )
+
+
 def is_root(certificate: x509.Certificate) -> bool:
     """Return whether ``certificate`` signed itself."""
     return certificate.subject == certificate.issuer and issued(certificate, certificate)

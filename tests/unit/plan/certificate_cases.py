@@ -13,6 +13,8 @@ ROOT = issue("root", ca=True)
 MIDDLE = issue("middle", ROOT, ca=True)
 LEAF = issue("leaf", MIDDLE, names=NAMES)
 OTHER = issue("other root", ca=True)
+PLAIN = issue("plain root", constrained=False)
+BELOW = issue("l", PLAIN, names=NAMES)
 LOOSE = issue("loose", ca=True, strict=False)
 
 
@@ -50,6 +52,9 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("certificate-not-yet-valid", "error", "lab", trusted(issue("new", ca=True, begins=9).pem), CAS),
     ("certificate-refused-by-python", "error", "lab", trusted(LOOSE.pem), CAS),
     ("certificate-refused-by-python", "error", "lab", served(issue("l", ROOT, names=NAMES, strict=False).pem), OWN),
+    ("certificate-refused-by-python", "error", "lab", served(BELOW.pem, PLAIN.pem), OWN),
+    ("certificate-refused-by-python", "error", "lab", served(issue("l", LEAF, names=NAMES).pem, LEAF.pem), OWN),
+    ("issuer-not-trusted", "error", "lab", served(BELOW.pem, PLAIN.pem), OWN),
     ("certificate-expired", "error", "lab", served(issue("old", ROOT, names=NAMES, begins=-99, days=-9).pem), OWN),
     ("certificate-not-yet-valid", "error", "lab", served(issue("new", ROOT, names=NAMES, begins=9).pem), OWN),
     ("certificate-ends-soon", "warning", "lab", served(issue("l", ROOT, names=NAMES, begins=-99, days=9).pem), OWN),

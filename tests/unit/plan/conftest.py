@@ -49,7 +49,7 @@ def plan_of() -> Callable[..., Plan]:
         texts: dict[str, str] = keys.pop("files", {})
         site = build_site(changed(example(name), keys))
         files = {one: NamedFile(text=texts[one]) for one in site.named_files if one in texts}
-        return with_values(make_plan(with_files(site, files, now=NOW) if site.named_files else site))
+        return with_values(make_plan(with_files(site, files, now=NOW)))
 
     return plan
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ansible_collections.groundup.cloud.tests.unit.certificates import issue
 from ansible_collections.groundup.cloud.tests.unit.tls import pair
 
 AUTHORITY = pair()
@@ -42,8 +43,9 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("ldap-tls-twice", "error", "cloud", domain(start_tls=True), f"{KEY}.start_tls"),
     ("ldap-mixed-urls", "error", "cloud", domain(url=["ldaps://a.test", "ldap://b.test"]), f"{KEY}.url"),
     ("ldap-ca-without-tls", "error", "cloud", domain(**_CLEAR, cleartext=True, ca=CA), f"{KEY}.ca"),
-    ("ldap-ca-unreadable", "error", "cloud", domain(ca=EMPTY), f"{KEY}.ca"),
-    ("ldap-ca-is-no-ca", "error", "cloud", domain(ca=CA + LEAF), f"{KEY}.ca"),
+    ("ca-unreadable", "error", "cloud", domain(ca=EMPTY), f"{KEY}.ca"),
+    ("ca-is-no-ca", "error", "cloud", domain(ca=CA + LEAF), f"{KEY}.ca"),
+    ("certificate-expired", "error", "cloud", domain(ca=issue("old", ca=True, begins=-99, days=-9).pem), f"{KEY}.ca"),
     ("ldap-trusts-differ", "error", "cloud", {**domain("a", ca=CA), **domain("b")}, "identity.domains.b.ldap.ca"),
     ("ldap-secret-without-account", "error", "cloud", domain(bind_dn=None, bind_secret="a/b"), f"{KEY}.bind_secret"),
     ("ldap-roles-without-groups", "error", "cloud", domain(groups=None), f"{KEY}.roles"),

@@ -71,8 +71,8 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
             f"{CORP}.mapping",
         ),
         ("provider-group-without-role", site(corp=provider(mapping=[{"group": "all"}])), f"{CORP}.mapping[0]"),
-        ("provider-ca-unreadable", site(corp=provider(oidc={"ca": NONE})), f"{OIDC}.ca"),
-        ("provider-ca-is-none", site(corp=provider(oidc={"ca": LEAF})), f"{OIDC}.ca"),
+        ("ca-unreadable", site(corp=provider(oidc={"ca": NONE})), f"{OIDC}.ca"),
+        ("ca-is-no-ca", site(corp=provider(oidc={"ca": LEAF})), f"{OIDC}.ca"),
         ("provider-issuer-twice", site(a=provider(), b=provider()), "identity.providers.b.oidc.issuer"),
         (
             "provider-label-twice",

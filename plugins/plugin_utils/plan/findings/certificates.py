@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from .. import pem
 from ..form import error, warning
 from ..layout.context import PlanContext
 from ..types import Finding
+from .authorities import dates
 
 if TYPE_CHECKING:
     from cryptography import x509
 
 CAS, CERTIFICATE = "hosts.trusted_cas", "edge.certificate"
-_SOON = timedelta(days=30)  # of a short life: a third
 _RSA, _EC = 2048, 224  # bits: OpenSSL refuses smaller ones at its default level of security, 2
 
 
@@ -97,7 +97,7 @@ def _trusted(one: x509.Certificate, file: str, *, now: datetime | None, twice: b
             remedy="write the certificate of the CA that signed it",
         )
         return
-    yield from _dates(one, name, CAS, now=now, ca=True)
+    yield from dates(one, name, CAS, now=now, ca=True)
     yield from _strict(one, name, CAS, ca=True)
 
 
@@ -149,7 +149,7 @@ def _served(
     if chain.root is None:
         yield _untrusted(chain.path[-1], str(file))
     for one in chain.path[1:]:
-        yield from _dates(one, f"{pem.name_of(one)} in {file}", CERTIFICATE, now=now, ca=True)
+        yield from dates(one, f"{pem.name_of(one)} in {file}", CERTIFICATE, now=now, ca=True)
         yield from _strict(one, f"{pem.name_of(one)} in {file}", CERTIFICATE, ca=True)
     for one in chain.path:
         if not pem.is_root(one):
@@ -175,7 +175,7 @@ def _leaf(leaf: x509.Certificate, names: list[str], *, now: datetime | None) -> 
     from cryptography import x509
 
     name = pem.name_of(leaf)
-    yield from _dates(leaf, name, CERTIFICATE, now=now, ca=False)
+    yield from dates(leaf, name, CERTIFICATE, now=now, ca=False)
     yield from _strict(leaf, name, CERTIFICATE, ca=False)
     if missing := [one for one in names if not pem.covers(leaf, one)]:
         has = ", ".join(one for kind in pem.names(leaf) for one in kind) or "no name (subjectAltName)"
@@ -194,31 +194,6 @@ def _leaf(leaf: x509.Certificate, names: list[str], *, now: datetime | None) -> 
             what=f"{name} is not for servers: its extended key usage lacks serverAuth",
             why="clients refuse it",
             remedy="have one issued for TLS servers",
-        )
-
-
-def _dates(one: x509.Certificate, name: str, key: str, *, now: datetime | None, ca: bool) -> Iterator[Finding]:
-    if now is None:
-        return
-    begin, end = one.not_valid_before_utc, one.not_valid_after_utc
-    renew = "take it out, or write its successor" if ca else "replace the file, and give the new key (edge/key)"
-    if now > end:
-        yield error("certificate-expired", key)(
-            what=f"{name} ended {(now - end).days} days ago, on {end:%Y-%m-%d}",
-            why="every client refuses it",
-            remedy=renew,
-        )
-    elif now < begin:
-        yield error("certificate-not-yet-valid", key)(
-            what=f"{name} is valid from {begin:%Y-%m-%d %H:%M} UTC",
-            why="every client refuses it until then",
-            remedy="wait, use one that is valid now, or correct this machine's clock",
-        )
-    elif end - now < min(_SOON, (end - begin) / 3):
-        yield warning("certificate-ends-soon", key)(
-            what=f"{name} ends in {(end - now).days} days, on {end:%Y-%m-%d}",
-            why="then every client refuses it; no run renews what somebody else signed",
-            remedy=renew,
         )
 
 
@@ -262,8 +237,8 @@ def _strict(one: x509.Certificate, name: str, key: str, *, ca: bool) -> Iterator
 
     lacks = []
     if ca:
-        constraints = one.extensions.get_extension_for_class(x509.BasicConstraints)
-        lacks += [] if constraints.critical else ["critical basic constraints"]
+        critical = pem.is_ca(one) and one.extensions.get_extension_for_class(x509.BasicConstraints).critical
+        lacks += [] if critical else ["critical basic constraints with CA:TRUE"]
         lacks += [] if has(x509.KeyUsage) else ["a key usage"]
         lacks += [] if has(x509.SubjectKeyIdentifier) else ["a subject key identifier"]
     if not pem.is_root(one) and not has(x509.AuthorityKeyIdentifier):

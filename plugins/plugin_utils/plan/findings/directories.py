@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 from ..form import error, warning
 from ..layout.context import PlanContext
 from ..model.ldap import Ldap
 from ..platform.identity import is_encrypted
 from ..types import Finding
-
-if TYPE_CHECKING:
-    from cryptography.x509 import Certificate
+from .authorities import written
 
 # Domains that accounts of the cloud itself are in: a directory would take their place.
 OWN = ("default", "service", "heat", "magnum")
@@ -31,6 +28,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
     for name, one in domains.items():
         yield from _name(name)
         yield from _connection(f"identity.domains.{name}.ldap", one)
+        yield from written(context, one.ca, f"identity.domains.{name}.ldap.ca")
         yield from _accounts(f"identity.domains.{name}.ldap", one)
     yield from _together(domains)
 
@@ -70,37 +68,6 @@ def _connection(key: str, one: Ldap) -> Iterator[Finding]:
             what="a CA, and connections without TLS", why="nothing would be checked against it",
             remedy="write ldaps:// or start_tls: true, or leave ca out",
         )  # fmt: skip
-    if one.ca:
-        yield from _certificates(key, one.ca)
-
-
-def _certificates(key: str, pem: str) -> Iterator[Finding]:
-    from cryptography import x509  # only few sites write certificates: import on use
-
-    try:
-        found = x509.load_pem_x509_certificates(pem.encode())
-    except ValueError:
-        yield error("ldap-ca-unreadable", f"{key}.ca")(
-            what="it is framed as a certificate and holds none",
-            why="Keystone would trust no server",
-            remedy="paste the CA's certificate as PEM, whole, from BEGIN to END",
-        )
-        return
-    if leaves := [one.subject.rfc4514_string() for one in found if not _is_ca(one)]:
-        yield error("ldap-ca-is-no-ca", f"{key}.ca")(
-            what=f"{', '.join(leaves)} is no CA",
-            why="a server's own certificate changes with its next renewal, and nobody could log in",
-            remedy="write the certificate of the CA that signed it",
-        )
-
-
-def _is_ca(certificate: Certificate) -> bool:
-    from cryptography import x509
-
-    try:
-        return bool(certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca)
-    except x509.ExtensionNotFound:
-        return certificate.subject == certificate.issuer  # of an old CA, before such extensions
 
 
 def _accounts(key: str, one: Ldap) -> Iterator[Finding]:

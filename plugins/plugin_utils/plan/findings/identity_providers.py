@@ -11,6 +11,7 @@ from ..layout.context import PlanContext
 from ..model.oidc import IdentityProvider
 from ..part_types import IdentityProviderPlan
 from ..types import Finding
+from . import authorities
 
 # Domains of accounts that installers and services log in with, in the spelling Keystone compares names by.
 _TAKEN = ("default", "service", "heat", "magnum")
@@ -42,8 +43,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
         yield from _issuer(one, key)
         yield from _domain(one, key, directories=context.plan.identity.domains)
         yield from _mapping(written, key)
-        if one.ca:
-            yield from _authority(one.ca, f"{key}.oidc.ca")
+        yield from authorities.written(context, one.ca, f"{key}.oidc.ca")
     yield from _twice(providers)
 
 
@@ -139,36 +139,6 @@ def _unknown(part: Mapping[str, Any], known: set[str], key: str) -> Iterator[Fin
             why="Keystone refuses the mapping, or takes it without that key",
             remedy=choose(name, sorted(known)),
         )
-
-
-def _authority(text: str, key: str) -> Iterator[Finding]:
-    from cryptography import x509  # imported on use: few sites have one
-
-    try:
-        found = x509.load_pem_x509_certificates(text.encode())
-        own = [_is_authority(one) for one in found]
-    except ValueError as problem:
-        yield error("provider-ca-unreadable", key)(
-            what=f"it is no certificate: {problem}",
-            why="Apache would trust no server of the provider, and no login would end",
-            remedy="write the CA's certificate as it is, from -----BEGIN CERTIFICATE----- on",
-        )
-        return
-    if not any(own):
-        yield error("provider-ca-is-none", key)(
-            what="none of the certificates is a CA's",
-            why="a server's own certificate signs nothing: no login would end",
-            remedy="write the certificate of the CA that signed it; `openssl s_client -showcerts` shows the chain",
-        )
-
-
-def _is_authority(certificate: Any) -> bool:
-    from cryptography import x509
-
-    try:
-        return bool(certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca)
-    except x509.ExtensionNotFound:
-        return bool(certificate.issuer == certificate.subject)  # roots of old have none
 
 
 def _twice(providers: tuple[IdentityProviderPlan, ...]) -> Iterator[Finding]:

@@ -27,9 +27,7 @@ def load_site(path: str | Path) -> Site:
         SiteError: the file is faulty. Nothing else is raised, whatever the content.
     """
     site = parse_site(read_file(path), file=str(path))
-    if site.named_files:
-        with_files(site, named_files(path, site.named_files), now=datetime.now(UTC))
-    return site
+    return with_files(site, named_files(path, site.named_files), now=datetime.now(UTC))
 
 
 def with_files(site: Site, files: Mapping[str, NamedFile], *, now: datetime) -> Site:
