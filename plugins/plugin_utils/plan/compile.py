@@ -61,7 +61,7 @@ def make_plan(site: Site) -> Plan:
         edge=edge,
         ovn=ovn(layout),
         openstack=platform.openstack(layout),
-        identity=identity(site.identity),
+        identity=identity(site),
         hypervisor=hypervisor(layout, found),
         metal=dark,
         ceph=found,

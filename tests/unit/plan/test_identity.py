@@ -6,10 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, SiteError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, SiteError, pem
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import required
 
+from .certificate_cases import OTHER, ROOT, trusted
 from .identity_cases import CA, ROLE, domain
+from .provider_cases import provider
 
 Planner = Callable[..., Plan]
 USERS = {"tree": "ou=people,dc=corp,dc=test"}
@@ -54,6 +56,28 @@ def test_public_cas_are_trusted_without_one_and_an_accepted_clear_connection_tru
     clear = plan_of("cloud", domain(url="ldap://ldap.corp.test", cleartext=True))
     assert "tls_cacertfile" not in clear.identity.domains["corp"].options
     assert not [one for one in clear.findings if one.name.startswith("ldap-")]
+
+
+def test_the_cas_of_the_site_are_trusted_where_a_directory_names_none(plan_of: Planner) -> None:
+    plan = plan_of("cloud", {**trusted(ROOT.pem, OTHER.pem), **domain("a", ca=CA), **domain("b")})
+    assert not [one for one in plan.findings if one.severity == "error"]
+    trust = [one.options["tls_cacertfile"] for one in plan.identity.domains.values()]
+    assert trust == ["/etc/keystone/ldap/tls.ca"] * 2
+    file = values(plan, "keystone")["endpoints"]["ldap"]["auth"]["client"]["tls"]["ca"]
+    assert sorted(pem.parse(file).certificates, key=str) == sorted(
+        pem.parse(CA + ROOT.pem + OTHER.pem).certificates, key=str
+    )
+    clear = plan_of("cloud", {**trusted(ROOT.pem), **domain(url="ldap://ldap.corp.test", cleartext=True)})
+    assert clear.identity.domains["corp"].ca is None
+
+
+def test_the_cas_of_the_site_are_trusted_where_a_provider_of_logins_names_none(plan_of: Planner) -> None:
+    providers = {"a": provider(oidc={"ca": CA}), "b": provider(oidc={"issuer": "https://b.test"})}
+    conf = values(plan_of("cloud", {**trusted(ROOT.pem), "identity/providers": providers}), "keystone")["conf"]
+    assert conf["federation"]["authorities"] == {"a": CA, "b": ROOT.pem}
+    assert "OIDCCABundlePath /etc/keystone/providers/b.pem\n" in conf["wsgi_keystone"]
+    plan = plan_of("cloud", {"identity/providers": {"b": providers["b"]}})
+    assert values(plan, "keystone")["conf"]["federation"]["authorities"] == {}
 
 
 def test_active_directory_has_its_own_attributes(plan_of: Planner) -> None:

@@ -30,7 +30,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
         yield from _connection(f"identity.domains.{name}.ldap", one)
         yield from written(context, one.ca, f"identity.domains.{name}.ldap.ca")
         yield from _accounts(f"identity.domains.{name}.ldap", one)
-    yield from _together(domains)
+    yield from _together(domains, trusted=bool(context.site.hosts.trusted_cas))
 
 
 def _name(name: str) -> Iterator[Finding]:
@@ -91,7 +91,7 @@ def _accounts(key: str, one: Ldap) -> Iterator[Finding]:
         )
 
 
-def _together(domains: dict[str, Ldap]) -> Iterator[Finding]:
+def _together(domains: dict[str, Ldap], *, trusted: bool) -> Iterator[Finding]:
     for first, second in combinations(domains, 2):
         if first.lower() == second.lower():
             yield error("domain-twice", f"identity.domains.{second}")(
@@ -101,7 +101,7 @@ def _together(domains: dict[str, Ldap]) -> Iterator[Finding]:
             )
     encrypted = {name: one for name, one in domains.items() if is_encrypted(one)}
     with_ca = [name for name, one in encrypted.items() if one.ca]
-    others = [name for name in encrypted if name not in with_ca]
+    others = [] if trusted else [name for name in encrypted if name not in with_ca]
     if with_ca and others:
         yield error("ldap-trusts-differ", *(f"identity.domains.{name}.ldap.ca" for name in others))(
             what=f"{', '.join(with_ca)} has a ca, {', '.join(others)} has none",

@@ -43,7 +43,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
         yield from _issuer(one, key)
         yield from _domain(one, key, directories=context.plan.identity.domains)
         yield from _mapping(written, key)
-        yield from authorities.written(context, one.ca, f"{key}.oidc.ca")
+        yield from authorities.written(context, written.oidc.ca, f"{key}.oidc.ca")
     yield from _twice(providers)
 
 

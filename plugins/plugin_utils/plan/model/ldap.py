@@ -142,7 +142,8 @@ class Ldap(Model):
     start_tls: bool = Field(False, description="Whether a connection by ldap:// turns to TLS before anything is sent.")
     ca: Certificate | None = Field(
         None,
-        description="Certificates (PEM) of the CAs its servers' certificates are of. Default: Debian's public CAs.",
+        description="Certificates (PEM) of the CAs its servers' certificates are of. Default: hosts.trusted_cas; "
+        "without those, Debian's public CAs.",
     )
     cleartext: bool = Field(
         False, description="Accept that passwords of the bind account and of users cross the network in clear."

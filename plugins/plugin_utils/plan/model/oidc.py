@@ -59,7 +59,8 @@ class OpenIdConnect(Model):
     )
     ca: Certificate | None = Field(
         None,
-        description="Certificate (PEM) of the CA of the provider's servers. Default: the public CAs of the image.",
+        description="Certificate (PEM) of the CA of the provider's servers, trusted beside the public CAs of the "
+        "image. Default: hosts.trusted_cas.",
     )
     user: Claim = Field("preferred_username", description="Claim with the user's name. His id is `sub`, always.")
     groups: Claim = Field("groups", description="Claim with the user's groups, a list.")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..model.identity import Identity
+from ..model import Site
 from ..model.ldap import Ldap, LdapGroups, LdapUsers
 from ..part_types import IdentityPlan, LdapPlan, RolePlan
+from . import trust
 
 CA_FILE = "/etc/keystone/ldap/tls.ca"  # in Keystone's pods; OpenStack-Helm's chart mounts it there
 PUBLIC_CAS = "/etc/ssl/certs/ca-certificates.crt"
@@ -17,9 +18,9 @@ PAGE = 500  # entries; Active Directory answers at most 1000
 _ENABLED = 512  # userAccountControl of an ordinary account
 
 
-def identity(written: Identity) -> IdentityPlan:
+def identity(site: Site) -> IdentityPlan:
     """Return the domains whose users somebody else keeps."""
-    return IdentityPlan(domains={name: _ldap(name, one.ldap) for name, one in written.domains.items()})
+    return IdentityPlan(domains={name: _ldap(site, name, one.ldap) for name, one in site.identity.domains.items()})
 
 
 def is_encrypted(written: Ldap) -> bool:
@@ -27,13 +28,14 @@ def is_encrypted(written: Ldap) -> bool:
     return written.start_tls or all(url.startswith("ldaps:") for url in written.url)
 
 
-def _ldap(name: str, written: Ldap) -> LdapPlan:
+def _ldap(site: Site, name: str, written: Ldap) -> LdapPlan:
+    ca = trust.authority(site, written.ca) if is_encrypted(written) else None
     default = f"keystone/ldap-{re.sub('[^a-z0-9_.-]', '-', name.lower())}"
     return LdapPlan(
         options={
             "url": ",".join(written.url),
             **({"user": written.bind_dn} if written.bind_dn else {}),
-            **_trust(written),
+            **_trust(written, ca),
             "query_scope": "sub",
             "page_size": PAGE,
             "chase_referrals": False,
@@ -46,7 +48,7 @@ def _ldap(name: str, written: Ldap) -> LdapPlan:
             **(_groups(written.groups) if written.groups else {}),
         },
         secret=(written.bind_secret or default) if written.bind_dn else None,
-        ca=written.ca,
+        ca=ca,
         roles=tuple(
             dict.fromkeys(
                 RolePlan(
@@ -58,10 +60,10 @@ def _ldap(name: str, written: Ldap) -> LdapPlan:
     )  # fmt: skip
 
 
-def _trust(written: Ldap) -> dict[str, Any]:
+def _trust(written: Ldap, ca: str | None) -> dict[str, Any]:
     if not is_encrypted(written):
         return {}
-    file = CA_FILE if written.ca else PUBLIC_CAS
+    file = CA_FILE if ca else PUBLIC_CAS
     return {"use_tls": written.start_tls, "tls_req_cert": "demand", "tls_cacertfile": file}
 
 

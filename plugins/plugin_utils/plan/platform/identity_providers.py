@@ -9,16 +9,17 @@ from ...services.federation import CLAIM, ESCAPED
 from ..model import Site
 from ..model.oidc import IdentityProvider
 from ..part_types import IdentityProviderPlan, ProviderGroupPlan
+from . import trust
 
 _PREFIX = "keystone/oidc-"
 
 
 def identity_providers(site: Site) -> tuple[IdentityProviderPlan, ...]:
     """Return the site's providers, by name."""
-    return tuple(_provider(name, written) for name, written in sorted(site.identity.providers.items()))
+    return tuple(_provider(site, name, written) for name, written in sorted(site.identity.providers.items()))
 
 
-def _provider(name: str, written: IdentityProvider) -> IdentityProviderPlan:
+def _provider(site: Site, name: str, written: IdentityProvider) -> IdentityProviderPlan:
     oidc, domain = written.oidc, written.domain or name
     parts = urlsplit(oidc.issuer)
     return IdentityProviderPlan(
@@ -29,7 +30,7 @@ def _provider(name: str, written: IdentityProvider) -> IdentityProviderPlan:
         client_id=oidc.client_id,
         secret=f"{_PREFIX}{name}",
         scopes=tuple(dict.fromkeys(oidc.scopes)),
-        ca=oidc.ca,
+        ca=trust.authority(site, oidc.ca),
         bearer=oidc.bearer,
         hosts=tuple(dict.fromkeys([f"https://{parts.netloc}", *(f"https://{host}" for host in oidc.hosts)])),
         groups=_groups(written),

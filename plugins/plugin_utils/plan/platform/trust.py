@@ -12,6 +12,11 @@ def trusted_cas(site: Site) -> tuple[str, ...]:
     return tuple(dict.fromkeys(pem.text_of([one]) for one in found))
 
 
+def authority(site: Site, written: str | None) -> str | None:
+    """Return the CAs, in PEM, that a server outside is held against; None: the public ones of Debian alone."""
+    return written or "".join(trusted_cas(site)) or None
+
+
 def certificate(site: Site) -> str:
     """Return the chain of ``edge.certificate`` in PEM, ``""`` without one."""
     return pem.text_of(pem.parse(_text(site, site.edge.certificate)).certificates) if site.edge.certificate else ""
