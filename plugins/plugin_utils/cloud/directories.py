@@ -23,6 +23,7 @@ _NOBODY = "groundup-asks"  # a name no user has: the directory must answer, and 
 _COMMAND = ("python3", "/opt/bin/directories.py", "/etc/keystone/domains.json")  # of the built-in chart
 _FIELD = "site file key identity.domains.{domain}.ldap"
 _OTHER = "see what it says"
+_GONE = 404
 # What failed -> what is wrong, and the remedy.
 _FAULTS: dict[str, tuple[str, str]] = {
     "name": (
@@ -219,7 +220,9 @@ def _path(identity: Any, domain: Mapping[str, Any], name: str, role: RolePlan, c
 
 
 def _there(identity: Any, path: str) -> bool:
-    return bool(identity.head(path).ok)
+    """Return whether an assignment is there. Raises GroundupError when Keystone does not say: nothing is forgotten."""
+    answer = identity.head(path)
+    return bool(answer.status_code != _GONE and _asked(answer, "see whether a group has a role"))
 
 
 def _mark(identity: Any, domain: Mapping[str, Any], ours: Mapping[str, str], changes: Changes) -> None:

@@ -30,6 +30,7 @@ class Identity:
         self.given: set[str] = set()
         self.writes = 0
         self.users = 200
+        self.broken = False
 
     def get(self, path: str) -> Any:
         kind, _, query = path.strip("/").partition("?")
@@ -40,7 +41,7 @@ class Identity:
         return self._answer(200, {kind: json.loads(json.dumps(found))})
 
     def head(self, path: str) -> Any:
-        return self._answer(204 if path in self.given else 404)
+        return self._answer(500 if self.broken else 204 if path in self.given else 404)
 
     def put(self, path: str) -> Any:
         self.writes += 1
@@ -158,3 +159,14 @@ def test_keystone_has_the_last_word_and_the_only_one_with_other_charts() -> None
         directories.verify(identity, plan(), None)
     other = SimpleNamespace(openstack=SimpleNamespace(charts="https://charts.test"))
     assert directories.probe_of(other, None) is None  # type: ignore[arg-type]
+
+
+def test_a_role_whose_state_keystone_does_not_tell_is_not_forgotten() -> None:
+    identity = Identity()
+    directories.converge(identity, plan(MEMBER, READER), Changes(check=False))
+    identity.broken = True
+    with pytest.raises(GroundupError, match="cannot see whether a group has a role: Keystone answers 500"):
+        directories.converge(identity, plan(), Changes(check=False))
+    identity.broken = False
+    directories.converge(identity, plan(), Changes(check=False))
+    assert identity.given == set()
