@@ -16,8 +16,11 @@ from .errors import GroundupError
 from .paths import cache_dir
 from .supply.make import machine
 from .vault import Store, open_store
+from .vault.given import giving
 
 _SCHEMES = ("http", "https")
+NOBODY = "who is not known there gets nothing: nothing could be fetched"
+LOGIN_FORM = "'user:password'"
 
 
 @contextmanager
@@ -57,9 +60,8 @@ def given_login(store: Store, name: str, *, key: str) -> str:
         raise GroundupError(
             f"the secret {name} is {'not user:password' if found else 'not given'}",
             where=f"{store.path}; {key} of the site file",
-            why="who is not known there gets nothing: nothing could be fetched",
-            remedy="ansible-playbook -i <site file> groundup.cloud.secrets -e @FILE, and in FILE (ansible-vault "
-            f"encrypts it): secrets_given: {{{name}: 'user:password'}}; to change it, `ansible-vault edit` the store",
+            why=NOBODY,
+            remedy=f"{giving({name: LOGIN_FORM})}; to change it, `ansible-vault edit` the store",
         )
     return f"{quote(user, safe='')}:{quote(word, safe='')}"
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from . import site_identity
@@ -10,9 +11,11 @@ from .compose import with_values
 from .layers.authorities import USES, key_name
 from .paths import state_dir
 from .pki import check_key, ensure_authority, ensure_bundle, ensure_leaf, ensure_packages_key, users
+from .plan.findings.certificates import CERTIFICATE
 from .plan.types import Plan
-from .site_proxy import given_login
+from .site_proxy import LOGIN_FORM, NOBODY, given_login
 from .vault import STORE, SecretsError, Store, open_store, password_source, required
+from .vault.given import giving
 from .vault.names import EDGE_KEY
 
 _SHOWN = 8  # machines of an error
@@ -25,15 +28,13 @@ def create(plan: Plan, given: Mapping[str, str], *, write: bool) -> dict[str, An
     """
     plan, directory = with_values(plan), state_dir(plan.site)
     store, specs = open_store(plan.site, write=write), users(plan)
-    if plan.edge.certificate:  # before anything is changed
-        check_key(plan.edge.certificate, given.get(EDGE_KEY, store.items().get(EDGE_KEY)))
+    key = given.get(EDGE_KEY, store.items().get(EDGE_KEY))
+    if plan.edge.certificate and key is not None:  # before anything is changed
+        check_key(plan.edge.certificate, key)
     taken = store.take(given, replacing=[EDGE_KEY])
-    for error in _not_given(plan, store):
-        raise error
-    logins = {"proxy.login": plan.proxy and plan.proxy.login, "supply.registry_login": plan.supply.registry_login}
-    for key, name in logins.items():
-        if name:
-            given_login(store, name, key=key)
+    _refuse_lacking(plan, store)
+    for field, name in _logins(plan).items():
+        given_login(store, name, key=field)
     created = store.ensure({*required(plan), *map(key_name, USES), *(spec.key_name for spec in specs)})
     signing = {use: ensure_authority(store, directory, site=plan.site, use=use, write=write) for use in USES}
     reasons = {"ca" if use == "site" else f"ca of {use}": one.reason for use, one in signing.items()} | {
@@ -71,11 +72,27 @@ def remove(plan: Plan, *, write: bool, keep: bool, force: Collection[str]) -> di
     return {"changed": there or gone, "msg": said if there else f"there is no {directory}"}
 
 
-def _not_given(plan: Plan, store: Store) -> Iterator[SecretsError]:
-    """Yield an error for secrets that somebody else made, which the store lacks: a generated one would be refused."""
-    if plan.ceph and (lacking := store.lacking(plan.ceph.given)):
-        yield _error(
-            store, lacking, where="storage.external",
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Given:
+    """Secrets that somebody else made, and who asks for them."""
+
+    names: Collection[str]
+    where: str  # field of the site file
+    why: str  # not generated
+    how: str  # to get one
+    value: str  # what one looks like
+
+
+def _kinds(plan: Plan) -> Iterator[_Given]:
+    """Yield the secrets of the plan that are never generated."""
+    if plan.edge.certificate:
+        yield _Given(
+            names=[EDGE_KEY], where=CERTIFICATE, why="HAProxy serves no certificate without its key",
+            how="take the key that the certificate was issued for", value="...",
+        )  # fmt: skip
+    if plan.ceph:
+        yield _Given(
+            names=plan.ceph.given, where="storage.external",
             why="the keys of a Ceph that somebody else runs are made there: a generated one would be refused",
             how="ask who runs it for them (`ceph auth get-key <user>`)", value="AQ...",
         )  # fmt: skip
@@ -83,39 +100,52 @@ def _not_given(plan: Plan, store: Store) -> Iterator[SecretsError]:
     for host in plan.hosts.values():
         if host.bmc and plan.metal and plan.profile != "lab":
             of_bmcs.setdefault(str(host.bmc["credentials"]), []).append(host.name)
-    if lacking := store.lacking(of_bmcs):
-        whose = "; ".join(f"{name}: {_named(of_bmcs[name])}" for name in lacking)
-        yield _error(
-            store, lacking, where=f"machines.<group>.bmc.credentials ({whose})",
+    for name, machines in of_bmcs.items():
+        yield _Given(
+            names=[name], where=f"machines.<group>.bmc.credentials ({name}: {_named(machines)})",
             why="BMCs have their passwords already: tries with a generated one lock the account out",
             how="correct credentials if a name is mistyped, else look the passwords up", value="...",
         )  # fmt: skip
-    of_directories = {one.secret: name for name, one in plan.identity.domains.items() if one.secret}
-    if lacking := store.lacking(of_directories):
-        yield _error(
-            store, lacking, where=f"identity.domains.{of_directories[lacking[0]]}.ldap.bind_dn",
-            why="the directory has the password of its account already: a generated one would be refused",
-            how="ask who runs the directory for it", value="...",
-        )  # fmt: skip
-    if lacking := store.lacking(one.secret for one in plan.providers):
-        yield _error(
-            store, lacking, where="identity.providers",
+    for domain, one in plan.identity.domains.items():
+        if one.secret:
+            yield _Given(
+                names=[one.secret], where=f"identity.domains.{domain}.ldap.bind_dn",
+                why="the directory has the password of its account already: a generated one would be refused",
+                how="ask who runs the directory for it", value="...",
+            )  # fmt: skip
+    for provider in plan.providers:
+        yield _Given(
+            names=[provider.secret], where=f"identity.providers.{provider.name}",
             why="the provider makes the secret of its client: it would refuse a generated one",
             how="register this cloud there as a client", value="...",
         )  # fmt: skip
+    for key, login in _logins(plan).items():
+        yield _Given(names=[login], where=key, why=NOBODY, how="ask who runs it for a login", value=LOGIN_FORM)
+
+
+def _logins(plan: Plan) -> dict[str, str]:
+    """Return the secrets that are user:password, by the field that asks for them."""
+    found = {"proxy.login": plan.proxy and plan.proxy.login, "supply.registry_login": plan.supply.registry_login}
+    return {key: name for key, name in found.items() if name}
+
+
+def _refuse_lacking(plan: Plan, store: Store) -> None:
+    """Raise SecretsError for what is to be given and the store lacks: everything in one error."""
+    lacking = {name: one for one in _kinds(plan) for name in store.lacking(one.names)}
+    if not lacking:
+        return
+
+    def each(part: Callable[[_Given], str]) -> str:
+        return "; ".join(dict.fromkeys(map(part, lacking.values())))
+
+    raise SecretsError(
+        f"the secrets store has no {', '.join(lacking)}",
+        where=f"{store.path}; {each(lambda one: one.where)} of the site file",
+        why=each(lambda one: one.why),
+        remedy=f"{each(lambda one: one.how)}, then: {giving({name: one.value for name, one in lacking.items()})}",
+    )
 
 
 def _named(machines: Sequence[str]) -> str:
     more = len(machines) - _SHOWN
     return ", ".join(machines[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
-
-
-def _error(store: Store, lacking: Sequence[str], *, where: str, why: str, how: str, value: str) -> SecretsError:
-    pairs = ", ".join(f"{name}: {value}" for name in lacking)
-    return SecretsError(
-        f"the secrets store has no {', '.join(lacking)}",
-        where=f"{store.path}; {where} of the site file",
-        why=why,
-        remedy=f"{how}, then: ansible-playbook -i <site file> groundup.cloud.secrets -e @FILE, "
-        f"and in FILE (ansible-vault encrypts it): secrets_given: {{{pairs}}}",
-    )

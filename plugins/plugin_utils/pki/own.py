@@ -6,14 +6,15 @@ from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 
+from ..vault.given import giving
 from ..vault.names import EDGE_KEY
 from .authority import PkiError
 
 
 def check_key(certificate: str, key: object) -> None:
-    """Refuse ``key`` (PEM, None: not given) unless it belongs to the leaf of ``certificate``. Raises PkiError."""
+    """Refuse ``key`` (PEM) unless it belongs to the leaf of ``certificate``. Raises PkiError."""
     if not isinstance(key, str):
-        raise _refused(f"there is no {EDGE_KEY}, or it is no text", "HAProxy serves no certificate without its key")
+        raise _refused(f"{EDGE_KEY} is no text", "HAProxy serves no certificate without its key")
     try:
         private = serialization.load_pem_private_key(key.encode(), password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
@@ -39,6 +40,5 @@ def _refused(what: str, why: str, remedy: str = "") -> PkiError:
         where=f"edge.certificate of the site file; secret {EDGE_KEY}",
         why=why,
         remedy=f"{remedy}ansible-playbook -i <site file> groundup.cloud.certificate -e edge_key_file=FILE, "
-        "with the key of the certificate in that file; before a site's first run: groundup.cloud.secrets -e @FILE, "
-        f"and in FILE (ansible-vault encrypts it): secrets_given: {{{EDGE_KEY}: ...}}",
+        f"with the key of the certificate in that file; before a site's first run: {giving({EDGE_KEY: '...'})}",
     )

@@ -60,3 +60,11 @@ def test_a_directorys_password_is_given(planned: Callable[..., Plan]) -> None:
         create(plan, {}, write=True)
     create(plan, {"keystone/ldap-corp": "their-word"}, write=True)
     create(planned("cloud", domain(bind_dn=None, cleartext=True, url="ldap://ldap.corp.test")), {}, write=True)
+
+
+def test_everything_that_is_not_given_is_told_at_once(planned: Callable[..., Plan]) -> None:
+    changes = {**domain(), "proxy": {"http": "http://proxy.test:3128", "login": True}}
+    with pytest.raises(SecretsError, match="has no keystone/ldap-corp, proxy/login\n") as caught:
+        create(planned("cloud", changes), {}, write=True)
+    assert "secrets_given: {keystone/ldap-corp: ..., proxy/login: 'user:password'}" in caught.value.remedy
+    assert "identity.domains.corp.ldap.bind_dn; proxy.login of the site file" in caught.value.where
