@@ -24,7 +24,7 @@ def hand_over(changes: Changes, site_file: str, *, certificate_file: str | None,
 
     ``certificate_file`` None: the file beside the site file is the new one already. Raises GroundupError, OSError.
     """
-    site, key = load_site(site_file), Path(key_file).read_text(encoding="utf-8").strip()
+    site, key = load_site(site_file), _key(key_file)
     if not site.edge.certificate:
         raise GroundupError(
             "the site has no certificate of its own",
@@ -44,6 +44,18 @@ def hand_over(changes: Changes, site_file: str, *, certificate_file: str | None,
     if before.edge.certificate and before.edge.public_root != plan.edge.public_root:
         changes.warnings.append("it ends with another CA than before: run groundup.cloud.site, so that pods trust it")
     return {**changes.result(), "msg": "; ".join(changes.done) or "this pair is kept already"}
+
+
+def _key(file: str) -> str:
+    try:
+        return Path(file).read_text(encoding="utf-8-sig").strip()
+    except UnicodeDecodeError:
+        raise GroundupError(
+            "the key is not text",
+            where=file,
+            why="it is kept in PEM",
+            remedy="from DER: openssl pkey -inform DER -in KEY -out NEW; from PKCS #12: openssl pkcs12 -nodes -nocerts",
+        ) from None
 
 
 def _checked(site: Site) -> Plan:

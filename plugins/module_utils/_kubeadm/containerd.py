@@ -51,16 +51,21 @@ version = 2
 def _auth(cri: str, node: Node) -> str:
     """Return the login of the registry; empty without one."""
     user, _, password = (node.registry_login or "").partition(":")
-    host = json.dumps(node.supply.registry.partition("/")[0])
+    host = _word(node.supply.registry.partition("/")[0])
     return (
         f"""
   [{cri}.registry{AUTH}{host}.auth]
-    username = {json.dumps(user)}
-    password = {json.dumps(password)}
+    username = {_word(user)}
+    password = {_word(password)}
 """
         if user
         else ""
     )
+
+
+def _word(text: str) -> str:
+    """Return ``text`` in TOML: JSON's form, whose escapes of characters beyond 16 bits TOML has not."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def registry_hosts(registry: str, *, tls: bool, ca: str | None) -> str:

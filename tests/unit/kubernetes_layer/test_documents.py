@@ -129,11 +129,11 @@ def test_containerd_reads_what_a_node_needs() -> None:
 
 def test_the_login_of_a_registry_is_for_its_host_and_for_root_alone() -> None:
     supply = dataclasses.replace(make_node().supply, registry="images.test:443/cloud/site")
-    node = dataclasses.replace(make_node(), supply=supply, registry_login='robot$a:se"sa:me')
+    node = dataclasses.replace(make_node(), supply=supply, registry_login='robot$a:se"sa:mé\U0001f511\x7f')
     files = {file.path: file for file in wanted(node)}
     file = files["/etc/containerd/config.toml"]
     cri = tomllib.loads(file.text)["plugins"]["io.containerd.grpc.v1.cri"]
-    login = {"username": "robot$a", "password": 'se"sa:me'}
+    login = {"username": "robot$a", "password": 'se"sa:mé\U0001f511\x7f'}
     assert cri["registry"]["configs"] == {"images.test:443": {"auth": login}}
     assert cri["registry"]["config_path"] == "/etc/containerd/certs.d"
     assert (file.mode, file.secret, file.restarts) == (0o600, True, "containerd.service")

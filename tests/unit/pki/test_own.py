@@ -234,3 +234,21 @@ def test_a_link_beside_the_site_file_stays_a_link(site: Site, tmp_path: Path) ->
 def test_a_site_without_the_field_takes_no_pair(site: Site, tmp_path: Path) -> None:
     with pytest.raises(GroundupError, match=r"write edge\.certificate"):
         hand(site(None), tmp_path, NEXT, NEXT)
+
+
+def test_a_key_in_der_is_told_and_a_directory_is_no_key(site: Site, tmp_path: Path) -> None:
+    path, file = site(), tmp_path / "new.key"
+    form = (serialization.Encoding.DER, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    file.write_bytes(LEAF.private.private_bytes(*form))
+    with pytest.raises(GroundupError, match="the key is not text"):
+        site_certificate.hand_over(Changes(check=False), str(path), certificate_file=None, key_file=str(file))
+    with pytest.raises(IsADirectoryError):
+        site_certificate.hand_over(Changes(check=False), str(path), certificate_file=None, key_file=str(tmp_path))
+    with pytest.raises(GroundupError, match="certificate-file-unreadable"):
+        site_certificate.hand_over(Changes(check=False), str(path), certificate_file=str(tmp_path),
+                                   key_file=str(site_key(tmp_path)))  # fmt: skip
+
+
+def site_key(directory: Path) -> Path:
+    (directory / "good.key").write_text(LEAF.key)
+    return directory / "good.key"

@@ -84,6 +84,16 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         ("provider-rule-incomplete", rule(remote=["OIDC_CLAIM_sub"]), f"{CORP}.rules[0].remote"),
         ("provider-rule-reads-no-claim", rule(remote=[{"type": "HTTP_OIDC_SUB"}]), f"{CORP}.rules[0].remote[0].type"),
         ("provider-rule-reads-no-claim", rule(remote=[{"any_one_of": ["x"]}]), f"{CORP}.rules[0].remote[0].type"),
+        *(
+            ("provider-rule-takes-accounts", rule(local=[{"user": {"type": "local", "name": "{0}", **domain}}]), key)
+            for key in [f"{CORP}.rules[0].local[0].user.type"]
+            for domain in (
+                {},
+                {"domain": {"id": "default"}},
+                {"domain": {"name": "Service"}},
+                {"domain": {"name": "{1}"}},
+            )
+        ),
         ("provider-rule-unknown-key", rule(locale=[]), f"{CORP}.rules[0].locale"),
         ("provider-rule-unknown-key", rule(remote=[{**SUB, "any_of": ["x"]}]), f"{CORP}.rules[0].remote[0].any_of"),
         ("provider-rule-unknown-key", rule(local=[{"users": {}}]), f"{CORP}.rules[0].local[0].users"),

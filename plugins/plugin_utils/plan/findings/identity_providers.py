@@ -130,6 +130,21 @@ def _rule(rule: Mapping[str, Any], key: str) -> Iterator[Finding]:
     for place, part in enumerate(local if isinstance(local, list) else ()):
         if isinstance(part, Mapping):
             yield from _unknown(part, _LOCAL, f"{key}.local[{place}]")
+            yield from _account(part.get("user"), f"{key}.local[{place}].user")
+
+
+def _account(user: Any, key: str) -> Iterator[Finding]:
+    """Yield a finding for a user who is an account of Keystone's own, and might be one of the cloud's."""
+    if not isinstance(user, Mapping) or user.get("type") != "local":
+        return
+    domain = user.get("domain")
+    called = [str(one) for one in domain.values()] if isinstance(domain, Mapping) else []
+    if not called or any(one.casefold() in _TAKEN or "{" in one for one in called):
+        yield error("provider-rule-takes-accounts", f"{key}.type")(
+            what=f"whoever logs in is a local account of the domain {', '.join(called) or 'Default'}",
+            why="the accounts that the cloud itself runs by are there: a provider could say that somebody is one",
+            remedy="leave type out, or write as domain the name of another one, where such accounts are",
+        )
 
 
 def _unknown(part: Mapping[str, Any], known: set[str], key: str) -> Iterator[Finding]:
