@@ -83,8 +83,13 @@ def test_a_site_that_had_one_is_asked_and_its_inventory_says_so(tmp_path: Path) 
 def test_keystones_public_name_is_asked_with_the_cas_that_its_certificate_is_of(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked = []
-    monkeypatch.setattr(federation, "broken", lambda _, ask: asked.append(ask.keywords["authority"].name) or {})
+    asked: list[str] = []
+
+    def broken(_: Plan, ask: Any) -> dict[str, str]:
+        asked.append(ask.keywords["authority"].name)
+        return {}
+
+    monkeypatch.setattr(federation, "broken", broken)
     own, changes = plan_of(corp=CORP), served(LEAF.pem, MIDDLE.pem)
     files = {name: NamedFile(text=text) for name, text in changes.pop("files").items()}
     written = changed(data(corp=CORP), changes)
