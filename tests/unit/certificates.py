@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.asymmetric.types import CertificateIssuerPrivateKeyTypes
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
@@ -76,7 +76,9 @@ def issue(
         builder = builder.add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
     if found := [_general(one) for one in names]:
         builder = builder.add_extension(x509.SubjectAlternativeName(found), critical=False)
-    return Issued(builder.sign(signer.private if signer else private, hashes.SHA256()), private)
+    signing = signer.private if signer else private
+    digest = None if isinstance(signing, ed25519.Ed25519PrivateKey) else hashes.SHA256()
+    return Issued(builder.sign(signing, digest), private)
 
 
 def weak() -> rsa.RSAPrivateKey:

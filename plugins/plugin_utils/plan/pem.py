@@ -26,7 +26,7 @@ class Pem:
     """What a PEM file holds. No private key is kept, only whether there is one."""
 
     certificates: tuple[x509.Certificate, ...]
-    damaged: bool  # a certificate does not parse, or has no end
+    damaged: bool  # a certificate does not parse, has a key nobody knows, or no end
     private_key: bool
     others: tuple[str, ...]  # labels of other blocks
 
@@ -45,10 +45,8 @@ def parse(text: str) -> Pem:
             with warnings.catch_warnings(action="ignore"):  # of old roots, whose serial number is 0
                 one = x509.load_pem_x509_certificate(block[0].encode())
             one.public_key(), one.subject, one.issuer, list(one.extensions)  # each is parsed when asked for
-        except (ValueError, TypeError):  # UnsupportedAlgorithm of a key is another: judged with the key
+        except Exception:  # noqa: BLE001  # the library's own classes, too: of keys it does not know, of extensions twice
             damaged = True
-        except Exception as error:  # noqa: BLE001  # the library's own classes, for keys it does not know
-            damaged = damaged or type(error).__name__ != "UnsupportedAlgorithm"
         else:
             found.append(one)
     secret = "PRIVATE KEY-----" in text

@@ -183,8 +183,9 @@ def _left(context: VerifierContext, issued: Token, url: str) -> Iterator[Check]:
     found = context.request("GET", f"{url}/domains", headers={"X-Auth-Token": issued.id}).body or {}
     for one in found.get("domains") or ():
         if one.get(MARK) is not None and one["name"] not in context.plan.identity.domains:
-            why = f"domain {one['name']} is no longer in the site file, and stays with the roles of its groups"
-            detail = f"{why}: openstack domain set --disable {one['name']}"
+            kept = " with the roles of its groups" if one[MARK] else ""
+            why = f"domain {one['name']} is no longer in the site file, and stays{kept}: its users log in as before"
+            detail = f"{why}; openstack domain set --disable {one['name']}"
             yield Check(name="kept", ok=True, detail=detail, object=_OBJECT)
 
 

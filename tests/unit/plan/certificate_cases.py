@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from typing import Any
 
 from ansible_collections.groundup.cloud.tests.unit.certificates import issue, weak
@@ -15,6 +16,10 @@ LEAF = issue("leaf", MIDDLE, names=NAMES)
 OTHER = issue("other root", ca=True)
 PLAIN = issue("plain root", constrained=False)
 BELOW = issue("l", PLAIN, names=NAMES)
+# Of a key whose kind nobody knows.
+UNKNOWN = ssl.DER_cert_to_PEM_cert(
+    issue("odd", ca=True, private=ed25519.Ed25519PrivateKey.generate()).der.replace(b"\x06\x03+ep", b"\x06\x03+e{")
+)
 LOOSE = issue("loose", ca=True, strict=False)
 
 
@@ -42,6 +47,7 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("certificate-file-damaged", "error", "lab", trusted(ROOT.pem[:-40]), CAS),
     ("certificate-file-damaged", "error", "lab", trusted(ROOT.pem.replace("A", "=")), CAS),
     ("certificate-file-damaged", "error", "lab", served(LEAF.pem, MIDDLE.pem.replace("M", "!")), OWN),
+    ("certificate-file-damaged", "error", "lab", trusted(ROOT.pem + UNKNOWN), CAS),
     ("private-key-in-certificate-file", "error", "lab", trusted(ROOT.pem + ROOT.key), CAS),
     ("private-key-in-certificate-file", "error", "lab", served(LEAF.pem, MIDDLE.pem, LEAF.key), OWN),
     ("private-key-in-certificate-file", "error", "lab", served(LEAF.pem, LEAF.key[:60]), OWN),

@@ -47,6 +47,13 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("ca-is-no-ca", "error", "cloud", domain(ca=CA + LEAF), f"{KEY}.ca"),
     ("certificate-expired", "error", "cloud", domain(ca=issue("old", ca=True, begins=-99, days=-9).pem), f"{KEY}.ca"),
     ("ldap-trusts-differ", "error", "cloud", {**domain("a", ca=CA), **domain("b")}, "identity.domains.b.ldap.ca"),
+    (
+        "ldap-secret-of-two",
+        "error",
+        "cloud",
+        {**domain("a b"), **domain("a-b")},
+        "identity.domains.a-b.ldap.bind_secret",
+    ),
     ("ldap-secret-without-account", "error", "cloud", domain(bind_dn=None, bind_secret="a/b"), f"{KEY}.bind_secret"),
     ("ldap-roles-without-groups", "error", "cloud", domain(groups=None), f"{KEY}.roles"),
     ("ldap-without-roles", "warning", "cloud", domain(roles=[]), f"{KEY}.roles"),

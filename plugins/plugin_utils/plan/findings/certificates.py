@@ -62,7 +62,7 @@ def _read(context: PlanContext, name: str, key: str) -> tuple[tuple[x509.Certifi
     if found.damaged:
         faults.append(
             error("certificate-file-damaged", key)(
-                what=f"a certificate in {name} does not parse, or has no end",
+                what=f"a certificate in {name} does not parse, has a key of an unknown kind, or no end",
                 why="a program that reads the file would refuse it, or leave that certificate out in silence",
                 remedy=f"write the file again; `openssl x509 -in {name} -noout -text` shows whether the first is sound",
             )

@@ -31,6 +31,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
         yield from written(context, one.ca, f"identity.domains.{name}.ldap.ca")
         yield from _accounts(f"identity.domains.{name}.ldap", one)
     yield from _together(domains, trusted=bool(context.site.hosts.trusted_cas))
+    yield from _passwords({name: one.secret for name, one in context.plan.identity.domains.items()}, domains)
 
 
 def _name(name: str) -> Iterator[Finding]:
@@ -108,3 +109,13 @@ def _together(domains: dict[str, Ldap], *, trusted: bool) -> Iterator[Finding]:
             why="the LDAP library has one list of trusted CAs for all directories of a process",
             remedy=f"write the ca of {', '.join(others)}, too: a public CA's certificate, where it has one of these",
         )
+
+
+def _passwords(secrets: dict[str, str | None], domains: dict[str, Ldap]) -> Iterator[Finding]:
+    for first, second in combinations(domains, 2):
+        if secrets[first] and secrets[first] == secrets[second] and not domains[second].bind_secret:
+            yield error("ldap-secret-of-two", f"identity.domains.{second}.ldap.bind_secret")(
+                what=f"the passwords of {first} and {second} have one name, {secrets[first]}",
+                why="one directory would be sent the password of the other",
+                remedy=f"write bind_secret of {second}; the same name in both, if they are one directory",
+            )
