@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.identity_providers: uses Keystone's API from the controller."""
+"""Action of module groundup.cloud.identity_providers: uses Keystone's API from the control node."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ short_description: Verify directories of Keystone's domains, and give roles to t
 version_added: 0.2.0
 description:
   - "Private: for the playbook C(groundup.cloud.openstack) of the same collection."
-  - Runs on the controller. Asks each directory (LDAP) of C(identity.domains) from within a pod of Keystone, and
+  - Runs on the control node. Asks each directory (LDAP) of C(identity.domains) from within a pod of Keystone, and
     Keystone for users of the domain. Of a directory that does not answer it tells which step fails (name, connection,
     TLS, bind or base DN), and the remedy.
 options:

@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Documentation of the action of the same name, which runs on the controller."""
+"""Documentation of the action of the same name, which runs on the control node."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ options:
     default: {}
   certificate_file:
     description:
-      - With V(certificate), PEM file of the new certificate, leaf first, on the controller. Default is the file of
+      - With V(certificate), PEM file of the new certificate, leaf first, on the control node. Default is the file of
         C(edge.certificate) itself.
     type: path
   key_file:
-    description: With V(certificate), PEM file of its private key, on the controller.
+    description: With V(certificate), PEM file of its private key, on the control node.
     type: path
   keep:
     description: With V(remove), only check, and remove nothing.

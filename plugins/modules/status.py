@@ -14,7 +14,7 @@ options:
   step:
     description:
       - V(host) asks the host for the layers on it. One that does not answer is a result, not an error.
-      - V(report) asks what the controller reaches (the Kubernetes API, Nova, Neutron, backups, journals of machines),
+      - V(report) asks what the control node reaches (the Kubernetes API, Nova, Neutron, backups, journals of machines),
         prints all of it, and fails when something is broken or not made yet. When something could not be asked, it
         ends as unreachable, so that Ansible's exit code is 4.
     type: str

@@ -142,6 +142,12 @@ def test_what_cannot_be_read_is_refused_with_its_key(plan_of: Planner, field: st
     assert said.removeprefix("String should ") in f"{problem.reason}: {problem.remedy}"
 
 
+@pytest.mark.parametrize("port", [0, 65536, 99999])
+def test_an_issuer_whose_port_would_stop_keystones_apache_is_refused(plan_of: Planner, port: int) -> None:
+    with pytest.raises(SiteError, match="has no TCP port there"):
+        plan_of("cloud", {"identity/providers/a": provider(oidc={"issuer": f"https://sso.test:{port}/corp"})})
+
+
 @pytest.mark.parametrize("name", ["", "a/b", "-corp", "corp ", "x" * 65, "ä"])
 def test_a_name_that_no_domain_may_have_is_refused(plan_of: Planner, name: str) -> None:
     with pytest.raises(SiteError):

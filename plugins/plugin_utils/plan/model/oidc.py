@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from .base import Domain, Model, Plain, Text
-from .platform import Certificate
+from .platform import Certificate, with_port
 
 # They become words in Apache's configuration: no blanks, quotes, dollar signs, backslashes or braces.
 Issuer = Annotated[
@@ -17,6 +17,7 @@ Issuer = Annotated[
         pattern=r"^https?://[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*)?$",
         json_schema_extra={"examples": ["https://sso.example.org/realms/corp"]},
     ),
+    AfterValidator(with_port),  # Apache, and with it Keystone, would not start
 ]
 ClientId = Annotated[str, Field(max_length=255, pattern=r"^[A-Za-z0-9._~:/@-]+$")]
 Scope = Annotated[str, Field(max_length=255, pattern=r"^[A-Za-z0-9._~:/-]+$")]

@@ -13,7 +13,7 @@ from .base import Address, Cidr, Domain, IdRange, Model, Mtu, Name, PemFile, Pla
 from .zones import zone
 
 
-def _with_port(value: str) -> str:
+def with_port(value: str) -> str:
     """Return ``value``, a URL or host:port. Raises ValueError when its port is invalid or it holds a user name."""
     try:
         port = urlsplit(address := value if "://" in value else f"//{value}").port
@@ -37,7 +37,7 @@ def _without_scheme(value: Any) -> Any:
 def _registry(value: str) -> str:
     """Return ``value``, host:port and maybe the path of a project. Raises ValueError."""
     place, slash, path = value.partition("/")
-    _with_port(place)
+    with_port(place)
     if slash and not all(map(_PART.fullmatch, path.split("/"))):
         raise ValueError(
             "has a path that no image can have: write host:port/project, in lower-case letters, digits, dots, hyphens"
@@ -57,7 +57,7 @@ Registry = Annotated[
     ),
     AfterValidator(_registry),
 ]
-Url = Annotated[str, Field(max_length=512, pattern=r"^https?://[!-~]+[^/]$"), AfterValidator(_with_port)]
+Url = Annotated[str, Field(max_length=512, pattern=r"^https?://[!-~]+[^/]$"), AfterValidator(with_port)]
 # These become words in files on every host: no line ends, no path separators that leave a directory.
 Zone = Annotated[
     str, Field(max_length=64, pattern=r"^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$"), AfterValidator(zone)
