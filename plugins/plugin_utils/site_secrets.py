@@ -35,6 +35,7 @@ def create(plan: Plan, given: Mapping[str, str], *, write: bool) -> dict[str, An
     _refuse_lacking(plan, store)
     for field, name in _logins(plan).items():
         given_login(store, name, key=field)
+    _refuse_no_words(plan, store)
     created = store.ensure({*required(plan), *map(key_name, USES), *(spec.key_name for spec in specs)})
     signing = {use: ensure_authority(store, directory, site=plan.site, use=use, write=write) for use in USES}
     reasons = {"ca" if use == "site" else f"ca of {use}": one.reason for use, one in signing.items()} | {
@@ -144,6 +145,19 @@ def _refuse_lacking(plan: Plan, store: Store) -> None:
         why=each(lambda one: one.why),
         remedy=f"{each(lambda one: one.how)}, then: {giving({name: one.value for name, one in lacking.items()})}",
     )
+
+
+def _refuse_no_words(plan: Plan, store: Store) -> None:
+    """Raise SecretsError for a client's secret that Apache would read as something else, or not start with."""
+    for one in plan.providers:
+        value = store.get(one.secret)
+        if not value.isprintable() or "${" in value:
+            raise SecretsError(
+                f"{one.secret} has a line end, another control character, or ${{",
+                where=f"{store.path}; identity.providers.{one.name} of the site file",
+                why="it is a word of Apache's configuration: Keystone would not start, or log nobody in",
+                remedy=f"have the provider make another one, and write it with ansible-vault edit {store.path}",
+            )
 
 
 def _named(machines: Sequence[str]) -> str:

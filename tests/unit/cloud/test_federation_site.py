@@ -103,6 +103,10 @@ def test_a_clients_secret_is_given_and_never_generated() -> None:
     with pytest.raises(SecretsError, match="keystone/oidc-corp") as error:
         site_secrets.create(plan_of(corp=CORP), {}, write=False)
     assert "secrets_given: {keystone/oidc-corp: ...}" in str(error.value)
+    for wrong in ("wo\nrd", "wo${PATH}rd"):
+        with pytest.raises(SecretsError, match="keystone/oidc-corp has a line end") as refused:
+            site_secrets.create(plan_of(corp=CORP), {"keystone/oidc-corp": wrong}, write=False)
+        assert wrong not in str(refused.value)
     made = site_secrets.create(plan_of(corp=CORP), {"keystone/oidc-corp": "word"}, write=False)
     assert {"keystone/oidc-corp", "keystone/login-sessions"} <= set(made["created"])
     assert "keystone/login-sessions" not in site_secrets.create(plan_of(), {}, write=False)["created"]
