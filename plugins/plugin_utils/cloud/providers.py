@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from ipaddress import IPv4Address, IPv4Network, ip_network
 from typing import Any
@@ -13,6 +13,7 @@ from ..errors import GroundupError
 from ..plan.layout.wires import tagged_by_hosts
 from ..plan.types import NetworkPlan, Plan
 
+_TAGGED = {"provider_network_type": "vlan"}
 _FIXED = ("provider_network_type", "provider_physical_network", "provider_segmentation_id")
 
 
@@ -28,6 +29,7 @@ class ProviderNetwork:
     held: tuple[str, ...] = ()  # addresses of the site's own, never lent
     planned: bool = False  # the site file says what is lent: another pool is set back
     default: bool | None = None  # whether it is to be the default external network; None: left as it is
+    tagged: int | None = None  # VLAN that hosts make below it
 
 
 def wanted(plan: Plan) -> Iterator[ProviderNetwork]:
@@ -52,6 +54,7 @@ def wanted(plan: Plan) -> Iterator[ProviderNetwork]:
             held=tuple(held(plan, name)),
             planned=bool(network.pools),
             default=network.default,
+            tagged=None if vlan else network.vlan,
         )
 
 
@@ -94,21 +97,27 @@ def foresee(networks: Iterable[ProviderNetwork], changes: Changes) -> None:
 
 def converge(neutron: Any, networks: Iterable[ProviderNetwork], changes: Changes, *, project: str) -> None:
     """Create or update ``networks``; never delete. ``project``: the administrator's. Raises GroundupError."""
-    for one in sorted(networks, key=lambda network: network.default is True):  # a mark is taken back before it is given
+    # A mark is taken back before it is given.
+    every = sorted(networks, key=lambda network: network.default is True)
+    unmarked = {one.name for one in every if one.default is False}
+    for one in every:
         found = _found(neutron, one, project)
         if found is None:
             if not _note(changes, one):
-                _default(neutron, {"is_default": False}, one, changes)
+                _default(neutron, {"is_default": False}, one, changes, unmarked)
                 continue
             found = neutron.create_network(name=one.name, **_given(one.fixed), **one.network)
             _subnet(neutron, found, one)
-            _default(neutron, found, one, changes)
+            _default(neutron, found, one, changes, unmarked)
             continue
-        if differs := {key: found[key] for key, value in one.fixed.items() if found[key] != value}:
+        differs = {key: found[key] for key, value in one.fixed.items() if found[key] != value}
+        if differs == _TAGGED | {"provider_segmentation_id": one.tagged}:
+            changes.warnings.append(_twice_tagged(one))
+        elif differs:
             raise _other(one, differs, one.fixed)
         if (other := _differs(found, one.network)) and _change(changes, f"network {one.name}", other, one.network):
             neutron.update_network(found, **{key: one.network[key] for key in other})
-        _default(neutron, found, one, changes)
+        _default(neutron, found, one, changes, unmarked)
         subnets = list(neutron.subnets(network_id=found["id"], ip_version=_version(one)))
         mine = next((each for each in subnets if each["cidr"] == one.cidr), None)
         if mine is None and subnets:
@@ -123,11 +132,15 @@ def converge(neutron: Any, networks: Iterable[ProviderNetwork], changes: Changes
             neutron.update_subnet(mine, **{key: subnet[key] for key in other})
 
 
-def _default(neutron: Any, found: Any, one: ProviderNetwork, changes: Changes) -> None:
-    """Mark the network as the default external one, or take the mark back; another one that has it keeps it."""
+def _default(neutron: Any, found: Any, one: ProviderNetwork, changes: Changes, unmarked: Collection[str]) -> None:
+    """Mark the network as the default external one, or take the mark back; another one that has it keeps it.
+
+    ``unmarked``: networks that lose the mark in this run.
+    """
     if one.default is None or bool(found["is_default"]) == one.default:
         return
-    others = [each["name"] for each in neutron.networks(is_router_external=True) if each["is_default"]]
+    external = neutron.networks(is_router_external=True)
+    others = [each["name"] for each in external if each["is_default"] and each["name"] not in unmarked]
     if one.default and others:
         changes.warnings.append(
             f"network {others[0]} is the default external network and stays it, not {one.name}: to change that, "
@@ -187,6 +200,15 @@ def _note(changes: Changes, one: ProviderNetwork) -> bool:
 def _change(changes: Changes, what: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
     shown = {key: after[key] for key in before}
     return changes.add(f"change {what}", name=what, before=dump(dict(before)), after=dump(shown))
+
+
+def _twice_tagged(one: ProviderNetwork) -> str:
+    """Return what is wrong with a network that an earlier version made, when hosts had the VLAN already."""
+    return (
+        f"network {one.name} has VLAN {one.tagged} in Neutron, and hosts have it below: packets leave with two tags. It "
+        "stays as it is, for Neutron cannot change that, and instances may be on it. To have one tag: take floating IPs, "
+        f"routers' gateways and ports off it, openstack network delete {one.name}, then run this again"
+    )
 
 
 def _other(one: ProviderNetwork, found: Mapping[str, Any], wanted_: Mapping[str, Any]) -> GroundupError:

@@ -56,7 +56,7 @@ def converge(
 
 
 def _bring(release: ReleasePlan, found: ChangePreview, *, api: Api, helm: Helm, say: Callable[[str], None]) -> None:
-    healed = heal(api, helm, found.live.get(release.name))
+    healed = heal(api, helm, found.live.get(release.name), found.rendered[release.name])
     if healed:
         say(f"{release.name}: {healed}")
     rendered = found.rendered[release.name]

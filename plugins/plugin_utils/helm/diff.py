@@ -14,7 +14,7 @@ from typing import Any
 from ..kube.client import Api, ApiError
 from ..kube.objects import declared
 from ..kube.types import Discovery, Object, ref_of
-from .manifests import hook_events, is_kept
+from .manifests import RUN_ONCE, hook_events, is_kept
 from .types import FieldChange, LiveRelease, ObjectChange, ReleaseDiff, Rendered
 
 _HELM = "helm"  # the field manager helm applies under; a dry run under it predicts what helm will do
@@ -64,7 +64,8 @@ def hook_changes(rendered: Rendered, live: LiveRelease | None) -> Iterator[Objec
             if fields:
                 yield ObjectChange(ref=ref, kind="change", fields=fields, hook=True)
     for ref in before:
-        yield ObjectChange(ref=ref, kind="remove", hook=True)
+        if ref.kind in RUN_ONCE:  # see heal; others stay, with what they hold
+            yield ObjectChange(ref=ref, kind="remove", hook=True)
 
 
 def _runs_on_upgrade(hook: Object) -> bool:

@@ -8,8 +8,9 @@
 * uninstalling: finish the uninstall.
 
 Before that, delete jobs and pods left by hooks of the interrupted run, unless Helm itself deletes them before it
-recreates them: one that failed, or was cut short, would fail every later run. Only those in the release's own record,
-and no other kind: Helm applies over a Secret or a claim, which keeps its contents.
+recreates them: one that failed, or was cut short, would fail every later run. Of any release, delete those of hooks that
+it has no longer, which Helm forgets: one may still run. Only those in the release's own record, and no other kind: Helm
+applies over a Secret or a claim, which keeps its contents.
 
 Nothing is rolled back: a Helm rollback is not an OpenStack rollback, databases are migrated already. Volume
 claims are never touched.
@@ -24,11 +25,10 @@ from ..errors import GroundupError
 from ..kube.client import Api
 from ..kube.types import Object, ref_of, resource_path
 from .client import Helm, why
-from .manifests import HOOK, hook_events
-from .types import LiveRelease
+from .manifests import HOOK, RUN_ONCE, hook_events
+from .types import LiveRelease, Rendered
 
 Remedy = Literal["none", "forget the install", "forget the revision", "finish uninstall"]
-_RUN_ONCE = {"Job": "jobs", "Pod": "pods"}
 _REMADE = "before-hook-creation"  # also Helm's default
 _ENDING = 60.0  # seconds for a removed job to be gone
 
@@ -49,13 +49,17 @@ def needs_healing(live: LiveRelease | None) -> bool:
     return live is not None and live.status not in ("deployed", "superseded")
 
 
-def heal(api: Api, helm: Helm, live: LiveRelease | None) -> str:
-    """Apply the remedy; return a description of it, ``""`` when there was nothing to heal."""
-    if live is None or not needs_healing(live):
+def heal(api: Api, helm: Helm, live: LiveRelease | None, rendered: Rendered) -> str:
+    """Apply the remedy; return a description of it, ``""`` when there was nothing to heal.
+
+    ``rendered``: what the release is about to become.
+    """
+    if live is None:
         return ""
     chosen = remedy(live)
     # Leftovers first: only the record names them, and the remedy may delete it.
-    removed = [] if chosen == "finish uninstall" else [_remove(api, path) for path in leftovers(api, live)]
+    left = [] if chosen == "finish uninstall" else leftovers(api, live, rendered)
+    removed = [_remove(api, path) for path in left]
     said = [_apply(chosen, api, helm, live), f"removed what its hooks left: {', '.join(removed)}" if removed else ""]
     return "; ".join(filter(None, said))
 
@@ -85,14 +89,15 @@ def uninstall(helm: Helm, live: LiveRelease) -> None:
         )
 
 
-def leftovers(api: Api, live: LiveRelease) -> list[str]:
+def leftovers(api: Api, live: LiveRelease, rendered: Rendered) -> list[str]:
     """Return the paths of jobs and pods that hooks of ``live`` left and that Helm would not recreate."""
     found = []
+    wanted = {ref_of(hook, namespace=rendered.namespace) for hook in rendered.hooks}
     for hook in live.hooks:
-        if hook.get("kind") not in _RUN_ONCE or _remade(hook):
-            continue
         ref = ref_of(hook, namespace=live.namespace)
-        plural = _RUN_ONCE[ref.kind]
+        if ref.kind not in RUN_ONCE or (ref in wanted and (_remade(hook) or not needs_healing(live))):
+            continue
+        plural = RUN_ONCE[ref.kind]
         path = resource_path(str(hook["apiVersion"]), plural, namespace=ref.namespace, name=ref.name)
         item = api.find(path)
         # One of that name that is no hook is somebody else's.

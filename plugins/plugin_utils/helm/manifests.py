@@ -13,6 +13,7 @@ from ..kube.types import Object
 from .types import ChartError, Rendered
 
 HOOK = "helm.sh/hook"
+RUN_ONCE = {"Job": "jobs", "Pod": "pods"}  # kinds of hooks that hold nothing, with their plurals
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 

@@ -179,6 +179,19 @@ def test_a_tenants_network_of_that_name_is_nobodys_business(admin: Any, fake: Fa
     assert [one["mtu"] for one in fake.of("networks")] == [1442, 1500]
 
 
+def test_one_that_a_former_version_made_with_a_second_tag_stays_and_is_told(admin: Any, fake: FakeCloud) -> None:
+    vlan = {"provider_network_type": "vlan", "provider_segmentation_id": 42}
+    ran(admin, one=replace(ONE, fixed={**ONE.fixed, **vlan}))
+    now = replace(ONE, tagged=42)
+    for check in (True, False):
+        changes = ran(admin, one=now, check=check)
+        assert changes.done == []
+        assert "openstack network delete public, then run this again" in changes.warnings[0]
+    assert fake.of("networks")[0]["provider:segmentation_id"] == 42
+    with pytest.raises(GroundupError, match="is another one: provider_network_type is vlan"):
+        ran(admin, one=replace(now, tagged=43))
+
+
 def test_two_of_that_name_are_refused(admin: Any, fake: FakeCloud) -> None:
     for _ in range(2):
         fake.add("networks", {"name": "public"}, ADMIN)
@@ -212,6 +225,9 @@ def test_the_mark_moves_between_two_networks_of_the_site_file_in_one_run(admin: 
                      subnet={**ONE.subnet, "gateway_ip": "198.51.100.1", "allocation_pools": []})  # fmt: skip
     changes = Changes(check=False)
     both = [replace(second, default=True), replace(ONE, default=False)]
+    predicted = Changes(check=True)
+    converge(admin.network, both, predicted, project=ADMIN)
     converge(admin.network, both, changes, project=ADMIN)
     assert not changes.warnings
+    assert (predicted.warnings, predicted.done) == (changes.warnings, changes.done)
     assert {one["name"]: one["is_default"] for one in fake.of("networks")} == {"public": False, "second": True}

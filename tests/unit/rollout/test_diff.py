@@ -87,6 +87,10 @@ def test_hooks_are_compared_with_those_of_the_last_release() -> None:
     assert change.fields[0].path == "spec.backoffLimit" or change.fields[0].path == "spec"
     (made,) = diff.hook_changes(rendered, None)
     assert made.kind == "create"
+    job = {**rendered.hooks[0], "kind": "Job", "metadata": {**rendered.hooks[0]["metadata"], "name": "former"}}
+    keys = {**job, "kind": "Secret"}
+    (gone,) = diff.hook_changes(rendered, live_release(hooks=(*rendered.hooks, job, keys)))
+    assert (gone.kind, gone.ref.kind) == ("remove", "Job"), "a Secret stays, and is not said to go"
 
 
 def test_hooks_of_the_install_alone_are_no_change_of_a_release_that_was_deployed() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.client import chart_arguments
 from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.heal import leftovers, remedy
-from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.types import ChartError, LiveRelease
+from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.types import ChartError, LiveRelease, Rendered
 from ansible_collections.groundup.cloud.plugins.plugin_utils.process import InterruptedRunError, Processes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.progress import SILENCE, ReleaseProgress
 
@@ -150,8 +150,16 @@ def test_only_jobs_and_pods_of_hooks_that_helm_would_not_make_anew_are_cleared_a
         hook("Pod", "test", "hook-succeeded"), hook("Secret", "keys", "hook-failed"),
     )  # fmt: skip
     api: Any = Cluster()
-    found = leftovers(api, replace(record("pending-install", before=False), hooks=hooks))
+    rendered = Rendered(release="r", namespace="n", objects=(), hooks=hooks, digest="")
+    found = leftovers(api, replace(record("pending-install", before=False), hooks=hooks), rendered)
     assert found == [f"{jobs}/stuck", f"{pods}/test"]
+    # Helm forgets those that the release has no longer, done or not: a migration of the former version may still run.
+    for status in ("deployed", "pending-upgrade"):
+        live = replace(record(status, before=True), hooks=hooks)
+        found = leftovers(api, live, replace(rendered, hooks=hooks[-1:]))
+        assert found == [f"{jobs}/stuck", f"{jobs}/remade", f"{jobs}/default", f"{pods}/test"]
+    assert leftovers(api, live, rendered) == [f"{jobs}/stuck", f"{pods}/test"]
+    assert leftovers(api, replace(live, status="deployed"), rendered) == []
 
 
 def test_nothing_to_heal_where_nothing_is() -> None:

@@ -103,7 +103,7 @@ class _Deployment:
 
     def _heal(self, live: LiveRelease | None) -> str:
         self._show("healing" if needs_healing(live) else "applying")
-        healed = heal(self.tools.api, self.tools.helm, live)
+        healed = heal(self.tools.api, self.tools.helm, live, self.rendered)
         if healed:
             self.tools.progress.say(f"{self.release.name}: {healed}")
         return healed
