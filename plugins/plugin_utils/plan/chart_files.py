@@ -16,7 +16,7 @@ import yaml
 from .model.base import json_only
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_USED = re.compile(r"\.Values((?:\.\w+)+)")
+_USED = re.compile(r"\.Values\b(?:((?:\.\w+)+)|((?:[ \t]+\"[^\"\n]+\")*))")  # the second: index .Values "a-key"
 _LIBRARIES = ("helm-toolkit",)  # libraries that do not call themselves one
 _LARGEST = 64 * 2**20  # bytes of a chart: Helm itself reads no larger ones into a release
 
@@ -134,7 +134,11 @@ def _chart(files: Mapping[str, str]) -> ChartFile:
 
 def _used(files: Mapping[str, str], places: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     texts = (text for name, text in files.items() if name.startswith(places))
-    return tuple({tuple(dotted[1:].split(".")) for text in texts for dotted in _USED.findall(text)})
+    return tuple({
+        (*filter(None, dotted.split(".")), *re.findall(r"\"([^\"]+)\"", indexed))
+        for text in texts
+        for dotted, indexed in _USED.findall(text)
+    })  # fmt: skip
 
 
 def _yaml(files: Mapping[str, str], name: str) -> dict[str, Any]:

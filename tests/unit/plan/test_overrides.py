@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import remote_findings, with_values
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.chart_files import ChartFile
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.chart_files import ChartFile, read_chart
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.findings.overrides import OPENSTACK_HELM, compared
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import of_kind
 from ansible_collections.groundup.cloud.tests.contract.keys import read
@@ -54,11 +55,13 @@ def test_a_misspelt_key_is_told_with_the_one_that_was_meant(
         {"endpoints": {"my_own": {"hosts": {}}}},
         {"labels": {"osapi": {"node_selector_key": "x"}}},
         {"images": {"pull_policy": "Always"}},
+        {"conf": {"policy": "x: role:admin", "nova": "[DEFAULT]", "logging": {"loggers": {}}}},  # a map or its text
         {},
     ],
 )
 def test_what_the_chart_has_and_what_is_below_conf_is_not(plan_of: Callable[..., Plan], values: dict[str, Any]) -> None:
-    assert told(plan_of("cloud", overridden(values))) == {}
+    found = plan_of("cloud", overridden(values)).findings
+    assert [one for one in found if one.name.startswith("override-")] == []
 
 
 def test_charts_of_the_sites_own_are_not_judged_by_ours(plan_of: Callable[..., Plan]) -> None:
@@ -185,3 +188,23 @@ def test_of_charts_that_only_helm_fetches_the_rollout_tells_it(
     (found,) = remote_findings(plan, lambda release: real[release.chart])
     assert found.where == ("openstack.overrides.nova.values.config",)
     assert list(remote_findings(plan_of("cloud"), lambda _: pytest.fail("asked"))) == []
+
+
+@pytest.mark.parametrize(
+    ("template", "unknown"),
+    [
+        ("{{ .Values.known }}", ["a-key", "map.more", "other"]),
+        ('{{ index .Values "a-key" "below" }}', ["map.more", "other"]),
+        ("{{ toYaml .Values }}", []),
+        ("{{ $all := $.Values }}", []),
+        ('{{ default .Values.map "word" }}', ["a-key", "other"]),
+    ],
+)
+def test_templates_tell_which_values_are_used(tmp_path: Path, template: str, unknown: list[str]) -> None:
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "Chart.yaml").write_text("{name: own, version: 1.0.0}")
+    (tmp_path / "values.yaml").write_text("map: {known: 1}")
+    (tmp_path / "templates/x.yaml").write_text(template)
+    values = {"a-key": {"below": 1}, "other": 1, "map": {"more": 1}}
+    found = compared("values", "own", values, read_chart(tmp_path), ours={})
+    assert sorted(one.where[0].removeprefix("values.") for one in found) == unknown

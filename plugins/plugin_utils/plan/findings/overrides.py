@@ -26,7 +26,8 @@ def compared(
     """Yield a finding for each of ``values``, written at ``where``, that neither the chart nor ``ours`` has.
 
     ``ours``: the plan's values. ``free``: ways of maps whose keys are names that nobody knows beforehand, with `*` for
-    any key; None: maps that its templates hand on as a whole. A map that the chart leaves empty takes any key, too.
+    any key; None: maps that its templates hand on as a whole, () if that is all of them. A map that the chart leaves
+    empty takes any key, too.
     """
     free = chart.used if free is None else free
     known = merged(chart.known, keys_of(ours))
@@ -39,7 +40,7 @@ def _level(
 ) -> Iterator[Finding]:  # fmt: skip
     for key, value in values.items():
         here, path = (*way, key), f"{where}.{key}"
-        if key not in known and here not in free:
+        if key not in known and here not in free and () not in free:
             yield warning("override-unknown-key", path)(
                 what=f"the chart of {release} has no value {'.'.join(here)}",
                 why="Helm takes it without a word, and nothing comes of it",
@@ -47,7 +48,8 @@ def _level(
             )
             continue
         default = defaults.get(key) if isinstance(defaults, Mapping) else None
-        if wrong := _differs(value, default):
+        text = ("conf",) in free and here[:-1] == ("conf",)  # a file of a built-in chart is a map, or its text
+        if (wrong := _differs(value, default)) and not (text and list not in map(type, (value, default))):
             yield warning("override-wrong-type", path)(
                 what=f"{'.'.join(here)} of the chart of {release} is {_kind(default)}, here it is {_kind(value)}",
                 why=wrong,
