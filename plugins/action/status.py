@@ -53,7 +53,8 @@ class ActionModule(StepAction):
         heard = {name: {"edge_state": one} for name, one in edges.items() if "listeners" in one}
         parts = report.parts(
             plan, said,
-            edge_faults=edge_faults(heard, [*heard], control=plan.edge.hosts, address=plan.edge.address),
+            edge_faults=edge_faults(heard, [*heard], control=plan.edge.hosts, address=plan.edge.address,
+                                    public=hosts.users_address(plan)),
             certificate_days=documented("cluster")["certificate_days"]["default"],
             backup_days=documented("backup")["days"]["default"],
         )  # fmt: skip

@@ -108,9 +108,10 @@ def _kubernetes(wanted: Mapping[str, Any]) -> Found:
 def _edge(wanted: Mapping[str, Any]) -> Found:
     if not HAPROXY.exists():
         return _not_made()
-    holds = carrying(wanted["virtual_ip"]) is not None
+    asked = {"holds_address": wanted["virtual_ip"], "holds_public": wanted["public_ip"]}
+    held = {key: carrying(address) is not None for key, address in asked.items() if address}
     listeners, servers = statistics()
-    return {"holds_address": holds, "listeners": listeners, "servers": servers}
+    return {**held, "listeners": listeners, "servers": servers}
 
 
 def _storage(_: Mapping[str, Any]) -> Found:

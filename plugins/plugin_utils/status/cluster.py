@@ -12,6 +12,7 @@ from ..kube.nodes import NODES, not_ready
 from ..kube.types import Object, ref_of, resource_path
 from ..kube.workloads import unready
 from ..layers import aside
+from ..plan.chart_files import same_version
 from ..plan.types import Plan, ReleasePlan
 from .rows import StatusRow, run_layer
 
@@ -95,7 +96,7 @@ def release_row(layer: str, wanted: ReleasePlan, live: LiveRelease | None, there
     pods = [_pods(item) for item in found.values() if item]
     ready, of = sum(one for one, _ in pods), sum(one for _, one in pods)
     what = f"{ready}/{of} pods, {live.chart} {live.chart_version}, {live.app_version or '-'}"
-    older = live.chart_version != wanted.version
+    older = not same_version(live.chart_version, wanted.version)
     return StatusRow(
         name=wanted.name,
         state="broken" if faults else "warning" if older else "ok",

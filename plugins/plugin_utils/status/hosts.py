@@ -61,7 +61,7 @@ def wanted(plan: Plan, host: HostPlan) -> dict[str, Any]:
         cluster = site_vars(plan)["kubernetes"]
         asked["kubernetes"] = {**site, "control": "control" in host.roles, "cluster": cluster}
     if host.name in plan.edge.hosts and plan.edge.kind == "haproxy":
-        asked["edge"] = {"virtual_ip": plan.edge.address}
+        asked["edge"] = {"virtual_ip": plan.edge.address, "public_ip": users_address(plan)}
     if "ceph" in own:
         asked["storage"] = {}
     if _asks_ceph(plan, host):
@@ -71,6 +71,11 @@ def wanted(plan: Plan, host: HostPlan) -> dict[str, Any]:
     if "compute" in own:
         asked["hypervisor"] = {**site, "release": plan.openstack.release, "programs": plan.hypervisor.programs}
     return asked
+
+
+def users_address(plan: Plan) -> str:
+    """Return the virtual IP for users, "" where it is everybody's or nothing is served at it."""
+    return plan.edge.public.address if plan.edge.public and plan.edge.endpoints else ""
 
 
 def _asks_ceph(plan: Plan, host: HostPlan) -> bool:

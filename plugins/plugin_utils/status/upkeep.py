@@ -40,11 +40,18 @@ def certificate_rows(
         rows.append(
             StatusRow(
                 name=kind, state=state, what=f"{ends} ({place})" if place else ends,
-                remedy="" if state == "ok" else expiry.renewal(place.partition(" of ")[0] or kind),
+                remedy="" if state == "ok" else _renewal(plan, place.partition(" of ")[0] or kind),
                 facts={"days": days, "of": place},
             )
         )  # fmt: skip
     return rows
+
+
+def _renewal(plan: Plan, kind: str) -> str:
+    """Return what renews a certificate of ``kind``: no run the operator's own."""
+    if kind == expiry.EDGE and plan.edge.certificate:
+        return "run the playbook groundup.cloud.certificate with a new one, best from a hook of an ACME client"
+    return expiry.renewal(kind)
 
 
 def backup_rows(plan: Plan, *, days: float, now: datetime | None = None) -> list[StatusRow]:
@@ -78,7 +85,8 @@ def version_rows(
 ) -> list[StatusRow]:
     """Return what runs beside what the site file says. ``answered``: results of hosts that answered."""
     parts = [one["parts"] for one in answered]
-    apps = {str(row.facts.get("app_version")) for row in releases if row.facts.get("layer") == "openstack"}
+    ours = {one.name for one in plan.openstack.releases if not one.is_extra}
+    apps = {str(row.facts.get("app_version")) for row in releases if row.name in ours}
     release = plan.openstack.release
     # Programs that OpenStack stands on have versions of their own.
     cloud = {one for one in apps if one[:4].isdigit() and one.count(".") == 1}

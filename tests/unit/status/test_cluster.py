@@ -62,6 +62,7 @@ def workload(ready: int, *, replicas: int = 3) -> dict[tuple[str, str, str], dic
         ({}, 3, "ok", "3/3 pods, keystone 2026.1.0, 2026.1"),
         ({}, 1, "broken", "Deployment/keystone-api: 1 of 3 pods ready; 1/3 pods"),
         ({"status": "pending-upgrade"}, 3, "broken", "pending-upgrade; 3/3 pods"),
+        ({"chart_version": "2026.1.0+abc"}, 3, "ok", "3/3 pods, keystone 2026.1.0+abc"),  # OpenStack-Helm's
         ({"chart_version": "2025.2.0"}, 3, "warning", "the site's chart is 2026.1.0"),
     ],
 )

@@ -12,6 +12,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._ovn.converge impor
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.storage import ADMIN
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import PublicPlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.status import hosts
 
 Said = dict[str, Any]
@@ -42,6 +43,25 @@ def test_the_administrators_key_goes_to_monitors_alone(plan: Plan) -> None:
     monitors = {one.name for one in plan.ceph.monitors} if plan.ceph else set()
     assert {name for name, one in asked.items() if one} == monitors
     assert all(list(one["keys"]) == [ADMIN] and one["osds"] > 0 for one in asked.values() if one)
+
+
+def test_a_host_is_asked_by_all_that_its_own_verification_takes(plan: Plan) -> None:
+    (verify,) = (
+        task["groundup.cloud.host"]
+        for task in yaml.safe_load((COLLECTION / "roles/host/tasks/verify.yml").read_text())
+        if task.get("groundup.cloud.host", {}).get("step") == "verify"
+    )
+    asked = hosts.wanted(plan, plan.hosts["seed-1"])["host"]
+    assert {*verify} - {"step"} <= {*asked}
+
+
+def test_the_address_of_users_has_a_holder_too(plan: Plan) -> None:
+    public = PublicPlan(address="192.0.2.2", network="users", cidr="192.0.2.0/24", gateway=None, router_id=9)
+    edge = replace(plan.edge, public=public)
+    assert hosts.wanted(plan, plan.hosts["control-1"])["edge"]["public_ip"] == ""
+    assert hosts.wanted(replace(plan, edge=edge), plan.hosts["control-1"])["edge"]["public_ip"] == "192.0.2.2"
+    nobody = replace(plan, edge=replace(edge, endpoints=()))
+    assert hosts.wanted(nobody, plan.hosts["control-1"])["edge"]["public_ip"] == ""
 
 
 def test_ovn_is_asked_by_what_its_own_verification_takes(plan: Plan) -> None:

@@ -30,6 +30,14 @@ def test_the_earliest_end_of_a_kind_counts(plan: Plan) -> None:
     assert upkeep.certificate_rows(plan, [], warn_below=30, reachable=False) == []
 
 
+def test_a_certificate_of_the_operators_own_is_renewed_by_no_run(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upkeep.expiry, "days_of_site", lambda *_, **__: {upkeep.expiry.EDGE: 20})
+    own = dataclasses.replace(plan, edge=dataclasses.replace(plan.edge, certificate="PEM"))
+    remedies = [upkeep.certificate_rows(one, [], warn_below=30, reachable=True)[0].remedy for one in (plan, own)]
+    assert ["any run" in one for one in remedies] == [True, False]
+    assert "groundup.cloud.certificate" in remedies[1]
+
+
 def test_backups_are_missing_young_old_or_damaged(plan: Plan, state: Path) -> None:
     (row,) = upkeep.backup_rows(plan, days=2, now=NOW)
     assert (row.name, row.state, row.what) == ("ovn", "warning", "no backup yet")
@@ -56,6 +64,7 @@ def test_versions_are_held_against_the_site_file(plan: Plan) -> None:
     release = plan.openstack.release
     app = StatusRow(name="nova", state="ok", what="", facts={"layer": "openstack", "app_version": release})
     base = StatusRow(name="mariadb", state="ok", what="", facts={"layer": "openstack", "app_version": "11.8.3"})
+    own = StatusRow(name="hello", state="ok", what="", facts={"layer": "openstack", "app_version": "2024.2"})
     node: dict[str, Any] = {"status": {"nodeInfo": {"kubeletVersion": f"v{plan.kubernetes.version}"}}}
     parts = {
         "hypervisor": {"environment": f"{release}-0123456789ab"},
@@ -63,7 +72,7 @@ def test_versions_are_held_against_the_site_file(plan: Plan) -> None:
     }
     answered = [{"parts": parts, "debian": plan.host.debian_releases[0]}]
     rows = {
-        row.name: row for row in upkeep.version_rows(plan, nodes={"a": node}, releases=[app, base], answered=answered)
+        row.name: row for row in upkeep.version_rows(plan, nodes={"a": node}, releases=[app, base, own], answered=answered)
     }
     assert {row.state for row in rows.values()} == {"ok"}
     assert (rows["OpenStack"].what, rows["Ceph"].what) == (release, "18.2.7")
