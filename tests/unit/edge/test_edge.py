@@ -7,73 +7,22 @@ import re
 import socket
 import ssl
 import threading
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.filter.edge_faults import edge_faults
 from ansible_collections.groundup.cloud.plugins.module_utils._base import tls
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._edge import public, serve, verify
+from ansible_collections.groundup.cloud.plugins.module_utils._edge import serve, verify
 from ansible_collections.groundup.cloud.plugins.module_utils._host import interfaces, kernel, packages, units
 from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import LeafSpec, ensure_authority, ensure_leaf
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import SiteError, build_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import PasswordSource, Store
 
-TEMPLATES = Path(__file__).parents[3] / "roles" / "edge" / "templates"
-ADDRESSES = {"control-1": "10.0.0.11", "control-2": "10.0.0.12", "control-3": "10.0.0.13", "worker-1": "10.0.0.31"}
-KEYSTONE = {
-    "type": "identity", "name": "identity.lab.test", "node_port": 30500, "health_path": "/v3/", "servers": {},
-}  # fmt: skip
-OBJECTS = {
-    "type": "s3", "name": "s3.lab.test", "node_port": 0, "health_path": "/health",
-    "servers": {"worker-1": "10.0.0.31:8088"},
-}  # fmt: skip
-
-
-def render(
-    template: str, *, control: list[str], host: str = "control-1", public: bool = True,
-    endpoints: Sequence[dict[str, Any]] = (KEYSTONE, OBJECTS), users: dict[str, Any] | None = None, own: bool = True,
-) -> str:  # fmt: skip
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        autoescape=False,  # noqa: S701 - configuration files, not HTML
-    )
-    variables: dict[str, Any] = {
-        "edge_public": public,
-        "edge_own_address": own,
-        "edge_users": users or {},
-        "edge_users_address": (users or {}).get("address", ""),
-        "edge_users_table": 143,
-        "edge_control": control,
-        "edge_nodes": [*control, "worker-1"],
-        "groundup_host": {"name": host, "address": ADDRESSES[host]},
-        "edge_trust": "/ca.crt",
-        "groundup_site": {
-            "edge": {"address": "10.0.0.2", "router_id": 7, "endpoints": endpoints},
-            "kubernetes": {"endpoint_name": "kubernetes.lab.test", "endpoint_port": 6443, "api_port": 6444},
-        },
-        "hostvars": {
-            name: {"groundup_host": {"address": address, "fqdn": f"{name}.lab.test"}}
-            for name, address in ADDRESSES.items()
-        },
-    }
-    return environment.get_template(template).render(variables)
-
-
-def section(text: str, title: str) -> str:
-    """Return the lines of a HAProxy section, up to the next one."""
-    found = re.search(rf"^{title}\n(?:(?: |#).*\n|\n)*", text, re.MULTILINE)
-    assert found, f"no section {title}"
-    return found[0]
+from .rendering import ADDRESSES, KEYSTONE, render, section
 
 
 def test_the_api_goes_to_every_control_host_that_says_it_is_ready() -> None:
@@ -299,114 +248,3 @@ def test_a_listener_that_is_not_open_is_named_with_its_host_and_who_was_not_aske
     hosts = list(states)
     (found,) = edge_faults(states, hosts, control=hosts, address="10.0.0.2")
     assert found == "control-1: HAProxy's listeners are not open: public"
-
-
-USERS = {"address": "192.0.2.2", "network": "users", "cidr": "192.0.2.0/24", "gateway": "192.0.2.1", "router_id": 3}
-
-
-def test_users_have_port_443_of_the_public_names_alone_at_an_address_of_their_own() -> None:
-    endpoints = [
-        {**KEYSTONE, "internal": False},
-        {**KEYSTONE, "type": "placement", "name": "placement.lab.test", "internal": True},
-    ]
-    text = render("haproxy.cfg.j2", control=["control-1"], endpoints=endpoints, users=USERS)
-    assert re.findall(r"bind 192\.0\.2\.2:(\d+)", text) == ["443"]
-    assert "bind 10.0.0.2:443 " in section(text, "frontend public")
-    (hidden,) = [line for line in text.splitlines() if "{ dst 192.0.2.2 }" in line]
-    assert "placement.lab.test" in hidden
-    assert "status 421" in hidden
-
-
-def test_the_address_of_users_moves_by_itself_and_its_adverts_stay_among_the_hosts() -> None:
-    text = render("keepalived.conf.j2", control=["control-1", "control-2"], users=USERS)
-    instance = text.partition("vrrp_instance public {")[2]
-    assert "    interface @INTERFACE@\n    virtual_router_id 3\n" in instance
-    assert "track_interface {\n        @PUBLIC_INTERFACE@\n" in instance
-    assert "unicast_peer {\n        10.0.0.12\n" in instance
-    assert "default via 192.0.2.1 dev @PUBLIC_INTERFACE@ table 143\n" in instance
-    assert text.count("vrrp_script haproxy") == 1
-    assert "virtual_routes" not in render("keepalived.conf.j2", control=["control-1"], users=USERS | {"gateway": None})
-
-
-def test_without_such_a_network_nothing_of_it_is_written() -> None:
-    for template in ("haproxy.cfg.j2", "keepalived.conf.j2"):
-        text = render(template, control=["control-1", "control-2"])
-        assert "192.0.2" not in text
-        assert "PUBLIC" not in text
-        assert "vrrp_instance public" not in text
-
-
-def test_a_host_whose_management_address_needs_no_keepalived_has_only_that_of_users() -> None:
-    text = render("keepalived.conf.j2", control=["control-1"], users=USERS, own=False)
-    assert re.findall(r"vrrp_instance (\w+)", text) == ["public"]
-    assert "10.0.0.2/32" not in text
-
-
-@pytest.mark.parametrize(
-    ("addresses", "well"),
-    [
-        ({"pub0": ["192.0.2.11/24"]}, True),
-        ({"pub0": ["192.0.2.11/24", "192.0.2.2/32"]}, True),  # it holds the virtual IP
-        ({"pub0": ["192.0.2.11/24", "10.0.1.11/24"]}, False),
-        ({"pub0": ["192.0.2.11/24", "10.0.0.11/24"]}, False),
-    ],
-)
-def test_an_interface_that_users_share_with_another_network_is_refused(
-    monkeypatch: pytest.MonkeyPatch, addresses: dict[str, list[str]], well: bool
-) -> None:
-    every = {"mgmt0": ["10.0.0.11/24"]} | addresses
-    links = [
-        {"ifname": name, "addr_info": [dict(zip(("local", "prefixlen"), one.split("/"), strict=True)) for one in own]}
-        for name, own in every.items()
-    ]
-
-    def said(argv: list[str]) -> str:
-        return json.dumps([one for one in links if one["ifname"] == argv[-1]] if "dev" in argv else links[::-1])
-
-    for module in (interfaces, public):
-        monkeypatch.setattr(module, "run", said)
-    if well:
-        assert public.interface("192.0.2.11", management="10.0.0.11") == "pub0"
-    else:
-        with pytest.raises(GroundupError, match=r"pub0 is the interface of the public network, and has 10\.0\."):
-            public.interface("192.0.2.11", management="10.0.0.11")
-
-
-@pytest.mark.parametrize(("holders", "well"), [(["control-2"], True), ([], False), (["control-1", "control-2"], False)])
-def test_one_control_host_holds_the_address_of_users(holders: list[str], well: bool) -> None:
-    hosts = ["control-1", "control-2"]
-    states = {
-        host: {"edge_state": {"holds_address": host == "control-1", "holds_public": host in holders, "listeners": {}}}
-        for host in hosts
-    }
-    found = edge_faults(states, hosts, control=hosts, address="10.0.0.2", public="192.0.2.2")
-    assert (found == []) is well, found
-    assert all("192.0.2.2" in one for one in found)
-
-
-def test_a_host_of_a_site_without_such_a_network_any_more_keeps_no_rule(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    guard = replace(public.GUARD, rules=tmp_path / "public.nft", unit=tmp_path / "groundup-public.service")
-    monkeypatch.setattr(public, "GUARD", guard)
-    stopped: list[str] = []
-    asked: list[list[str]] = []
-    monkeypatch.setattr(units, "off", lambda _, names: stopped.extend(names))
-    monkeypatch.setattr(public, "attempt", asked.append)
-    never = Changes(check=False)
-    public.converge(never, "")
-    assert (never.done, stopped, asked) == ([], [], []), "a site that never had one asks nothing"
-    for path in (guard.rules, guard.unit):
-        path.write_text("x")
-    foreseen = Changes(check=True)
-    public.converge(foreseen, "")
-    assert len(foreseen.done) == 2
-    assert asked == []
-    assert guard.rules.exists()
-    public.converge(Changes(check=False), "")
-    assert not guard.rules.exists()
-    assert not guard.unit.exists()
-    assert asked == [["nft", "delete", "table", "inet", "groundup_public"]]
-    again = Changes(check=False)
-    public.converge(again, "")
-    assert again.done == []

@@ -71,9 +71,8 @@ def test_versions_are_held_against_the_site_file(plan: Plan) -> None:
         "ceph": {"versions": ["ceph version 18.2.7 (abc) reef (stable)"]},
     }
     answered = [{"parts": parts, "debian": plan.host.debian_releases[0]}]
-    rows = {
-        row.name: row for row in upkeep.version_rows(plan, nodes={"a": node}, releases=[app, base, own], answered=answered)
-    }
+    releases = [app, base, own]
+    rows = {row.name: row for row in upkeep.version_rows(plan, nodes={"a": node}, releases=releases, answered=answered)}
     assert {row.state for row in rows.values()} == {"ok"}
     assert (rows["OpenStack"].what, rows["Ceph"].what) == (release, "18.2.7")
     old = [{"parts": {"hypervisor": {"environment": "2025.2-0123456789ab"}}, "debian": "11"}]
