@@ -205,8 +205,8 @@ def _change(changes: Changes, what: str, before: Mapping[str, Any], after: Mappi
 def _twice_tagged(one: ProviderNetwork) -> str:
     """Return what is wrong with a network that an earlier version made, when hosts had the VLAN already."""
     return (
-        f"network {one.name} has VLAN {one.tagged} in Neutron, and hosts have it below: packets leave with two tags. It "
-        "stays as it is, for Neutron cannot change that, and instances may be on it. To have one tag: take floating IPs, "
+        f"network {one.name} has VLAN {one.tagged} in Neutron, and hosts have it below: packets leave with two tags. "
+        "It stays, for Neutron cannot change that, and instances may be on it. To have one tag: take floating IPs, "
         f"routers' gateways and ports off it, openstack network delete {one.name}, then run this again"
     )
 

@@ -8,9 +8,9 @@
 * uninstalling: finish the uninstall.
 
 Before that, delete jobs and pods left by hooks of the interrupted run, unless Helm itself deletes them before it
-recreates them: one that failed, or was cut short, would fail every later run. Of any release, delete those of hooks that
-it has no longer, which Helm forgets: one may still run. Only those in the release's own record, and no other kind: Helm
-applies over a Secret or a claim, which keeps its contents.
+recreates them: one that failed, or was cut short, would fail every later run. Of any release, delete those of hooks
+that it has no longer, which Helm forgets: one may still run. Only those in the release's own record, and no other kind:
+Helm applies over a Secret or a claim, which keeps its contents.
 
 Nothing is rolled back: a Helm rollback is not an OpenStack rollback, databases are migrated already. Volume
 claims are never touched.

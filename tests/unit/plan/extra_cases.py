@@ -79,6 +79,13 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("extra-release-image-form", "error", "lab", extra(images={"a": f"grafana/grafana:1{DIGEST}"}), f"{KEY}.images.a"),
     ("extra-release-image-form", "error", "lab", extra(images={"a": f"quay.io/Org/a:1{DIGEST}"}), f"{KEY}.images.a"),
     (
+        "extra-release-image-twice",
+        "error",
+        "lab",
+        extra(images={"a": f"quay.io/org/a:1{DIGEST}", "b": f"quay.io/org/a:1{DIGEST[:-1]}1"}),
+        f"{KEY}.images.b",
+    ),
+    (
         "extra-release-image-elsewhere",
         "error",
         "lab",

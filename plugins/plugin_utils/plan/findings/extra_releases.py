@@ -10,7 +10,7 @@ from ...services import RECORDS
 from ..form import choose, error, warning
 from ..layout.context import PlanContext
 from ..model.openstack import ExtraRelease
-from ..platform.extra import OCI, namespaces
+from ..platform.extra import OCI, copied, namespaces
 from ..types import Finding
 
 # Namespaces of what the layers install, beside the cloud's and `kube-*`.
@@ -44,6 +44,8 @@ def check(context: PlanContext) -> Iterator[Finding]:
                 why="a tag can be moved to other content, which would run in this cluster",
                 remedy="append the digest: oci://HOST/PATH@sha256:...",
             )
+    if not context.site.supply.registry:
+        yield from _one_place(written)
     for namespace, names in namespaces(context.site).items():
         levels = {written[name].pod_security for name in names}
         if len(levels) > 1:
@@ -51,6 +53,23 @@ def check(context: PlanContext) -> Iterator[Finding]:
                 what=f"{', '.join(names)} share the namespace {namespace} and want {' and '.join(sorted(levels))}",
                 why="a namespace enforces one level of Pod Security",
                 remedy="write the same pod_security, or give one of them a namespace of its own",
+            )
+
+
+def _one_place(written: dict[str, ExtraRelease]) -> Iterator[Finding]:
+    """Yield images that would have one name in the seed's registry, and are different ones."""
+    places: dict[str, dict[str, str]] = {}
+    for name, release in written.items():
+        for image, reference in copied(release).items():
+            places.setdefault(mirror.image(reference), {})[reference] = (
+                f"openstack.extra_releases.{name}.images.{image}"
+            )
+    for place, keys in places.items():
+        if len(keys) > 1:
+            yield error("extra-release-image-twice", *keys.values())(
+                what=f"{len(keys)} different images would be {place} in the seed's registry",
+                why="each run would put one in the other's place, and pods may get either",
+                remedy="write the same digest, or another tag of one of them",
             )
 
 
