@@ -9,8 +9,9 @@
 
 Before that, delete jobs and pods left by hooks of the interrupted run, unless Helm itself deletes them before it
 recreates them: one that failed, or was cut short, would fail every later run. Of any release, delete those of hooks
-that it has no longer, which Helm forgets: one may still run. Only those in the release's own record, and no other kind:
-Helm applies over a Secret or a claim, which keeps its contents.
+that it has no longer, which Helm forgets: one may still run. So may a job of a revision that was never deployed: Helm
+looks at none of its objects. Only those in the release's own record, and no other kind: Helm applies over a Secret or a
+claim, which keeps its contents.
 
 Nothing is rolled back: a Helm rollback is not an OpenStack rollback, databases are migrated already. Volume
 claims are never touched.
@@ -25,7 +26,8 @@ from ..errors import GroundupError
 from ..kube.client import Api
 from ..kube.types import Object, ref_of, resource_path
 from .client import Helm, why
-from .manifests import HOOK, RUN_ONCE, hook_events
+from .diff import foreign_owner
+from .manifests import HOOK, RUN_ONCE, hook_events, is_kept
 from .types import LiveRelease, Rendered
 
 Remedy = Literal["none", "forget the install", "forget the revision", "finish uninstall"]
@@ -60,7 +62,10 @@ def heal(api: Api, helm: Helm, live: LiveRelease | None, rendered: Rendered) -> 
     # Leftovers first: only the record names them, and the remedy may delete it.
     left = [] if chosen == "finish uninstall" else leftovers(api, live, rendered)
     removed = [_remove(api, path) for path in left]
-    said = [_apply(chosen, api, helm, live), f"removed what its hooks left: {', '.join(removed)}" if removed else ""]
+    said = [
+        _apply(chosen, api, helm, live),
+        f"removed what was left: {', '.join(removed)}" if removed else "",
+    ]
     return "; ".join(filter(None, said))
 
 
@@ -90,8 +95,8 @@ def uninstall(helm: Helm, live: LiveRelease) -> None:
 
 
 def leftovers(api: Api, live: LiveRelease, rendered: Rendered) -> list[str]:
-    """Return the paths of jobs and pods that hooks of ``live`` left and that Helm would not recreate."""
-    found = []
+    """Return the paths of jobs and pods that ``live`` left, and that Helm would neither remove nor recreate."""
+    found = _lost_jobs(api, live, rendered) if needs_healing(live) else []
     wanted = {ref_of(hook, namespace=rendered.namespace) for hook in rendered.hooks}
     for hook in live.hooks:
         ref = ref_of(hook, namespace=live.namespace)
@@ -103,6 +108,19 @@ def leftovers(api: Api, live: LiveRelease, rendered: Rendered) -> list[str]:
         # One of that name that is no hook is somebody else's.
         if item is not None and hook_events(item):
             found.append(path)
+    return found
+
+
+def _lost_jobs(api: Api, live: LiveRelease, rendered: Rendered) -> list[str]:
+    found = []
+    wanted = {ref_of(item, namespace=rendered.namespace) for item in rendered.objects}
+    for item in live.objects:
+        ref = ref_of(item, namespace=live.namespace)
+        if ref.kind == "Job" and ref not in wanted and not is_kept(item):
+            path = resource_path(str(item["apiVersion"]), "jobs", namespace=ref.namespace, name=ref.name)
+            there = api.find(path)
+            if there is not None and not foreign_owner(there, release=live.name):
+                found.append(path)
     return found
 
 

@@ -15,7 +15,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._edge.serve import 
 from ansible_collections.groundup.cloud.tests.e2e.waiting import until
 from ansible_collections.groundup.cloud.tests.integration.host_root import HostRoot, host_root
 from ansible_collections.groundup.cloud.tests.unit.certificates import issue
-from ansible_collections.groundup.cloud.tests.unit.edge.test_edge import KEYSTONE, render
+from ansible_collections.groundup.cloud.tests.unit.edge.rendering import KEYSTONE, render
 
 # Of a control host: its addresses and virtual IPs on both networks; one of a pod; a user beyond the router.
 OWN, VIP, LEG, USERS, POD, ROUTER, FAR = (

@@ -162,6 +162,29 @@ def test_only_jobs_and_pods_of_hooks_that_helm_would_not_make_anew_are_cleared_a
     assert leftovers(api, replace(live, status="deployed"), rendered) == []
 
 
+def test_jobs_of_a_revision_that_was_cut_short_do_not_go_on_beside_the_next_ones() -> None:
+    jobs = "/apis/batch/v1/namespaces/n/jobs"
+
+    def job(name: str, owner: str = "r") -> dict[str, Any]:
+        notes = {"meta.helm.sh/release-name": owner}
+        return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name, "annotations": notes}}
+
+    objects = (job("sync-1"), job("sync-2"), job("theirs", "other"), {**job("data"), "kind": "Secret"}, job("gone"))
+    cluster = {f"{jobs}/{one['metadata']['name']}": one for one in objects[:-1]}
+
+    class Cluster:
+        def find(self, path: str) -> Any:
+            return cluster.get(path)
+
+    api: Any = Cluster()
+    rendered = Rendered(release="r", namespace="n", objects=objects[1:2], hooks=(), digest="")
+    found = {
+        status: leftovers(api, replace(record(status, before=True), objects=objects), rendered)
+        for status in ("pending-upgrade", "failed", "deployed")
+    }
+    assert found == {"pending-upgrade": [f"{jobs}/sync-1"], "failed": [f"{jobs}/sync-1"], "deployed": []}
+
+
 def test_nothing_to_heal_where_nothing_is() -> None:
     assert remedy(None) == "none"
 

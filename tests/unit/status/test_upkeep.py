@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils import backup
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import expiry
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import MachineCard, WayStep
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
@@ -31,7 +32,7 @@ def test_the_earliest_end_of_a_kind_counts(plan: Plan) -> None:
 
 
 def test_a_certificate_of_the_operators_own_is_renewed_by_no_run(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upkeep.expiry, "days_of_site", lambda *_, **__: {upkeep.expiry.EDGE: 20})
+    monkeypatch.setattr(expiry, "days_of_site", lambda *_, **__: {expiry.EDGE: 20})
     own = dataclasses.replace(plan, edge=dataclasses.replace(plan.edge, certificate="PEM"))
     remedies = [upkeep.certificate_rows(one, [], warn_below=30, reachable=True)[0].remedy for one in (plan, own)]
     assert ["any run" in one for one in remedies] == [True, False]
