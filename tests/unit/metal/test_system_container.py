@@ -229,3 +229,34 @@ def test_processes_are_found_in_the_one_hierarchy_of_v2_and_not_in_what_looks_li
         (tmp_path / place / "cgroup.procs").write_text(pids)
     assert cgroups.populated("/groundup/lab", [tmp_path]) == {11}
     assert cgroups.groups("/groundup/lab", [tmp_path])[-1] == tmp_path / "groundup/lab", "deepest first, for rmdir"
+
+
+UNIFIED = {"cgroup.controllers": "cpuset cpu io memory hugetlb pids\n", "cgroup.procs": "1\n7\n"}
+
+
+@pytest.mark.parametrize(
+    ("files", "fault", "remedy"),
+    [
+        (UNIFIED, "", ""),
+        ({**UNIFIED, "cgroup.type": "domain\n", "cgroup.procs": ""}, "", ""),  # of a container with an init
+        ({**UNIFIED, "cgroup.type": "domain\n"}, "processes are in the root of this container's", "systemd"),
+        ({**UNIFIED, "cgroup.controllers": "cpu io pids\n"}, "control groups lack cpuset, memory", "cgroup_disable="),
+        ({"tasks": "1\n"}, "", ""),  # version 1
+    ],
+)
+def test_control_groups_that_carry_no_host_are_told_with_the_remedy(
+    tmp_path: Path, files: dict[str, str], fault: str, remedy: str
+) -> None:
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    found = list(cgroups.faults([tmp_path]))
+    assert len(found) == bool(fault)
+    assert all(what.startswith(fault) and remedy in how for what, how in found)
+
+
+def test_a_machine_without_control_groups_or_with_those_of_another_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert [what for what, _ in cgroups.faults([])] == ["no control groups"]
+    monkeypatch.setattr("os.access", lambda *_: False)
+    assert [what for what, _ in cgroups.faults([tmp_path])] == [f"{tmp_path} is read-only"]
