@@ -96,7 +96,6 @@ def lab_tier(
     *commands: tuple[str, ...],
     first: tuple[tuple[str, ...], ...] = (),
     needs: Callable[[], str | None] = needs_root,
-    by_default: bool = False,
     beside: str = "",
 ) -> Tier:
     """Return the tier of a lab of its own: ``first``, then ``commands`` after what an earlier run left is gone."""
@@ -107,7 +106,6 @@ def lab_tier(
         commands=tuple((*on_site, *step) for step in steps),
         needs=needs,
         always=(*on_site, "ci/lab", "destroy"),
-        by_default=by_default,
         beside=beside,
         ahead=(*on_site, "ci/lab", "supply"),
     )
