@@ -68,6 +68,17 @@ LONG_TIERS = (
         always=("ci/run", "python", "tests/e2e/emulated.py"),
     ),
     Tier(
+        name="fresh",  # where the lab is a newcomer's: no tier above ran on such a machine
+        commands=(
+            ("ci/bootstrap", "machine"),
+            ("ci/lab", "supply"),
+            ("ci/supply", "build", "fresh"),
+            e2e("fresh", options=("-s", "-x")),
+        ),
+        needs=needs_root,
+        always=("ci/run", "python", "tests/e2e/fresh.py"),
+    ),
+    Tier(
         name="metal",
         commands=(
             ("ci/bootstrap", "machine"),
