@@ -39,7 +39,7 @@ CLONE, CACHE = "/root/cloud", "root/.cache/groundup"
 INTERFACES = b"auto lo\niface lo inet loopback\n\nallow-hotplug enp0s3\niface enp0s3 inet dhcp\n"
 CARD = "addr=0x3"
 AUTHORITIES = Path("/usr/local/share/ca-certificates")
-# mkfs writes whole seconds; with other times, what is in the cache would be read and compared, which takes half an hour.
+# mkfs writes whole seconds: with other times, all that is in the cache would be read again, for half an hour.
 TIMES = "import json, os, sys; [os.utime(path, ns=(time, time)) for path, time in json.load(sys.stdin).items()]"
 BOOTSTRAP = """
 mount -t proc proc "$0/proc"
