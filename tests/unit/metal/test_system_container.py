@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import socket
 import string
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._container import (
     machine,
     names,
     network,
+    runtime,
     spec,
 )
 from ansible_collections.groundup.cloud.plugins.module_utils._container.model import LabHost, hosts_of, networks_of
@@ -260,3 +264,18 @@ def test_a_machine_without_control_groups_or_with_those_of_another_is_told(
     assert [what for what, _ in cgroups.faults([])] == ["no control groups"]
     monkeypatch.setattr("os.access", lambda *_: False)
     assert [what for what, _ in cgroups.faults([tmp_path])] == [f"{tmp_path} is read-only"]
+
+
+def test_a_slow_sshd_is_waited_for() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            connection, _ = server.accept()
+            with connection:
+                time.sleep(1.5)
+                connection.sendall(b"SSH-2.0-OpenSSH\r\n")
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        assert runtime._banner("127.0.0.1", server.getsockname()[1])
+        thread.join()
