@@ -42,6 +42,7 @@ GIB = 1 << 30
 MEMORY_SHARE = 0.5
 # What a host writes until the cloud is up (1.9 to 2.2 GiB were measured), and what kubelet needs free after that.
 DISK_PER_HOST, DISK_LEFT = 2 * GIB, 2 * GIB
+CORES = 2  # kubeadm's least for a control host
 MODULES = (forwarding.MODULE, "bridge", "overlay", "veth")
 KVM = Path("/dev/kvm")
 
@@ -71,6 +72,7 @@ class LabMachine:
     running: frozenset[str]  # running hosts of the site
     dropping: Sequence[str] = ()  # chains of nftables that drop what crosses the lab's bridges
     lacking: Sequence[str] = ()  # kernel modules
+    cores: int = CORES
     kvm: bool = True
 
     @classmethod
@@ -89,6 +91,7 @@ class LabMachine:
             dropping=forwarding.foreign(needs.lab.site),
             running=frozenset(name for name in needs.memory_gb if runtime.init_pid(needs.lab, name) is not None),
             lacking=unknown_modules(MachineFacts(), needs.kernel_modules),
+            cores=len(os.sched_getaffinity(0)),
             kvm=KVM.exists(),
         )
 
@@ -168,6 +171,13 @@ def _kernel(needs: LabNeeds, machine: LabMachine) -> Iterator[GroundupError]:
             where=f"{_here()}, {system.modules_home()}",
             why="hosts of a lab share this machine's kernel",
             remedy="restart this machine if its kernel was replaced; else install linux-image-amd64 and boot it",
+        )
+    if machine.cores < CORES:
+        yield GroundupError(
+            f"{machine.cores} core, and a lab needs {CORES}",
+            where=f"{_here()}, those that this process may use",
+            why="kubeadm refuses to make a control host of fewer, after everything is built",
+            remedy="give this machine another one, or take the limit (taskset, cpuset) away",
         )
     if needs.kvm and not machine.kvm:
         yield GroundupError(

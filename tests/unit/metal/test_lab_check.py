@@ -59,6 +59,7 @@ def test_a_machine_that_has_it_all_is_let_through(tmp_path: Path) -> None:
         ),
         ({"control_groups": [("no control groups", "mount -t cgroup2")]}, "no control groups", "mount -t cgroup2"),
         ({"lacking": ["br_netfilter", "overlay"]}, "the kernel has no br_netfilter, overlay", "restart this machine"),
+        ({"cores": 1}, "1 core, and a lab needs 2", "give this machine another one"),
         ({"kvm": False}, "/dev/kvm is not there, and guests of hardware fast need it", "nested virtualisation"),
         ({"memory_available": GIB}, "1.0 GiB of memory are available, and 2 hosts need", "write fewer machines"),
         (
