@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import time
 from collections.abc import Iterator
 
 import pytest
 from ansible_collections.groundup.cloud.tests.e2e.fresh import MACHINES, FreshDebian
 
-pytestmark = [pytest.mark.lab, pytest.mark.skipif(os.geteuid() != 0, reason="writing a disk needs root")]
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.skipif(os.geteuid() != 0, reason="writing a disk needs root"),
+    pytest.mark.skipif(not shutil.which("qemu-system-x86_64"), reason="no QEMU: ci/bootstrap machine installs it"),
+]
 
 HOURS = 3600.0
 GROUPS = "/sys/fs/cgroup"
