@@ -58,7 +58,7 @@ test: bootstrap ## every test tier that fits this machine
 	@env -u SITE ci/run python ci/tiers.py
 
 test-long: bootstrap ## the tests that take too long for CI: ten kills, emulated machines, three control hosts, storage, benchmarks, conformance
-	@env -u SITE ci/run python ci/tiers.py long scenarios kernel metal machines join ha ha-cloud life kept real cost storage conformance
+	@env -u SITE ci/run python ci/tiers.py --long
 
 lint: bootstrap ## every static check
 	@ci/lint

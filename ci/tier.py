@@ -38,7 +38,6 @@ class Tier:
     at_once: int = 1  # commands under way at the same time; with more than one each line begins with its last word
     needs: Callable[[], str | None] = lambda: None  # a reason to skip, or None
     always: tuple[str, ...] = ()  # runs at the end whatever happened: puts the machine back
-    by_default: bool = True
     beside: str = ""  # begins with the tier of this name, if that is the one before it: both leave processors idle
     ahead: tuple[str, ...] = ()  # makes what the tier needs; may run beside earlier tiers, at the lowest priority
     background: bool = False  # has no timeouts: runs at the lowest priority when one of two tiers has ended, or last

@@ -42,7 +42,7 @@ NOT_IN_THE_LAB = {
     "lab_clean", "lab_gone", "lab_refused", "interruption", "prediction", "existing", "host_network", "conformance",
     "kernel", "metal", "metal_join", "metal_life", "cloud", "network_kept", "cloud_life", "cloud_faults", "real_cloud",
     "ha_cloud", "ha_faults", "dashboard", "storage", "storage_life", "volumes", "disks", "evacuate", "stacks",
-    "balancer",
+    "balancer", "fresh",
 }  # fmt: skip
 LAB_TESTS = sorted(
     path.stem.removeprefix("test_")
@@ -96,7 +96,6 @@ def lab_tier(
     *commands: tuple[str, ...],
     first: tuple[tuple[str, ...], ...] = (),
     needs: Callable[[], str | None] = needs_root,
-    by_default: bool = False,
     beside: str = "",
 ) -> Tier:
     """Return the tier of a lab of its own: ``first``, then ``commands`` after what an earlier run left is gone."""
@@ -107,7 +106,6 @@ def lab_tier(
         commands=tuple((*on_site, *step) for step in steps),
         needs=needs,
         always=(*on_site, "ci/lab", "destroy"),
-        by_default=by_default,
         beside=beside,
         ahead=(*on_site, "ci/lab", "supply"),
     )

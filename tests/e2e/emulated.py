@@ -7,10 +7,7 @@ needs: systemd is its init, udev names its devices, modules are loaded, and ther
 from __future__ import annotations
 
 import contextlib
-import os
 import shlex
-import shutil
-import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,11 +19,9 @@ from ansible_collections.groundup.cloud.plugins.module_utils._container import n
 from ansible_collections.groundup.cloud.plugins.module_utils._container.names import link_alias, link_name, mac
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import unpacked
 from ansible_collections.groundup.cloud.tests.e2e.plain import LAN, USER, PlainMachine, PlainRack
+from ansible_collections.groundup.cloud.tests.e2e.qemu import Qemu
 from ansible_collections.groundup.cloud.tests.e2e.waiting import until
 
-MEMORY = "2560M"
-CPUS = "2"
-DISK = "12G"
 NIC = "nic0"
 NETWORK = """\
 [Match]
@@ -46,7 +41,9 @@ class EmulatedMachine:
         """Name what belongs to it: all of it is below the rack's home, and goes with it."""
         self.rack, self.machine = rack, machine
         self.home = rack.lab.home(machine.name)
-        self.disk, self.pid_file = self.home / "disk.raw", self.home / "pid"
+        self.qemu = Qemu(
+            name=machine.name, home=self.home, memory="2560M", disk_size="12G", console=rack.lab.console(machine.name)
+        )
         self._mac = mac(rack.name, machine.name)
 
     def install(self) -> None:
@@ -56,13 +53,9 @@ class EmulatedMachine:
             self.rack.personalize(root, self.machine)
             lan = NETWORK.format(mac=self._mac, address=self.machine.address, gateway=self.rack.gateway)
             write_file(root / "etc/systemd/network/10-lan.network", lan.encode(), mode=0o644)
-            write_file(root / "etc/fstab", b"/dev/vda / ext4 errors=remount-ro 0 1\n", mode=0o644)
             networkd = root / "etc/systemd/system/multi-user.target.wants/systemd-networkd.service"
             networkd.symlink_to("/usr/lib/systemd/system/systemd-networkd.service")
-            for name in ("vmlinuz", "initrd.img"):
-                shutil.copyfile(root / name, self.home / name)
-            subprocess.run(["truncate", "--size", DISK, self.disk], check=True)  # sparse
-            subprocess.run(["mkfs.ext4", "-q", "-d", root, self.disk], check=True)
+            self.qemu.write_disk(root)
 
     def power_on(self) -> None:
         """Start it, its network card on the rack's bridge."""
@@ -71,29 +64,11 @@ class EmulatedMachine:
         subprocess.run(["ip", "tuntap", "add", tap, "mode", "tap"], check=True)
         bridge = link_name(self.rack.name, LAN)
         subprocess.run(["ip", "link", "set", tap, "master", bridge, "alias", alias, "up"], check=True)
-        subprocess.run(
-            [
-                "qemu-system-x86_64", "-name", self.machine.name, "-machine", "q35", "-accel", "tcg,thread=multi",
-                "-cpu", "Nehalem", "-smp", CPUS, "-m", MEMORY, "-nodefaults", "-display", "none",
-                "-kernel", self.home / "vmlinuz", "-initrd", self.home / "initrd.img",
-                "-append", "root=/dev/vda ro quiet console=ttyS0 systemd.show_status=yes",
-                "-drive", f"file={self.disk},format=raw,if=virtio,cache=unsafe,discard=unmap",
-                "-netdev", f"tap,id=lan,ifname={tap},script=no,downscript=no",
-                "-device", f"virtio-net-pci,netdev=lan,mac={self._mac}",
-                "-device", "virtio-rng-pci",
-                "-serial", f"file:{self.rack.lab.console(self.machine.name)}", "-daemonize", "-pidfile", self.pid_file,
-            ],
-            check=True,
-        )  # fmt: skip
+        self.qemu.power_on(network=f"tap,ifname={tap},script=no,downscript=no", card=f"mac={self._mac}")
 
     def power_off(self) -> None:
         """Take the power away, whatever an earlier test left on; its disk stays."""
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-            pid = int(self.pid_file.read_text())
-            process = Path(f"/proc/{pid}")
-            if str(self.disk).encode() in (process / "cmdline").read_bytes():
-                os.kill(pid, signal.SIGKILL)
-                until(lambda: not process.exists(), seconds=30)
+        self.qemu.power_off()
         network.unwire(self.rack.lab, self.machine.name)
 
     def run(self, command: str) -> str:

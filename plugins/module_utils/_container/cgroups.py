@@ -1,7 +1,8 @@
 """Find, empty and remove the control groups of a lab, on machines with one hierarchy (v2) or many (v1, hybrid).
 
 runc creates them below ``/groundup`` (its ``cgroupfs`` driver), even where systemd is the machine's init: systemd
-ignores top-level groups that it did not create. The groups below a host's group belong to the host's own systemd.
+ignores top-level groups that it did not create, and the kernel keeps controllers that they use. The groups below a
+host's group belong to the host's own systemd.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 from .._base.errors import GroundupError
 from .._base.wait import wait_until
+from .._preflight.system import CONTROLLERS
 
 MOUNTS = Path("/proc/self/mountinfo")
 BELOW = Path("/sys/fs/cgroup")
@@ -31,6 +34,28 @@ def hierarchies(mounts: Path = MOUNTS) -> list[Path]:
         if kind in ("cgroup", "cgroup2") and (point == BELOW or BELOW in point.parents):
             found.append(point)
     return sorted(set(found))
+
+
+def faults(tops: list[Path]) -> Iterator[tuple[str, str]]:
+    """Yield why no group with limits can be made below ``tops``, and the remedy. With v1, runc itself tells."""
+    if not tops:
+        yield "no control groups", "mount -t cgroup2 cgroup2 /sys/fs/cgroup, or boot a kernel with control groups"
+    for top in tops:
+        if not os.access(top, os.W_OK):
+            yield f"{top} is read-only", "run the lab on a machine, or in a container that may write its control groups"
+        if len(tops) > 1 or not (top / "cgroup.controllers").exists():
+            continue
+        if missing := [name for name in CONTROLLERS if name not in _words(top / "cgroup.controllers")]:
+            yield (
+                f"control groups lack {', '.join(missing)}",
+                "take cgroup_disable= off the kernel's command line; in a container: have it delegated them",
+            )
+        # Only the machine's own root may hold processes and have groups with controllers; it has no type.
+        if (top / "cgroup.type").exists() and _words(top / "cgroup.procs"):
+            yield (
+                "processes are in the root of this container's control groups",
+                "give the container an init that makes groups of its own: systemd",
+            )
 
 
 def groups(path: str, tops: list[Path] | None = None) -> list[Path]:
@@ -90,6 +115,10 @@ def remove_groups(path: str, *, only_if_empty: bool = False) -> None:
             why="the next lab of that name would find them",
             remedy="see what is in their cgroup.procs",
         )
+
+
+def _words(path: Path) -> list[str]:
+    return path.read_text(encoding="ascii").split()
 
 
 def _below(directory: Path) -> list[Path]:

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from .._base import files
 from .._base.errors import GroundupError
-from . import cgroups, machine, network, rootfs, runtime
+from . import cgroups, forwarding, machine, network, rootfs, runtime
 from .model import LabHost
 from .names import Lab
 from .spec import DEVICES, bounding_set, capabilities, device_nodes, runtime_config
@@ -54,6 +54,7 @@ def start(lab: Lab, hosts: Sequence[LabHost], spec: ContainerSpec) -> None:
     """Start ``hosts`` in parallel and wait until each accepts logins. Raises GroundupError naming all faults."""
     machine.record(lab.run)
     machine.raise_limits()
+    forwarding.load()
     _in_parallel(hosts, lambda host: _start(lab, host, spec))
 
 

@@ -1,6 +1,7 @@
 """Let packets cross a lab's bridges where this machine drops what it forwards, as Docker has it do.
 
-With br_netfilter, frames that only cross a bridge pass the filters of forwarded packets, too.
+With br_netfilter, frames that only cross a bridge pass the filters of forwarded packets, too. Hosts need it for their
+pods, and each network namespace has its own switch: where the lab loads the module, this machine's stays off.
 """
 
 from __future__ import annotations
@@ -14,9 +15,34 @@ from .._base.run import attempt, run
 from .._preflight.ports import nft_chains
 from .names import link_prefix
 
+MODULE = "br_netfilter"
 CALLS = Path("/proc/sys/net/bridge/bridge-nf-call-iptables")
 LEGACY = Path("/proc/net/ip_tables_names")  # tables in use; a mere question would load the module
 _FORWARD = "ip filter FORWARD"  # the chain of iptables in nftables
+
+
+def loaded() -> bool:
+    """Return whether the kernel has the module."""
+    return CALLS.exists()
+
+
+def load() -> None:
+    """Load the module for a lab's hosts, without filters for this machine's own bridges. Raises GroundupError."""
+    if loaded():
+        return
+    run(
+        ["modprobe", "--", MODULE],
+        why="pods of one host reach each other's services through the filters of its bridge",
+        remedy="install linux-image-amd64 and boot it; after an update of the kernel: restart this machine",
+    )
+    for switch in CALLS.parent.glob("bridge-nf-call-*"):
+        switch.write_text("0\n", encoding="ascii")
+
+
+def unload() -> None:
+    """Remove the module that a lab has loaded, unless somebody has turned its filters on meanwhile."""
+    if loaded() and not _filtered():
+        attempt(["modprobe", "--remove", "--", MODULE])
 
 
 def closed(site: str) -> list[str]:
@@ -64,8 +90,8 @@ def _programs() -> Iterator[str]:
 
 
 def _filtered() -> bool:
-    """Return whether filters see what crosses bridges; without the file, they do once the module is loaded."""
-    return not CALLS.exists() or CALLS.read_text(encoding="ascii").strip() != "0"
+    """Return whether filters see what crosses this machine's bridges."""
+    return loaded() and CALLS.read_text(encoding="ascii").strip() != "0"
 
 
 def _drops(rules: str) -> bool:

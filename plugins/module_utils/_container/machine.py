@@ -13,6 +13,7 @@ from .._base.errors import GroundupError
 from .._base.files import write_file
 from .._base.locks import locked
 from .._base.run import run
+from . import forwarding
 from .cgroups import remove_groups
 from .names import CGROUP, RUN
 
@@ -75,7 +76,10 @@ def record(directory: Path) -> None:
         directory.mkdir(mode=0o700, exist_ok=True)
         if _recorded() is None:
             # A restart of the machine resets all of this.
-            baseline = {"boot": _boot(), "settings": settings(), "namespaces": NETNS in mounts_below(NETNS)}
+            baseline = {
+                "boot": _boot(), "settings": settings(), "namespaces": NETNS in mounts_below(NETNS),
+                forwarding.MODULE: forwarding.loaded(),
+            }  # fmt: skip
             write_file(RUN / "machine.json", json.dumps(baseline).encode(), mode=0o600)
 
 
@@ -97,6 +101,8 @@ def restore_machine() -> list[str]:
             return changed
         if (before := _recorded()) is not None:
             changed = restore(before["settings"])
+            if not before.get(forwarding.MODULE, True):
+                forwarding.unload()
             if not before["namespaces"]:
                 _remove_namespaces_directory()
         remove_groups(f"/{CGROUP}", only_if_empty=True)

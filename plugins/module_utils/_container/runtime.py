@@ -19,6 +19,7 @@ from .model import LabHost
 from .names import Lab
 
 START_TIMEOUT = 60.0  # seconds until PID 1 must run; usually under one
+BANNER_TIMEOUT = 10.0  # seconds; on an emulated machine sshd needed more than one for it
 
 
 def init_pid(lab: Lab, host: str) -> int | None:
@@ -89,7 +90,7 @@ def _failed(what: str, lab: Lab) -> GroundupError:
 
 def _banner(address: str, port: int) -> bool:
     try:
-        with socket.create_connection((address, port), timeout=1) as connection:
+        with socket.create_connection((address, port), timeout=BANNER_TIMEOUT) as connection:
             return connection.recv(4) == b"SSH-"
     except OSError:
         return False

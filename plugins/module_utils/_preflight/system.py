@@ -7,7 +7,7 @@ import platform
 import re
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 
 from .._base.text import few
@@ -20,7 +20,7 @@ SKEW_WARNING, SKEW_ERROR = 15.0, 60.0  # seconds; the delay from the controller 
 _SERVICES = ("chrony.service", "systemd-timesyncd.service", "ntpsec.service", "openntpd.service", "ntpd-rs.service")
 _STATES = re.compile(r"^Package: (\S+)\n(?:\S.*\n| .*\n)*?Status: \S+ (\S+) (\S+)$", re.MULTILINE)
 _WHOLE = ("installed", "config-files", "not-installed")
-_CONTROLLERS = ("cpu", "cpuset", "io", "memory", "pids")  # the kubelet's and systemd's limits
+CONTROLLERS = ("cpu", "cpuset", "io", "memory", "pids")  # the kubelet's and systemd's limits
 _SHOWN = ("br_netfilter", "overlay")  # visible in /proc, whether modules or built in
 
 
@@ -181,9 +181,14 @@ def _locked(machine: MachineFacts, name: str) -> bool:
     return file in machine.read("/proc/locks")
 
 
-def modules(machine: MachineFacts, wanted: Expected) -> Iterator[PreflightFault]:
-    """Yield kernel modules that are neither built in, nor loaded, nor on the disk."""
-    home = f"/lib/modules/{platform.release()}"
+def modules_home() -> str:
+    """Return the directory of the running kernel's loadable modules."""
+    return f"/lib/modules/{platform.release()}"
+
+
+def unknown_modules(machine: MachineFacts, names: Iterable[str]) -> list[str]:
+    """Return those of ``names`` that are neither built in, nor loaded, nor on the disk."""
+    home = modules_home()
     known = {_canonical(line.split()[0]) for line in machine.read("/proc/modules").splitlines() if line}
     known |= {_canonical(line.split()[-1]) for line in machine.read("/proc/filesystems").splitlines() if line}
     known |= {_canonical(name) for name in machine.names("/sys/module")}
@@ -192,10 +197,20 @@ def modules(machine: MachineFacts, wanted: Expected) -> Iterator[PreflightFault]
             known.add(_canonical(PurePath(line.partition(":")[0]).name.partition(".ko")[0]))
     if machine.has("/proc/sys/net/bridge/bridge-nf-call-iptables"):
         known.add("br_netfilter")
-    missing = [name for name in wanted.kernel_modules if _canonical(name) not in known]
+    return [name for name in names if _canonical(name) not in known]
+
+
+def shown_modules(names: Iterable[str]) -> list[str]:
+    """Return those of ``names`` that /proc shows also where they are built into a kernel without a list of them."""
+    return [name for name in names if _canonical(name) in _SHOWN]
+
+
+def modules(machine: MachineFacts, wanted: Expected) -> Iterator[PreflightFault]:
+    """Yield kernel modules that the host lacks."""
+    home, missing = modules_home(), unknown_modules(machine, wanted.kernel_modules)
     if machine.contained and not machine.has(home):
         # The modules are those of the machine below; built-in ones are visible only in part.
-        if shown := [name for name in missing if _canonical(name) in _SHOWN]:
+        if shown := shown_modules(missing):
             yield PreflightFault(
                 "kernel-modules", "error", f"the kernel of the machine below has no {', '.join(shown)}", "/proc",
                 "load them on the machine below",
@@ -223,7 +238,7 @@ def control_groups(machine: MachineFacts, wanted: Expected) -> Iterator[Prefligh
                 "boot with systemd.unified_cgroup_hierarchy=1; the kubelet refuses version 1",
             )  # fmt: skip
         return
-    missing = [name for name in _CONTROLLERS if name not in controllers]
+    missing = [name for name in CONTROLLERS if name not in controllers]
     if wanted.node and missing:
         yield PreflightFault(
             "cgroup", "error", f"no control group controller {', '.join(missing)}", f"{root}/cgroup.controllers",

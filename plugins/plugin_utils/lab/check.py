@@ -16,6 +16,8 @@ from typing import Any
 
 from ...module_utils._container import cgroups, forwarding, network, runtime
 from ...module_utils._container.names import Lab, link_prefix
+from ...module_utils._preflight import system
+from ...module_utils._preflight.model import MachineFacts
 from ..errors import GroundupError
 from ..paths import state_dir
 from ..plan import load_site, make_plan
@@ -40,6 +42,9 @@ GIB = 1 << 30
 MEMORY_SHARE = 0.5
 # What a host writes until the cloud is up (1.9 to 2.2 GiB were measured), and what kubelet needs free after that.
 DISK_PER_HOST, DISK_LEFT = 2 * GIB, 2 * GIB
+CORES = 2  # kubeadm's least for a control host
+MODULES = (forwarding.MODULE, "bridge", "overlay", "veth")
+KVM = Path("/dev/kvm")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +54,8 @@ class LabNeeds:
     lab: Lab
     networks: Mapping[str, str]  # name -> CIDR
     memory_gb: Mapping[str, int]  # host -> memory in the site file
+    kernel_modules: Sequence[str] = ()
+    kvm: Sequence[str] = ()  # hardware profiles whose guests use the processor's virtualisation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,13 +64,16 @@ class LabMachine:
 
     root: bool
     tools: frozenset[str]
-    hierarchies: int  # mounted control group hierarchies
+    control_groups: Sequence[tuple[str, str]]  # why they cannot carry a host, and the remedy
     memory_available: int  # bytes
     disk_free: int  # free bytes on the file system of the hosts
     links: Mapping[str, Mapping[str, Any]]
     routes: Sequence[Mapping[str, Any]]
     running: frozenset[str]  # running hosts of the site
     dropping: Sequence[str] = ()  # chains of nftables that drop what crosses the lab's bridges
+    lacking: Sequence[str] = ()  # kernel modules
+    cores: int = CORES
+    kvm: bool = True
 
     @classmethod
     def now(cls, needs: LabNeeds) -> LabMachine:
@@ -73,33 +83,43 @@ class LabMachine:
         return cls(
             root=os.geteuid() == 0,
             tools=tools,
-            hierarchies=len(cgroups.hierarchies()),
+            control_groups=list(cgroups.faults(cgroups.hierarchies())),
             memory_available=_memory_available(Path("/proc/meminfo").read_text(encoding="ascii")),
             disk_free=shutil.disk_usage(_existing(needs.lab.root)).free,
             links=network.links() if reachable else {},
             routes=network.routes() if reachable else [],
             dropping=forwarding.foreign(needs.lab.site),
             running=frozenset(name for name in needs.memory_gb if runtime.init_pid(needs.lab, name) is not None),
+            lacking=unknown_modules(MachineFacts(), needs.kernel_modules),
+            cores=len(os.sched_getaffinity(0)),
+            kvm=KVM.exists(),
         )
 
 
 def check(site_file: str) -> dict[str, Any]:
     """Return the lab's hosts, or everything this machine lacks for them, as the step's result. Raises SiteError."""
-    needs = _needs(site_file)
+    needs = needs_of(site_file)
     found = faults(needs, LabMachine.now(needs))
     result = {"changed": False, "hosts": sorted(needs.memory_gb)}
     return result | ({"failed": True, "msg": "\n".join(map(str, found))} if found else {})
 
 
-def _needs(site_file: str) -> LabNeeds:
+def needs_of(site_file: str) -> LabNeeds:
+    """Return what the lab of a site needs. Raises SiteError."""
     site = load_site(site_file)
     plan = make_plan(site)
     hardware = {**HARDWARE, **site.hardware}
     hosts = [host for host in plan.hosts.values() if host.provisioner == "container"]
+    roles = dict.fromkeys("+".join(host.roles) for host in hosts)
+    guests = dict.fromkeys(host.hardware for host in hosts if "hypervisor" in host.roles)
     return LabNeeds(
         lab=Lab(site=plan.site, root=state_dir(plan.site) / "lab"),
         networks={name: network.cidr for name, network in plan.networks.items()},
         memory_gb={host.name: hardware[host.hardware].memory_gb for host in hosts},
+        kernel_modules=sorted(
+            {*MODULES, *(name for one in roles for name in plan.preflight.by_roles[one].kernel_modules)}
+        ),
+        kvm=[name for name in guests if hardware[name].compute.virt_type == "kvm"],
     )
 
 
@@ -108,6 +128,7 @@ def faults(needs: LabNeeds, machine: LabMachine) -> list[GroundupError]:
     each = (
         _root(machine),
         _tools(machine),
+        _kernel(needs, machine),
         _memory(needs, machine),
         _disk(needs, machine),
         _networks(needs, machine),
@@ -134,12 +155,37 @@ def _tools(machine: LabMachine) -> Iterator[GroundupError]:
             why="a lab's hosts, networks and keys are made with them",
             remedy=f"ci/bootstrap, or apt-get install {' '.join(sorted({TOOLS[tool] for tool in missing}))}",
         )
-    if not machine.hierarchies:
+
+
+def _kernel(needs: LabNeeds, machine: LabMachine) -> Iterator[GroundupError]:
+    for what, remedy in machine.control_groups:
         yield GroundupError(
-            "no control groups",
-            where=f"{_here()}, /proc/self/mountinfo",
-            why="a host's processes are held together, found again and ended by its control group",
-            remedy="mount -t cgroup2 cgroup2 /sys/fs/cgroup, or boot a kernel with control groups",
+            what,
+            where=f"{_here()}, /proc/self/mountinfo, {cgroups.BELOW}",
+            why="a host's processes are held together, limited, found again and ended by its control group",
+            remedy=remedy,
+        )
+    if machine.lacking:
+        yield GroundupError(
+            f"the kernel has no {', '.join(machine.lacking)}",
+            where=f"{_here()}, {system.modules_home()}",
+            why="hosts of a lab share this machine's kernel",
+            remedy="restart this machine if its kernel was replaced; else install linux-image-amd64 and boot it",
+        )
+    if machine.cores < CORES:
+        yield GroundupError(
+            f"{machine.cores} core, and a lab needs {CORES}",
+            where=f"{_here()}, those that this process may use",
+            why="kubeadm refuses to make a control host of fewer, after everything is built",
+            remedy="give this machine another one, or take the limit (taskset, cpuset) away",
+        )
+    if needs.kvm and not machine.kvm:
+        yield GroundupError(
+            f"{KVM} is not there, and guests of hardware {', '.join(needs.kvm)} need it",
+            where=f"{_here()}; hardware.{needs.kvm[0]}.compute.virt_type",
+            why="their hypervisors are refused once all layers below them are up",
+            remedy="turn on virtualisation in the firmware (of a virtual machine: nested virtualisation), or write"
+            " virt_type: qemu",
         )
 
 
@@ -207,6 +253,13 @@ def _taken(site: str, machine: LabMachine) -> Iterator[tuple[str, str]]:
         everywhere = where == "default" or ip_network(where).prefixlen <= 1
         if not everywhere and not device.startswith(own) and (device, ip_network(where)) not in addresses:
             yield where, f"route via {route['gateway']}" if "gateway" in route else f"route on {device or 'nothing'}"
+
+
+def unknown_modules(machine: MachineFacts, names: Sequence[str]) -> list[str]:
+    """Return those of ``names`` that the machine's kernel lacks."""
+    missing = system.unknown_modules(machine, names)
+    # What is built into a kernel without a list of it is seen in part only.
+    return missing if machine.has(system.modules_home()) else system.shown_modules(missing)
 
 
 def _memory_available(meminfo: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 from ansible_collections.groundup.cloud.ci import tier as runner
 from ansible_collections.groundup.cloud.ci import tier_commands, tiers
+from ansible_collections.groundup.cloud.ci.long_tiers import LONG_TIERS
 from ansible_collections.groundup.cloud.ci.tier import Tier, report, run_tier, run_tiers
 from ansible_collections.groundup.cloud.ci.tier_commands import MINUTES
 from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import reminder
@@ -276,4 +278,28 @@ def test_a_tier_that_would_end_after_ci_s_limit_is_skipped_and_shorter_ones_go_o
 
 
 def test_the_default_tiers_have_their_minutes() -> None:
-    assert {tier.name for tier in tiers.TIERS if tier.by_default} == set(MINUTES)
+    assert {tier.name for tier in tiers.TIERS} == set(MINUTES)
+
+
+@pytest.mark.parametrize(
+    ("words", "chosen"),
+    [
+        ([], [tier.name for tier in tiers.TIERS]),
+        (["--long"], [tier.name for tier in LONG_TIERS]),
+        (["kernel", "lab", "--long"], ["lab", "kernel"]),
+    ],
+)
+def test_tiers_are_chosen_by_their_kind_or_by_name(
+    monkeypatch: pytest.MonkeyPatch, words: list[str], chosen: list[str]
+) -> None:
+    ran: list[str] = []
+
+    def run(them: Sequence[Tier], **_: object) -> list[runner.Outcome]:
+        ran.extend(tier.name for tier in them)
+        return []
+
+    monkeypatch.setattr(tiers, "LEAST_GIB", 0)
+    monkeypatch.setattr("sys.argv", ["ci/tiers.py", *words])
+    monkeypatch.setattr(tiers, "run_tiers", run)
+    assert tiers.main() == 0
+    assert ran == chosen

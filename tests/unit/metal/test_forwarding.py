@@ -85,6 +85,36 @@ def test_a_lab_lets_its_own_packets_through_once_and_takes_the_rule_away(monkeyp
         assert filters.rules["nft"] == ["-P FORWARD DROP"]
 
 
+def test_the_module_is_loaded_without_filters_for_this_machine_and_removed_unless_they_are_wanted_since(
+    calls: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filter_of(monkeypatch)
+    said: list[str] = []
+
+    def modprobe(argv: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        said.append(" ".join(argv))
+        for name in ("iptables", "ip6tables", "arptables"):
+            if "--remove" in argv:
+                (calls.parent / f"bridge-nf-call-{name}").unlink()
+            else:
+                (calls.parent / f"bridge-nf-call-{name}").write_text("1\n")
+        return subprocess.CompletedProcess(argv, 0, "", "")
+
+    monkeypatch.setattr(forwarding, "run", modprobe)
+    monkeypatch.setattr(forwarding, "attempt", modprobe)
+    forwarding.load()
+    forwarding.unload()
+    assert said == [], "it was there, and filters"
+    calls.unlink()
+    forwarding.load()
+    assert {path.read_text() for path in calls.parent.glob("bridge-nf-*")} == {"0\n"}
+    forwarding.load()
+    forwarding.unload()
+    assert not calls.exists()
+    forwarding.unload()
+    assert said == ["modprobe -- br_netfilter", "modprobe --remove -- br_netfilter"]
+
+
 @pytest.mark.usefixtures("calls")
 def test_a_dry_run_writes_no_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     filters = filter_of(monkeypatch)
@@ -98,8 +128,9 @@ def test_no_rule_is_written_where_nothing_is_dropped(calls: Path, monkeypatch: p
     filters = filter_of(monkeypatch)
     calls.write_text("0\n")
     assert forwarding.closed("lab") == []
-    calls.unlink()  # the module comes later, and filters at once
-    assert forwarding.closed("lab")
+    calls.unlink()  # the lab loads the module, without filters for this machine's bridges
+    assert forwarding.closed("lab") == []
+    calls.write_text("1\n")
     filters.rules["nft"] = ["-P FORWARD ACCEPT", "-A FORWARD -j REJECT --reject-with icmp-host-prohibited"]
     assert forwarding.closed("lab")
 

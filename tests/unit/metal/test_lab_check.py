@@ -7,9 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from ansible_collections.groundup.cloud.plugins.module_utils._container.names import Lab, link_name, link_prefix
+from ansible_collections.groundup.cloud.plugins.module_utils._preflight import system
+from ansible_collections.groundup.cloud.plugins.module_utils._preflight.model import MachineFacts
 from ansible_collections.groundup.cloud.plugins.plugin_utils.lab import check
 from ansible_collections.groundup.cloud.plugins.plugin_utils.lab.check import GIB, TOOLS, LabMachine, LabNeeds
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 
 
 def wanted(tmp_path: Path) -> LabNeeds:
@@ -17,12 +21,13 @@ def wanted(tmp_path: Path) -> LabNeeds:
         lab=Lab(site="lab", root=tmp_path / "state/lab/lab"),
         networks={"management": "10.90.0.0/24", "storage": "10.90.2.0/24"},
         memory_gb={"control-1": 2, "worker-1": 2},
+        kvm=["fast"],
     )
 
 
 def machine(**changes: Any) -> LabMachine:
     enough = LabMachine(
-        root=True, tools=frozenset(TOOLS), hierarchies=1, memory_available=8 * GIB, disk_free=30 * GIB,
+        root=True, tools=frozenset(TOOLS), control_groups=(), memory_available=8 * GIB, disk_free=30 * GIB,
         links={"lo": link("127.0.0.1/8"), "eth0": link("192.0.2.7/24")},
         routes=[{"dst": "default", "gateway": "192.0.2.1", "dev": "eth0"}, {"dst": "192.0.2.0/24", "dev": "eth0"}],
         running=frozenset(),
@@ -52,7 +57,10 @@ def test_a_machine_that_has_it_all_is_let_through(tmp_path: Path) -> None:
             "ip, runc, ss: not on this machine",
             "apt-get install iproute2 runc",
         ),
-        ({"hierarchies": 0}, "no control groups", "mount -t cgroup2"),
+        ({"control_groups": [("no control groups", "mount -t cgroup2")]}, "no control groups", "mount -t cgroup2"),
+        ({"lacking": ["br_netfilter", "overlay"]}, "the kernel has no br_netfilter, overlay", "restart this machine"),
+        ({"cores": 1}, "1 core, and a lab needs 2", "give this machine another one"),
+        ({"kvm": False}, "/dev/kvm is not there, and guests of hardware fast need it", "nested virtualisation"),
         ({"memory_available": GIB}, "1.0 GiB of memory are available, and 2 hosts need", "write fewer machines"),
         (
             {"dropping": ["inet firewalld filter_FORWARD"]},
@@ -104,6 +112,26 @@ def test_routes_to_everywhere_and_the_labs_own_bridges_take_no_network(tmp_path:
         ],
     )
     assert told(tmp_path, found) == []
+
+
+def test_a_kernel_with_a_list_of_its_modules_is_asked_for_all_and_another_one_for_what_it_shows(tmp_path: Path) -> None:
+    names = check.MODULES
+    assert check.unknown_modules(MachineFacts(root=tmp_path), names) == ["br_netfilter", "overlay"]
+    listed = tmp_path / system.modules_home().lstrip("/") / "modules.dep"
+    listed.parent.mkdir(parents=True)
+    listed.write_text("kernel/fs/overlayfs/overlay.ko.xz:\nkernel/net/bridge/br_netfilter.ko: kernel/net/llc/llc.ko\n")
+    assert check.unknown_modules(MachineFacts(root=tmp_path), names) == ["bridge", "veth"]
+
+
+def test_guests_with_the_processors_help_and_modules_of_hosts_are_read_from_the_site(tmp_path: Path) -> None:
+    site = yaml.safe_load((COLLECTION / "inventories/cloud/site.yml").read_text())
+    file = tmp_path / "site.yml"
+    file.write_text(yaml.safe_dump(site))
+    assert check.needs_of(str(file)).kvm == []
+    assert {"br_netfilter", "overlay", "veth", "nf_tables", "vxlan"} <= set(check.needs_of(str(file)).kernel_modules)
+    del site["hardware"]["diskless"]["compute"]["virt_type"]
+    file.write_text(yaml.safe_dump(site))
+    assert check.needs_of(str(file)).kvm == ["diskless"]
 
 
 def test_hosts_that_run_already_are_not_asked_for_again(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.locks import locked
-from ansible_collections.groundup.cloud.plugins.module_utils._container import machine
+from ansible_collections.groundup.cloud.plugins.module_utils._container import forwarding, machine
 from ansible_collections.groundup.cloud.plugins.module_utils._container.names import RUN
 from ansible_collections.groundup.cloud.plugins.module_utils._host.units import MARKS
 
@@ -87,6 +87,23 @@ def test_the_last_lab_takes_the_record_of_the_machine_along(run: Path, kernel: P
     (run / "lab-a").rmdir()
     assert machine.restore_machine() == [WATCHERS]
     assert not run.exists()
+
+
+@pytest.mark.parametrize("was_there", [True, False])
+def test_the_last_lab_takes_along_the_kernel_module_that_it_brought(
+    run: Path, monkeypatch: pytest.MonkeyPatch, was_there: bool
+) -> None:
+    gone: list[bool] = []
+    monkeypatch.setattr(forwarding, "loaded", lambda: was_there)
+    monkeypatch.setattr(forwarding, "unload", lambda: gone.append(True))
+    machine.record(run / "lab-a")
+    monkeypatch.setattr(forwarding, "loaded", lambda: True)
+    machine.record(run / "lab-b")
+    for lab in ("lab-a", "lab-b"):
+        assert gone == []
+        (run / lab).rmdir()
+        machine.restore_machine()
+    assert gone == ([] if was_there else [True])
 
 
 def test_a_lab_that_is_about_to_start_keeps_what_it_has_raised_when_another_goes(run: Path, kernel: Path) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import socket
 import string
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._container import (
     machine,
     names,
     network,
+    runtime,
     spec,
 )
 from ansible_collections.groundup.cloud.plugins.module_utils._container.model import LabHost, hosts_of, networks_of
@@ -229,3 +233,49 @@ def test_processes_are_found_in_the_one_hierarchy_of_v2_and_not_in_what_looks_li
         (tmp_path / place / "cgroup.procs").write_text(pids)
     assert cgroups.populated("/groundup/lab", [tmp_path]) == {11}
     assert cgroups.groups("/groundup/lab", [tmp_path])[-1] == tmp_path / "groundup/lab", "deepest first, for rmdir"
+
+
+UNIFIED = {"cgroup.controllers": "cpuset cpu io memory hugetlb pids\n", "cgroup.procs": "1\n7\n"}
+
+
+@pytest.mark.parametrize(
+    ("files", "fault", "remedy"),
+    [
+        (UNIFIED, "", ""),
+        ({**UNIFIED, "cgroup.type": "domain\n", "cgroup.procs": ""}, "", ""),  # of a container with an init
+        ({**UNIFIED, "cgroup.type": "domain\n"}, "processes are in the root of this container's", "systemd"),
+        ({**UNIFIED, "cgroup.controllers": "cpu io pids\n"}, "control groups lack cpuset, memory", "cgroup_disable="),
+        ({"tasks": "1\n"}, "", ""),  # version 1
+    ],
+)
+def test_control_groups_that_carry_no_host_are_told_with_the_remedy(
+    tmp_path: Path, files: dict[str, str], fault: str, remedy: str
+) -> None:
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    found = list(cgroups.faults([tmp_path]))
+    assert len(found) == bool(fault)
+    assert all(what.startswith(fault) and remedy in how for what, how in found)
+
+
+def test_a_machine_without_control_groups_or_with_those_of_another_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert [what for what, _ in cgroups.faults([])] == ["no control groups"]
+    monkeypatch.setattr("os.access", lambda *_: False)
+    assert [what for what, _ in cgroups.faults([tmp_path])] == [f"{tmp_path} is read-only"]
+
+
+def test_a_slow_sshd_is_waited_for() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            connection, _ = server.accept()
+            with connection:
+                time.sleep(1.5)
+                connection.sendall(b"SSH-2.0-OpenSSH\r\n")
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        assert runtime._banner("127.0.0.1", server.getsockname()[1])
+        thread.join()

@@ -3,8 +3,8 @@
 Inputs: ``packages`` (names), ``installed`` and ``further`` (more names), ``disable`` and ``disable_further`` (systemd
 units that a role enables later, or that no host needs), ``files`` (directory of this collection whose tree is copied
 over the root), ``dpkg`` ("full", or "lean": without documentation and translations), ``variant`` (mmdebstrap's variant,
-the base beside the packages: ``minbase``, or ``essential``, without apt), ``suite`` (another Debian release than the
-pinned one).
+the base beside the packages: ``minbase``; ``essential``, without apt; ``standard``, as by the installer), ``suite``
+(another Debian release than the pinned one).
 """
 
 from __future__ import annotations
