@@ -118,7 +118,8 @@ def _pool(found: CephPlan) -> Values:
 
 def _objects(plan: Plan) -> Values:
     """Return values with backups in the object store, in the services' project, where no tenant can remove them."""
-    place = {"name": _TRUST, "secret": {"secretName": _TRUST, "items": [{"key": "ca.crt", "path": "ca.crt"}]}}
+    certificate = {"secretName": _TRUST, "items": [{"key": "ca.crt", "path": "ca.crt"}], "defaultMode": 0o444}
+    place = {"name": _TRUST, "secret": certificate}
     mount = {"name": _TRUST, "mountPath": _TRUSTED, "readOnly": True}
     backups = {
         "backup_driver": "cinder.backup.drivers.swift.SwiftBackupDriver",
