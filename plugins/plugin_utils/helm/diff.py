@@ -14,6 +14,7 @@ from typing import Any
 from ..kube.client import Api, ApiError
 from ..kube.objects import declared
 from ..kube.types import Discovery, Object, ref_of
+from ..kube.workloads import failed
 from .manifests import RUN_ONCE, hook_events, is_kept
 from .types import FieldChange, LiveRelease, ObjectChange, ReleaseDiff, Rendered
 
@@ -93,6 +94,8 @@ def _one(api: Api, discovery: Discovery, item: Object, *, release: str, namespac
     other = foreign_owner(live, release=release)
     if other:
         return ObjectChange(ref=ref, kind="refused", message=f"it exists and belongs to {other}")
+    if ref.kind == "Job" and failed(live):  # see heal: whoever waits for it would wait for ever
+        return ObjectChange(ref=ref, kind="create")
     try:
         predicted = api.apply(path, marked(item, release=release, namespace=namespace), manager=_HELM, dry_run=True)
     except ApiError as error:

@@ -11,7 +11,7 @@ Before that, delete jobs and pods left by hooks of the interrupted run, unless H
 recreates them: one that failed, or was cut short, would fail every later run. Of any release, delete those of hooks
 that it has no longer, which Helm forgets: one may still run. So may a job of a revision that was never deployed: Helm
 looks at none of its objects. Only those in the release's own record, and no other kind: Helm applies over a Secret or a
-claim, which keeps its contents.
+claim, which keeps its contents. A failed job that the release still has is deleted, too: Helm makes what is missing.
 
 Nothing is rolled back: a Helm rollback is not an OpenStack rollback, databases are migrated already. Volume
 claims are never touched.
@@ -19,12 +19,14 @@ claims are never touched.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from ...module_utils._base.wait import wait_until
 from ..errors import GroundupError
 from ..kube.client import Api
 from ..kube.types import Object, ref_of, resource_path
+from ..kube.workloads import failed
 from .client import Helm, why
 from .diff import foreign_owner
 from .manifests import HOOK, RUN_ONCE, hook_events, is_kept
@@ -97,6 +99,7 @@ def uninstall(helm: Helm, live: LiveRelease) -> None:
 def leftovers(api: Api, live: LiveRelease, rendered: Rendered) -> list[str]:
     """Return the paths of jobs and pods that ``live`` left, and that Helm would neither remove nor recreate."""
     found = _lost_jobs(api, live, rendered) if needs_healing(live) else []
+    found += [path for path, job in _jobs(api, rendered.objects, live) if failed(job)]
     wanted = {ref_of(hook, namespace=rendered.namespace) for hook in rendered.hooks}
     for hook in live.hooks:
         ref = ref_of(hook, namespace=live.namespace)
@@ -112,16 +115,20 @@ def leftovers(api: Api, live: LiveRelease, rendered: Rendered) -> list[str]:
 
 
 def _lost_jobs(api: Api, live: LiveRelease, rendered: Rendered) -> list[str]:
-    found = []
     wanted = {ref_of(item, namespace=rendered.namespace) for item in rendered.objects}
-    for item in live.objects:
+    lost = (item for item in live.objects if ref_of(item, namespace=live.namespace) not in wanted and not is_kept(item))
+    return [path for path, _ in _jobs(api, lost, live)]
+
+
+def _jobs(api: Api, items: Iterable[Object], live: LiveRelease) -> Iterator[tuple[str, Object]]:
+    """Yield the jobs among ``items`` that are there and the release's, with their paths."""
+    for item in items:
         ref = ref_of(item, namespace=live.namespace)
-        if ref.kind == "Job" and ref not in wanted and not is_kept(item):
+        if ref.kind == "Job":
             path = resource_path(str(item["apiVersion"]), "jobs", namespace=ref.namespace, name=ref.name)
             there = api.find(path)
             if there is not None and not foreign_owner(there, release=live.name):
-                found.append(path)
-    return found
+                yield path, there
 
 
 def _remade(hook: Object) -> bool:

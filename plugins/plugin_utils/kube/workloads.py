@@ -8,6 +8,7 @@ from typing import Any
 from .types import Object, Ref
 
 PULL_REASONS = ("ImagePullBackOff", "ErrImagePull", "ErrImageNeverPull", "InvalidImageName", "RegistryUnavailable")
+CRASHED = "CrashLoopBackOff"  # why a container waits whose last run failed
 _OWNERS = ("Job", "StatefulSet", "DaemonSet", "ReplicaSet")
 
 
@@ -85,6 +86,16 @@ def waits_for_image(pod: Object) -> bool:
 def waiting_reason(entry: Object) -> str:
     """Return why a container waits, "" when it does not."""
     return str(((entry.get("state") or {}).get("waiting") or {}).get("reason", ""))
+
+
+def waits_after_crash(pod: Object) -> bool:
+    """Return whether a container of ``pod`` waits for its next run, as its last one failed."""
+    return any(waiting_reason(entry) == CRASHED for entry in container_statuses(pod))
+
+
+def failed(job: Object) -> bool:
+    """Return whether ``job`` failed: it has run as often as it may, and never runs again."""
+    return condition(job, "Failed") == "True"
 
 
 def runs(pod: Object) -> bool:

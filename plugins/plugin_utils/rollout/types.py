@@ -73,6 +73,8 @@ class Symptom:
     message: str = ""
     exit_code: int | None = None
     restarts: int = 0
+    crashes: int = 0  # runs that failed, of a container between two of them; 0 while it runs
+    final: bool = False  # nothing tries again: a Job that failed
     image: str = ""
     node: str = ""
     claims: tuple[str, ...] = ()  # persistent volume claims the pod uses

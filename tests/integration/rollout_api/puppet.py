@@ -68,11 +68,20 @@ def fails() -> Behaviour:
         ended = {"terminated": {"exitCode": 1, "reason": "Error"}}
         if pod["metadata"]["labels"].get("component") == "sync":
             return {"phase": "Failed", "containerStatuses": [{**entry, "restartCount": 0, "state": ended}]}
-        again = {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off restarting failed container"}}
-        return {
-            "phase": "Running",
-            "containerStatuses": [{**entry, "restartCount": 4, "state": again, "lastState": ended}],
-        }
+        return crashes(4)(pod)
+
+    return behave
+
+
+def crashes(restarts: int) -> Behaviour:
+    """A pod whose container waits for its next run after ``restarts`` failed ones."""
+    state = {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off restarting failed container"}}
+    last = {"terminated": {"exitCode": 1, "reason": "Error"}}
+
+    def behave(pod: Object) -> Object:
+        entry = {"name": container(pod)["name"], "image": container(pod)["image"], "imageID": "", "ready": False}
+        entry |= {"restartCount": restarts, "state": state, "lastState": last}
+        return {"phase": "Running", "containerStatuses": [entry]}
 
     return behave
 

@@ -183,6 +183,10 @@ def test_jobs_of_a_revision_that_was_cut_short_do_not_go_on_beside_the_next_ones
         for status in ("pending-upgrade", "failed", "deployed")
     }
     assert found == {"pending-upgrade": [f"{jobs}/sync-1"], "failed": [f"{jobs}/sync-1"], "deployed": []}
+    # Helm applies over a failed one, which never runs again.
+    cluster[f"{jobs}/sync-2"]["status"] = {"conditions": [{"type": "Failed", "status": "True"}]}
+    live = replace(record("deployed", before=True), objects=objects)
+    assert leftovers(api, live, rendered) == [f"{jobs}/sync-2"]
 
 
 def test_nothing_to_heal_where_nothing_is() -> None:

@@ -201,7 +201,16 @@ def test_a_job_whose_pods_are_gone_still_speaks() -> None:
         "Job", "sync", {"conditions": [{"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded"}]}
     )
     found = collect(split("r", "openstack", [job]), snapshot(job))
-    assert found[0].reason == "BackoffLimitExceeded"
+    assert (found[0].reason, found[0].final) == ("BackoffLimitExceeded", True)
+
+
+def test_failed_runs_count_while_a_container_waits_for_its_next_one() -> None:
+    """The one that runs may succeed."""
+    job = workload("Job", "sync", {"active": 1})
+    failing = crashed("sync-1", ("Job", "sync"), "sync")
+    assert [one.crashes for one in collect(split("r", "openstack", [job]), snapshot(job, failing))] == [4]
+    failing["status"]["containerStatuses"][0]["state"] = {"running": {}}
+    assert [one.crashes for one in collect(split("r", "openstack", [job]), snapshot(job, failing))] == [0]
 
 
 def test_nodes_and_name_service_are_judged_for_every_release() -> None:

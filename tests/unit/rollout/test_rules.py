@@ -160,3 +160,26 @@ def test_a_long_message_keeps_the_cause_at_its_end() -> None:
     what = diagnose(claim).what
     assert what.endswith('serviceaccount "provisioner" not found')
     assert len(what) <= 240
+
+
+def test_a_job_whose_program_fails_time_and_again_ends_the_wait() -> None:
+    trace = ("Traceback (most recent call last):", "ValueError: x")
+    migration = log(*trace, owner="Job/nova-db-sync-1a2b")
+    assert [diagnose(replace(migration, crashes=runs)).patience for runs in (0, 3, 4, 9)] == [None, None, 0.0, 0.0]
+    other = replace(migration, owner="Job/nova-identity-1a2b")
+    assert [diagnose(replace(other, crashes=runs)).patience for runs in (0, 5, 6, 9)] == [None, None, 0.0, 0.0]
+    assert diagnose(replace(other, crashes=9, log=("no reason",))).patience == 0.0
+    assert diagnose(replace(other, crashes=9, owner="Deployment/nova-api")).patience is None
+    assert diagnose(replace(other, crashes=9, init=True)).patience is None, "it waits for others"
+
+
+@pytest.mark.parametrize("peer", ["[Errno 111] Connection refused", "HTTP 503 Service Unavailable", "timed out"])
+def test_a_job_that_something_else_keeps_from_its_end_has_the_whole_time(peer: str) -> None:
+    found = log("Traceback (most recent call last):", f"ClientError: {peer}", owner="Job/nova-db-sync-1", crashes=20)
+    assert diagnose(found).patience is None
+
+
+def test_a_job_that_kubernetes_calls_failed_ends_the_wait_whatever_its_cause() -> None:
+    gone = seen(object="Job/x", owner="Job/x", reason="BackoffLimitExceeded", final=True)
+    assert diagnose(gone).patience == diagnose(replace(gone, log=("(2003, no answer)",))).patience
+    assert diagnose(gone).patience is not None

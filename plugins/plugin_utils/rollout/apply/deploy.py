@@ -19,7 +19,7 @@ from ...helm.records import read
 from ...helm.types import LiveRelease
 from ...kube.client import Api, ApiError
 from ...kube.types import Ref, ref_of, resource_path
-from ...kube.workloads import runs, waits_for_image
+from ...kube.workloads import failed, runs, waits_after_crash, waits_for_image
 from ...plan.types import ReleasePlan
 from ...process import Finished, InterruptedRunError, Processes
 from ..diagnose.rules import diagnose, explains
@@ -81,13 +81,15 @@ class _Deployment:
         self.logs = LogCollector(tools.api)
         self.deadline = time.monotonic() + tools.options.start_timeout * release.slowness
         self.first_seen: dict[tuple[str, str], float] = {}
-        self.before: set[str] = set()  # uids of hook jobs older than this run of helm
+        self.before: set[str] = set()  # uids of jobs that this run of helm makes anew
+        self.replaced: set[str] = set()  # pods that were deleted: their state is a former run's
 
     def run(self) -> DeployResult:
         self.tools.processes.raise_if_stopped()  # it may have waited long for its turn
         healed, changed = "", not self.preview.unchanged(self.release.name)
         without_image = self._without_image()
         try:
+            self._run_again()
             if changed:
                 healed = self._heal(self.preview.live.get(self.release.name))
                 self._upgrade()
@@ -142,19 +144,32 @@ class _Deployment:
         """
         still = self._without_image()
         for uid, ref in before.items():
-            if uid not in still:
-                continue
-            path = resource_path("v1", "pods", namespace=ref.namespace, name=ref.name)
-            try:
-                self.tools.api.delete(path, body={"preconditions": {"uid": uid}})
-            except ApiError as error:
-                if error.status != 409:  # another pod has its name by now
-                    raise
-            self.tools.progress.say(f"{self.release.name}: {ref.name} had no image: made anew")
+            if uid in still:
+                self._make_anew(ref, uid, "had no image")
+
+    def _run_again(self) -> None:
+        """Delete pods of jobs that an earlier run left between two tries, up to five minutes apart: they are recreated.
+
+        Only of jobs that the release still has: the migration of another image is not to run now.
+        """
+        snapshot = self.tools.view.snapshot()
+        jobs = [ref for ref in workloads(self.rendered, hooks=False) if ref.kind == "Job"]
+        for pod in [pod for job in jobs for pod in snapshot.pods(job) if waits_after_crash(pod)]:
+            self._make_anew(ref_of(pod), str(pod["metadata"]["uid"]), "waited for its next try")
+            self.replaced.add(str(ref_of(pod)))
+
+    def _make_anew(self, ref: Ref, uid: str, why: str) -> None:
+        path = resource_path("v1", "pods", namespace=ref.namespace, name=ref.name)
+        try:
+            self.tools.api.delete(path, body={"preconditions": {"uid": uid}})
+        except ApiError as error:
+            if error.status != 409:  # another pod has its name by now
+                raise
+        self.tools.progress.say(f"{self.release.name}: {ref.name} {why}: made anew")
 
     def _helm_once(self) -> Finished:
         cancel = threading.Event()
-        self.before = set(self._hooks(self.tools.view.snapshot()).values())
+        self.before = self._left_jobs()
         with ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"helm-{self.release.name}") as pool:
             running: Future[Finished] = pool.submit(
                 self.tools.helm.upgrade,
@@ -192,19 +207,25 @@ class _Deployment:
         self._lose_patience(found)
 
     def _found(self, snapshot: ReleaseSnapshot) -> list[Symptom]:
-        """Return current symptoms, without those of earlier runs' hook jobs: helm recreates each in its turn."""
-        jobs = self._hooks(snapshot)
+        """Return current symptoms, without those of jobs and pods of earlier runs that are made anew."""
+        jobs = {(ref.namespace, str(ref)): uid for ref, uid in self._jobs(snapshot).items()}
         return [
             symptom
             for symptom in collect(self.rendered, snapshot)
-            if jobs.get((symptom.namespace, symptom.owner)) not in self.before
+            if jobs.get((symptom.namespace, symptom.owner)) not in self.before and symptom.object not in self.replaced
         ]
 
-    def _hooks(self, snapshot: ReleaseSnapshot) -> dict[tuple[str, str], str]:
-        """Return the hook jobs of this release, with their uids."""
-        refs = [ref_of(hook, namespace=self.release.namespace) for hook in self.rendered.hooks]
-        jobs = {ref: snapshot.objects[ref] for ref in refs if ref.kind == "Job" and ref in snapshot.objects}
-        return {(ref.namespace, str(ref)): str(item["metadata"]["uid"]) for ref, item in jobs.items()}
+    def _left_jobs(self) -> set[str]:
+        """Return the uids of jobs of earlier runs: helm makes hooks anew in their turn, and failed ones (see heal)."""
+        snapshot = self.tools.view.snapshot()
+        hooks = {ref_of(hook, namespace=self.release.namespace) for hook in self.rendered.hooks}
+        jobs = self._jobs(snapshot)
+        return {uid for ref, uid in jobs.items() if ref in hooks or failed(snapshot.objects[ref])}
+
+    def _jobs(self, snapshot: ReleaseSnapshot) -> dict[Ref, str]:
+        """Return the jobs of this release that are there, with their uids."""
+        refs = [ref for ref in workloads(self.rendered) if ref.kind == "Job" and ref in snapshot.objects]
+        return {ref: str(snapshot.objects[ref]["metadata"]["uid"]) for ref in refs}
 
     def _lose_patience(self, found: list[Symptom]) -> None:
         """Give up on a symptom that does not resolve by itself, once it lasted as long as its rule's patience."""

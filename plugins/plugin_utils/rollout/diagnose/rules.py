@@ -7,6 +7,7 @@ database that refuses a password explains a job that fails. `docs/failure-cards.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from ...services import provider
 from ..types import Diagnosis, Symptom
@@ -22,11 +23,26 @@ _MISMATCH = (
 # and events of its former tries stay.
 _MOUNTED_AGAIN = 150.0
 _ENDED = ("BackoffLimitExceeded", "DeadlineExceeded", "PodFailurePolicy")
+_FINAL = 5.0  # seconds for helm to tell that its hook failed
+# Failed runs after which the program of a job is to blame. The kubelet waits 10, 20, 40, 80 and 160 s between them.
+_MIGRATIONS, _RUNS = 4, 6
+_ITSELF = ("migration-failed", "traceback", "unready")  # rules that blame the program
+_PEER = r"connection (refused|reset)|timed ?out|no route to host|unreachable|unavailable|\b50[0234]\b"
 
 
 def diagnose(symptom: Symptom) -> Diagnosis:
     """Return the diagnosis of the first rule that matches; the last one always does."""
-    return next(filter(None, (rule.match(symptom) for rule in RULES)))
+    found = next(filter(None, (rule.match(symptom) for rule in RULES)))
+    if symptom.final:
+        return replace(found, patience=_FINAL)
+    return replace(found, patience=0.0) if found.rule in _ITSELF and _hopeless(symptom) else found
+
+
+def _hopeless(symptom: Symptom) -> bool:
+    """Return whether a job's program failed time and again, and of nothing that may come up by itself."""
+    enough = _MIGRATIONS if migrates(symptom) else _RUNS
+    job = symptom.owner.startswith("Job/") and not symptom.init
+    return job and symptom.crashes >= enough and not said(symptom, _PEER)
 
 
 def explains(symptom: Symptom) -> bool:

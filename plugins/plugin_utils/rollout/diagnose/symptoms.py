@@ -9,16 +9,16 @@ from ...helm.types import Rendered
 from ...kube.client import Api, ApiError
 from ...kube.types import Object, Ref, ref_of
 from ...kube.workloads import (
+    CRASHED,
     PULL_REASONS,
     claims_of,
     condition,
     conditions,
-    container_statuses,
     images,
     is_ready,
     runs,
     unready,
-    waiting_reason,
+    waits_after_crash,
     waits_for_image,
 )
 from ..apply.readiness import workloads
@@ -26,7 +26,7 @@ from ..apply.snapshot import ReleaseSnapshot
 from ..types import EventLine, Symptom
 
 _STUCK = (
-    *PULL_REASONS, "CrashLoopBackOff", "CreateContainerConfigError", "CreateContainerError", "RunContainerError",
+    *PULL_REASONS, CRASHED, "CreateContainerConfigError", "CreateContainerError", "RunContainerError",
     "ImageInspectError",
 )  # fmt: skip
 _BEFORE_CONTAINERS = ("FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox", "NetworkNotReady")
@@ -66,7 +66,7 @@ def _of_workload(base: Symptom, owner: Ref, item: Object, snapshot: ReleaseSnaps
         if item["kind"] == "Job" and entry.get("type") == "Failed" and entry.get("status") == "True":
             yield 1, replace(
                 base, reason=str(entry.get("reason", "")), message=str(entry.get("message", "")),
-                events=snapshot.about(owner),
+                events=snapshot.about(owner), final=True,
             )  # fmt: skip
     if not pods:
         yield 3, replace(base, message="it has no pods", events=snapshot.about(owner))
@@ -117,7 +117,7 @@ def _unsettled(pod: Object, snapshot: ReleaseSnapshot) -> tuple[EventLine, ...]:
     """Return the events about a pod, without problems it has overcome since: events stay for an hour."""
     over: tuple[str, ...] = ("FailedScheduling",) if (pod.get("spec") or {}).get("nodeName") else ()
     # A former run proves nothing: after its node restarts, a pod is mounted and started again.
-    present = runs(pod) or any(waiting_reason(entry) == "CrashLoopBackOff" for entry in container_statuses(pod))
+    present = runs(pod) or waits_after_crash(pod)
     if present:
         over += _BEFORE_CONTAINERS
     pulled = present and not waits_for_image(pod)
@@ -145,16 +145,18 @@ def _of_claims(base: Symptom, pod: Ref, snapshot: ReleaseSnapshot) -> Iterator[R
 def _of_container(base: Symptom, entry: Object) -> Ranked | None:
     state, last = entry.get("state") or {}, (entry.get("lastState") or {}).get("terminated") or {}
     waiting, ended = state.get("waiting") or {}, state.get("terminated") or {}
+    restarts = int(entry.get("restartCount") or 0)
     symptom = replace(
         base,
         container=str(entry.get("name", "")),
         image=str(entry.get("image", "")),
-        restarts=int(entry.get("restartCount") or 0),
+        restarts=restarts,
+        crashes=restarts + 1 if waiting.get("reason") == CRASHED else 0,
         exit_code=ended.get("exitCode", last.get("exitCode")),
     )
     if waiting.get("reason") in _STUCK or (ended and ended.get("exitCode") != 0):
         reason = str(ended.get("reason") or last.get("reason") or waiting.get("reason", ""))
-        if waiting.get("reason") in _STUCK and waiting["reason"] != "CrashLoopBackOff":
+        if waiting.get("reason") in _STUCK and waiting["reason"] != CRASHED:
             reason = str(waiting["reason"])
         message = " ".join(filter(None, [waiting.get("message"), ended.get("message"), last.get("message")]))
         return 0, replace(symptom, reason=reason, message=message or base.message)
