@@ -16,21 +16,17 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import instal
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.batch import Failed, LeftError, left_behind
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.install import (
     InstallOptions,
-    approve,
     install,
     refuse_others,
 )
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, alone, home_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.provision import Deployment
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.sighting import read
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import MachineCard, WayStep
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION, state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.digests import PublishedDigests, save
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
-from ansible_collections.groundup.cloud.tests.unit.metal.inventories import USED, told
 from ansible_collections.groundup.cloud.tests.unit.metal.test_decisions import Paper
-from ansible_collections.groundup.cloud.tests.unit.metal.test_discovery import Seed as Watching
 
 KEY, OLD = "ssh-ed25519 NEW", "10.77.0.64,worker-1 ssh-ed25519 OLD"
 OTHER = "10.77.0.8,seed-1 ssh-ed25519 SEED"
@@ -249,43 +245,6 @@ def test_an_image_that_the_seed_does_not_serve_is_named_before_any_machine_is_to
     with pytest.raises(GroundupError, match=r"does not serve machine-13/13/machine.qcow2"):
         go(plan)
     assert seen == []
-
-
-class Told(Watching):
-    """A seed where worker-1 waits for approval."""
-
-    def __init__(self, **_given: Any) -> None:
-        super().__init__(None)
-        self.nodes["node-1"] |= {"name": "worker-1", "provision_state": "manageable"}
-        self.told["worker-1"] = told(1, groundup_disks=[USED])
-
-
-@pytest.mark.parametrize("refusal", ["", "502 the page is down"])
-def test_an_approval_is_ironic_s_mark_the_journal_s_line_and_the_page_s_record(
-    plan: Plan, monkeypatch: pytest.MonkeyPatch, refusal: str
-) -> None:
-    seed, kept, said = Told(), list[tuple[str, str, str]](), list[str]()
-
-    class Keeps:
-        def decide(self, machine: str, verb: str, _by: str, *, about: str) -> str:
-            kept.append((machine, verb, about))
-            return refusal
-
-    monkeypatch.setattr(module, "Ironic", lambda **_given: seed)
-    monkeypatch.setattr(module, "page_of", lambda _plan: Keeps())
-    approve(Changes(check=True), plan, "worker-1", said.append)
-    assert (kept, seed.nodes["node-1"]["extra"]) == ([], {})
-    approve(Changes(check=False), plan, "worker-1", said.append)
-    one = read({"uuid": "node-1"}, seed.told["worker-1"] or {})
-    assert kept == [("worker-1", "approve", one.shown)]
-    assert seed.nodes["node-1"]["extra"] == one.approval("worker-1")
-    assert "by a playbook" in Journal(home_of(plan.site) / "worker-1.jsonl").doing
-    assert any("does not keep who approved worker-1" in line for line in said) == bool(refusal)
-    seed.told["worker-1"] = None
-    with pytest.raises(GroundupError, match="no machine waits to become worker-1"):
-        approve(Changes(check=False), plan, "worker-1", said.append)  # it was not inspected: nobody saw its disks
-    with pytest.raises(GroundupError, match="no machine waits to become worker-2"):
-        approve(Changes(check=False), plan, "worker-2", said.append)
 
 
 def test_a_controller_is_asked_whose_it_is_before_any_order(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
