@@ -3,46 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
-from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import Ironic
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.discovery import MachineDiscovery
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.documents import network_data
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION, state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
 from ansible_collections.groundup.cloud.tests.integration.metal import ironic as seed
-from ansible_collections.groundup.cloud.tests.integration.metal.fake_site import fake_site, metal_of
-from ansible_collections.groundup.cloud.tests.integration.metal.ironic import _enter
+from ansible_collections.groundup.cloud.tests.integration.metal.fake_site import metal_of
+from ansible_collections.groundup.cloud.tests.integration.metal.inside import Inside, site
 from ansible_collections.groundup.cloud.tests.integration.metal.test_storm import tell
 from ansible_collections.groundup.cloud.tests.unit.metal.inventories import told
 
+__all__ = ["site"]
 pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="a seed's programs run as root"),
     pytest.mark.long,
     pytest.mark.filterwarnings("ignore::urllib3.exceptions.InsecureRequestWarning"),
 ]
 MACS = {"eno1": "52:54:0b:00:00:01", "ens1f0np0": "52:54:0b:00:00:02", "ens1f1np1": "52:54:0b:00:00:03"}
-Inside = Callable[[Callable[[], Any]], Any]
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Plan, Inside]]:
-    if missing := supply.missing(["ironic-13"]):
-        pytest.skip(f"not built on this machine: {', '.join(missing)}")
-    patch = pytest.MonkeyPatch()
-    for name in ("GROUNDUP_STATE", "ANSIBLE_VAULT_PASSWORD_FILE"):
-        patch.setenv(name, "")  # the site writes its own
-    with fake_site(tmp_path_factory.mktemp("site"), 1) as (host, plan), ThreadPoolExecutor(1) as thread:
-        (pid,) = [word for word in host.argv("true") if word.isdigit()]
-        thread.submit(_enter, int(pid)).result()
-        yield plan, lambda work: thread.submit(work).result()
-    patch.undo()
 
 
 def bonded() -> Plan:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 import requests
-from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import BusyError, Ironic
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.discovery import MachineDiscovery
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import home_of
@@ -19,29 +17,15 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.overview impo
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.tests.integration.metal import ironic as seed
-from ansible_collections.groundup.cloud.tests.integration.metal.fake_site import fake_site, metal_of
-from ansible_collections.groundup.cloud.tests.integration.metal.ironic import _enter
+from ansible_collections.groundup.cloud.tests.integration.metal.fake_site import metal_of
+from ansible_collections.groundup.cloud.tests.integration.metal.inside import Inside, site
 from ansible_collections.groundup.cloud.tests.integration.metal.stranger import From
 from ansible_collections.groundup.cloud.tests.unit.metal.inventories import told
 
+__all__ = ["site"]
 pytestmark = [pytest.mark.skipif(os.geteuid() != 0, reason="a seed's programs run as root"), pytest.mark.long]
 MACHINES, TWICE = 300, 30  # so many; so many of them tell it a second time at the same moment
 PATIENCE = 900.0  # seconds
-Inside = Callable[[Callable[[], Any]], Any]
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Plan, Inside]]:
-    if missing := supply.missing(["ironic-13"]):
-        pytest.skip(f"not built on this machine: {', '.join(missing)}")
-    patch = pytest.MonkeyPatch()
-    for name in ("GROUNDUP_STATE", "ANSIBLE_VAULT_PASSWORD_FILE"):
-        patch.setenv(name, "")
-    with fake_site(tmp_path_factory.mktemp("site"), 1) as (host, plan), ThreadPoolExecutor(1) as thread:
-        (pid,) = [word for word in host.argv("true") if word.isdigit()]
-        thread.submit(_enter, int(pid)).result()
-        yield plan, lambda work: thread.submit(work).result()
-    patch.undo()
 
 
 def machine(number: int) -> dict[str, Any]:

@@ -17,6 +17,7 @@ import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers import mirror
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.artifact import Artifact
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock, load_lock
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make.oci import manifest_digest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.digests import PublishedDigests
@@ -52,14 +53,19 @@ def web(tmp_path: Path) -> Iterator[str]:
     server.server_close()
 
 
+def published(make_lock: MakeLock, registry: Registry) -> Artifact:
+    """Build the image and push it, as test/program:1; return it."""
+    built = supply.ensure("image", lock=make_lock(program={}, image=PROGRAM_IMAGE))["image"]
+    push(registry.address, [built], tls_verify=False)
+    return built
+
+
 @pytest.mark.root
 def test_an_upstream_image_is_copied_by_its_locked_digest(
     fake: FakeBuilder, make_lock: MakeLock, lines: list[str], registry: Registry
 ) -> None:
     del fake
-    lock = make_lock(program={}, image=PROGRAM_IMAGE)
-    built = supply.ensure("image", progress=lines.append, lock=lock)["image"]
-    push(registry.address, [built], tls_verify=False, progress=lines.append)
+    built = published(make_lock, registry)
     reference = f"{registry.address}/test/program:1"
     upstream = {"reference": reference, "digest": manifest_digest(built.path)}
     there = make_lock(image={**PROGRAM_IMAGE, "needs": [], "upstream": upstream})
@@ -75,8 +81,7 @@ def test_an_image_of_the_sites_own_choice_is_copied_by_its_digest_and_pushed_bel
     fake: FakeBuilder, make_lock: MakeLock, lines: list[str], registry: Registry
 ) -> None:
     del fake
-    built = supply.ensure("image", lock=make_lock(program={}, image=PROGRAM_IMAGE))["image"]
-    push(registry.address, [built], tls_verify=False)
+    built = published(make_lock, registry)
     digest = manifest_digest(built.path)
     name = mirror.artifact(f"{registry.address}/test/program:1@{digest}")
     copy = supply.ensure([name], progress=lines.append)[name]
@@ -95,8 +100,7 @@ def test_of_an_upstream_image_for_many_machines_this_ones_is_copied_by_the_diges
 ) -> None:
     """What projects publish, and name in their release notes, is an index."""
     del fake
-    built = supply.ensure("image", lock=make_lock(program={}, image=PROGRAM_IMAGE))["image"]
-    push(registry.address, [built], tls_verify=False)
+    built = published(make_lock, registry)
     ours = registry.manifests[("test/program", "1")]
     instances = [
         {"mediaType": MANIFEST, "digest": digest, "size": size, "platform": {"os": "linux", "architecture": machine}}
@@ -209,8 +213,7 @@ def test_resolve_records_missing_digests_and_touches_nothing_else(
     web: str, registry: Registry, fake: FakeBuilder, make_lock: MakeLock, tmp_path: Path
 ) -> None:
     del fake
-    built = supply.ensure("image", lock=make_lock(program={}, image=PROGRAM_IMAGE))["image"]
-    push(registry.address, [built], tls_verify=False)
+    built = published(make_lock, registry)
     path = tmp_path / "supply.lock"
     text = f"""# a comment that stays
 format: 1
