@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -9,14 +10,14 @@ from typing import Any
 from ..module_utils._base import files
 from ..module_utils._base.changes import Changes
 from .errors import GroundupError
-from .pki import check_key
+from .pki import PkiError, belongs, check_key
 from .plan import Plan, load_site, make_plan
 from .plan.findings.certificates import CERTIFICATE
 from .plan.input.load import with_files
 from .plan.input.reader import named_file
 from .plan.model import Site
-from .vault import open_store
-from .vault.names import EDGE_KEY
+from .vault import Store, open_store
+from .vault.names import EDGE_KEY, EDGE_NEXT
 
 
 def hand_over(changes: Changes, site_file: str, *, certificate_file: str | None, key_file: str) -> dict[str, Any]:
@@ -38,12 +39,38 @@ def hand_over(changes: Changes, site_file: str, *, certificate_file: str | None,
     plan = _checked(with_files(site, {**site.files, site.edge.certificate: given}, now=datetime.now(UTC)))
     check_key(plan.edge.certificate, key)
     store = open_store(plan.site, write=not changes.check)
+    if store.items().get(EDGE_KEY) != key:  # a run that is killed before the end leaves both, and `settle` chooses
+        store.take({EDGE_NEXT: key}, replacing=[EDGE_NEXT])
     files.place(changes, place.resolve(), given.text)
     for name in store.take({EDGE_KEY: key}, replacing=[EDGE_KEY]):
         changes.add(f"keep secret {name}")
+    store.forget([EDGE_NEXT])
     if before.edge.certificate and before.edge.public_root != plan.edge.public_root:
         changes.warnings.append("it ends with another CA than before: run groundup.cloud.site, so that pods trust it")
     return {**changes.result(), "msg": "; ".join(changes.done) or "this pair is kept already"}
+
+
+def settle(plan: Plan, store: Store, given: Mapping[str, str]) -> tuple[Mapping[str, str], tuple[str, ...]]:
+    """Return ``given`` with the key of a pair whose hand-over was cut short, and the names of keys to forget.
+
+    The key that is given or kept belongs to the certificate, or nothing is changed. Raises PkiError.
+    """
+    certificate, kept = plan.edge.certificate, store.items()
+    if not certificate:
+        if EDGE_KEY in given:
+            raise PkiError(
+                f"{EDGE_KEY} is given, and the site has no certificate of its own",
+                where=f"{CERTIFICATE} of the site file",
+                why="no host would use the key: the site's CA issues the certificate of the public names",
+                remedy=f"write {CERTIFICATE}, or leave the key out",
+            )
+        return given, (EDGE_KEY, EDGE_NEXT)
+    if EDGE_KEY not in given and belongs(certificate, kept.get(EDGE_NEXT, "")):
+        given = {**given, EDGE_KEY: kept[EDGE_NEXT]}
+    key = given.get(EDGE_KEY, kept.get(EDGE_KEY))
+    if key is not None:
+        check_key(certificate, key)
+    return given, (EDGE_NEXT,)
 
 
 def _key(file: str) -> str:

@@ -10,13 +10,14 @@ from . import site_identity
 from .compose import with_values
 from .layers.authorities import USES, key_name
 from .paths import state_dir
-from .pki import check_key, ensure_authority, ensure_bundle, ensure_leaf, ensure_packages_key, users
+from .pki import ensure_authority, ensure_bundle, ensure_leaf, ensure_packages_key, users
 from .plan.findings.certificates import CERTIFICATE
 from .plan.types import Plan
+from .site_certificate import settle
 from .site_proxy import LOGIN_FORM, NOBODY, given_login
 from .vault import STORE, SecretsError, Store, open_store, password_source, required
 from .vault.given import giving
-from .vault.names import EDGE_KEY
+from .vault.names import EDGE_KEY, EDGE_NEXT
 
 _SHOWN = 8  # machines of an error
 
@@ -28,9 +29,7 @@ def create(plan: Plan, given: Mapping[str, str], *, write: bool) -> dict[str, An
     """
     plan, directory = with_values(plan), state_dir(plan.site)
     store, specs = open_store(plan.site, write=write), users(plan)
-    key = given.get(EDGE_KEY, store.items().get(EDGE_KEY))
-    if plan.edge.certificate and key is not None:  # before anything is changed
-        check_key(plan.edge.certificate, key)
+    given, unused = settle(plan, store, given)  # before anything is changed
     taken = store.take(given, replacing=[EDGE_KEY])
     _refuse_lacking(plan, store)
     for field, name in _logins(plan).items():
@@ -47,14 +46,26 @@ def create(plan: Plan, given: Mapping[str, str], *, write: bool) -> dict[str, An
     issued = {name: why for name, why in reasons.items() if why}
     names = sorted({*taken, *created})
     after = [f"secret {name}" for name in names] + [f"certificate {name}: {why}" for name, why in issued.items()]
+    gone = [f"secret {name}" for name in store.forget(unused)]
     return {
-        "changed": bool(after),
+        "changed": bool(after or gone),
         "created": names,
         "issued": issued,
         "store": store.identity,
-        "msg": f"{'made' if write else 'would be made'}: {', '.join(after)}" if after else "everything is there",
-        "diff": {"before": "", "after": "".join(f"{line}\n" for line in after)},
+        "msg": _said(after, gone, write=write),
+        "diff": {"before": "".join(f"{line}\n" for line in gone), "after": "".join(f"{line}\n" for line in after)},
     }
+
+
+def _said(made: Sequence[str], removed: Sequence[str], *, write: bool) -> str:
+    verbs = {"made": made, "removed": removed}
+    said = [f"{verb if write else f'would be {verb}'}: {', '.join(names)}" for verb, names in verbs.items() if names]
+    return "; ".join(said) or "everything is there"
+
+
+def given_names(plan: Plan) -> frozenset[str]:
+    """Return the secrets that somebody else made, and may change."""
+    return frozenset({EDGE_KEY, EDGE_NEXT, *(name for one in _kinds(plan) for name in one.names)})
 
 
 def remove(plan: Plan, *, write: bool, keep: bool, force: Collection[str]) -> dict[str, Any]:

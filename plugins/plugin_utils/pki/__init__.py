@@ -10,7 +10,7 @@ from .authority import Authority, PkiError, ensure_authority
 from .bundle import ensure_bundle
 from .leaf import Leaf, LeafSpec, ensure_leaf
 from .openpgp import ensure_packages_key
-from .own import check_key
+from .own import belongs, check_key
 from .users import users
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Leaf",
     "LeafSpec",
     "PkiError",
+    "belongs",
     "check_key",
     "ensure_authority",
     "ensure_bundle",

@@ -10,6 +10,17 @@ from ..vault.given import giving
 from ..vault.names import EDGE_KEY
 from .authority import PkiError
 
+_FORM = (serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+
+
+def belongs(certificate: str, key: str) -> bool:
+    """Return whether ``key`` (PEM) is that of the leaf of ``certificate``."""
+    try:
+        check_key(certificate, key)
+    except PkiError:
+        return False
+    return True
+
 
 def check_key(certificate: str, key: object) -> None:
     """Refuse ``key`` (PEM) unless it belongs to the leaf of ``certificate``. Raises PkiError."""
@@ -25,9 +36,8 @@ def check_key(certificate: str, key: object) -> None:
             "HAProxy on a host starts without a person",
             "openssl pkey -in KEY -out NEW writes one without a passphrase; then " if locked else "",
         ) from None
-    form = (serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
     leaf = x509.load_pem_x509_certificate(certificate.encode())
-    if private.public_key().public_bytes(*form) != leaf.public_key().public_bytes(*form):
+    if private.public_key().public_bytes(*_FORM) != leaf.public_key().public_bytes(*_FORM):
         raise _refused(
             f"{EDGE_KEY} does not belong to the certificate {leaf.subject.rfc4514_string()}",
             "HAProxy would not start with the two; nothing was changed",

@@ -25,6 +25,7 @@ from ..paths import state_dir
 from ..plan.findings import extra_charts
 from ..plan.types import Plan
 from ..process import Processes
+from ..site_secrets import given_names
 from ..supply import tool
 from ..supply.publish import digests
 from ..supply.publish.digests import PublishedDigests
@@ -54,11 +55,12 @@ class Session:
         """Return the names of secrets that are new to the cluster. Raises RolloutError for another store."""
         if self.api is None:
             return self.store.names()
+        given = given_names(self.plan)  # the ACME client's, a directory's, ...: a new value is no other store
         return ownership.claim(
             self.api,
             namespace=self.plan.openstack.namespace,
             identity=self.store.identity,
-            prints=fingerprints(self.store.items()),
+            prints=fingerprints({name: value for name, value in self.store.items().items() if name not in given}),
             store=str(self.store.path),
             write=write,
         )

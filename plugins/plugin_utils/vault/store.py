@@ -1,4 +1,4 @@
-"""The secrets store: one file per site, encrypted with Ansible Vault, to which names are only added.
+"""The secrets store: one file per site, encrypted with Ansible Vault. Names are added; a given key goes with its use.
 
 Reading needs no lock, because the file is replaced atomically. A run that adds a name takes the lock and reads the file
 again first, so that concurrent runs get the same values. A missing store of an existing site is an error: new passwords
@@ -148,6 +148,22 @@ class Store:
         new = sorted({*set(wanted) - set(self._values), *other})
         self._values |= wanted
         return tuple(new)
+
+    def forget(self, names: Collection[str]) -> tuple[str, ...]:
+        """Remove given values that nothing uses any longer; return the names that were there. Raises SecretsError."""
+        there = tuple(sorted(set(names) & set(self._values)))
+        if not there or not self._write:
+            self._drop(there)
+            return there
+        with locked(self._directory / LOCK):
+            self._read()  # another run may have been faster
+            self._drop(there)
+            self._save()
+        return there
+
+    def _drop(self, names: Iterable[str]) -> None:
+        for name in names:
+            self._values.pop(name, None)
 
     def lacking(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return those of ``names`` that the store lacks, sorted."""

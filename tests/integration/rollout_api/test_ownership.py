@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.gate.ownership import NAME
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.session import Session
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import RolloutError
@@ -27,7 +28,8 @@ def store(directory: Path, *, write: bool = True) -> Store:
 
 def session(site: Site, kept: Store) -> Session:
     """Return a session on the test's namespace with the secrets of ``kept``."""
-    plan: Any = SimpleNamespace(openstack=SimpleNamespace(namespace=site.namespace))
+    plan = make_plan(load_site(COLLECTION / "inventories/lab/site.yml"))
+    plan = replace(plan, openstack=replace(plan.openstack, namespace=site.namespace))
     rollout: Any = None  # what a claim has no use for
     return Session(
         site_file="site.yml", plan=plan, rollout=rollout, redactor=Redactor({}), directory=kept.path.parent,
@@ -58,6 +60,15 @@ def test_a_new_service_adds_its_secrets_and_touches_no_other(site: Site, tmp_pat
     session(site, kept).claim(write=True)
     kept.ensure(["glance/database"])
     assert session(site, kept).claim(write=True) == ("glance/database",)
+    assert session(site, kept).claim(write=True) == ()
+
+
+def test_a_renewed_certificate_s_key_is_no_other_store(site: Site, tmp_path: Path) -> None:
+    kept = store(tmp_path / "state")
+    kept.ensure(NAMES)
+    kept.take({"edge/key": "of spring"})
+    session(site, kept).claim(write=True)
+    kept.take({"edge/key": "of summer"}, replacing=["edge/key"])
     assert session(site, kept).claim(write=True) == ()
 
 

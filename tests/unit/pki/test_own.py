@@ -12,7 +12,7 @@ import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.action.rollout import _access
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.plugin_utils import site_certificate, site_secrets
+from ansible_collections.groundup.cloud.plugins.plugin_utils import site_secrets
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import access
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.https import trust_file
@@ -123,8 +123,29 @@ def test_no_other_secret_is_ever_replaced(site: Site) -> None:
 def test_without_the_field_the_site_s_ca_issues_the_certificate_again(site: Site) -> None:
     create(site(), edge_key=LEAF.key)
     path = site(None, ())
-    assert create(path)["issued"] == {"edge": "new"}
+    predicted = create(path, write=False)
+    assert "edge/key" in open_store("lab").names(), "a prediction"
+    made = create(path)
+    assert made["issued"] == {"edge": "new"}
     assert "edge" in {one.user for one in users(planned(path))}
+    assert made["msg"].endswith("removed: secret edge/key")
+    assert predicted["msg"].endswith("would be removed: secret edge/key")
+    assert "edge/key" not in open_store("lab").names()
+    assert not create(path)["changed"]
+
+
+def test_a_key_without_a_certificate_is_refused_before_anything_is_changed(site: Site, tmp_path: Path) -> None:
+    with pytest.raises(PkiError, match=r"write edge\.certificate"):
+        create(site(None), edge_key=LEAF.key)
+    assert not (tmp_path / "state/lab/secrets.yml").exists()
+
+
+def test_a_key_of_before_is_never_combined_with_another_certificate(site: Site) -> None:
+    create(site(), edge_key=LEAF.key)
+    store = open_store("lab")
+    store.take({"edge/next-key": LEAF.key})
+    with pytest.raises(PkiError, match="does not belong"):
+        create(site(NEXT))
 
 
 def test_one_bundle_holds_the_site_s_ca_and_the_company_s_and_goes_with_the_field(site: Site) -> None:
@@ -184,71 +205,3 @@ def test_users_are_told_the_ca_that_they_need_and_none_that_everybody_has(
     told: Any = _access(SimpleNamespace(plan=plan, directory=directory), outcome)  # type: ignore[arg-type]
     assert (str(directory / file) in told["CA"]) if file else ("CA" not in told)
     assert trust_file(plan).is_file(), "for the control node's own clients"
-
-
-def hand(path: Path, tmp_path: Path, one: Issued, key: Issued, *, check: bool = False) -> Changes:
-    (tmp_path / "new.pem").write_text(one.pem)
-    (tmp_path / "new.key").write_text(key.key)
-    changes = Changes(check=check)
-    names = {"certificate_file": str(tmp_path / "new.pem"), "key_file": str(tmp_path / "new.key")}
-    site_certificate.hand_over(changes, str(path), **names)
-    return changes
-
-
-def test_a_pair_is_handed_over_as_a_whole_or_not_at_all(site: Site, tmp_path: Path) -> None:
-    path = site()
-    create(path, edge_key=LEAF.key)
-    old = issue("old", ROOT, names=["*.lab.test"], begins=-99, days=-1)
-    small = issue("small", ROOT, names=["other.lab.test"])
-    for one, key, said in ((NEXT, LEAF, "does not belong"), (old, old, "ended 1 days ago"), (small, small, "not for")):
-        with pytest.raises(GroundupError, match=said):
-            hand(path, tmp_path, one, key)
-    assert (path.parent / "public.pem").read_text() == LEAF.pem
-    assert len(hand(path, tmp_path, NEXT, NEXT, check=True).done) == 2
-    assert (path.parent / "public.pem").read_text() == LEAF.pem, "a prediction"
-    assert len(hand(path, tmp_path, NEXT, NEXT).done) == 2
-    assert (path.parent / "public.pem").read_text() == NEXT.pem
-    assert not create(path)["changed"]
-    assert hand(path, tmp_path, NEXT, NEXT).done == []
-
-
-def test_a_pair_takes_the_place_of_one_that_has_ended(site: Site, tmp_path: Path) -> None:
-    path = site()
-    create(path, edge_key=LEAF.key)
-    (path.parent / "public.pem").write_text(issue("old", ROOT, names=["*.lab.test"], begins=-99, days=-1).pem)
-    hand(path, tmp_path, NEXT, NEXT)
-    assert not create(path)["changed"]
-
-
-def test_a_link_beside_the_site_file_stays_a_link(site: Site, tmp_path: Path) -> None:
-    path = site()
-    create(path, edge_key=LEAF.key)
-    there = tmp_path / "live.pem"
-    (path.parent / "public.pem").rename(there)
-    (path.parent / "public.pem").symlink_to(there)
-    hand(path, tmp_path, NEXT, NEXT)
-    assert (path.parent / "public.pem").is_symlink()
-    assert there.read_text() == NEXT.pem
-
-
-def test_a_site_without_the_field_takes_no_pair(site: Site, tmp_path: Path) -> None:
-    with pytest.raises(GroundupError, match=r"write edge\.certificate"):
-        hand(site(None), tmp_path, NEXT, NEXT)
-
-
-def test_a_key_in_der_is_told_and_a_directory_is_no_key(site: Site, tmp_path: Path) -> None:
-    path, file = site(), tmp_path / "new.key"
-    form = (serialization.Encoding.DER, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    file.write_bytes(LEAF.private.private_bytes(*form))
-    with pytest.raises(GroundupError, match="the key is not text"):
-        site_certificate.hand_over(Changes(check=False), str(path), certificate_file=None, key_file=str(file))
-    with pytest.raises(IsADirectoryError):
-        site_certificate.hand_over(Changes(check=False), str(path), certificate_file=None, key_file=str(tmp_path))
-    with pytest.raises(GroundupError, match="certificate-file-unreadable"):
-        site_certificate.hand_over(Changes(check=False), str(path), certificate_file=str(tmp_path),
-                                   key_file=str(site_key(tmp_path)))  # fmt: skip
-
-
-def site_key(directory: Path) -> Path:
-    (directory / "good.key").write_text(LEAF.key)
-    return directory / "good.key"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.site_secrets import create
+from ansible_collections.groundup.cloud.plugins.plugin_utils.site_secrets import create, given_names
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import SecretsError, open_store
 from ansible_collections.groundup.cloud.tests.unit.plan.conftest import changed, example
 from ansible_collections.groundup.cloud.tests.unit.plan.identity_cases import domain
@@ -59,6 +59,7 @@ def test_a_directorys_password_is_given(planned: Callable[..., Plan]) -> None:
     with pytest.raises(SecretsError, match="has no keystone/ldap-corp\n"):
         create(plan, {}, write=True)
     create(plan, {"keystone/ldap-corp": "their-word"}, write=True)
+    assert "keystone/ldap-corp" in given_names(plan), "a new one is no other store"
     create(planned("cloud", domain(bind_dn=None, cleartext=True, url="ldap://ldap.corp.test")), {}, write=True)
 
 
