@@ -73,7 +73,7 @@ def fails() -> Behaviour:
     return behave
 
 
-def crashes(restarts: int) -> Behaviour:
+def crashes(restarts: int) -> Callable[[Object], Object]:
     """A pod whose container waits for its next run after ``restarts`` failed ones."""
     state = {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off restarting failed container"}}
     last = {"terminated": {"exitCode": 1, "reason": "Error"}}

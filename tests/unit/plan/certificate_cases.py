@@ -51,7 +51,7 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("private-key-in-certificate-file", "error", "lab", trusted(ROOT.pem + ROOT.key), CAS),
     ("private-key-in-certificate-file", "error", "lab", served(LEAF.pem, MIDDLE.pem, LEAF.key), OWN),
     ("private-key-in-certificate-file", "error", "lab", served(LEAF.pem, LEAF.key[:60]), OWN),
-    ("trusted-ca-is-no-ca", "error", "lab", trusted(LEAF.pem), CAS),
+    ("ca-is-no-ca", "error", "lab", trusted(LEAF.pem), CAS),
     ("trusted-ca-twice", "warning", "lab", trusted(ROOT.pem, OTHER.pem + ROOT.pem), CAS),
     ("trusted-ca-without-root", "warning", "lab", trusted(MIDDLE.pem), CAS),
     ("certificate-expired", "error", "lab", trusted(issue("old", ca=True, begins=-99, days=-9).pem), CAS),

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ansible_collections.groundup.cloud.tests.unit.certificates import issue
+
+LEAF, ENDED = issue("leaf").pem, issue("old", ca=True, begins=-99, days=-9).pem
 CERTIFICATE = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
 DIGEST = "@sha256:" + "0" * 64
 
@@ -220,6 +223,11 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("files-url-not-the-seeds", "error", "lab", {"supply/files_url": "https://f.example.org"}, "supply.files_url"),
     ("files-url-not-the-seeds", "error", "lab", {"supply/files_url": "http://f.example.org:8080"}, "supply.files_url"),
     ("firmware-unused", "warning", "lab", {"supply/firmware": ["bnx2x"]}, "supply.firmware"),
+    *(
+        (name, "error", "lab", {field.replace(".", "/"): text}, field)
+        for field in ("supply.ca", "hosts.packages_ca")
+        for name, text in (("ca-unreadable", CERTIFICATE), ("ca-is-no-ca", LEAF), ("certificate-expired", ENDED))
+    ),
     ("ca-without-registry", "error", "lab", {"supply/ca": CERTIFICATE}, "supply.ca"),
     (
         "supply-ca-unused",

@@ -7,6 +7,7 @@ from ..types import Finding
 from . import (
     access,
     addresses,
+    authorities,
     availability,
     ceph,
     certificates,
@@ -39,7 +40,7 @@ from .order import ordered
 SUBJECTS = (
     addresses, servers, links, wiring, planes, machines, netboot, pools, public, availability, access, packages, quorum,
     domains, storage, ceph, disks, cluster, services, extra_releases, directories, identity_providers,
-    certificates, supply, proxy, system_disks, versions, unsupported,
+    certificates, authorities, supply, proxy, system_disks, versions, unsupported,
 )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from .. import pem
 from ..form import error, warning
 from ..layout.context import PlanContext
 from ..types import Finding
-from .authorities import dates
+from .authorities import dates, judged
 
 if TYPE_CHECKING:
     from cryptography import x509
@@ -90,15 +90,9 @@ def _trusted(one: x509.Certificate, file: str, *, now: datetime | None, twice: b
             remedy="keep it in one file",
         )
         return
-    if not pem.is_ca(one):
-        yield error("trusted-ca-is-no-ca", CAS)(
-            what=f"{name} is a certificate of a server or a person",
-            why="only a certificate with basic constraints CA:TRUE makes others trusted",
-            remedy="write the certificate of the CA that signed it",
-        )
-        return
-    yield from dates(one, name, CAS, now=now, ca=True)
-    yield from _strict(one, name, CAS, ca=True)
+    yield from judged(one, name, CAS, now=now)
+    if pem.may_sign(one):
+        yield from _strict(one, name, CAS, ca=True)
 
 
 def _roots(cas: list[x509.Certificate]) -> Iterator[Finding]:

@@ -10,7 +10,6 @@ from ..layout.context import PlanContext
 from ..model.ldap import Ldap
 from ..platform.identity import is_encrypted
 from ..types import Finding
-from .authorities import written
 
 # Domains that accounts of the cloud itself are in: a directory would take their place.
 OWN = ("default", "service", "heat", "magnum")
@@ -28,7 +27,6 @@ def check(context: PlanContext) -> Iterator[Finding]:
     for name, one in domains.items():
         yield from _name(name)
         yield from _connection(f"identity.domains.{name}.ldap", one)
-        yield from written(context, one.ca, f"identity.domains.{name}.ldap.ca")
         yield from _accounts(f"identity.domains.{name}.ldap", one)
     yield from _together(domains, trusted=bool(context.site.hosts.trusted_cas))
     yield from _passwords({name: one.secret for name, one in context.plan.identity.domains.items()}, domains)

@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 from ..form import error
 from ..layout.context import PlanContext
 from ..types import Finding
-from . import authorities
 
 
 def check(context: PlanContext) -> Iterator[Finding]:
@@ -17,7 +16,6 @@ def check(context: PlanContext) -> Iterator[Finding]:
     plan = context.plan
     if (written := context.site.proxy) is None:
         return
-    yield from authorities.written(context, written.ca, "proxy.ca")
     if plan.host.packages_proxy and written.login and plan.metal and plan.metal.runner:
         yield error("proxy-login-not-on-the-seed", "proxy.login", "seed.runner", "hosts.packages")(
             what="the seed configures machines itself, and their package sources are behind a proxy with a login",
