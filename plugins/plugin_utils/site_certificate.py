@@ -16,6 +16,7 @@ from .plan.findings.certificates import CERTIFICATE
 from .plan.input.load import with_files
 from .plan.input.reader import named_file
 from .plan.model import Site
+from .plan.types import Finding
 from .vault import Store, open_store
 from .vault.names import EDGE_KEY, EDGE_NEXT
 
@@ -56,6 +57,8 @@ def settle(plan: Plan, store: Store, given: Mapping[str, str]) -> tuple[Mapping[
     The key that is given or kept belongs to the certificate, or nothing is changed. Raises PkiError.
     """
     certificate, kept = plan.edge.certificate, store.items()
+    if not certificate and _faults(plan):  # the field is there, and its file is not
+        return given, ()
     if not certificate:
         if EDGE_KEY in given:
             raise PkiError(
@@ -87,7 +90,10 @@ def _key(file: str) -> str:
 
 def _checked(site: Site) -> Plan:
     plan = make_plan(site)
-    for one in plan.findings:
-        if one.severity == "error" and CERTIFICATE in one.where:
-            raise GroundupError(f"{one.what} ({one.name})", where=CERTIFICATE, why=one.why, remedy=one.remedy)
+    for one in _faults(plan):
+        raise GroundupError(f"{one.what} ({one.name})", where=CERTIFICATE, why=one.why, remedy=one.remedy)
     return plan
+
+
+def _faults(plan: Plan) -> list[Finding]:
+    return [one for one in plan.findings if one.severity == "error" and CERTIFICATE in one.where]

@@ -134,6 +134,14 @@ def test_without_the_field_the_site_s_ca_issues_the_certificate_again(site: Site
     assert not create(path)["changed"]
 
 
+def test_a_file_that_is_gone_for_a_moment_costs_no_key(site: Site) -> None:
+    path = site()
+    create(path, edge_key=LEAF.key)
+    (path.parent / "public.pem").unlink()
+    site_secrets.create(make_plan(load_site(path)), {}, write=True)
+    assert open_store("lab").get("edge/key") == LEAF.key.strip()
+
+
 def test_a_key_without_a_certificate_is_refused_before_anything_is_changed(site: Site, tmp_path: Path) -> None:
     with pytest.raises(PkiError, match=r"write edge\.certificate"):
         create(site(None), edge_key=LEAF.key)
