@@ -45,13 +45,16 @@ def groups(plan: Plan, host: HostPlan) -> tuple[str, ...]:
 
 
 def wanted(plan: Plan, host: HostPlan) -> dict[str, Any]:
-    """Return what the host is asked, by part: the options of each part's verification."""
-    own, site = groups(plan, host), {"site": plan.site, "name": host.name, "address": host.address}
+    """Return what the host is asked, by part: the options of each part's verification.
+
+    They are those that the role of the layer gives its modules (test_options).
+    """
+    own, authority = groups(plan, host), (read(state_dir(plan.site) / "ca.crt") or "").rstrip("\n")
     asked: dict[str, Any] = {
         "host": {
-            **site, "names": plan.host.names, "dns_servers": list(host.dns_servers or plan.host.dns_servers),
+            "site": plan.site, "names": plan.host.names, "dns_servers": list(host.dns_servers or plan.host.dns_servers),
             "domain": plan.domain, "sysctl": plan.host.sysctl, "updates": plan.host.updates, "user": plan.access.user,
-            "ca_certificate": read(state_dir(plan.site) / "ca.crt") or "", "trusted_cas": list(plan.host.trusted_cas),
+            "ca_certificate": authority, "trusted_cas": list(plan.host.trusted_cas),
         }
     }  # fmt: skip
     if "seed" in own:
@@ -59,7 +62,10 @@ def wanted(plan: Plan, host: HostPlan) -> dict[str, Any]:
         asked |= {"ironic": {}} if plan.metal else {}
     if "kubernetes" in own:
         cluster = site_vars(plan)["kubernetes"]
-        asked["kubernetes"] = {**site, "control": "control" in host.roles, "cluster": cluster}
+        asked["kubernetes"] = {
+            "site": plan.site, "name": host.name, "address": host.address, "control": "control" in host.roles,
+            "cluster": cluster,
+        }  # fmt: skip
     if host.name in plan.edge.hosts and plan.edge.kind == "haproxy":
         asked["edge"] = {"virtual_ip": plan.edge.address, "public_ip": users_address(plan)}
     if "ceph" in own:
@@ -69,7 +75,11 @@ def wanted(plan: Plan, host: HostPlan) -> dict[str, Any]:
     if "network" in own:
         asked["network"] = _central(plan, host)
     if "compute" in own:
-        asked["hypervisor"] = {**site, "release": plan.openstack.release, "programs": plan.hypervisor.programs}
+        asked["hypervisor"] = {
+            "name": host.name,
+            "release": plan.openstack.release,
+            "programs": plan.hypervisor.programs,
+        }
     return asked
 
 

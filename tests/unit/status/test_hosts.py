@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from ansible_collections.groundup.cloud.plugins.module_utils._ovn.converge import Central
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.storage import ADMIN
-from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import PublicPlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.status import hosts
@@ -45,16 +43,6 @@ def test_the_administrators_key_goes_to_monitors_alone(plan: Plan) -> None:
     assert all(list(one["keys"]) == [ADMIN] and one["osds"] > 0 for one in asked.values() if one)
 
 
-def test_a_host_is_asked_by_all_that_its_own_verification_takes(plan: Plan) -> None:
-    (verify,) = (
-        task["groundup.cloud.host"]
-        for task in yaml.safe_load((COLLECTION / "roles/host/tasks/verify.yml").read_text())
-        if task.get("groundup.cloud.host", {}).get("step") == "verify"
-    )
-    asked = hosts.wanted(plan, plan.hosts["seed-1"])["host"]
-    assert {*verify} - {"step"} <= {*asked}
-
-
 def test_the_address_of_users_has_a_holder_too(plan: Plan) -> None:
     public = PublicPlan(address="192.0.2.2", network="users", cidr="192.0.2.0/24", gateway=None, router_id=9)
     edge = replace(plan.edge, public=public)
@@ -67,13 +55,6 @@ def test_the_address_of_users_has_a_holder_too(plan: Plan) -> None:
 def test_ovn_is_asked_by_what_its_own_verification_takes(plan: Plan) -> None:
     central = Central(**hosts.wanted(plan, plan.hosts["control-1"])["network"])
     assert (central.step, central.peers, central.private_key) == ("verify", [], "")
-
-
-def test_a_host_is_asked_by_what_the_verification_of_its_layer_takes(plan: Plan) -> None:
-    """An option that joins the verification joins here: without it every host would be unknown."""
-    tasks = yaml.safe_load((COLLECTION / "roles/host/tasks/verify.yml").read_text())
-    (taken,) = [one["groundup.cloud.host"] for one in tasks if one["groundup.cloud.host"]["step"] == "verify"]
-    assert set(taken) - {"step"} <= set(hosts.wanted(plan, plan.hosts["control-1"])["host"])
 
 
 def test_a_host_that_cannot_be_there_yet_is_not_asked(plan: Plan, state: Path) -> None:
