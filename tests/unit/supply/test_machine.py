@@ -6,6 +6,7 @@ import platform
 from pathlib import Path
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make import machine
 
@@ -94,3 +95,11 @@ def test_registry_settings_are_handed_on_and_nothing_else(monkeypatch: pytest.Mo
     assert found["PIP_INDEX_URL"] == "https://index.test"
     assert found["https_proxy"] == "http://proxy.test:3128"
     assert not {"GOFLAGS", "SOME_TOKEN", "HOME"} & set(found)
+
+
+def test_a_control_node_of_another_architecture_is_refused_before_anything_is_built(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
+    with pytest.raises(GroundupError, match="this control node is aarch64"):
+        supply.ensure("kubernetes")

@@ -18,6 +18,7 @@ from urllib.parse import unquote_to_bytes
 from ....module_utils._base.run import run
 from ...errors import GroundupError
 
+ARCHITECTURE = "x86_64"  # of the control node and of every host
 CA_BUNDLE = "/etc/ssl/certs/ca-certificates.crt"
 # Variables of a run with the proxy of a site: that there is one, and a bundle with the CA of it.
 PROXIED, BUNDLE = "GROUNDUP_PROXY", "GROUNDUP_CA_BUNDLE"
@@ -44,6 +45,17 @@ class AptSource(NamedTuple):
         """Return this source's line for another ``suite`` and its ``components``."""
         options = f"[signed-by={self.signed_by}] " if self.signed_by else ""
         return f"deb {options}{self.uri} {suite} {' '.join(components)}"
+
+
+def refuse_other() -> None:
+    """Refuse a control node of another architecture than that of the hosts. Raises GroundupError."""
+    if (own := platform.machine()) != ARCHITECTURE:
+        raise GroundupError(
+            f"this control node is {own}, and supply.lock is for {ARCHITECTURE}",
+            where="platform.machine()",
+            why="programs are compiled for the machine that builds them: no host could run these",
+            remedy=f"use a control node that is {ARCHITECTURE} (amd64)",
+        )
 
 
 def apt_lines(suite: str, *, components: Sequence[str] = ("main",), etc: Path = Path("/etc")) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from ..lock.model import Entry, Lock
 from .builder import builder_of
 from .context import BuildContext
 from .keys import keys
+from .machine import refuse_other
 from .process import Commands, Interrupted
 from .progress import BuildProgress, Draw
 
@@ -31,7 +32,8 @@ class Run:
     def __init__(
         self, lock: Lock, *, progress: Progress = no_progress, draw: Draw | None = None, jobs: int | None = None
     ) -> None:
-        """Prepare; nothing is read or built yet. For the arguments see ``supply.ensure``."""
+        """Prepare; nothing is read or built yet. For the arguments see ``supply.ensure``. Raises GroundupError."""
+        refuse_other()
         self._lock, self._store, self._show, self._draw = lock, ArtifactStore(), progress, draw
         self._jobs = jobs or os.cpu_count() or 1
         self._stop = threading.Event()
