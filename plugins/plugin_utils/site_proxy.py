@@ -43,10 +43,11 @@ def fetching(site: Mapping[str, Any] | None) -> Iterator[None]:
         os.environ.update(during)
         yield
     except GroundupError as error:
-        clean = machine.clean(error.what.encode()).decode()
-        if clean == error.what:
+        parts = {name: getattr(error, name) for name in ("what", "where", "why", "remedy")}
+        clean = {name: machine.clean(text.encode()).decode() for name, text in parts.items()}
+        if clean == parts:
             raise
-        raise GroundupError(clean, where=error.where, why=error.why, remedy=error.remedy) from None
+        raise GroundupError(**clean) from None
     finally:
         os.environ.clear()
         os.environ.update(before)

@@ -29,6 +29,16 @@ def test_what_is_the_sites_is_reached_past_it(plan_of: Callable[..., Plan]) -> N
     assert plan.findings == plan_of("lab").findings
 
 
+def test_the_address_of_users_is_the_sites_too(plan_of: Callable[..., Plan]) -> None:
+    users = {"networks/users": {"purpose": "public", "cidr": "192.0.2.0/24"}}
+    plan = plan_of("lab", {**users, "proxy": {"http": URL}})
+    assert plan.proxy
+    assert {"192.0.2.0/24", "192.0.2.2"} < set(plan.proxy.no_proxy)
+    (found,) = [one for one in plan_of("lab", {**users, "proxy": {"http": "http://192.0.2.2:3128"}}).findings
+                if one.name == "proxy-is-the-sites"]  # fmt: skip
+    assert "the virtual IP for users" in found.what
+
+
 def test_own_registry_files_and_mirror_are_reached_past_it(plan_of: Callable[..., Plan], gone: object) -> None:
     plan = plan_of(
         "lab",

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
@@ -103,6 +104,17 @@ def test_a_refused_login_is_in_no_error_and_no_log(web: int, make_lock: MakeLock
     for form in ("se same/@1", "se%20same", "operator:"):
         assert form not in str(caught.value)
         assert form.encode() not in logs
+
+
+@pytest.mark.usefixtures("given")
+@pytest.mark.parametrize("part", ["what", "where", "why", "remedy"])
+def test_no_part_of_an_error_repeats_the_login(part: str) -> None:
+    login = quote(LOGIN.partition(":")[2], safe="")
+    parts = {"what": "a", "where": "b", "why": "c", "remedy": "d"}
+    with proxying() as proxy, pytest.raises(GroundupError) as caught, fetching(site(proxy, login=True)):
+        raise GroundupError(**{**parts, part: os.environ["http_proxy"]})
+    assert login not in str(caught.value)
+    assert "****" in str(caught.value)
 
 
 @pytest.mark.usefixtures("given")

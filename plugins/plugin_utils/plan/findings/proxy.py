@@ -23,6 +23,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
             remedy="leave seed.runner out, write hosts.packages: seed, or use a proxy without a login",
         )
     own = {host.address: host.name for host in plan.hosts.values()} | {plan.edge.address: "the virtual IP"}
+    own |= {plan.edge.public.address: "the virtual IP for users"} if plan.edge.public else {}
     for field in ("http", "https"):
         if (url := getattr(written, field)) is None:
             continue

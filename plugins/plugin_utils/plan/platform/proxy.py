@@ -24,6 +24,7 @@ def proxy(layout: Layout, edge: EdgePlan, supply: SupplyPlan, kubernetes: Kubern
         f".{layout.site.domain}",
         *(network.cidr for network in layout.networks.values() if network.cidr),
         edge.address,  # for clients that know no networks
+        *([edge.public.address] if edge.public else []),
         kubernetes.service_cidr,
         kubernetes.pod_cidr,
         ".svc",
