@@ -14,10 +14,10 @@ options:
     description:
       - V(create) generates secrets that the plan needs and the encrypted store lacks, and issues the certificates of
         the site's CA. It replaces only certificates that expire soon. It fails when the store of a deployed site is
-        missing or cannot be decrypted.
+        missing or cannot be decrypted. Without C(edge.certificate) it removes that certificate's key, C(edge/key).
       - V(certificate) checks a certificate of the public names with its key, and keeps both, the file of
         C(edge.certificate) beside the site file and the secret C(edge/key). When they do not fit each other, or the
-        public names, it changes neither.
+        public names, it changes neither. After a kill, V(create) uses the pair that fits.
       - V(ssh_key) creates C(ssh/id_ed25519) in the site's state directory once, and maintains its public key
         C(ssh/id_ed25519.pub). It writes C(access.host_keys) of the site file to C(ssh/host_keys). The inventory plugin
         points Ansible at both.
