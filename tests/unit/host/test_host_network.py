@@ -194,9 +194,7 @@ def test_a_connection_that_may_be_older_than_the_change_confirms_nothing() -> No
     assert network.pending()
 
 
-def test_links_that_are_not_as_planned_have_the_change_taken_back(
-    host: Host, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_links_that_are_not_as_planned_have_the_change_taken_back(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     network_steps.apply(Changes(check=False), wanted(*BOND))
     (network.STATE / "applied").touch()
     monkeypatch.setattr(network, "wait_until", lambda pending, **_: not pending())  # the timer's program is not run
