@@ -49,6 +49,22 @@ class CephCluster:
         """Send a command to the manager, for commands that monitors do not handle. Raises GroundupError."""
         self._answer(self.handle.mgr_command(json.dumps({"prefix": prefix, **arguments}), b""), prefix, arguments)
 
+    def images(self, pool: str) -> list[str]:
+        """Return the names of the images in ``pool``. Raises GroundupError."""
+        import rados  # of the host: a package of this layer brings both
+        import rbd  # type: ignore[import-not-found]
+
+        try:
+            with self.handle.open_ioctx(pool) as data:
+                return sorted(rbd.RBD().list(data))
+        except (rados.Error, rbd.Error) as error:
+            raise GroundupError(
+                f"the images in pool {pool} cannot be listed: {error}",
+                where=f"{self._name}: rbd ls {pool}",
+                why="which disks are there is not known",
+                remedy="ceph status and ceph osd pool ls, on a monitor host",
+            ) from None
+
     def _answer(self, answered: tuple[int, bytes, str], prefix: str, arguments: Mapping[str, Any]) -> bytes:
         code, answer, said = answered
         if code:

@@ -12,7 +12,7 @@ from .model import ADMIN, entities, node, plan, watching
 
 
 def run(verb: str, changes: Changes, given: dict[str, Any]) -> dict[str, Any] | None:
-    """Run ``verb``: drain, undrain, retire, replace, erase or member, which returns it. Raises GroundupError."""
+    """Run ``verb``: drain, undrain, retire, replace, erase; member and images return them. Raises GroundupError."""
     name, ceph, force, timeout = given["name"], plan(given), given["force"], given["timeout"]
     if not name:
         raise GroundupError(
@@ -31,6 +31,8 @@ def run(verb: str, changes: Changes, given: dict[str, Any]) -> dict[str, Any] | 
     with connected(ADMIN, entities(given["keys"])[ADMIN], watching(ceph)) as cluster:
         if verb == "member":
             return {"changed": False, "member": members.told(cluster, name)}
+        if verb == "images":
+            return {"changed": False, "images": cluster.images(given["pool"])}
         if verb != "erase":
             flags.put_back(cluster, changes)  # a run of the layer may be refused until this verb has run
         if verb == "drain":

@@ -138,16 +138,18 @@ def _is_hypervisor(plan: Plan, wanted: erase.Erasure) -> bool:
     try:
         with connection.answered("the cloud"):
             found = look(connection.of_site(plan).compute, wanted.name)
-        if not found.hypervisors and any("hypervisor" in host.roles for host in plan.hosts.values()):
-            raise GroundupError(
-                f"Nova names no {COMPUTE}, and the site file has hypervisors",
-                where="openstack compute service list", why="", remedy="",
-            )  # fmt: skip
-        return bool(found.service)
     except GroundupError as error:
         if erase.CLOUD_SILENT not in wanted.force:
             raise _silent(wanted, "the cloud", erase.CLOUD_SILENT, error, "openstack") from error
         return False
+    unsure = not found.hypervisors and any("hypervisor" in host.roles for host in plan.hosts.values())
+    if unsure and erase.CLOUD_SILENT not in wanted.force:
+        none = GroundupError(
+            f"Nova names no {COMPUTE}, and the site file has hypervisors",
+            where="openstack compute service list", why="", remedy="",
+        )  # fmt: skip
+        raise _silent(wanted, "the cloud", erase.CLOUD_SILENT, none, "openstack")
+    return bool(found.service)
 
 
 def _silent(

@@ -48,7 +48,7 @@ def test_a_damaged_record_is_no_word_either(plan: Plan, record: Path) -> None:
 
 def test_a_nova_that_names_no_hypervisor_at_all_does_not_know(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compute_host, "look", lambda *_: SimpleNamespace(service=None, hypervisors=()))
-    with pytest.raises(GroundupError, match="the cloud does not say .*: Nova names no nova-compute"):
+    with pytest.raises(GroundupError, match=r"the cloud does not say .*: Nova names no nova-compute"):
         refuse_serving(plan, WORKER)
     refuse_serving(plan, replace(WORKER, force=frozenset({"disks", "cloud-silent"})))
     hosts = {name: host for name, host in plan.hosts.items() if "hypervisor" not in host.roles}
