@@ -51,7 +51,7 @@ class CephCluster:
 
     def images(self, pool: str) -> list[str]:
         """Return the names of the images in ``pool``. Raises GroundupError."""
-        import rados  # of the host: a package of this layer brings both
+        import rados  # type: ignore[import-not-found]  # of the host: a package of this layer brings both
         import rbd  # type: ignore[import-not-found]
 
         try:
@@ -80,7 +80,7 @@ class CephCluster:
 def installed() -> bool:
     """Return whether this host has librados for Python."""
     try:
-        import rados  # type: ignore[import-not-found]  # noqa: F401 - of the host: a package of this layer brings it
+        import rados  # noqa: F401 - of the host: a package of this layer brings it
     except ImportError:
         return False
     return True
