@@ -49,22 +49,6 @@ class CephCluster:
         """Send a command to the manager, for commands that monitors do not handle. Raises GroundupError."""
         self._answer(self.handle.mgr_command(json.dumps({"prefix": prefix, **arguments}), b""), prefix, arguments)
 
-    def images(self, pool: str) -> list[str]:
-        """Return the names of the images in ``pool``. Raises GroundupError."""
-        import rados  # type: ignore[import-not-found]  # of the host: a package of this layer brings both
-        import rbd  # type: ignore[import-not-found]
-
-        try:
-            with self.handle.open_ioctx(pool) as data:
-                return sorted(rbd.RBD().list(data))
-        except (rados.Error, rbd.Error) as error:
-            raise GroundupError(
-                f"the images in pool {pool} cannot be listed: {error}",
-                where=f"{self._name}: rbd ls {pool}",
-                why="which disks are there is not known",
-                remedy="ceph status and ceph osd pool ls, on a monitor host",
-            ) from None
-
     def _answer(self, answered: tuple[int, bytes, str], prefix: str, arguments: Mapping[str, Any]) -> bytes:
         code, answer, said = answered
         if code:
@@ -80,7 +64,7 @@ class CephCluster:
 def installed() -> bool:
     """Return whether this host has librados for Python."""
     try:
-        import rados  # noqa: F401 - of the host: a package of this layer brings it
+        import rados  # type: ignore[import-not-found]  # noqa: F401 - of the host: a package of this layer brings it
     except ImportError:
         return False
     return True
