@@ -17,6 +17,7 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> str:
     """Converge the host to ``wanted``; return the name of its Python environment. Raises GroundupError."""
     ownership.refuse_other(wanted["site"])
     checks.refuse(wanted["compute"], hardware=wanted["hardware"], host=wanted["name"])
+    disks.refuse_renamed(wanted["configuration"]["nova"]["host"], host=wanted["name"])
     disks.refuse_another(
         wanted["configuration"]["nova"],
         wanted["disks"]["conf"] if wanted["disks"] else "",

@@ -60,6 +60,18 @@ def refuse_another(configuration: Mapping[str, str], ceph: str, *, hardware: str
         )
 
 
+def refuse_renamed(configuration: str, *, host: str) -> None:
+    """Raise GroundupError when the host has instances under another name: by the new one Nova would lose them."""
+    before, after = _said("host", files.read(services.NOVA[1]) or ""), _said("host", configuration)
+    if before and after and before != after and (found := instances()):
+        raise GroundupError(
+            f"the host is {before} in Nova, with {len(found)} instance(s), {found[0]} first",
+            where=f"{host}, {services.NOVA[1]}",
+            why=f"they would run on a host that Nova takes for dead, and an evacuation of {before} starts them twice",
+            remedy=f"call it {before} in the site file; or drain and retire {before} first, then rename it",
+        )
+
+
 def instances() -> list[str]:
     """Return the instances with a directory on the host, running or not."""
     found = INSTANCES.iterdir() if INSTANCES.is_dir() else ()
