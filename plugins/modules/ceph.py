@@ -28,7 +28,7 @@ options:
         are complete. V(undrain) lets it take data again. V(retire) removes its OSDs, its monitor and its CRUSH
         location. V(replace) destroys one OSD and keeps its number, for V(daemons) to create. V(erase) changes
         nothing, and refuses a host on which the cluster has OSDs or a monitor. V(member) returns what the cluster
-        has of a host.
+        has of a host, V(images) the images in a pool.
       - V(fence) adds O(addresses) of a host to Ceph's blocklist, or removes them. Its writes are refused then, and
         its locks are free for the next client, for a year at most.
       - On the controller, V(orchestrate) describes the planned Ceph to cephadm or Rook. For Rook it applies the
@@ -53,6 +53,7 @@ options:
       - replace
       - erase
       - member
+      - images
       - fence
       - orchestrate
     required: true
@@ -112,6 +113,9 @@ options:
   osd:
     description: Number of the OSD to replace.
     type: int
+  pool:
+    description: Pool whose images are listed.
+    type: str
   here:
     description: Whether the module runs on the host itself. V(retire) then stops its daemons and removes their data.
     type: bool
@@ -168,6 +172,11 @@ member:
     a place in the CRUSH map, and whether a verb drained it.
   type: dict
   returned: with O(step=member)
+images:
+  description: Names of the images in the pool.
+  type: list
+  elements: str
+  returned: with O(step=images)
 known:
   description: Whether the host has an OSD of the cluster.
   type: bool
@@ -207,7 +216,7 @@ from ..module_utils._ceph.gateway import converge as converge_gateway
 from ..module_utils._ceph.model import ADMIN, entities, node, plan, watching
 
 DAEMONS = ("maintain", "monitor", "daemons", "restart")
-VERBS = ("drain", "undrain", "retire", "replace", "erase", "member")
+VERBS = ("drain", "undrain", "retire", "replace", "erase", "member", "images")
 _GATEWAY = ("name", "address", "password", "ca_certificate", "certificate", "private_key")
 RULES = {
     "required_if": [
@@ -216,6 +225,7 @@ RULES = {
         *(("step", step, ("ceph", "keys", *_GATEWAY)) for step in ("gateway", "gateway_restart", "gateway_verify")),
         *(("step", step, ("ceph", "keys", "name")) for step in VERBS),
         ("step", "replace", ("osd", "hardware")),
+        ("step", "images", ("pool",)),
         ("step", "fence", ("ceph", "keys", "addresses", "fenced")),
         ("step", "orchestrate", ("site_file",)),
     ]

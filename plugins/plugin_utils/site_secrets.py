@@ -80,7 +80,10 @@ def remove(plan: Plan, *, write: bool, keep: bool, force: Collection[str]) -> di
     if there and write and (aside := site_identity.remove(plan, lab=lab)):
         said = f"{directory} is moved to {aside}; its password stays"
     # Last, because a store needs its password as long as it exists: one that was moved aside, too.
-    gone = lab and password_source(plan.site).forget(directory / STORE, write=write)
+    source = password_source(plan.site)
+    gone = lab and source.forget(directory / STORE, write=write)
+    if lab and source.ours and source.path.exists() and (others := source.others(directory / STORE)):
+        said += f"; its password {source.path} stays: it may open {', '.join(others)}"
     return {"changed": there or gone, "msg": said if there else f"there is no {directory}"}
 
 

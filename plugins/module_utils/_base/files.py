@@ -125,6 +125,15 @@ def link(changes: Changes, path: Path, target: str) -> None:
         temporary.replace(path)
 
 
+def sync(directory: Path) -> None:
+    """Sync a ``directory`` to disk, after a rename in it."""
+    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 def _beside(path: Path, data: bytes, *, mode: int, group: int | None = None) -> Path:
     """Write ``data`` to a new file in the directory of ``path`` and return that file. Raises OSError."""
     path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)

@@ -83,15 +83,6 @@ def scratch(directory: Path) -> Iterator[Path]:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def sync(directory: Path) -> None:
-    """Sync a ``directory`` to disk, after a rename in it."""
-    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def _foreign(path: Path, known: str, node: StorageNode) -> GroundupError:
     return GroundupError(
         f"{path} is of another Ceph: {known}",

@@ -97,11 +97,13 @@ def unsafe(cluster: CephCluster, numbers: Iterable[int]) -> str:
     if not ids:
         return ""
     code, answer, said = cluster.attempt("osd safe-to-destroy", ids=ids)
-    if answer is None:
-        return (said or f"error {code}") if code else ""
+    if not isinstance(answer, dict):
+        return said or f"no answer, code {code}"
+    # Only those that Ceph names as safe are: it may have forgotten one.
+    left = {*ids} - {str(one) for one in answer.get("safe_to_destroy", ())}
     why = {"active": "in use", "stored_pgs": "with data of their own", "missing_stats": "silent"}
-    away = (f"{listed([f'osd.{one}' for one in answer[key]])} {what}" for key, what in why.items() if answer.get(key))
-    return ", ".join(away)
+    away = [f"{listed([f'osd.{one}' for one in answer[key]])} {what}" for key, what in why.items() if answer.get(key)]
+    return ", ".join(away) or (f"{listed(sorted(f'osd.{one}' for one in left))} not named as safe" if left else "")
 
 
 def records(cluster: CephCluster, prefix: str) -> dict[str, Any]:
@@ -151,8 +153,19 @@ def refuse_leftover(cluster: CephCluster, planned: Collection[str], monitors: Ma
 
 
 def refuse_erasure(cluster: CephCluster, name: str) -> None:
-    """Refuse to erase a machine that has OSDs or a monitor in the cluster. Raises GroundupError."""
+    """Refuse to erase a machine that has OSDs or a monitor in the cluster. Raises GroundupError.
+
+    A cluster without any OSD is new, or its monitors have lost what they knew: it says nothing of the machine.
+    """
     found = member(cluster, name)
+    if not (found.osds or found.others):
+        raise GroundupError(
+            f"the cluster has no OSD at all: it does not say whether {name} has some",
+            where=f"machine {name}; ceph osd tree, on a monitor host",
+            why="what its disks hold would be lost with them; nothing was changed",
+            remedy="see ceph status, on a monitor host; or, if no OSD is on it: add osds to erase_force, or "
+            "reprovision_force; then run this again",
+        )
     if there := [*map(str, found.osds), *(["a monitor"] if found.monitor else [])]:
         raise GroundupError(
             f"the cluster has {listed(there)} on {name}",

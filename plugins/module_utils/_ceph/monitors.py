@@ -7,7 +7,7 @@ from pathlib import Path
 
 from .._base.changes import Changes
 from .._base.errors import GroundupError
-from .._base.files import write_file
+from .._base.files import sync, write_file
 from .._base.run import run
 from . import configuration, disk
 from .cluster import connected
@@ -79,4 +79,4 @@ def _move(new: Path, store: Path) -> None:
     if store.exists():
         store.rmdir()  # empty: otherwise it was refused before
     new.rename(store)
-    disk.sync(store.parent)
+    sync(store.parent)

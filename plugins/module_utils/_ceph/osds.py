@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .._base.changes import Changes
 from .._base.errors import GroundupError
-from .._base.files import read, write_file
+from .._base.files import read, sync, write_file
 from .._base.run import run
 from . import devices, disk, replace, same_disk
 from .cluster import CephCluster
@@ -51,7 +51,7 @@ def make(changes: Changes, cluster: CephCluster, node: StorageNode, osd: OsdDaem
     if place.exists():
         place.rmdir()  # empty: otherwise it was found as another OSD's before
     work.rename(place)
-    disk.sync(disk.OSDS)
+    sync(disk.OSDS)
 
 
 def label(osd: OsdDaemon) -> str:

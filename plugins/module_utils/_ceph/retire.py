@@ -9,7 +9,7 @@ from pathlib import Path
 from .._base.changes import Changes
 from .._base.consent import Reason
 from .._base.errors import GroundupError
-from .._base.files import read, remove
+from .._base.files import read, remove, write_file
 from .._host import units
 from . import devices, disk, drain, gateway, health, members
 from .cluster import CephCluster
@@ -17,6 +17,7 @@ from .members import DRAINED, StorageMember, listed
 from .model import ADMIN, CONF, ETC, LIB
 
 LOST = "lost"  # consent: give up the host's data
+GIVEN_UP = "groundup-retired"  # in the directory of an OSD that is being taken out of the cluster
 DOWN = 60.0  # seconds for stopped OSDs to be marked down
 
 
@@ -36,6 +37,9 @@ def retire(cluster: CephCluster, changes: Changes, name: str, *, fsid: str, here
         if not changes.check and cluster.ask("mgr stat")["active_name"] == name:
             cluster.send("mgr fail", who=name)  # the standby takes over at once, not after a timeout
         units.off(changes, _units(fsid))
+    if here and not changes.check:
+        for one in _osds(fsid):  # a killed run goes on without a question
+            write_file(one / GIVEN_UP, b"", mode=0o600)
     if found.osds and not changes.check:
         health.wait(lambda: _up(cluster, name), f"OSDs of {name} do not stop", timeout=DOWN)
     _remove(cluster, changes, found, unwatched=needed)
@@ -70,10 +74,15 @@ def _against(cluster: CephCluster, found: StorageMember, *, here: bool) -> Itera
 
 
 def _strange(found: StorageMember, fsid: str) -> Iterator[Reason]:
-    """Yield OSDs with data on this host that the cluster has under another name, and would not give up."""
-    local = {one.name.removeprefix("ceph-") for one in _data(fsid) if one.parent == disk.OSDS}
-    if others := [one for one in found.others if str(one.number) in local]:
+    """Yield OSDs with data on this host that the cluster has on another one, or lacks, as with restored monitors."""
+    local = {int(one.name.removeprefix("ceph-")): one for one in _osds(fsid)}
+    if others := [one for one in found.others if one.number in local]:
         yield Reason(text=f"its disks have {listed(others)}, which the cluster has on another host")
+    known = {one.number for one in (*found.osds, *found.others)}
+    if lost := [
+        f"osd.{number}" for number, at in local.items() if number not in known and not (at / GIVEN_UP).exists()
+    ]:
+        yield Reason(text=f"its disks have {listed(lost)}, which the cluster does not know", code=LOST)
 
 
 def _up(cluster: CephCluster, name: str) -> str:
@@ -108,10 +117,13 @@ def _units(fsid: str) -> list[str]:
 
 def _data(fsid: str) -> list[Path]:
     """Return the data directories of the cluster's daemons on this host. A manager's has no id: ceph.conf decides."""
-    osds = [one for one in sorted(disk.OSDS.glob("ceph-*")) if (read(one / "ceph_fsid") or "").strip() == fsid]
     monitors = [one for one in sorted((LIB / "mon").glob("ceph-*")) if (read(one / disk.FSID) or "").strip() == fsid]
     managers = sorted((LIB / "mgr").glob("ceph-*")) if disk.written() == fsid else ()
-    return [*osds, *monitors, *managers]
+    return [*_osds(fsid), *monitors, *managers]
+
+
+def _osds(fsid: str) -> list[Path]:
+    return [one for one in sorted(disk.OSDS.glob("ceph-*")) if (read(one / "ceph_fsid") or "").strip() == fsid]
 
 
 def _forget(changes: Changes, fsid: str) -> None:

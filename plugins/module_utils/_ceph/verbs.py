@@ -7,12 +7,12 @@ from typing import Any
 from .._base.changes import Changes
 from .._base.errors import GroundupError
 from . import drain, flags, members, replace, retire
-from .cluster import connected
+from .cluster import CephCluster, connected
 from .model import ADMIN, entities, node, plan, watching
 
 
 def run(verb: str, changes: Changes, given: dict[str, Any]) -> dict[str, Any] | None:
-    """Run ``verb``: drain, undrain, retire, replace, erase or member, which returns it. Raises GroundupError."""
+    """Run ``verb``: drain, undrain, retire, replace, erase; member and images return them. Raises GroundupError."""
     name, ceph, force, timeout = given["name"], plan(given), given["force"], given["timeout"]
     if not name:
         raise GroundupError(
@@ -31,6 +31,8 @@ def run(verb: str, changes: Changes, given: dict[str, Any]) -> dict[str, Any] | 
     with connected(ADMIN, entities(given["keys"])[ADMIN], watching(ceph)) as cluster:
         if verb == "member":
             return {"changed": False, "member": members.told(cluster, name)}
+        if verb == "images":
+            return {"changed": False, "images": images(cluster, given["pool"])}
         if verb != "erase":
             flags.put_back(cluster, changes)  # a run of the layer may be refused until this verb has run
         if verb == "drain":
@@ -44,3 +46,20 @@ def run(verb: str, changes: Changes, given: dict[str, Any]) -> dict[str, Any] | 
         else:
             replace.give_up(cluster, changes, node({**given, "packages": []}), given["osd"], force=force)
     return None
+
+
+def images(cluster: CephCluster, pool: str) -> list[str]:
+    """Return the names of the images in ``pool``. Raises GroundupError."""
+    import rados  # type: ignore[import-not-found]  # of the host: a package of this layer brings both
+    import rbd  # type: ignore[import-not-found]
+
+    try:
+        with cluster.handle.open_ioctx(pool) as data:
+            return sorted(rbd.RBD().list(data))
+    except (rados.Error, rbd.Error) as error:
+        raise GroundupError(
+            f"the images in pool {pool} cannot be listed: {error}",
+            where=f"rbd ls {pool}",
+            why="which disks are there is not known",
+            remedy="ceph status and ceph osd pool ls, on a monitor host",
+        ) from None

@@ -17,7 +17,13 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> str:
     """Converge the host to ``wanted``; return the name of its Python environment. Raises GroundupError."""
     ownership.refuse_other(wanted["site"])
     checks.refuse(wanted["compute"], hardware=wanted["hardware"], host=wanted["name"])
-    disks.refuse_another(wanted["configuration"]["nova"]["host"], hardware=wanted["hardware"], host=wanted["name"])
+    disks.refuse_renamed(wanted["configuration"]["nova"]["host"], host=wanted["name"])
+    disks.refuse_another(
+        wanted["configuration"]["nova"],
+        wanted["disks"]["conf"] if wanted["disks"] else "",
+        hardware=wanted["hardware"],
+        host=wanted["name"],
+    )
     # On a new host, libvirt can only be asked after its installation.
     asked = processor.refuse(wanted["compute"], hardware=wanted["hardware"], host=wanted["name"])
     leave.joins_again(changes)

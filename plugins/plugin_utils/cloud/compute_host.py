@@ -30,6 +30,7 @@ class ComputeHost:
 
     name: str
     service: Any | None
+    hypervisors: tuple[str, ...] = ()  # all that Nova has, in any state
     others: tuple[str, ...]  # other hypervisors that are up and enabled
     servers: tuple[Any, ...]  # instances on it
     migrations: tuple[Any, ...]  # from it or to it, not ended
@@ -58,6 +59,7 @@ def look(compute: Any, name: str) -> ComputeHost:
     return ComputeHost(
         name=name,
         service=next((one for one in services if one["host"] == name), None),
+        hypervisors=tuple(sorted(str(one["host"]) for one in services)),
         others=tuple(
             sorted(
                 str(one["host"])

@@ -66,7 +66,7 @@ def reasons(host: ComputeHost, *, kept: Kept, fences: bool) -> Iterator[Reason]:
         text = "nothing here makes sure that it is off: its instances would run twice, and write to the same volumes"
         yield Reason(code="fenced", text=text)
     if lost := [called(one) for one in host.servers if not kept(one)]:
-        text = f"{len(lost)} instance(s) have their disk on it, and start from their image"
+        text = f"{len(lost)} instance(s) have no disk that is known to outlive it, and would start from their image"
         yield Reason(code="disks", text=f"{text}: {few(lost)}")
 
 

@@ -19,6 +19,7 @@ from .identity import identity_file
 from .install import metal_of, remember
 from .journal import Journal, alone, file_of, home_of
 from .leave import STEPS, LeavingMachine, Method, detach, leave, unfinished
+from .sighting import read
 
 LOST, OSDS, DEAD = "disks", "osds", "dead"
 CLUSTER_SILENT, CLOUD_SILENT = "cluster-silent", "cloud-silent"
@@ -77,14 +78,25 @@ def _foreseen(plan: Plan, wanted: Erasure) -> tuple[Ironic, dict[str, Any] | Non
     node = ironic.node(name)
     if node is None and not unfinished(journal):
         return ironic, None, {"changed": False, "changes": []}
+    known = _disks(ironic, node) if node else ""
     if LOST not in wanted.force:
         raise GroundupError(
-            f"everything on the disks of {name} would be lost",
+            f"everything on the disks of {name} would be lost" + (f", {known}" if known else ""),
             where=f"machine {name}, {node['provision_state'] if node else 'unknown'} by Ironic",
             why="nothing brings it back; nothing was changed",
             remedy=f"accept it with {wanted.accepting(LOST)}",
         )
-    return ironic, node, {"changed": True, "changes": _lines(wanted, known=node is not None)}
+    return ironic, node, {"changed": True, "changes": _lines(wanted, known=node is not None, disks=known)}
+
+
+def _disks(ironic: Ironic, node: dict[str, Any]) -> str:
+    """Return the disks that the ramdisk would erase: all that the machine sees, volumes of a shared storage, too."""
+    try:
+        found = read(node, ironic.inventory(str(node["uuid"])) or {}).disks
+    except ValueError:
+        return ""
+    said = "; ".join(f"{disk}{f', {disk.used}' if disk.used else ''}" for disk in found)
+    return f"by its last inventory: {said or 'none'}"
 
 
 def _confirmed(plan: Plan, ironic: Ironic, node: dict[str, Any], wanted: Erasure) -> dict[str, Any]:
@@ -137,13 +149,16 @@ def remains(plan: Plan, wanted: Erasure) -> list[str]:
     return ["Ironic still knows it; baremetal node show on the seed says where it is"] if left else []
 
 
-def _lines(wanted: Erasure, *, known: bool) -> list[str]:
+def _lines(wanted: Erasure, *, known: bool, disks: str) -> list[str]:
     name = wanted.name
     if not known:
         return [f"forget {name}, which Ironic does not know; its disks are NOT erased"]
     if DEAD in wanted.force:
         return [f"forget {name}; its disks are NOT erased"]
-    lines = [f"end the installation of {name}, and switch it off", f"erase its disks ({STEPS[wanted.method]})"]
+    lines = [
+        f"end the installation of {name}, and switch it off",
+        f"erase its disks ({STEPS[wanted.method]})" + (f", {disks}" if disks else ""),
+    ]
     return [*lines, f"install {name}" if wanted.stays else f"forget {name}"]
 
 

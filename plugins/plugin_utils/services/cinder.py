@@ -250,6 +250,12 @@ SERVICE = ServiceRecord(
     images=dict.fromkeys(("cinder_api", "cinder_db_sync", *(f"cinder_{name}" for name in _OTHERS)), "openstack"),
     certificates=_certificates,
     secrets={KEY: "Cinder's key of the site's Ceph", BACKUP_KEY: "key of the backups' pool in it"},
+    data=(
+        f"conf.backends.{_BACKEND}.rbd_pool",
+        "conf.cinder.DEFAULT.enabled_backends",
+        "conf.cinder.DEFAULT.backup_driver",
+        "conf.cinder.DEFAULT.backup_ceph_pool",
+    ),
     workers=WORKERS,
     advice=(
         Advice(

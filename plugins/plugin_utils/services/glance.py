@@ -119,6 +119,7 @@ SERVICE = ServiceRecord(
     api=PublicApi(type="image", host="image", health="/healthcheck", port=9292, node_port=30092),
     images=dict.fromkeys(("glance_api", "glance_db_sync", "glance_metadefs_load"), "openstack"),
     secrets={KEY: "Glance's key of the site's Ceph"},
+    data=("storage", "conf.glance.rbd.rbd_store_pool"),
     workers=WORKERS,
     advice=(
         Advice(

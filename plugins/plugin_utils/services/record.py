@@ -80,6 +80,7 @@ class ServiceRecord:
     nobody_at: tuple[str, ...] = ()  # services of these where it has no account and acts as its users
     provides: Facility | None = None
     client_ports: tuple[int, ...] = ()  # TCP ports that only its clients reach, beside its APIs
+    data: tuple[str, ...] = ()  # values that say where its data are, beside databases and the site's Ceph
     databases: Mapping[str, str] = field(default_factory=dict)  # the charts' endpoint -> schema; {}: oslo_db, its name
     accounts: Mapping[str, str] = field(default_factory=dict)  # further accounts in Keystone: key in charts -> purpose
     roles: Mapping[str, str] = field(default_factory=dict)  # of an account that needs other roles than `service`

@@ -12,10 +12,11 @@ from ansible.errors import AnsibleError
 from ansible.parsing.dataloader import DataLoader
 from ansible.parsing.vault import get_file_vault_secret
 
-from ...module_utils._base.files import write_new
+from ...module_utils._base.files import read, write_file, write_new
 from .names import SecretsError, password
 
 VARIABLE = "ANSIBLE_VAULT_PASSWORD_FILE"
+_OTHERS = "?"  # in the list of stores: the password is older than the list, and may open others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,15 +52,45 @@ class PasswordSource:
             ) from None
         return bytes(secret.bytes)
 
-    def create(self) -> bytes:
-        """Return the password; create it first if it is missing and the file is ours."""
+    @property
+    def stores(self) -> Path:
+        """Return the path of the list of stores that it opens: state directories may be anywhere."""
+        return self.path.with_name(f"{self.path.name}.stores")
+
+    def create(self, store: Path) -> bytes:
+        """Return the password of ``store``; create it first if it is missing and the file is ours."""
         if self.ours:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            write_new(self.path, password().encode() + b"\n", mode=0o600)
+            self._opens(store, alone=write_new(self.path, password().encode() + b"\n", mode=0o600))
         return self.read()
 
+    def opens(self, store: Path) -> None:
+        """Note that it opens ``store``, which exists. Where it may only be read, nobody removes it either."""
+        if self.ours and os.access(self.path.parent, os.W_OK):
+            self._opens(store, alone=False)
+
+    def _opens(self, store: Path, *, alone: bool) -> None:
+        """Note that it opens ``store``; ``alone``: no other store can be older than the password."""
+        known = (read(self.stores) or "").splitlines()
+        if alone or not known:
+            known = [] if alone else [_OTHERS]
+        if str(store) not in known:
+            write_file(self.stores, "".join(f"{one}\n" for one in (*known, store)).encode(), mode=0o600)
+
+    def others(self, store: Path) -> list[str]:
+        """Return the stores that need it beside ``store``: elsewhere, and those that were moved aside."""
+        found = []
+        for one in (read(self.stores) or f"{_OTHERS}\n").splitlines():
+            if one == _OTHERS:
+                found.append("one from before there was a list")
+                continue
+            at = Path(one)
+            found += [one] if at != store and at.exists() else []
+            found += map(str, sorted(at.parent.parent.glob(f"{at.parent.name}.removed-*/{at.name}")))
+        return found
+
     def forget(self, store: Path, *, write: bool) -> bool:
-        """Remove the password of a removed ``store``; return whether there was one and it was ours.
+        """Remove the password of a removed ``store``; return whether there was one, ours, that no other store needs.
 
         Without ``write`` (check mode, in which the store still exists) nothing is removed.
         Raises SecretsError while the store exists, because it could never be opened again.
@@ -71,9 +102,10 @@ class PasswordSource:
                 why=f"without the password in {self.path} nobody can open it again",
                 remedy="remove the state of the site first, when you mean to: playbook groundup.cloud.lab_destroy",
             )
-        found = self.ours and self.path.exists()
+        found = self.ours and self.path.exists() and not self.others(store)
         if found and write:
             self.path.unlink()
+            self.stores.unlink(missing_ok=True)
         return found
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 from ansible.parsing.vault import AnsibleVaultError, VaultLib, VaultSecret
 
-from ...module_utils._base.files import write_file
+from ...module_utils._base.files import sync, write_file
 from ...module_utils._base.locks import locked
 from ..paths import SECRETS_IDENTITY, state_dir
 from .names import SecretsError, check_name, generate, reference
@@ -24,7 +24,7 @@ from .password import VARIABLE, PasswordSource, password_source
 FILE = "secrets.yml"
 LOCK = ".secrets.lock"
 # Files that are written only after the store: if they exist without it, the store was lost.
-MARKERS = (SECRETS_IDENTITY, "ca.crt", "kubeconfig")
+MARKERS = (SECRETS_IDENTITY, "ca.crt", "kubeconfig", "cluster.json", "ovn.json")
 
 
 class Store:
@@ -227,6 +227,8 @@ class Store:
                 remedy="use the password this site was made with, or restore the store from your backup",
             ) from None
         self._identity, self._values = _parse(text, self.path)
+        if self._write:
+            self._source.opens(self.path)
 
     def _refuse_if_lost(self) -> None:
         left = [marker for marker in MARKERS if (self._directory / marker).exists()]
@@ -242,9 +244,12 @@ class Store:
         return f"{self._identity}\n".encode()
 
     def _save(self) -> None:
-        password = self._source.create()
+        password = self._source.create(self.path)
         text = yaml.safe_dump({"version": 1, "identity": self._identity, "secrets": self._values}, sort_keys=True)
         write_file(self.path, self._vault(password).encrypt(text), mode=0o600)
+        # A power loss takes a renamed file back until its directory is on disk; hosts may know the passwords by then.
+        for directory in (*([self._source.path.parent] if self._source.ours else ()), self._directory):
+            sync(directory)
 
     @staticmethod
     def _vault(password: bytes) -> VaultLib:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, ClassVar, cast
 
+from ...module_utils._base.text import few
 from ..errors import GroundupError
 from ..kube.access import known_ca, known_nodes, kubeconfig_path
 from ..kube.client import Api
 from ..kube.nodes import NODES
 from ..layers import aside
+from ..layers.storage import BOOTSTRAP
 from ..metal import erase
 from ..metal.confirm import SILENT
 from ..metal.erase import Erasure
 from ..metal.leave import Method
 from ..plan.types import Plan
+from ..vault import open_store
 from .base import Verb
+
+NOVA = "nova/keystone"  # a secret of every site that has had Nova
 
 
 class Erase(Verb[Erasure]):
@@ -76,7 +81,14 @@ def refuse_serving(plan: Plan, wanted: Erasure) -> None:
         raise _serves(name, "is a node of the cluster", aside.removal(name))
     if _is_hypervisor(plan, wanted):
         raise _serves(name, "is a hypervisor of the cloud", retire)
-    if plan.ceph and name in plan.ceph.locations and erase.OSDS not in wanted.force:
+    if erase.OSDS in wanted.force:
+        return
+    if (plan.ceph is None or plan.ceph.backend != "native") and _once(plan, BOOTSTRAP):
+        raise _serves(
+            name, "may be a storage host of the Ceph that this site has run, and that has left its site file",
+            f"write storage.backend: native again; or, if no OSD of it is needed: {wanted.accepting(erase.OSDS)}",
+        )  # fmt: skip
+    if plan.ceph and name in plan.ceph.locations:
         if plan.ceph.backend != "native":
             retire = f"have {plan.ceph.backend} remove its OSDs"
         retire += f", and take it out of the site file; or accept that they are lost: {wanted.accepting(erase.OSDS)}"
@@ -86,46 +98,67 @@ def refuse_serving(plan: Plan, wanted: Erasure) -> None:
 def _is_node(plan: Plan, wanted: erase.Erasure) -> bool:
     """Return whether the Kubernetes API has a Node of the machine's name.
 
-    Raises GroundupError if it does not answer, or names no node at all, and that is not accepted.
+    Raises GroundupError if it does not answer, names no node at all, or lacks one that this controller's record has
+    (as after a restore of etcd), and that is not accepted.
     """
-    fault, names = None, set[str]()
+    fault, names, recorded = None, set[str](), False
     try:
+        recorded = wanted.name in known_nodes(plan.site)
         known_ca(plan.site)  # refuses a kubeconfig of another cluster
         found = Api(kubeconfig_path(plan.site)).get(NODES).get("items") or ()
         names = {str(one["metadata"]["name"]) for one in found}
     except GroundupError as error:
         fault = error
-    if not names and erase.CLUSTER_SILENT not in wanted.force:
-        known = " (by this controller's record it is a node of the cluster)" * (wanted.name in known_nodes(plan.site))
-        raise _silent(wanted, "the cluster", erase.CLUSTER_SILENT, fault, "kubernetes", known=known) from fault
+    unsure = not names or (recorded and wanted.name not in names)
+    if unsure and erase.CLUSTER_SILENT not in wanted.force:
+        known = " (by this controller's record it is a node of the cluster)" * recorded
+        raise _silent(
+            wanted, "the cluster", erase.CLUSTER_SILENT, fault, "kubernetes", known=known, named=names
+        ) from fault
     return wanted.name in names
+
+
+def _once(plan: Plan, secret: str) -> bool:
+    """Return whether the site has ever had the service that uses ``secret``: names never leave the store."""
+    return secret in open_store(plan.site, write=False).names()
 
 
 def _is_hypervisor(plan: Plan, wanted: erase.Erasure) -> bool:
     """Return whether the machine has a compute service in the cloud, whatever the site file says of its roles.
 
-    Raises GroundupError if the cloud does not answer, and that is not accepted.
+    Raises GroundupError if the cloud does not answer, and that is not accepted. A Nova that has left the site file
+    still has its hypervisors; one that names none, and is to have some, is not the one that knows.
     """
-    if "nova" not in {release.name for release in plan.openstack.releases}:
+    if "nova" not in {release.name for release in plan.openstack.releases} and not _once(plan, NOVA):
         return False
     # Imported late: a site without Nova needs no cloud client.
     from ..cloud import connection
-    from ..cloud.compute_host import look
+    from ..cloud.compute_host import COMPUTE, look
 
     try:
         with connection.answered("the cloud"):
-            return bool(look(connection.of_site(plan).compute, wanted.name).service)
+            found = look(connection.of_site(plan).compute, wanted.name)
     except GroundupError as error:
         if erase.CLOUD_SILENT not in wanted.force:
             raise _silent(wanted, "the cloud", erase.CLOUD_SILENT, error, "openstack") from error
         return False
+    unsure = not found.hypervisors and any("hypervisor" in host.roles for host in plan.hosts.values())
+    if unsure and erase.CLOUD_SILENT not in wanted.force:
+        none = GroundupError(
+            f"Nova names no {COMPUTE}, and the site file has hypervisors",
+            where="openstack compute service list", why="", remedy="",
+        )  # fmt: skip
+        raise _silent(wanted, "the cloud", erase.CLOUD_SILENT, none, "openstack")
+    return bool(found.service)
 
 
 def _silent(
-    wanted: erase.Erasure, who: str, code: str, error: GroundupError | None, layer: str, *, known: str = ""
-) -> GroundupError:
+    wanted: erase.Erasure, who: str, code: str, error: GroundupError | None, layer: str, *,
+    known: str = "", named: Collection[str] = (),
+) -> GroundupError:  # fmt: skip
+    said = error.what if error else f"it names {few(sorted(named))}" if named else "it names none"
     return GroundupError(
-        f"{who} does not say whether it uses {wanted.name}{known}: {error.what if error else 'it names none'}",
+        f"{who} does not say whether it uses {wanted.name}{known}: {said}",
         where=f"machine {wanted.name}; {error.where if error else f'{who} itself'}",
         why="what runs on it would be lost with its disks; nothing was changed",
         remedy=f"make it answer (playbook groundup.cloud.{layer}, tag verify), then run this again; or, if nothing of "

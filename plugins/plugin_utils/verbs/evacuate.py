@@ -39,7 +39,7 @@ class Evacuate(Verb[ComputeHost]):
 
     def reasons(self, state: ComputeHost) -> Iterable[Reason]:
         """Return what would be lost or run twice."""
-        return evacuate.reasons(state, kept=self._kept(), fences=self.fences)
+        return evacuate.reasons(state, kept=self._kept(state), fences=self.fences)
 
     def predict(self, state: ComputeHost) -> list[str]:
         """Return what comes back."""
@@ -82,11 +82,19 @@ class Evacuate(Verb[ComputeHost]):
             f"groundup.cloud.retire -e machine={name}"
         )
 
-    def _kept(self) -> evacuate.Kept:
-        """Return a function that tells whether a server's disk survives the loss of the host."""
-        plan, host = self.asked.plan, self.asked.plan.hosts.get(self.asked.machine)
-        in_ceph = host is not None and plan.hypervisor.compute.get(host.hardware, {}).get("disks") == "ceph"
-        return (lambda _server: True) if in_ceph else evacuate.of_volume
+    def _kept(self, state: ComputeHost) -> evacuate.Kept:
+        """Return a function that tells whether a server's disk survives the loss of the host, by Ceph's own word.
+
+        The site file says where disks of new instances are, and is no word on those that the host has.
+        """
+        ceph = self.asked.plan.ceph
+        if not (ceph and ceph.backend == "native" and "vms" in ceph.pools and state.servers):
+            return evacuate.of_volume
+        if "disks" in self.asked.force:
+            return lambda _server: False
+        there = self.asked.ceph("images", pool=ceph.pools["vms"].name)["images"]
+        own = {str(name).partition("_disk")[0] for name in there if "_disk" in name}
+        return lambda server: evacuate.of_volume(server) or str(server["id"]) in own
 
 
 VERB = Evacuate

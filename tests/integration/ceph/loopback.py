@@ -80,8 +80,9 @@ work, admin = getattr(importlib.import_module(base + module), name), given.pop("
 try:
     if admin:
         with connected("client.admin", **admin) as cluster:
-            cards = name == "cards"  # it changes nothing, and returns errors
-            result = {"result": [str(one) for one in work(cluster)] if cards else work(cluster, changes, **given)}
+            reads = name in ("cards", "images", "unsafe")
+            found = work(cluster, **given) if reads else work(cluster, changes, **given)
+            result = {"result": [str(one) for one in found] if name == "cards" else found}  # it returns errors
     else:
         result = {"result": work(changes, **given)}
 except GroundupError as error:

@@ -68,6 +68,13 @@ def test_a_living_cluster_keeps_disks_racks_monitors_and_names(ceph: Loopback, k
         seconds=PATIENCE,
     )
 
+    instance = "457eb676-33da-42ec-9a8c-9293d545c337_disk"
+    ceph.run('exec rbd create --size 1 "volumes/$1"', instance)
+    assert ceph.administered("_ceph.verbs.images", pool="volumes")["result"] == [instance]
+    assert "pool nowhere cannot be listed" in ceph.administered("_ceph.verbs.images", pool="nowhere")["error"]
+    assert "osd.0" in ceph.administered("_ceph.members.unsafe", numbers=[0, 1])["result"], "it has data"
+    assert ceph.administered("_ceph.members.unsafe", numbers=[99])["result"] == "", "none of that number: named as safe"
+
     said = refused(ceph, keys, planned(domain="osd"))
     assert "volumes (host-hdd, planned osd-hdd)" in said
     said = refused(ceph, keys, planned(pool="fast"))

@@ -115,3 +115,14 @@ def test_fingerprints_that_somebody_broke_are_told_as_such(site: Site, tmp_path:
     site.api.request("PATCH", path, body=body, content_type="application/merge-patch+json")
     with pytest.raises(RolloutError, match="cannot be read"):
         session(site, kept).claim(write=True)
+
+
+def test_a_cloud_is_not_made_a_second_time_in_another_namespace(site: Site, tmp_path: Path) -> None:
+    kept = store(tmp_path / "state")
+    kept.ensure(NAMES)
+    session(site, kept).claim(write=True)
+    plan: Any = SimpleNamespace(openstack=SimpleNamespace(namespace="another"))
+    for write in (False, True):
+        with pytest.raises(RolloutError, match=f"is in namespace {site.namespace}, and is to be in another"):
+            replace(session(site, kept), plan=plan).claim(write=write)
+    assert site.api.find(f"/api/v1/namespaces/another/configmaps/{NAME}") is None

@@ -81,7 +81,8 @@ class Cluster(Monitors):
 
     def attempt(self, prefix: str, **arguments: Any) -> tuple[int, Any, str]:
         if prefix == "osd safe-to-destroy":
-            return 0, {"active": [int(one) for one in arguments["ids"] if int(one) not in self.safe]}, ""
+            asked = {int(one) for one in arguments["ids"]}
+            return 0, {"safe_to_destroy": [*asked & self.safe], "active": [*asked - self.safe]}, ""
         return self.code, None, "it would break quorum" if self.code else ""
 
     def send(self, prefix: str, **arguments: Any) -> bytes:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -26,16 +28,28 @@ def said() -> list[str]:
 
 
 @pytest.fixture
-def step(operator: Any, said: list[str], monkeypatch: pytest.MonkeyPatch) -> Any:
+def step(operator: Any, nova: Hypervisors, said: list[str], monkeypatch: pytest.MonkeyPatch) -> Any:
     """Do one step of an action, by default of a site with its instances' disks in its own Ceph."""
     monkeypatch.setattr(connection, "of_site", lambda _: operator)
     monkeypatch.setattr(drain, "time", LATER)
 
     def run(which: str, *, check: bool = False, name: str = HERE, site: Path = CEPH, **options: Any) -> dict[str, Any]:
-        plan = make_plan(load_site(site))
-        return verb_step("evacuate", which, plan=plan, say=said.append, check=check, machine=name, **options)
+        plan = options.pop("plan", None) or make_plan(load_site(site))
+        given = {"ceph": in_ceph(nova, name)} | options
+        return verb_step("evacuate", which, plan=plan, say=said.append, check=check, machine=name, **given)
 
     return run
+
+
+def in_ceph(nova: Hypervisors, host: str) -> Callable[..., dict[str, Any]]:
+    """Return a Ceph that has the disks of the instances on ``host``, but of those whose name says otherwise."""
+
+    def ceph(step: str, *, pool: str) -> dict[str, Any]:
+        assert (step, pool) == ("images", "vms")
+        here = [one for one in nova.of("servers") if one[HOST] == host and "local" not in one["name"]]
+        return {"images": [f"{one['id']}_disk" for one in here if host != "gone-1"]}
+
+    return ceph
 
 
 @pytest.fixture
@@ -142,7 +156,10 @@ def test_without_a_ceph_of_the_sites_own_somebody_says_that_it_is_off_and_that_d
     dead.server("on a volume")["image"] = ""
     with pytest.raises(GroundupError, match="would run twice") as caught:
         step("check", site=LOCAL)
-    for said in ("1 instance(s) have their disk on it, and start from their image: web (", "[disks, fenced]"):
+    for said in (
+        "1 instance(s) have no disk that is known to outlive it, and would start from their image: web (",
+        "[disks, fenced]",
+    ):
         assert said in str(caught.value)
     assert not step("check", site=LOCAL, force=["fenced", "disks"])["fence"]
 
@@ -152,7 +169,7 @@ def test_a_machine_that_left_the_site_file_is_kept_from_nothing(dead: Hypervisor
     dead.hosts.join("gone-1")
     dead.service("gone-1")["state"] = "down"
     server["image"] = {"id": "an-image"}
-    with pytest.raises(GroundupError, match=r"run twice.*start from their image"):
+    with pytest.raises(GroundupError, match=r"run twice.*would start from their image"):
         step("check", name="gone-1")
 
 
@@ -166,9 +183,37 @@ def test_a_live_migration_that_the_death_cut_may_run_on_its_target(dead: Hypervi
     assert step("check", force=["migrating"])["changes"]
 
 
+def test_a_disk_outlives_the_host_by_cephs_own_word_whatever_the_site_file_has_for_new_ones(
+    dead: Hypervisors, step: Any
+) -> None:
+    """The site file was edited: `disks: ceph`, for a host whose instances have theirs as files."""
+    for name in ("web", "local"):
+        dead.server(name)["image"] = {"id": "an-image"}
+    dead.server("local, on a volume")["image"] = ""
+    with pytest.raises(GroundupError, match=r"1 instance\(s\) have no disk that .*: local \("):
+        step("evacuate")
+    assert writes(dead) == []
+
+    def silent(*_: Any, **__: Any) -> Any:
+        raise GroundupError("no quorum of monitors", where="", why="", remedy="")
+
+    with pytest.raises(GroundupError, match="no quorum of monitors"):
+        step("evacuate", ceph=silent)
+    assert writes(dead) == []
+    assert step("check", ceph=silent, force=["disks"])["changes"]
+
+
+def test_nobody_vouches_for_disks_in_a_ceph_that_is_not_the_sites_own(dead: Hypervisors, step: Any) -> None:
+    dead.server("web")["image"] = {"id": "an-image"}
+    plan = make_plan(load_site(CEPH))
+    assert plan.ceph
+    with pytest.raises(GroundupError, match=r"run twice.*would start from their image: web"):
+        step("check", plan=replace(plan, ceph=replace(plan.ceph, backend="external")))
+
+
 def test_a_disk_of_the_flavor_is_lost_beside_a_volume(dead: Hypervisors, step: Any) -> None:
     dead.server("scratch").update(image="", flavor={"vcpus": 1, "ephemeral": 10, "original_name": "big"})
-    with pytest.raises(GroundupError, match=r"1 instance\(s\) have their disk on it.*scratch"):
+    with pytest.raises(GroundupError, match=r"1 instance\(s\) have no disk that .*scratch"):
         step("check", site=LOCAL, force=["fenced"])
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.action import hypervisor as action
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._host import ownership
 from ansible_collections.groundup.cloud.plugins.module_utils._host.units import Unit
-from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import disks, services
+from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import checks, converge, disks, services
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import build_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.serial import site_vars
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
@@ -68,21 +71,79 @@ def test_a_prediction_places_nothing(host: Path) -> None:
     assert not (host / "KEYRING").exists()
 
 
+@pytest.fixture
+def refuse(host: Path) -> Callable[..., None]:
+    """Refuse another place than that of the host's files."""
+
+    def run(text: str, *, pool: str = "vms", fsid: str = "its-id") -> None:
+        configuration = {"cluster": f"[libvirt]\nimages_rbd_pool = {pool}\n", "host": text}
+        disks.refuse_another(configuration, f"[global]\nfsid = {fsid}\n", hardware="own", host="hypervisor-1")
+
+    (host / "nova.conf").write_text("[libvirt]\nimages_rbd_pool = vms\n")
+    (host / "CONF").write_text("[global]\nfsid = its-id\n")
+    return run
+
+
 @pytest.mark.parametrize("directory", [INSTANCE, f"{INSTANCE}_resize"])
-def test_another_place_is_refused_while_the_host_has_an_instance(host: Path, directory: str) -> None:
-    disks.refuse_another(IMAGES, hardware="own", host="hypervisor-1")
+def test_another_place_is_refused_while_the_host_has_an_instance(
+    host: Path, refuse: Callable[..., None], directory: str
+) -> None:
+    refuse(IMAGES)
     (host / "instances" / directory).mkdir()
     with pytest.raises(GroundupError, match=f"(?s){directory}.*hardware.own.compute.disks.*drain") as caught:
-        disks.refuse_another(IMAGES, hardware="own", host="hypervisor-1")
+        refuse(IMAGES)
     assert "files of the host" in caught.value.what
-    disks.refuse_another(FILES, hardware="own", host="hypervisor-1")
+    refuse(FILES)
+    refuse(FILES, pool="other", fsid="other")
 
 
-def test_a_new_host_and_one_whose_configuration_is_not_known_yet_are_not_refused(host: Path) -> None:
+@pytest.mark.parametrize("other", [{"pool": "other"}, {"fsid": "other"}])
+def test_another_pool_and_another_ceph_are_another_place(
+    host: Path, refuse: Callable[..., None], other: dict[str, str]
+) -> None:
+    (host / "host.conf").write_text(IMAGES)
+    refuse(IMAGES, **other)
     (host / "instances" / INSTANCE).mkdir()
-    disks.refuse_another(action.FORESEEN, hardware="own", host="hypervisor-1")
+    refuse(IMAGES)
+    with pytest.raises(GroundupError, match=r"images in Ceph its-id, pool vms, .* would be images in Ceph .*other"):
+        refuse(IMAGES, **other)
+
+
+def test_a_host_that_does_not_say_where_its_instances_have_their_disks_is_refused(
+    host: Path, refuse: Callable[..., None]
+) -> None:
     (host / "host.conf").unlink()
-    disks.refuse_another(IMAGES, hardware="own", host="hypervisor-1")
+    refuse(IMAGES)  # a new one
+    (host / "instances" / INSTANCE).mkdir()
+    with pytest.raises(GroundupError, match="disks that are nobody knows where") as caught:
+        refuse(IMAGES)
+    assert caught.value.remedy == f"put {host / 'host.conf'} back"
+    refuse(action.FORESEEN)  # a prediction before there is a cluster
+
+
+def test_a_host_with_instances_keeps_its_name_in_nova(host: Path) -> None:
+    own = host / "host.conf"
+    own.write_text(f"[DEFAULT]\nhost = hypervisor-1\n{FILES}")
+    disks.refuse_renamed("[DEFAULT]\nhost = rack-7\n", host="rack-7")
+    (host / "instances" / INSTANCE).mkdir()
+    with pytest.raises(GroundupError, match=r"is hypervisor-1 in Nova, with 1 instance\(s\), 457eb676"):
+        disks.refuse_renamed("[DEFAULT]\nhost = rack-7\n", host="rack-7")
+    disks.refuse_renamed("[DEFAULT]\nhost = hypervisor-1\n", host="hypervisor-1")
+    disks.refuse_renamed(action.FORESEEN, host="rack-7")
+
+
+def test_the_layer_refuses_a_renamed_host_and_another_place_before_it_changes_anything(
+    host: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (host / "instances" / INSTANCE).mkdir()
+    (host / "host.conf").write_text(f"[DEFAULT]\nhost = hypervisor-1\n{FILES}")
+    for module, name in ((ownership, "refuse_other"), (checks, "refuse")):
+        monkeypatch.setattr(module, name, lambda *_, **__: None)
+    wanted: dict[str, Any] = {"site": "unit", "compute": {}, "hardware": "own", "disks": {}}
+    for name, text, said in (("rack-7", FILES, "is hypervisor-1 in Nova"), ("hypervisor-1", IMAGES, "would be images")):
+        nova = {"cluster": "", "host": f"[DEFAULT]\nhost = {name}\n{text}"}
+        with pytest.raises(GroundupError, match=said):
+            converge.converge(Changes(check=False), wanted | {"name": name, "configuration": {"nova": nova}})
 
 
 def site(where: str) -> Plan:

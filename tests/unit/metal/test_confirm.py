@@ -62,6 +62,25 @@ def go(plan: Plan, monkeypatch: pytest.MonkeyPatch, seed: Seed, *, wanted: Erasu
     return erase.carry_out(plan, wanted, lambda _line: None)
 
 
+def test_the_disks_that_would_be_erased_are_named_before_they_are_consented_to(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The ramdisk erases all that it sees, a LUN of the SAN, too."""
+    seed = Seed(RIGHT)
+    seed.told = told(1)
+    seed.told["inventory"]["disks"].append({"name": "/dev/sdb", "size": 2**44, "serial": "LUN7", "model": "SAN"})
+    seed.told["plugin_data"]["groundup_disks"].append({"name": "sdb", "type": "disk", "fstype": "xfs", "label": "data"})
+    monkeypatch.setattr(erase, "_ironic", lambda *_: seed)
+    named = "by its last inventory: vda 12 GiB; sdb 16384 GiB serial lun7 model san, xfs data"
+    with pytest.raises(GroundupError, match="everything on the disks of found-1 would be lost") as refused:
+        erase.foreseen(plan, replace(WANTED, force=frozenset()))
+    assert refused.value.what.endswith(named)
+    assert erase.foreseen(plan, WANTED)["changes"][1].endswith(named)
+    seed.told = {}
+    with pytest.raises(GroundupError, match=r"would be lost\n"):
+        erase.foreseen(plan, replace(WANTED, force=frozenset()))
+
+
 @pytest.mark.parametrize("stays", [True, False], ids=["reprovision", "erase"])
 @pytest.mark.parametrize(
     "says",

@@ -73,7 +73,10 @@ class Known:
     """Ironic that knows every machine."""
 
     def node(self, identity: str) -> dict[str, Any]:
-        return {"name": identity, "provision_state": "active"}
+        return {"name": identity, "provision_state": "active", "uuid": "n"}
+
+    def inventory(self, _: str) -> None:
+        """Return that no ramdisk has told what it is."""
 
 
 def provided(monkeypatch: pytest.MonkeyPatch, *, failing: str = "") -> list[Deployment]:

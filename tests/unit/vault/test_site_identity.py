@@ -12,7 +12,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils import site_identity
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.site_secrets import remove
-from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store, password_source
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import Store, open_store, password_source
 
 LAB = {"seed-1": "container", "control-1": "container"}
 REAL = {"seed-1": "existing", "control-1": "existing"}
@@ -156,6 +156,43 @@ def test_a_lab_goes_without_a_trace(state: Path) -> None:
     assert list(state.parent.iterdir()) == []
     assert not password.exists()
     assert remove(plan(LAB), write=True, keep=False, force=[])["changed"] is False
+
+
+@pytest.mark.parametrize("other", ["elsewhere", "aside", "before the list"])
+def test_a_password_that_opens_another_store_stays_with_a_lab_that_goes(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: str
+) -> None:
+    """Two sites of one name have one password: `GROUNDUP_STATE` moves the state alone."""
+    source, real = password_source("cloud"), tmp_path / "state/cloud"
+    built(state, plan(REAL))
+    if other == "elsewhere":
+        monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path / "lab"))
+    elif other == "aside":
+        real = state.rename(state.with_name("cloud.removed-20261128T100000Z"))
+    else:
+        source.stores.unlink()
+        real = state.rename(tmp_path / "kept")
+    built(tmp_path / ("lab/cloud" if other == "elsewhere" else "state/cloud"), plan(LAB))
+    for write in (False, True):
+        said = remove(plan(LAB), write=write, keep=False, force=[])
+        assert f"its password {source.path} stays" in said["msg"]
+    assert source.path.exists()
+    opened = Store.open(real, source, write=False)
+    assert opened.get("keystone/admin")
+
+
+def test_the_password_of_a_former_lab_elsewhere_goes_with_the_last_one(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built(state, plan(LAB))
+    monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path / "lab"))
+    built(tmp_path / "lab/cloud", plan(LAB))
+    open_store("cloud")  # a second look notes it once
+    assert len(password_source("cloud").stores.read_text().splitlines()) == 2
+    assert "stays" in remove(plan(LAB), write=True, keep=False, force=[])["msg"]
+    monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path / "state"))
+    assert "stays" not in remove(plan(LAB), write=True, keep=False, force=[])["msg"]
+    assert list((tmp_path / "config/groundup").iterdir()) == []
 
 
 def test_a_removal_that_was_killed_is_no_state_without_a_record(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:

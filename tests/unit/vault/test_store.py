@@ -19,6 +19,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import (
     Store,
     password_source,
 )
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import store as store_module
 
 NAMES = ("keystone/admin", "mariadb/root", "kubernetes/encryption-key")
 
@@ -38,7 +39,7 @@ def mode(path: Path) -> int:
 
 
 def encrypt(source: PasswordSource, text: str) -> bytes:
-    return bytes(VaultLib([("default", VaultSecret(source.create()))]).encrypt(text))
+    return bytes(VaultLib([("default", VaultSecret(source.create(source.path)))]).encrypt(text))
 
 
 def test_a_second_run_reads_the_same_values_and_creates_nothing(directory: Path, source: PasswordSource) -> None:
@@ -50,6 +51,20 @@ def test_a_second_run_reads_the_same_values_and_creates_nothing(directory: Path,
     assert second.items() == first.items()
     assert second.identity == first.identity
     assert first.path.read_bytes() == before
+
+
+def test_a_new_secret_is_on_disk_before_anything_is_deployed_with_it(
+    directory: Path, source: PasswordSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A renamed file is lost with the controller's power until its directory is on disk."""
+    synced: list[tuple[Path, bool]] = []
+
+    def sync(place: Path) -> None:
+        synced.append((place, (place / "secrets.yml").exists() if place == directory else source.path.exists()))
+
+    monkeypatch.setattr(store_module, "sync", sync)
+    Store.open(directory, source).ensure(NAMES)
+    assert synced == [(source.path.parent, True), (directory, True)]
 
 
 def test_a_new_name_leaves_the_old_ones_alone(directory: Path, source: PasswordSource) -> None:
@@ -122,11 +137,12 @@ def test_a_password_file_others_can_read_is_refused(directory: Path, source: Pas
         Store.open(directory, source)
 
 
-@pytest.mark.parametrize("marker", ["kubeconfig", "ca.crt", "secrets.pub"])
+@pytest.mark.parametrize("marker", ["kubeconfig", "ca.crt", "secrets.pub", "cluster.json", "ovn.json"])
 def test_a_lost_store_of_a_deployed_site_is_refused(directory: Path, source: PasswordSource, marker: str) -> None:
     Store.open(directory, source).ensure(NAMES)
+    for name in ("secrets.yml", "secrets.pub"):
+        (directory / name).unlink()
     (directory / marker).touch()
-    (directory / "secrets.yml").unlink()
     with pytest.raises(SecretsError, match=f"(?s){marker}.*restore secrets.yml"):
         Store.open(directory, source)
     assert not (directory / "secrets.yml").exists()

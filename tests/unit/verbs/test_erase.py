@@ -44,7 +44,7 @@ def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nodes: list[str]) -> P
     assert nodes
     monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path))
     monkeypatch.setattr(connection, "of_site", lambda _plan: SimpleNamespace(compute=None))
-    monkeypatch.setattr(compute_host, "look", lambda *_: SimpleNamespace(service=None))
+    monkeypatch.setattr(compute_host, "look", lambda *_: SimpleNamespace(service=None, hypervisors=("another",)))
     return make_plan(load_site(COLLECTION / "inventories/cloud/site.yml"))
 
 
@@ -93,10 +93,10 @@ def test_a_hypervisor_is_one_by_the_cloud_whatever_the_site_file_makes_of_it_by_
     plan: Plan, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setattr(connection, "of_site", lambda _plan: SimpleNamespace(compute=None))
-    monkeypatch.setattr(compute_host, "look", lambda *_: SimpleNamespace(service={"host": name}))
+    monkeypatch.setattr(compute_host, "look", lambda *_: SimpleNamespace(service={"host": name}, hypervisors=(name,)))
     with pytest.raises(GroundupError, match=f"{name} is a hypervisor of the cloud"):
         refuse_serving(plan, replace(WANTED, name=name))
-    monkeypatch.setattr(compute_host, "look", lambda *_: SimpleNamespace(service=None))
+    monkeypatch.setattr(compute_host, "look", lambda *_: SimpleNamespace(service=None, hypervisors=("another",)))
     refuse_serving(plan, replace(WANTED, name=name))
 
 

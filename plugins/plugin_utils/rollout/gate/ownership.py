@@ -28,6 +28,8 @@ def claim(
     """
     path = resource_path("v1", "configmaps", namespace=namespace, name=NAME)
     found = api.find(path)
+    if found is None:
+        _refuse_moved(api, namespace, identity)
     data: dict[str, str] = (found or {}).get("data") or {}
     known = _known(data)
     differing = sorted(name for name, value in known.items() if prints.get(name, value) != value)
@@ -42,6 +44,21 @@ def claim(
         }  # fmt: skip
         api.apply(path, item, manager=MANAGER)
     return new
+
+
+def _refuse_moved(api: Api, namespace: str, identity: str) -> None:
+    """Raise RolloutError when the cloud with this store is in another namespace."""
+    named = api.get("/api/v1/configmaps", fieldSelector=f"metadata.name={NAME}").get("items") or ()
+    ours = [one for one in named if (one.get("data") or {}).get("identity") == identity]
+    others = sorted(str(one["metadata"]["namespace"]) for one in ours)
+    if others:
+        raise RolloutError(
+            f"the cloud with this secrets store is in namespace {', '.join(others)}, and is to be in {namespace}",
+            where=f"openstack.namespace of the site file; ConfigMap/{NAME} in {others[0]}",
+            why="a second cloud would be made beside it, with empty databases, and take its names",
+            remedy=f"write namespace: {others[0]}; when nothing of that cloud is needed: "
+            f"kubectl -n {others[0]} delete configmap {NAME}",
+        )
 
 
 def _known(data: Mapping[str, str]) -> dict[str, str]:

@@ -13,6 +13,7 @@ from ...kube.workloads import images, node_ports
 from ...plan.types import Plan, ReleasePlan
 from ...services import RECORDS
 from ..types import GateReason, against
+from . import data
 from .consistency import disagreements
 
 _OWN_IMAGES = 'list it in the release\'s images, and write {"$image": NAME} in its values'
@@ -29,9 +30,14 @@ def reasons_against(plan: Plan, preview: ChangePreview, held: Mapping[int, Ref])
             found.extend(_images(plan, release, rendered.objects + rendered.hooks))
             found.extend(_quorum_size(release, rendered.objects))
             found.extend(_node_ports(rendered, held))
+            if release.name in preview.diffs:
+                for change in preview.diffs[release.name].changes:
+                    found.extend(data.scaled(release.name, rendered, change))
+        found.extend(data.moved(release, preview.live.get(release.name)))
         if release.name in preview.diffs:
             for change in preview.diffs[release.name].changes:
                 found.extend(_change(release, change))
+                found.extend(data.removed(release.name, change))
     return tuple(dict.fromkeys(found))
 
 
@@ -114,12 +120,6 @@ def _change(release: ReleasePlan, change: ObjectChange) -> Iterator[GateReason]:
             what=f"{change.ref}: {change.message}",
             why="the API server will refuse the upgrade halfway",
             remedy="keep those fields, or delete the object deliberately (its volume claims stay) and roll out again",
-        )
-    if change.kind == "remove" and change.ref.kind in ("StatefulSet", "PersistentVolumeClaim"):
-        yield against(release.name, "removes-data")(
-            what=f"{change.ref} would be removed",
-            why="it holds state",
-            remedy="back it up and remove it deliberately",
         )
     for field in change.fields:
         yield from _field(release, change, field)

@@ -10,13 +10,13 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from graphlib import TopologicalSorter
 
-from ...helm.manifests import is_kept
 from ...helm.types import LiveRelease
 from ...kube.client import Api
 from ...kube.types import ref_of, resource_path
 from ...plan.types import ReleasePlan
 from ...services import RECORDS, keystone, needs
 from ..types import GateReason, against
+from . import data
 
 
 def reasons_against_removal(
@@ -40,13 +40,7 @@ def reasons_against_removal(
                 why="it fails without it",
                 remedy=f"remove {', '.join(users)} too, or keep {name}",
             )
-        for item in retired[name].objects:
-            if item["kind"] == "PersistentVolumeClaim" and not is_kept(item):
-                yield against(name, "removes-data")(
-                    what=f"{ref_of(item)} is the chart's own and would be removed with it",
-                    why="it holds state",
-                    remedy="back it up first",
-                )
+        yield from data.uninstalled(retired[name])
 
 
 def needs_of(name: str) -> tuple[str, ...]:
