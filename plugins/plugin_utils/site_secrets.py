@@ -114,7 +114,7 @@ def _kinds(plan: Plan) -> Iterator[_Given]:
                 why="the directory has the password of its account already: a generated one would be refused",
                 how="ask who runs the directory for it", value="...",
             )  # fmt: skip
-    for provider in plan.providers:
+    for provider in plan.identity.providers:
         yield _Given(
             names=[provider.secret], where=f"identity.providers.{provider.name}",
             why="the provider makes the secret of its client: it would refuse a generated one",
@@ -149,7 +149,7 @@ def _refuse_lacking(plan: Plan, store: Store) -> None:
 
 def _refuse_no_words(plan: Plan, store: Store) -> None:
     """Raise SecretsError for a client's secret that Apache would read as something else, or not start with."""
-    for one in plan.providers:
+    for one in plan.identity.providers:
         value = store.get(one.secret)
         if not value.isprintable() or "${" in value:
             raise SecretsError(

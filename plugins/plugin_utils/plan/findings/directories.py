@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
+from ...services.federation import OWN_DOMAINS
 from ..form import error, warning
 from ..layout.context import PlanContext
 from ..model.ldap import Ldap
 from ..platform.identity import is_encrypted
 from ..types import Finding
 from .authorities import written
-
-# Domains that accounts of the cloud itself are in: a directory would take their place.
-OWN = ("default", "service", "heat", "magnum")
 
 
 def check(context: PlanContext) -> Iterator[Finding]:
@@ -35,7 +33,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
 
 
 def _name(name: str) -> Iterator[Finding]:
-    if name.lower() in OWN:
+    if name.lower() in OWN_DOMAINS:
         yield error("domain-of-the-cloud", f"identity.domains.{name}")(
             what=f"{name} is a domain of the cloud's own accounts",
             why="the administrator and the services could no longer log in: the directory would be asked for them",

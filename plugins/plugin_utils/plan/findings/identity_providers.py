@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ...services.federation import CLAIM
+from ...services.federation import CLAIM, OWN_DOMAINS
 from ..form import choose, error
 from ..layout.context import PlanContext
 from ..model.oidc import IdentityProvider
@@ -13,8 +13,6 @@ from ..part_types import IdentityProviderPlan
 from ..types import Finding
 from . import authorities
 
-# Domains of accounts that installers and services log in with, in the spelling Keystone compares names by.
-_TAKEN = ("default", "service", "heat", "magnum")
 _RULE = {"local", "remote"}
 _REMOTE = {"type", "any_one_of", "not_any_of", "blacklist", "whitelist", "regex"}
 _LOCAL = {"user", "group", "groups", "group_ids", "domain", "projects"}
@@ -22,7 +20,7 @@ _LOCAL = {"user", "group", "groups", "group_ids", "domain", "projects"}
 
 def check(context: PlanContext) -> Iterator[Finding]:
     """Yield findings about providers of logins."""
-    cloud, providers = context.plan.openstack, context.plan.providers
+    cloud, providers = context.plan.openstack, context.plan.identity.providers
     if not providers:
         return
     if "keystone" not in cloud.services:
@@ -76,7 +74,7 @@ def _domain(one: IdentityProviderPlan, key: str, *, directories: Iterable[str]) 
             why="Keystone makes a user and groups of each login there, and it never writes to a directory",
             remedy=f"write {key}.domain, a domain of their own",
         )
-    if one.domain.casefold() in _TAKEN:
+    if one.domain.casefold() in OWN_DOMAINS:
         yield error("provider-domain-taken", key if one.domain == one.name else f"{key}.domain")(
             what=f"{one.name}'s users would be in the domain {one.domain}",
             why="the accounts that the cloud itself runs by are there, and a provider could name a user like one",
@@ -139,7 +137,7 @@ def _account(user: Any, key: str) -> Iterator[Finding]:
         return
     domain = user.get("domain")
     called = [str(one) for one in domain.values()] if isinstance(domain, Mapping) else []
-    if not called or any(one.casefold() in _TAKEN or "{" in one for one in called):
+    if not called or any(one.casefold() in OWN_DOMAINS or "{" in one for one in called):
         yield error("provider-rule-takes-accounts", f"{key}.type")(
             what=f"whoever logs in is a local account of the domain {', '.join(called) or 'Default'}",
             why="the accounts that the cloud itself runs by are there: a provider could say that somebody is one",
