@@ -6,13 +6,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...module_utils._base.changes import Changes
 from ..errors import GroundupError
 from ..https import trust_file
-from ..plan.types import Plan
 from ..services import keystone
-from ..vault import open_store
+
+if TYPE_CHECKING:
+    from ..plan.types import Plan
 
 GATEWAY = (502, 503, 504)  # from the edge while no backend is up
 VERIFY = "run the playbook groundup.cloud.openstack, tag verify"
@@ -33,6 +35,8 @@ class Administrator:
 
 def administrator(plan: Plan) -> Administrator:
     """Return the administrator of the site's own cloud. Raises GroundupError when it has none."""
+    from ..vault import open_store  # late import: not where only the error is
+
     identity = next((one for one in plan.edge.endpoints if one.service == keystone.SERVICE.name), None)
     if identity is None:
         raise GroundupError(

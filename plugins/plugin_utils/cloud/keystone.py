@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from .. import https
 from ..errors import GroundupError
 from ..https import Answer, UnansweredError
-from ..plan.types import Plan
 from ..services.keystone import ADMIN, scoped_request
 from .administrator import GATEWAY, VERIFY, UnreachedError, administrator
+
+if TYPE_CHECKING:
+    from ..plan.types import Plan
 
 Send = Callable[[str, str, Any], Answer]  # method, path below /v3, body
 _TIMEOUT = 120.0  # seconds: Keystone asks each server of a directory in turn

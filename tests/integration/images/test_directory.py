@@ -87,6 +87,12 @@ def _group(name: str, *members: str) -> str:
     return f"\ndn: cn={name},ou=groups,{BASE}\nobjectClass: groupOfNames\ncn: {name}\n{listed}"
 
 
+def _twins() -> str:
+    """Return a group, and another one of its name in a part of the tree that somebody else keeps."""
+    below = f"\ndn: ou=sub,ou=groups,{BASE}\nobjectClass: organizationalUnit\nou: sub\n"
+    return _group("twin", "ada") + below + _group("twin", "bob").replace("cn=twin,", "cn=twin,ou=sub,")
+
+
 def _ldap(ca: str, **changes: Any) -> dict[str, Any]:
     common = {"ca": ca, "bind_dn": BIND, "users": {"tree": f"ou=people,{BASE}", "filter": "(mail=*)"},
               "groups": {"tree": f"ou=groups,{BASE}"}}  # fmt: skip
@@ -103,6 +109,21 @@ def _configure(stage: Stage) -> None:
     )
     trusted = stage.file("keystone", "tls.ca")
     stage.folder("etc-keystone", {"keystone.conf.d/domains.conf": text, "ldap/tls.ca": trusted})
+
+
+def _taken_back(found: dict[str, Any], given: list[str], told: str) -> None:
+    assert found["less"]["changes"] == [one.replace("give", "take back", 1) for one in given], told
+    assert "domain second is no longer in the site file" in found["less again"]["warnings"][0], told
+    assert found["less again"]["changes"] == [], told
+    assert "2 groups are called twin" in found["twice"]["error"], told
+    assert found["hidden"]["changes"] == found["less"]["changes"], told
+    assert found["hidden"]["stays"] == [found["hidden"]["by hand"]], told
+    assert found["anew"]["changes"] == found["more"]["changes"] == given, told
+    assert found["none, foreseen"]["changes"] == found["none"]["changes"] == found["less"]["changes"], told
+    assert [one.split(":")[0] for one in found["none"]["warnings"]] == [
+        f"domain {name} is no longer in the site file, and stays, its users log in as before"
+        for name in ("corp", "second")
+    ], told
 
 
 def test_users_of_a_directory_log_in_with_the_roles_of_their_groups_and_each_fault_is_told_apart(
@@ -148,9 +169,7 @@ def test_users_of_a_directory_log_in_with_the_roles_of_their_groups_and_each_fau
         # A stage's Keystone is ready when it has been given the accounts of services, of which there are none.
         "no.identity.json": json.dumps({"region": "RegionOne", "roles": [], "users": [], "services": []}),
         "slapd.conf": _CONF,
-        "entries.ldif": _ENTRIES + _people(ada="adas-word", bob="bobs-word") + _group("staff", "ada") + _group("twin", "ada")
-        + f"\ndn: ou=sub,ou=groups,{BASE}\nobjectClass: organizationalUnit\nou: sub\n"
-        + _group("twin", "bob").replace("cn=twin,", "cn=twin,ou=sub,"),
+        "entries.ldif": _ENTRIES + _people(ada="adas-word", bob="bobs-word") + _group("staff", "ada") + _twins(),
         "slapd.crt": server.certificate, "slapd.key": server.key, "stranger.crt": stranger.certificate,
     }  # fmt: skip
     for name, text in files.items():
@@ -180,18 +199,7 @@ def test_users_of_a_directory_log_in_with_the_roles_of_their_groups_and_each_fau
     }, told  # fmt: skip
     assert found["predicted"] == found["first"] == found["before"], told
     assert found["again"] == {"changes": [], "warnings": []}, told
-    assert found["less"]["changes"] == [one.replace("give", "take back", 1) for one in given], told
-    assert "domain second is no longer in the site file" in found["less again"]["warnings"][0], told
-    assert found["less again"]["changes"] == [], told
-    assert "2 groups are called twin" in found["twice"]["error"], told
-    assert found["hidden"]["changes"] == found["less"]["changes"], told
-    assert found["hidden"]["stays"] == [found["hidden"]["by hand"]], told
-    assert found["anew"]["changes"] == found["more"]["changes"] == given, told
-    assert found["none, foreseen"]["changes"] == found["none"]["changes"] == found["less"]["changes"], told
-    assert [one.split(":")[0] for one in found["none"]["warnings"]] == [
-        f"domain {name} is no longer in the site file, and stays, its users log in as before"
-        for name in ("corp", "second")
-    ], told
+    _taken_back(found, given, told)
     assert {name: one["fault"] for name, one in found["faults"].items()} == {
         name: name.partition(" ")[0] for name in broken
     }, told

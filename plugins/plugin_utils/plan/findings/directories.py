@@ -82,11 +82,25 @@ def _accounts(key: str, one: Ldap) -> Iterator[Finding]:
             why="Keystone would know no such group",
             remedy="write groups: {tree: ...}",
         )
+    for number, role in enumerate(one.roles):
+        place = role.domain or role.project_domain
+        who = f"members of {role.group}"
+        yield from administers(f"{key}.roles[{number}].role", who, role.role, project=role.project, domain=place)
     if not one.roles:
         yield warning("ldap-without-roles", f"{key}.roles")(
             what="no group of the directory has a role",
             why="its users log in and may do nothing until somebody gives them a role",
             remedy="write roles: [{group: ..., project: ..., role: member}]; leave it, if you give them by hand",
+        )
+
+
+def administers(key: str, who: str, role: str, *, project: str | None, domain: str) -> Iterator[Finding]:
+    """Yield a warning for an administrator of a part, who is one of the whole."""
+    if role.casefold() == "admin" and (project, domain.casefold()) != ("admin", "default"):
+        yield warning("admin-of-a-part", key)(
+            what=f"{who} get the role admin on {f'project {project} of ' if project else ''}domain {domain}",
+            why="OpenStack's policies let an admin of any project or domain administer the whole cloud",
+            remedy="write manager, member or reader; for administrators of the cloud, project: admin",
         )
 
 

@@ -7,7 +7,7 @@ import json
 import re
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 import openstack
@@ -16,10 +16,19 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.changes impor
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import federation, identity
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.keystone import Keystone
 from ansible_collections.groundup.cloud.plugins.plugin_utils.https import Answer
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import RolePlan
 from ansible_collections.groundup.cloud.tests.integration.images.logins.edge import IDENTITY, SSO, browser, done, until
 from keystoneauth1.identity.v3 import OidcAccessToken
 from keystoneauth1.session import Session
+
+
+class Role(NamedTuple):
+    """A role of the plan: its own types need packages that the image has not."""
+
+    group: str
+    role: str
+    project: str
+    domain: str
+
 
 TOLD = json.loads(Path("/mnt/told.json").read_text())
 PLACE = "/v3/auth/OS-FEDERATION/identity_providers/{}/protocols/openid/websso"
@@ -146,7 +155,7 @@ def plan(names: tuple[str, ...]) -> Any:
     """Return as much of the plan as Keystone's objects need."""
 
     def read(one: dict[str, Any]) -> Any:
-        return SimpleNamespace(**{**one, "roles": tuple(RolePlan(**role) for role in one["roles"])})
+        return SimpleNamespace(**{**one, "roles": tuple(Role(**role) for role in one["roles"])})
 
     providers = [read(one) for one in TOLD["providers"] if one["name"] in names]
     return SimpleNamespace(site=TOLD["site"], identity=SimpleNamespace(domains={}, providers=providers))
