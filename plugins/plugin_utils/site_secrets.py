@@ -21,17 +21,18 @@ from .vault.names import EDGE_KEY
 _SHOWN = 8  # machines of an error
 
 
-def create(plan: Plan, given: Mapping[str, str], *, write: bool) -> dict[str, Any]:
+def create(plan: Plan, given: Mapping[str, str], *, write: bool, replace: Collection[str] = ()) -> dict[str, Any]:
     """Create missing secrets, all but those of ``given`` generated, and certificates; return the step's result.
 
-    Raises GroundupError, OSError.
+    ``replace``: given ones that take the place of those the store has. Raises GroundupError, OSError.
     """
     plan, directory = with_values(plan), state_dir(plan.site)
     store, specs = open_store(plan.site, write=write), users(plan)
     key = given.get(EDGE_KEY, store.items().get(EDGE_KEY))
     if plan.edge.certificate and key is not None:  # before anything is changed
         check_key(plan.edge.certificate, key)
-    taken = store.take(given, replacing=[EDGE_KEY])
+    _refuse_replacing(plan, given, replace)
+    taken = store.take(given, replacing=[EDGE_KEY, *replace])
     _refuse_lacking(plan, store)
     for field, name in _logins(plan).items():
         given_login(store, name, key=field)
@@ -122,6 +123,23 @@ def _kinds(plan: Plan) -> Iterator[_Given]:
         )  # fmt: skip
     for key, login in _logins(plan).items():
         yield _Given(names=[login], where=key, why=NOBODY, how="ask who runs it for a login", value=LOGIN_FORM)
+
+
+def never_generated(plan: Plan) -> frozenset[str]:
+    """Return the names of secrets that somebody else makes: a new value of theirs is theirs to say."""
+    return frozenset(name for one in _kinds(plan) for name in one.names)
+
+
+def _refuse_replacing(plan: Plan, given: Mapping[str, str], replace: Collection[str]) -> None:
+    """Raise SecretsError for a name that is not given, or whose value this site has generated."""
+    if wrong := sorted(set(replace) - (never_generated(plan) & set(given))):
+        raise SecretsError(
+            f"{', '.join(wrong)} cannot be replaced",
+            where="the variable secrets_replace",
+            why="only what somebody else made, and secrets_given has anew, may change: databases and services go on "
+            "with generated values",
+            remedy="write the new value into secrets_given; leave out what is generated",
+        )
 
 
 def _logins(plan: Plan) -> dict[str, str]:

@@ -54,7 +54,7 @@ class Grants:
     def converge(self, wanted: Mapping[str, Sequence[RolePlan]], *, silent: Collection[str] = ()) -> None:
         """Give and take back. ``wanted``: roles by the domain of their groups; ``silent``: domains left as they are."""
         domains, planned = _by_name(self.keystone.all("domains")), {name.casefold(): name for name in wanted}
-        for key, domain in domains.items():
+        for key, domain in sorted(domains.items()):
             if key in OWN_DOMAINS or planned.get(key) in silent:
                 continue
             try:

@@ -25,6 +25,7 @@ from ..paths import state_dir
 from ..plan.findings import extra_charts
 from ..plan.types import Plan
 from ..process import Processes
+from ..site_secrets import never_generated
 from ..supply import tool
 from ..supply.publish import digests
 from ..supply.publish.digests import PublishedDigests
@@ -59,6 +60,7 @@ class Session:
             namespace=self.plan.openstack.namespace,
             identity=self.store.identity,
             prints=fingerprints(self.store.items()),
+            given=never_generated(self.plan),
             store=str(self.store.path),
             write=write,
         )

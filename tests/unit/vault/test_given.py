@@ -62,6 +62,24 @@ def test_a_directorys_password_is_given(planned: Callable[..., Plan]) -> None:
     create(planned("cloud", domain(bind_dn=None, cleartext=True, url="ldap://ldap.corp.test")), {}, write=True)
 
 
+def test_what_somebody_else_made_is_replaced_on_purpose_alone(planned: Callable[..., Plan]) -> None:
+    plan, name = planned("cloud", domain()), "keystone/ldap-corp"
+    create(plan, {name: "first"}, write=True)
+    with pytest.raises(SecretsError, match="has another value for keystone/ldap-corp") as caught:
+        create(plan, {name: "second"}, write=True)
+    assert "secrets_replace" in caught.value.remedy
+    generated = open_store(plan.site, write=False).get("keystone/admin")
+    for given, wrong in (({name: "second"}, "keystone/admin"), ({"keystone/admin": "x"}, "keystone/admin"), ({}, name)):
+        with pytest.raises(SecretsError, match=f"{wrong} cannot be replaced"):
+            create(plan, given, write=True, replace=[wrong])
+    assert create(plan, {name: "second"}, write=False, replace=[name])["created"] == [name]
+    assert open_store(plan.site, write=False).get(name) == "first"
+    assert create(plan, {name: "second"}, write=True, replace=[name])["created"] == [name]
+    assert not create(plan, {name: "second"}, write=True, replace=[name])["changed"]
+    after = open_store(plan.site, write=False)
+    assert (after.get(name), after.get("keystone/admin")) == ("second", generated)
+
+
 def test_everything_that_is_not_given_is_told_at_once(planned: Callable[..., Plan]) -> None:
     changes = {**domain(), "proxy": {"http": "http://proxy.test:3128", "login": True}}
     with pytest.raises(SecretsError, match="has no keystone/ldap-corp, proxy/login\n") as caught:
