@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..module_utils._base.changes import Changes
 from ..plugin_utils.actions import DocumentedAction
 from ..plugin_utils.compose import site_plan
-from ..plugin_utils.errors import GroundupError
 
 
 class ActionModule(DocumentedAction):
@@ -15,24 +13,20 @@ class ActionModule(DocumentedAction):
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the changes."""
-        return _converge(given["site_file"], self.changes)
+        # Imported late: a site without provider networks needs no cloud client.
+        from ..plugin_utils.cloud import providers
+        from ..plugin_utils.cloud.administrator import VERIFY, or_foreseen
 
+        plan, changes = site_plan(given["site_file"]), self.changes
+        networks = list(providers.wanted(plan))
+        if networks:
+            from ..plugin_utils.cloud import connection
 
-def _converge(site_file: str, changes: Changes) -> dict[str, Any]:
-    # Imported late: a site without provider networks needs no cloud client.
-    from ..plugin_utils.cloud import connection, providers
-
-    plan = site_plan(site_file)
-    networks = list(providers.wanted(plan))
-    if networks:
-        try:
-            with connection.answered("Neutron", remedy="run the playbook groundup.cloud.openstack, tag verify"):
+            with (
+                or_foreseen(changes, lambda: providers.foresee(networks, changes)),
+                connection.answered("Neutron", remedy=VERIFY),
+            ):
                 cloud = connection.of_site(plan)
                 providers.converge(cloud.network, networks, changes, project=str(cloud.current_project_id))
-        except GroundupError as error:
-            # A dry run before the cloud exists. A conflict with the plan reported by Neutron is still an error.
-            if not changes.check or not isinstance(error, connection.UnreachedError):
-                raise
-            providers.foresee(networks, changes)
-    told = {"warnings": changes.warnings} if changes.warnings else {}
-    return {**changes.result(), **told, "networks": [one.name for one in networks]}
+        told = {"warnings": changes.warnings} if changes.warnings else {}
+        return {**changes.result(), **told, "networks": [one.name for one in networks]}

@@ -27,7 +27,7 @@ class ActionModule(DocumentedAction):
         if given["step"] == "ssh_key":
             result = ssh_key.converge(self.changes, plan)
         else:
-            result = site_secrets.create(plan, given["given"], write=write)
+            result = site_secrets.create(plan, given["given"], write=write, replace=given["replace"])
         if write:
             site_identity.adopt(plan)
         return result

@@ -22,10 +22,8 @@ description:
   - "Variables: C(groundup_site_file), the path of the site file; C(groundup_site), the plan without its hosts and chart
     values; C(groundup_host), the host's part of the plan; C(groundup_dry_run), whether this run changes nothing
     (check mode, or C(--tags check)); C(groundup_machine), the machine that a verb acts on (C(-e machine=NAME));
-    C(groundup_storage_host), a storage host to ask about Ceph, another one if there is one;
-    C(groundup_former_providers), defined while Keystone has providers of logins by an earlier run; and for connections:
-    C(ansible_host), C(ansible_user), C(ansible_port),
-    the site's ssh key, and known host keys."
+    C(groundup_storage_host), a storage host to ask about Ceph, another one if there is one; and for connections:
+    C(ansible_host), C(ansible_user), C(ansible_port), the site's ssh key, and known host keys."
 notes:
   - The site file reference describes every key of the site file.
 options:
@@ -81,7 +79,7 @@ from ..plugin_utils.layers.storage import BACKENDS
 from ..plugin_utils.lifetime import end_workers_with_run
 from ..plugin_utils.metal.identity import as_found
 from ..plugin_utils.metal.journal import home_of
-from ..plugin_utils.paths import PROVIDERS, state_dir
+from ..plugin_utils.paths import state_dir
 from ..plugin_utils.plan import Plan, Problem, SiteError, load_site, make_plan
 from ..plugin_utils.plan.output.serial import host_vars, site_vars
 from ..plugin_utils.site_identity import other
@@ -154,7 +152,6 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
             "groundup_machine": _MACHINE,
             "groundup_storage_host": _STORAGE_HOST,
             **({"groundup_other_site": foreign} if foreign else {}),
-            **({"groundup_former_providers": True} if (state / PROVIDERS).is_file() else {}),
         }.items():
             everything.set_variable(name, _trusted(value, known))
         # Groups that plays run on must exist even without machines. Not provisioner_container: plays test whether it

@@ -30,10 +30,17 @@ options:
     required: true
   given:
     description:
-      - Values that V(create) does not generate, by name, such as keys of an external Ceph. They never replace existing
-        ones, except C(edge/key), which must belong to the certificate in C(edge.certificate).
+      - Values that V(create) does not generate, by name, such as keys of an external Ceph. They replace existing ones
+        only if O(replace) names them, and C(edge/key), which must belong to the certificate in C(edge.certificate).
     type: dict
     default: {}
+  replace:
+    description:
+      - Names in O(given) whose value V(create) puts in place of the store's, such as the secret of a client that a
+        provider of logins has made anew. Generated secrets are refused.
+    type: list
+    elements: str
+    default: []
   certificate_file:
     description:
       - With V(certificate), PEM file of the new certificate, leaf first, on the control node. Default is the file of

@@ -60,7 +60,14 @@ def public_names(plan: Plan) -> dict[str, str]:
 
 
 def request(
-    method: str, url: str, *, plan: Plan, authority: Path, body: Any = None, headers: Mapping[str, str] | None = None
+    method: str,
+    url: str,
+    *,
+    plan: Plan,
+    authority: Path,
+    body: Any = None,
+    headers: Mapping[str, str] | None = None,
+    timeout: float = _TIMEOUT,
 ) -> Answer:
     """Send one request. ``authority``: file with the CAs; ``body``: bytes, or a value sent as JSON.
 
@@ -79,7 +86,7 @@ def request(
         raise UnansweredError(f"there is no CA certificate {authority}", where=url)
     pool = urllib3.HTTPSConnectionPool(
         names[name], parts.port or 443, server_hostname=name, assert_hostname=name, ca_certs=str(authority),
-        timeout=urllib3.Timeout(_TIMEOUT), retries=False,
+        timeout=urllib3.Timeout(timeout), retries=False,
     )  # fmt: skip
     sent = {"Host": parts.netloc, "Accept": "application/json", "Content-Type": "application/json", **(headers or {})}
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")

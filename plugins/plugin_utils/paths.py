@@ -13,7 +13,6 @@ from pathlib import Path
 from .errors import GroundupError
 
 COLLECTION = Path(__file__).resolve().parents[2]  # the root of the installed collection
-PROVIDERS = "providers.json"  # in a site's state directory: what the site file gave by providers of logins
 SECRETS_IDENTITY = "secrets.pub"  # in a site's state directory: identity of its secrets, without the secrets
 
 

@@ -17,20 +17,21 @@ from .site_certificate import settle
 from .site_proxy import LOGIN_FORM, NOBODY, given_login
 from .vault import STORE, SecretsError, Store, open_store, password_source, required
 from .vault.given import giving
-from .vault.names import EDGE_KEY, EDGE_NEXT
+from .vault.names import EDGE_KEY
 
 _SHOWN = 8  # machines of an error
 
 
-def create(plan: Plan, given: Mapping[str, str], *, write: bool) -> dict[str, Any]:
+def create(plan: Plan, given: Mapping[str, str], *, write: bool, replace: Collection[str] = ()) -> dict[str, Any]:
     """Create missing secrets, all but those of ``given`` generated, and certificates; return the step's result.
 
-    Raises GroundupError, OSError.
+    ``replace``: given ones that take the place of those the store has. Raises GroundupError, OSError.
     """
     plan, directory = with_values(plan), state_dir(plan.site)
     store, specs = open_store(plan.site, write=write), users(plan)
+    _refuse_replacing(plan, given, replace)
     given, unused = settle(plan, store, given)  # before anything is changed
-    taken = store.take(given, replacing=[EDGE_KEY])
+    taken = store.take(given, replacing=[EDGE_KEY, *replace])
     _refuse_lacking(plan, store)
     for field, name in _logins(plan).items():
         given_login(store, name, key=field)
@@ -61,11 +62,6 @@ def _said(made: Sequence[str], removed: Sequence[str], *, write: bool) -> str:
     verbs = {"made": made, "removed": removed}
     said = [f"{verb if write else f'would be {verb}'}: {', '.join(names)}" for verb, names in verbs.items() if names]
     return "; ".join(said) or "everything is there"
-
-
-def given_names(plan: Plan) -> frozenset[str]:
-    """Return the secrets that somebody else made, and may change."""
-    return frozenset({EDGE_KEY, EDGE_NEXT, *(name for one in _kinds(plan) for name in one.names)})
 
 
 def remove(plan: Plan, *, write: bool, keep: bool, force: Collection[str]) -> dict[str, Any]:
@@ -128,7 +124,7 @@ def _kinds(plan: Plan) -> Iterator[_Given]:
                 why="the directory has the password of its account already: a generated one would be refused",
                 how="ask who runs the directory for it", value="...",
             )  # fmt: skip
-    for provider in plan.providers:
+    for provider in plan.identity.providers:
         yield _Given(
             names=[provider.secret], where=f"identity.providers.{provider.name}",
             why="the provider makes the secret of its client: it would refuse a generated one",
@@ -136,6 +132,23 @@ def _kinds(plan: Plan) -> Iterator[_Given]:
         )  # fmt: skip
     for key, login in _logins(plan).items():
         yield _Given(names=[login], where=key, why=NOBODY, how="ask who runs it for a login", value=LOGIN_FORM)
+
+
+def never_generated(plan: Plan) -> frozenset[str]:
+    """Return the names of secrets that somebody else makes: a new value of theirs is theirs to say."""
+    return frozenset(name for one in _kinds(plan) for name in one.names)
+
+
+def _refuse_replacing(plan: Plan, given: Mapping[str, str], replace: Collection[str]) -> None:
+    """Raise SecretsError for a name that is not given, or whose value this site has generated."""
+    if wrong := sorted(set(replace) - (never_generated(plan) & set(given))):
+        raise SecretsError(
+            f"{', '.join(wrong)} cannot be replaced",
+            where="the variable secrets_replace",
+            why="only what somebody else made, and secrets_given has anew, may change: databases and services go on "
+            "with generated values",
+            remedy="write the new value into secrets_given; leave out what is generated",
+        )
 
 
 def _logins(plan: Plan) -> dict[str, str]:
@@ -163,7 +176,7 @@ def _refuse_lacking(plan: Plan, store: Store) -> None:
 
 def _refuse_no_words(plan: Plan, store: Store) -> None:
     """Raise SecretsError for a client's secret that Apache would read as something else, or not start with."""
-    for one in plan.providers:
+    for one in plan.identity.providers:
         value = store.get(one.secret)
         if not value.isprintable() or "${" in value:
             raise SecretsError(

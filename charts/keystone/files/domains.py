@@ -53,11 +53,12 @@ class Keystone:
     def domain(self, name: str) -> str:
         """Return the id of domain ``name``, made when it is missing."""
         found, _ = self.call("GET", f"/domains?name={urllib.parse.quote(name)}")
-        if not found["domains"]:
-            found = {
-                "domains": [self.call("POST", "/domains", {"domain": {"name": name, "enabled": True}})[0]["domain"]]
-            }
-        return str(found["domains"][0]["id"])
+        same = [one for one in found["domains"] if one["name"].casefold() == name.casefold()]
+        if found["domains"] and not same:  # the database takes accents for nothing
+            sys.exit(f"Keystone has a domain {found['domains'][0]['name']}, which it takes for {name}: rename one")
+        if not same:
+            same = [self.call("POST", "/domains", {"domain": {"name": name, "enabled": True}})[0]["domain"]]
+        return str(same[0]["id"])
 
     def configure(self, name: str, config: dict[str, Any]) -> None:
         """Put ``config`` in place of the configuration of domain ``name``, which is made when it is missing.

@@ -17,10 +17,10 @@ from openstack.exceptions import SDKException
 from requests.adapters import HTTPAdapter
 
 from ..errors import GroundupError
-from ..https import public_names, trust_file
+from ..https import public_names
 from ..plan.types import Plan
 from ..services import keystone
-from ..vault import open_store
+from .administrator import GATEWAY, VERIFY, UnreachedError, administrator
 
 Ask = Callable[[str, str], Mapping[str, Any]]  # service type, path -> answer
 # Microversions with plain host names, and with inventories by resource class.
@@ -34,11 +34,6 @@ _UNREACHED = (
     requests.ConnectionError,
 )
 ERRORS = (SDKException, keystone_errors.ClientException, requests.RequestException)  # of any request
-GATEWAY = (502, 503, 504)  # from the edge while no backend is up
-
-
-class UnreachedError(GroundupError):
-    """The cloud cannot be reached, or is not deployed yet."""
 
 
 class PinnedAdapter(HTTPAdapter):
@@ -79,25 +74,9 @@ def of_site(plan: Plan, *, timeout: float = _TIMEOUT) -> Connection:
 
     ``timeout``: seconds without a byte received.
     """
-    identity = next((one for one in plan.edge.endpoints if one.service == keystone.SERVICE.name), None)
-    if identity is None:
-        raise GroundupError(
-            "the site has no Keystone of its own",
-            where="site file key openstack.services",
-            why="whoever asks the cloud needs a token",
-            remedy="write keystone into it, or name a cloud of clouds.yaml",
-        )
-    authority = trust_file(plan)
-    password = open_store(plan.site, write=False).items().get(keystone.ADMIN_CREDENTIAL)
-    if not authority.is_file() or not password:
-        raise UnreachedError(
-            f"the site has no {authority.name} or no secret {keystone.ADMIN_CREDENTIAL} yet",
-            where=str(authority.parent),
-            why="the cloud's certificate cannot be checked, or nobody logs in",
-            remedy="run the playbook groundup.cloud.secrets",
-        )
-    auth = Password(auth_url=identity.url, password=password, **keystone.ADMIN)
-    session = Session(auth=auth, session=pinned(public_names(plan)), verify=str(authority), timeout=timeout)
+    admin = administrator(plan)
+    auth = Password(auth_url=admin.url, password=admin.password, **keystone.ADMIN)
+    session = Session(auth=auth, session=pinned(public_names(plan)), verify=str(admin.authority), timeout=timeout)
     return Connection(session=session, region_name=plan.openstack.region)
 
 
@@ -108,7 +87,7 @@ def asker(plan: Plan, *, timeout: float = _TIMEOUT) -> Ask:
 
     def ask(kind: str, path: str) -> Mapping[str, Any]:
         filters = {"service_type": kind, **public}
-        with answered(f"{kind} {path}", remedy="run the playbook groundup.cloud.openstack, tag verify"):
+        with answered(f"{kind} {path}", remedy=VERIFY):
             answer = cloud.session.get(path, endpoint_filter=filters, microversion=_VERSIONS.get(kind))
             return dict(answer.json())
 

@@ -17,8 +17,9 @@ from ...module_utils._base.consent import Reason
 from ...module_utils._base.text import few
 from ..errors import GroundupError
 from ..progress import Progress
+from .administrator import GATEWAY
 from .compute_host import COMPUTE, DRAIN, UNCONFIRMED, ComputeHost, called, disabling, evacuate, instances, migrations
-from .connection import ERRORS, GATEWAY, said
+from .connection import ERRORS, said
 
 Way = Literal["live", "cold", "wait", "evacuate"]
 _BUSY = ("BUILD", "MIGRATING", "RESIZE", "REBUILD")

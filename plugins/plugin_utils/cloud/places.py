@@ -19,6 +19,7 @@ from ...module_utils._base.yaml_text import dump
 from ..errors import GroundupError
 from ..plan.types import HostPlan, Plan
 from . import connection, placement
+from .administrator import UnreachedError
 from .connection import answered
 
 MARK = "groundup_site"  # metadata key of our aggregates
@@ -66,7 +67,7 @@ def apply(plan: Plan, hosts: Collection[str], changes: Changes) -> None:
     """Converge the site's own cloud. A dry run takes ``hosts`` for joined, and everything for new without a cloud."""
     try:
         _apply(plan, hosts, changes)
-    except connection.UnreachedError:
+    except UnreachedError:
         if not changes.check:
             raise
         foresee(plan, changes)

@@ -16,6 +16,7 @@ from ..errors import GroundupError
 from ..layers.aside import Aside
 from ..plan.types import Plan
 from . import connection, faults, placement
+from .administrator import UnreachedError
 from .compute_host import ours, put
 from .connection import ERRORS, answered, said
 from .guest import Guest
@@ -72,7 +73,7 @@ def foresee(plan: Plan, hosts: Iterable[str], changes: Changes) -> None:
     """Record the hosts to probe: new ones, and those without a compute service yet."""
     try:
         _, found = of_site(plan, hosts)
-    except connection.UnreachedError:
+    except UnreachedError:
         found = Standing(new=(), kept={}, services={})  # there is no cloud yet: all hosts will be new
     for host in hosts:
         if host in found.new or host not in found.services:

@@ -17,8 +17,9 @@ from ...module_utils._base.text import few
 from ...module_utils._base.wait import wait_until
 from ..errors import GroundupError
 from . import placement
+from .administrator import GATEWAY
 from .compute_host import COMPUTE, RETIRE, ComputeHost, disabling, look, unended
-from .connection import GATEWAY, said
+from .connection import said
 from .drain import occupants
 
 _PAUSE = 3.0

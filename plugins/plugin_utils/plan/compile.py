@@ -16,7 +16,6 @@ from .platform.ceph import ceph
 from .platform.host import host_settings
 from .platform.hypervisor import hypervisor
 from .platform.identity import identity
-from .platform.identity_providers import identity_providers
 from .platform.metal import metal, set_plane
 from .platform.ovn import ovn
 from .platform.preflight import preflight, set_neighbours
@@ -67,6 +66,5 @@ def make_plan(site: Site) -> Plan:
         ceph=found,
         proxy=way_out,
         findings=(),
-        providers=identity_providers(site),
     )
     return replace(plan, findings=find(PlanContext(layout=layout, plan=plan)))

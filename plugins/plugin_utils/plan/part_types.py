@@ -115,7 +115,7 @@ class MetalPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolePlan:
-    """A role of a directory's group on a project, made if missing, or on a domain."""
+    """A role of a group on a project, made if missing, or on a domain."""
 
     group: str
     role: str
@@ -134,22 +134,6 @@ class LdapPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IdentityPlan:
-    """Users of the cloud that are not its own."""
-
-    domains: dict[str, LdapPlan]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProviderGroupPlan:
-    """A group of Keystone that a provider's users are in."""
-
-    name: str
-    create: bool
-    roles: tuple[tuple[str, str, str], ...]  # domain of the project, project, role
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class IdentityProviderPlan:
     """A provider of logins (OpenID Connect)."""
 
@@ -163,5 +147,14 @@ class IdentityProviderPlan:
     ca: str | None  # PEM; None: the image's public CAs
     bearer: bool  # whether access tokens are logins, too
     hosts: tuple[str, ...]  # origins that a browser passes on its way to the login form
-    groups: tuple[ProviderGroupPlan, ...]
+    groups: dict[str, bool]  # groups of Keystone that its users are in -> whether they are made if missing
+    roles: tuple[RolePlan, ...]
     rules: tuple[dict[str, Any], ...]  # of Keystone's mapping
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdentityPlan:
+    """Users of the cloud that are not its own."""
+
+    domains: dict[str, LdapPlan]
+    providers: tuple[IdentityProviderPlan, ...]

@@ -21,7 +21,6 @@ from ..layers.scales import Scale
 from .part_types import (
     AccessPlan,
     IdentityPlan,
-    IdentityProviderPlan,
     LinkPlan,
     MetalPlan,
     PreflightPlan,
@@ -31,7 +30,6 @@ from .part_types import (
 __all__ = (
     "CniName",
     "CniPlan",
-    "IdentityProviderPlan",
     "InterfacePlan",
     "KubernetesPlan",
     "NetworkPlan",
@@ -259,4 +257,3 @@ class Plan:
     ceph: CephPlan | None  # None: no Ceph, or only an external storage class
     proxy: ProxyPlan | None  # None: as the environment of each machine says
     findings: tuple[Finding, ...]
-    providers: tuple[IdentityProviderPlan, ...] = ()  # of logins

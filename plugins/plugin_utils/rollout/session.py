@@ -25,11 +25,12 @@ from ..paths import state_dir
 from ..plan.findings import extra_charts
 from ..plan.types import Plan
 from ..process import Processes
-from ..site_secrets import given_names
+from ..site_secrets import never_generated
 from ..supply import tool
 from ..supply.publish import digests
 from ..supply.publish.digests import PublishedDigests
 from ..vault import Redactor, Store, fingerprints, open_store, required
+from ..vault.names import EDGE_KEY, EDGE_NEXT
 from .apply import certificates, namespaces
 from .engine import Rollout
 from .gate import ownership
@@ -55,12 +56,14 @@ class Session:
         """Return the names of secrets that are new to the cluster. Raises RolloutError for another store."""
         if self.api is None:
             return self.store.names()
-        given = given_names(self.plan)  # the ACME client's, a directory's, ...: a new value is no other store
+        # A certificate's key may be a former one again.
+        keys = {name: value for name, value in self.store.items().items() if name not in (EDGE_KEY, EDGE_NEXT)}
         return ownership.claim(
             self.api,
             namespace=self.plan.openstack.namespace,
             identity=self.store.identity,
-            prints=fingerprints({name: value for name, value in self.store.items().items() if name not in given}),
+            prints=fingerprints(keys),
+            given=never_generated(self.plan),
             store=str(self.store.path),
             write=write,
         )

@@ -14,9 +14,12 @@ from .parts import public_endpoint
 from .record import Values
 
 if TYPE_CHECKING:
-    from ..plan.types import IdentityProviderPlan, Plan
+    from ..plan.part_types import IdentityProviderPlan
+    from ..plan.types import Plan
 
 PROTOCOL = "openid"
+# Of accounts that the cloud runs by, in the spelling Keystone compares names by: no one else's users may be there.
+OWN_DOMAINS = ("default", "service", "heat", "magnum")
 CLAIM = "OIDC_CLAIM_"  # how mod_auth_openidc names a claim in the environment, where no client can write
 ISSUER = "OIDC_ISSUER"  # whose login it was; Apache's configuration writes it
 SESSIONS = "keystone/login-sessions"  # the secret that encrypts cookies of logins that are under way
@@ -55,7 +58,7 @@ def dashboard_origin(plan: Plan) -> str:
 
 def keystone_values(plan: Plan) -> Values:
     """Return values for Keystone beside Apache's configuration; none on a site without providers."""
-    if not plan.providers:
+    if not plan.identity.providers:
         return {}
     origin = dashboard_origin(plan)
     keystone = {
@@ -69,8 +72,8 @@ def keystone_values(plan: Plan) -> Values:
     }
     federation = {
         "sessions": {"$secret": SESSIONS},
-        "secrets": {one.name: {"$secret": one.secret} for one in plan.providers},
-        "authorities": {one.name: one.ca for one in plan.providers if one.ca},
+        "secrets": {one.name: {"$secret": one.secret} for one in plan.identity.providers},
+        "authorities": {one.name: one.ca for one in plan.identity.providers if one.ca},
     }
     return {"conf": {"keystone": keystone, "federation": federation, "wsgi_script": _SCRIPT}}
 
@@ -119,7 +122,7 @@ def apache_hosts(plan: Plan) -> str:
 
 
 def _ports(plan: Plan) -> list[tuple[int, IdentityProviderPlan]]:
-    return list(enumerate(plan.providers, _FIRST_PORT))
+    return list(enumerate(plan.identity.providers, _FIRST_PORT))
 
 
 def _secret(path: str) -> str:
@@ -202,16 +205,16 @@ def authority_file(name: str) -> str:
 
 def dashboard_values(plan: Plan) -> Values:
     """Return values for the dashboard: a choice for each provider; none on a site without providers."""
-    if not plan.providers:
+    if not plan.identity.providers:
         return {}
     raw = {
         "WEBSSO_ENABLED": 1,  # JSON's word for true is none in Python
         "WEBSSO_INITIAL_CHOICE": "credentials",
         "WEBSSO_CHOICES": [
             ["credentials", "User name and password"],
-            *([one.name, f"Log in with {one.label}"] for one in plan.providers),
+            *([one.name, f"Log in with {one.label}"] for one in plan.identity.providers),
         ],
-        "WEBSSO_IDP_MAPPING": {one.name: [one.name, PROTOCOL] for one in plan.providers},
+        "WEBSSO_IDP_MAPPING": {one.name: [one.name, PROTOCOL] for one in plan.identity.providers},
         "WEBSSO_KEYSTONE_URL": public_endpoint(plan, "keystone").url.rstrip("/"),
     }
     return {"conf": {"horizon": {"local_settings": {"config": {"raw": raw}}}}}
@@ -219,7 +222,7 @@ def dashboard_values(plan: Plan) -> Values:
 
 def form_targets(plan: Plan) -> tuple[str, ...]:
     """Return where the dashboard's login form may lead: browsers hold all redirects against `form-action`."""
-    if not plan.providers:
+    if not plan.identity.providers:
         return ()
     keystone = f"https://{public_endpoint(plan, 'keystone').name}"
-    return tuple(dict.fromkeys([keystone, *(origin for one in plan.providers for origin in one.hosts)]))
+    return tuple(dict.fromkeys([keystone, *(origin for one in plan.identity.providers for origin in one.hosts)]))

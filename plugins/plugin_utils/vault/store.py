@@ -143,7 +143,7 @@ class Store:
                 f"the secrets store has another value for {', '.join(refused)}",
                 where=str(self.path),
                 why="what runs by the value it has would be cut off",
-                remedy="leave it out; to change it, edit the store (`ansible-vault edit`)",
+                remedy="leave it out; if whoever made it has changed it: secrets_replace: [name] beside secrets_given",
             )
         new = sorted({*set(wanted) - set(self._values), *other})
         self._values |= wanted

@@ -151,7 +151,7 @@ def seen(image: Callable[[str], Image], root: Callable[[str], Path], tmp_path_fa
     names(stage)
     (stage.shared / "ca.pem").write_text(authority)
     shutil.copy(Path(__file__).parent / "logins/visit.py", stage.shared)
-    providers = [asdict(one) for one in stage.plan.providers]
+    providers = [asdict(one) for one in stage.plan.identity.providers]
     told = {"providers": providers, "admin": stage.admin(), "site": stage.plan.site}
     (stage.shared / "told.json").write_text(json.dumps(told))
     visitor = Part(name="visitor", root=openstack.root, script=_VISIT, env=openstack.env)
@@ -217,5 +217,6 @@ def test_objects_are_made_once_and_go_with_the_field(seen: Any) -> None:
     assert "create protocol openid of corp" in seen["first"][0]
     assert seen["again"] == [[], []]
     assert "delete provider corp" in seen["removed"][0]
+    assert "domain corp is no longer in the site file, and stays, with its users" in seen["removed"][1][0]
     assert seen["after"] == {"status": 404, "where": "keystone"}
     assert set(seen["broken"]) == {"gone"}

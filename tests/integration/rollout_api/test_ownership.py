@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -28,8 +29,10 @@ def store(directory: Path, *, write: bool = True) -> Store:
 
 def session(site: Site, kept: Store) -> Session:
     """Return a session on the test's namespace with the secrets of ``kept``."""
-    plan = make_plan(load_site(COLLECTION / "inventories/lab/site.yml"))
-    plan = replace(plan, openstack=replace(plan.openstack, namespace=site.namespace))
+    plan: Any = make_plan(load_site(COLLECTION / "inventories/lab/site.yml"))
+    provider: Any = SimpleNamespace(name="corp", secret="keystone/oidc-corp")
+    identity = replace(plan.identity, providers=(provider,))
+    plan = replace(plan, openstack=replace(plan.openstack, namespace=site.namespace), identity=identity)
     rollout: Any = None  # what a claim has no use for
     return Session(
         site_file="site.yml", plan=plan, rollout=rollout, redactor=Redactor({}), directory=kept.path.parent,
@@ -98,6 +101,22 @@ def test_an_old_backup_is_refused_with_the_names_that_differ(site: Site, tmp_pat
     predicted.ensure([*NAMES, "glance/database"])  # as a run does: what the backup lacks gets a new value
     with pytest.raises(RolloutError, match=r"is older, or was changed \(glance/database\)"):
         session(site, predicted).claim(write=False)
+
+
+def test_a_clients_secret_that_was_replaced_is_taken_and_a_store_from_before_is_not(site: Site, tmp_path: Path) -> None:
+    name = "keystone/oidc-corp"
+    kept = store(tmp_path / "state")
+    kept.ensure(NAMES)
+    kept.take({name: "first"})
+    session(site, kept).claim(write=True)
+    backup = kept.path.read_bytes()
+    for value in ("second", "third"):
+        kept.take({name: value}, replacing=[name])
+        assert session(site, kept).claim(write=False) == session(site, kept).claim(write=True) == (name,)
+        assert session(site, kept).claim(write=True) == ()
+    kept.path.write_bytes(backup)
+    with pytest.raises(RolloutError, match=r"is older, or was changed \(keystone/oidc-corp\)"):
+        session(site, store(tmp_path / "state")).claim(write=False)
 
 
 def test_without_a_cluster_everything_is_new(site: Site, tmp_path: Path) -> None:

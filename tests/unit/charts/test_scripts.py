@@ -186,7 +186,7 @@ class Identity(BaseHTTPRequestHandler):
             name = self.path.partition("name=")[2]
             self.answer(200, {"domains": [self.known[name]] if name in self.known else []})
         elif what == ("POST", "/v3/domains"):
-            self.known[body["domain"]["name"]] = {"id": "id-" + body["domain"]["name"]}
+            self.known[body["domain"]["name"]] = {"id": "id-" + body["domain"]["name"], "name": body["domain"]["name"]}
             self.answer(201, {"domain": self.known[body["domain"]["name"]]})
         elif what == ("GET", "/v3/users"):
             self.answer(200, {"users": self.users})
@@ -222,6 +222,10 @@ def test_domains_are_made_once_and_their_configuration_is_brought_up_to_date(
     monkeypatch.setattr(Identity, "users", [{"name": "ada"}])
     path.write_text('{"own": {"identity": {"driver": "ldap"}}}')
     with pytest.raises(SystemExit, match="domain own has 1 users of its own, such as ada"):
+        domains.main()
+    Identity.known["staff"] = {"id": "theirs", "name": "stáff"}  # the database takes accents for nothing
+    path.write_text('{"staff": {"identity": {"driver": "ldap"}}}')
+    with pytest.raises(SystemExit, match="Keystone has a domain stáff, which it takes for staff"):
         domains.main()
     assert set(Identity.configured) == {"/v3/domains/id-corp/config"}
     server.shutdown()

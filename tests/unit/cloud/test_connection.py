@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import requests
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.connection import UnreachedError, pinned
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.administrator import UnreachedError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.connection import pinned
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.tests.unit import tls

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, joining
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.administrator import UnreachedError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.joining import INVENTORY, Cloud, lacking, look
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.leftover import look as look_around
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
@@ -123,5 +124,5 @@ def test_a_question_that_gets_no_answer_names_the_service(nova: Hypervisors, ask
         look(ask, [HERE])
     assert caught.value.where == "compute /os-hypervisors/detail"
     nova.refuses["GET agents"] = (503, "no server is available")
-    with pytest.raises(connection.UnreachedError):
+    with pytest.raises(UnreachedError):
         look_around(ask, hypervisors=[], machines=[])

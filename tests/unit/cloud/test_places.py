@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, places
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.administrator import UnreachedError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
@@ -204,7 +205,7 @@ def test_a_dry_run_without_a_cloud_foresees_all_of_it(
     changes = Changes(check=True)
     places.apply(plan, ALL, changes)
     assert len(changes.done) == len(HOSTS) == len(places.wanted(plan))
-    with pytest.raises(connection.UnreachedError):
+    with pytest.raises(UnreachedError):
         places.apply(plan, ALL, Changes(check=False))
-    with pytest.raises(connection.UnreachedError):
+    with pytest.raises(UnreachedError):
         places.verify(plan, ALL)

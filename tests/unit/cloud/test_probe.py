@@ -13,6 +13,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.changes impor
 from ansible_collections.groundup.cloud.plugins.plugin_utils import guest_image
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import documented
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, faults, probe
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.administrator import UnreachedError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.guest import Guest, Said
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.steps import SmokeError, Steps
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.tenant import TenantOptions
@@ -267,7 +268,7 @@ def test_a_dry_run_says_who_will_be_probed(fake: FakeCloud, monkeypatch: pytest.
     assert foreseen("open", "drained") == []
 
     def nobody(_: Any) -> Any:
-        raise connection.UnreachedError("no cloud yet", where="here", why="nothing was made", remedy="make it")
+        raise UnreachedError("no cloud yet", where="here", why="nothing was made", remedy="make it")
 
     monkeypatch.setattr(connection, "of_site", nobody)
     assert foreseen("a") == ["probe a, and enable it"]

@@ -56,5 +56,13 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ),
     ("ldap-secret-without-account", "error", "cloud", domain(bind_dn=None, bind_secret="a/b"), f"{KEY}.bind_secret"),
     ("ldap-roles-without-groups", "error", "cloud", domain(groups=None), f"{KEY}.roles"),
+    ("admin-of-a-part", "warning", "cloud", domain(roles=[{**ROLE, "role": "Admin"}]), f"{KEY}.roles[0].role"),
+    (
+        "admin-of-a-part",
+        "warning",
+        "cloud",
+        domain(roles=[{"group": "ops", "domain": "corp", "role": "admin"}]),
+        f"{KEY}.roles[0].role",
+    ),
     ("ldap-without-roles", "warning", "cloud", domain(roles=[]), f"{KEY}.roles"),
 ]

@@ -22,6 +22,7 @@ ZmWBC/bC0Kk=
 -----END CERTIFICATE-----
 """
 NONE = "-----BEGIN CERTIFICATE-----\nbm8gY2VydGlmaWNhdGU=\n-----END CERTIFICATE-----\n"
+ADMINS = {"group": "operators", "projects": [{"project": "admin", "roles": ["member", "Admin"]}]}
 USER, SUB = {"user": {"id": "{0}"}}, {"type": "OIDC_CLAIM_sub"}
 
 
@@ -94,8 +95,40 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
                 {"domain": {"name": "{1}"}},
             )
         ),
+        (
+            "provider-rule-takes-accounts",
+            rule(local=[{"user": {"id": "{0}", "domain": {"id": "default"}}}]),
+            f"{CORP}.rules[0].local[0].user.type",
+        ),
+        *(
+            ("provider-rule-chooses-roles", rule(local=[USER, {name: value}]), f"{CORP}.rules[0].local[1].{name}")
+            for name, value in (
+                ("projects", [{"name": "a", "roles": [{"name": "{0}"}]}]),
+                ("group", {"name": "a", "domain": {"name": "{0}"}}),
+                ("domain", {"name": "{0}"}),
+            )
+        ),
+        ("everybody-administers", site(corp=provider(mapping=[ADMINS])), f"{CORP}.mapping[0].claim"),
         ("provider-rule-unknown-key", rule(locale=[]), f"{CORP}.rules[0].locale"),
         ("provider-rule-unknown-key", rule(remote=[{**SUB, "any_of": ["x"]}]), f"{CORP}.rules[0].remote[0].any_of"),
         ("provider-rule-unknown-key", rule(local=[{"users": {}}]), f"{CORP}.rules[0].local[0].users"),
     )
+] + [
+    (
+        "admin-of-a-part",
+        "warning",
+        "cloud",
+        site(corp=provider(mapping=[{**GROUP, "projects": [{"project": "ops", "roles": ["admin"]}]}])),
+        f"{CORP}.mapping[0].projects[0].roles",
+    ),
+    *(
+        (
+            "provider-rule-passes-groups",
+            "warning",
+            "cloud",
+            rule(local=[USER, {name: value}], remote=[SUB, {"type": "OIDC_CLAIM_groups"}]),
+            f"{CORP}.rules[0].local[1].{name}",
+        )
+        for name, value in (("groups", "{1}"), ("group", {"name": "{1}"}), ("group_ids", ["{1}"]))
+    ),
 ]

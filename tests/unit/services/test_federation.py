@@ -10,6 +10,7 @@ import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import with_values
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import RolePlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.federation import redirect_path
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import required
 
@@ -85,14 +86,16 @@ def test_the_secrets_are_references_and_no_header_makes_a_user() -> None:
 
 
 def test_a_user_is_who_the_provider_never_names_twice_and_one_entry_is_one_rule() -> None:
-    (one,) = plan_of({"a": provider()}).providers
+    (one,) = plan_of({"a": provider()}).identity.providers
     (rule,) = one.rules
     assert rule["local"][0] == {"user": {"id": "{0}", "name": "{1}"}}
     assert [part["type"] for part in rule["remote"]] == [
         "OIDC_CLAIM_sub", "OIDC_CLAIM_preferred_username", "OIDC_CLAIM_groups",
     ]  # fmt: skip
     assert rule["remote"][2]["any_one_of"] == ["a%3Bb"]
-    assert one.groups[0].roles == (("Default", "p", "member"), ("Default", "p", "reader"))
+    assert one.roles == tuple(
+        RolePlan(group="ops", role=role, project="p", domain="Default") for role in ("member", "reader")
+    )
 
 
 def test_the_dashboard_has_a_choice_each_and_its_form_may_lead_there() -> None:

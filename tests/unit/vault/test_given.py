@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.site_secrets import create, given_names
+from ansible_collections.groundup.cloud.plugins.plugin_utils.site_secrets import create, never_generated
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import SecretsError, open_store
 from ansible_collections.groundup.cloud.tests.unit.plan.conftest import changed, example
 from ansible_collections.groundup.cloud.tests.unit.plan.identity_cases import domain
@@ -59,8 +59,26 @@ def test_a_directorys_password_is_given(planned: Callable[..., Plan]) -> None:
     with pytest.raises(SecretsError, match="has no keystone/ldap-corp\n"):
         create(plan, {}, write=True)
     create(plan, {"keystone/ldap-corp": "their-word"}, write=True)
-    assert "keystone/ldap-corp" in given_names(plan), "a new one is no other store"
+    assert "keystone/ldap-corp" in never_generated(plan), "a new one is no other store"
     create(planned("cloud", domain(bind_dn=None, cleartext=True, url="ldap://ldap.corp.test")), {}, write=True)
+
+
+def test_what_somebody_else_made_is_replaced_on_purpose_alone(planned: Callable[..., Plan]) -> None:
+    plan, name = planned("cloud", domain()), "keystone/ldap-corp"
+    create(plan, {name: "first"}, write=True)
+    with pytest.raises(SecretsError, match="has another value for keystone/ldap-corp") as caught:
+        create(plan, {name: "second"}, write=True)
+    assert "secrets_replace" in caught.value.remedy
+    generated = open_store(plan.site, write=False).get("keystone/admin")
+    for given, wrong in (({name: "second"}, "keystone/admin"), ({"keystone/admin": "x"}, "keystone/admin"), ({}, name)):
+        with pytest.raises(SecretsError, match=f"{wrong} cannot be replaced"):
+            create(plan, given, write=True, replace=[wrong])
+    assert create(plan, {name: "second"}, write=False, replace=[name])["created"] == [name]
+    assert open_store(plan.site, write=False).get(name) == "first"
+    assert create(plan, {name: "second"}, write=True, replace=[name])["created"] == [name]
+    assert not create(plan, {name: "second"}, write=True, replace=[name])["changed"]
+    after = open_store(plan.site, write=False)
+    assert (after.get(name), after.get("keystone/admin")) == ("second", generated)
 
 
 def test_everything_that_is_not_given_is_told_at_once(planned: Callable[..., Plan]) -> None:

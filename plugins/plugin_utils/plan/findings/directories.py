@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
+from ...services.federation import OWN_DOMAINS
 from ..form import error, warning
 from ..layout.context import PlanContext
 from ..model.ldap import Ldap
 from ..platform.identity import is_encrypted
 from ..types import Finding
-
-# Domains that accounts of the cloud itself are in: a directory would take their place.
-OWN = ("default", "service", "heat", "magnum")
 
 
 def check(context: PlanContext) -> Iterator[Finding]:
@@ -33,7 +31,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
 
 
 def _name(name: str) -> Iterator[Finding]:
-    if name.lower() in OWN:
+    if name.lower() in OWN_DOMAINS:
         yield error("domain-of-the-cloud", f"identity.domains.{name}")(
             what=f"{name} is a domain of the cloud's own accounts",
             why="the administrator and the services could no longer log in: the directory would be asked for them",
@@ -82,11 +80,25 @@ def _accounts(key: str, one: Ldap) -> Iterator[Finding]:
             why="Keystone would know no such group",
             remedy="write groups: {tree: ...}",
         )
+    for number, role in enumerate(one.roles):
+        place = role.domain or role.project_domain
+        who = f"members of {role.group}"
+        yield from administers(f"{key}.roles[{number}].role", who, role.role, project=role.project, domain=place)
     if not one.roles:
         yield warning("ldap-without-roles", f"{key}.roles")(
             what="no group of the directory has a role",
             why="its users log in and may do nothing until somebody gives them a role",
             remedy="write roles: [{group: ..., project: ..., role: member}]; leave it, if you give them by hand",
+        )
+
+
+def administers(key: str, who: str, role: str, *, project: str | None, domain: str) -> Iterator[Finding]:
+    """Yield a warning for an administrator of a part, who is one of the whole."""
+    if role.casefold() == "admin" and (project, domain.casefold()) != ("admin", "default"):
+        yield warning("admin-of-a-part", key)(
+            what=f"{who} get the role admin on {f'project {project} of ' if project else ''}domain {domain}",
+            why="OpenStack's policies let an admin of any project or domain administer the whole cloud",
+            remedy="write manager, member or reader; for administrators of the cloud, project: admin",
         )
 
 

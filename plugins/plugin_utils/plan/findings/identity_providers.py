@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ...services.federation import CLAIM
-from ..form import choose, error
+from ...services.federation import CLAIM, OWN_DOMAINS
+from ..form import choose, error, warning
 from ..layout.context import PlanContext
-from ..model.oidc import IdentityProvider
+from ..model.oidc import IdentityProvider, ProviderGroup
 from ..part_types import IdentityProviderPlan
 from ..types import Finding
+from .directories import administers
 
-# Domains of accounts that installers and services log in with, in the spelling Keystone compares names by.
-_TAKEN = ("default", "service", "heat", "magnum")
 _RULE = {"local", "remote"}
 _REMOTE = {"type", "any_one_of", "not_any_of", "blacklist", "whitelist", "regex"}
 _LOCAL = {"user", "group", "groups", "group_ids", "domain", "projects"}
@@ -21,7 +20,7 @@ _LOCAL = {"user", "group", "groups", "group_ids", "domain", "projects"}
 
 def check(context: PlanContext) -> Iterator[Finding]:
     """Yield findings about providers of logins."""
-    cloud, providers = context.plan.openstack, context.plan.providers
+    cloud, providers = context.plan.openstack, context.plan.identity.providers
     if not providers:
         return
     if "keystone" not in cloud.services:
@@ -73,7 +72,7 @@ def _domain(one: IdentityProviderPlan, key: str, *, directories: Iterable[str]) 
             why="Keystone makes a user and groups of each login there, and it never writes to a directory",
             remedy=f"write {key}.domain, a domain of their own",
         )
-    if one.domain.casefold() in _TAKEN:
+    if one.domain.casefold() in OWN_DOMAINS:
         yield error("provider-domain-taken", key if one.domain == one.name else f"{key}.domain")(
             what=f"{one.name}'s users would be in the domain {one.domain}",
             why="the accounts that the cloud itself runs by are there, and a provider could name a user like one",
@@ -96,8 +95,25 @@ def _mapping(written: IdentityProvider, key: str) -> Iterator[Finding]:
                 remedy=f"write {key}.mapping[{number}].projects: [{{project: <name>, roles: [member]}}], or create: "
                 "false for a group that has its roles",
             )
+        yield from _administrators(entry, f"{key}.mapping[{number}]")
     for number, rule in enumerate(written.rules):
         yield from _rule(rule, f"{key}.rules[{number}]")
+
+
+def _administrators(entry: ProviderGroup, key: str) -> Iterator[Finding]:
+    """Yield findings for who would administer the cloud."""
+    for place, one in enumerate(entry.projects):
+        field = f"{key}.projects[{place}].roles"
+        if entry.claim is None and "admin" in [role.casefold() for role in one.roles]:
+            yield error("everybody-administers", f"{key}.claim", field)(
+                what=f"everybody whom the provider lets in is in {entry.group}, with the role admin",
+                why="whoever has an account there administers the cloud",
+                remedy=f"write {key}.claim: <group at the provider>",
+            )
+            continue
+        for role in one.roles:
+            who = f"members of {entry.group}"
+            yield from administers(field, who, role, project=one.project, domain=one.domain)
 
 
 def _rule(rule: Mapping[str, Any], key: str) -> Iterator[Finding]:
@@ -128,19 +144,50 @@ def _rule(rule: Mapping[str, Any], key: str) -> Iterator[Finding]:
         if isinstance(part, Mapping):
             yield from _unknown(part, _LOCAL, f"{key}.local[{place}]")
             yield from _account(part.get("user"), f"{key}.local[{place}].user")
+            yield from _chosen(part, f"{key}.local[{place}]", listed="whitelist" in str(remote))
+
+
+def _chosen(part: Mapping[str, Any], key: str, *, listed: bool) -> Iterator[Finding]:
+    """Yield findings for rights that a claim chooses. ``listed``: the rule says which values of a claim are taken."""
+    for name in ("domain", "group", "groups", "group_ids", "projects"):
+        read = [place for place, text in _texts(part.get(name), (name,)) if "{" in text]
+        if any({"domain", "roles"} & set(place) for place in read):
+            yield error("provider-rule-chooses-roles", f"{key}.{name}")(
+                what=f"a claim says which domain or role is meant in {name}",
+                why="the provider could make anybody an administrator of this cloud",
+                remedy="write the names of domains and roles themselves",
+            )
+        elif read and name != "projects" and not listed:
+            yield warning("provider-rule-passes-groups", f"{key}.{name}")(
+                what="groups of the provider are groups of Keystone, whatever they are called",
+                why="who may make a group there gives its members the roles of the group of that name here",
+                remedy="write whitelist: [<group>, ...] beside the claim in remote",
+            )
+
+
+def _texts(value: Any, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the texts in ``value``, each with the keys above it."""
+    if isinstance(value, str):
+        yield place, value
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _texts(inner, (*place, str(key)))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _texts(inner, place)
 
 
 def _account(user: Any, key: str) -> Iterator[Finding]:
     """Yield a finding for a user who is an account of Keystone's own, and might be one of the cloud's."""
-    if not isinstance(user, Mapping) or user.get("type") != "local":
+    if not isinstance(user, Mapping) or (user.get("type") != "local" and "domain" not in user):
         return
     domain = user.get("domain")
     called = [str(one) for one in domain.values()] if isinstance(domain, Mapping) else []
-    if not called or any(one.casefold() in _TAKEN or "{" in one for one in called):
+    if not called or any(one.casefold() in OWN_DOMAINS or "{" in one for one in called):
         yield error("provider-rule-takes-accounts", f"{key}.type")(
-            what=f"whoever logs in is a local account of the domain {', '.join(called) or 'Default'}",
+            what=f"whoever logs in is an account of the domain {', '.join(called) or 'Default'}",
             why="the accounts that the cloud itself runs by are there: a provider could say that somebody is one",
-            remedy="leave type out, or write as domain the name of another one, where such accounts are",
+            remedy="leave type and domain out, or write as domain the name of another one, where such accounts are",
         )
 
 

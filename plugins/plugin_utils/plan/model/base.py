@@ -167,6 +167,13 @@ PemFile = Annotated[
     Field(json_schema_extra={"pattern": f"^{PEM_FILE}$", "examples": ["tls/public.pem"]}),
 ]
 Mac = Annotated[str, BeforeValidator(_unquoted), AfterValidator(_mac)]
+# Of Keystone, as people type it at a login, and as URLs carry it: its database takes accents for nothing.
+DomainName = Annotated[
+    str,
+    Field(
+        max_length=64, pattern=r"^[A-Za-z0-9]([A-Za-z0-9._ -]*[A-Za-z0-9])?$", json_schema_extra={"examples": ["corp"]}
+    ),
+]
 Name = Annotated[
     str, AfterValidator(host_name), Field(json_schema_extra={"maxLength": 63, "pattern": f"^{LABEL.pattern}$"})
 ]

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from pydantic import Field
 
-from .base import Model, Name
+from .base import DomainName, Model, Name
 from .ldap import Ldap
 from .oidc import IdentityProvider
-
-# As people type it at a login, and as Keystone's URLs carry it.
-DomainName = Annotated[
-    str,
-    Field(
-        max_length=64, pattern=r"^[A-Za-z0-9]([A-Za-z0-9._ -]*[A-Za-z0-9])?$", json_schema_extra={"examples": ["corp"]}
-    ),
-]
 
 
 class IdentityDomain(Model):

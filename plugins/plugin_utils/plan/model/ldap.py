@@ -78,11 +78,16 @@ Attribute = Annotated[str, Field(max_length=64, pattern=r"^[A-Za-z][A-Za-z0-9-]*
 SecretName = Annotated[str, Field(max_length=200, pattern=r"^[a-z0-9][a-z0-9_.-]*(/[a-z0-9][a-z0-9_.-]*)+$")]
 
 
-class LdapUsers(Model):
+class LdapEntries(Model):
+    """Entries of a kind in a directory."""
+
+    tree: Dn = Field(description="Base DN; entries below it are found at any depth.")
+    filter: Filter | None = Field(None, description="Filter (RFC 4515) that entries must fit. Default: all.")
+
+
+class LdapUsers(LdapEntries):
     """Users of a directory: where they are, and their attributes."""
 
-    tree: Dn = Field(description="Base DN of the users; entries below it are found at any depth.")
-    filter: Filter | None = Field(None, description="Filter (RFC 4515) that users must fit. Default: all.")
     object_class: Attribute = Field("inetOrgPerson", description="Object class of a user; user with Active Directory.")
     id: Attribute = Field("uid", description="Attribute that names a user for ever; Keystone's id is made from it.")
     name: Attribute = Field("uid", description="Attribute users log in with; sAMAccountName with Active Directory.")
@@ -103,11 +108,9 @@ class LdapUsers(Model):
         return self
 
 
-class LdapGroups(Model):
+class LdapGroups(LdapEntries):
     """Groups of a directory: where they are, and their attributes."""
 
-    tree: Dn = Field(description="Base DN of the groups.")
-    filter: Filter | None = Field(None, description="Filter (RFC 4515) that groups must fit. Default: all.")
     object_class: Attribute = Field("groupOfNames", description="Object class of a group.")
     id: Attribute = Field("cn", description="Attribute that names a group for ever.")
     name: Attribute = Field("cn", description="Attribute that `roles` and people call it by.")

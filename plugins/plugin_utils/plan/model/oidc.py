@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from .base import Domain, Model, Plain, Text
+from .base import Domain, DomainName, Model, Plain, Text
 from .platform import Certificate, with_port
 
 # They become words in Apache's configuration: no blanks, quotes, dollar signs, backslashes or braces.
@@ -83,8 +83,8 @@ class IdentityProvider(Model):
     label: Text | None = Field(
         None, max_length=60, description="What the dashboard calls it: Log in with <label>. Default: its name."
     )
-    domain: Text | None = Field(
-        None, max_length=64, description="Domain of its users and groups, made when missing. Default: its name."
+    domain: DomainName | None = Field(
+        None, description="Domain of its users and groups, made when missing. Default: its name."
     )
     mapping: list[ProviderGroup] = Field(
         default_factory=list, description="Who may log in, by groups. Write this or `rules`."

@@ -1,4 +1,4 @@
-"""Domains of Keystone that are directories, from the site file."""
+"""Users that are not the cloud's own, from the site file: domains that are directories, providers of logins."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from ..model import Site
 from ..model.ldap import Ldap, LdapGroups, LdapUsers
 from ..part_types import IdentityPlan, LdapPlan, RolePlan
 from . import trust
+from .identity_providers import identity_provider
 
 CA_FILE = "/etc/keystone/ldap/tls.ca"  # in Keystone's pods; OpenStack-Helm's chart mounts it there
 PUBLIC_CAS = "/etc/ssl/certs/ca-certificates.crt"
@@ -19,8 +20,11 @@ _ENABLED = 512  # userAccountControl of an ordinary account
 
 
 def identity(site: Site) -> IdentityPlan:
-    """Return the domains whose users somebody else keeps."""
-    return IdentityPlan(domains={name: _ldap(site, name, one.ldap) for name, one in site.identity.domains.items()})
+    """Return the domains whose users somebody else keeps, and the providers, by name."""
+    return IdentityPlan(
+        domains={name: _ldap(site, name, one.ldap) for name, one in site.identity.domains.items()},
+        providers=tuple(identity_provider(site, name, one) for name, one in sorted(site.identity.providers.items())),
+    )
 
 
 def is_encrypted(written: Ldap) -> bool:

@@ -8,18 +8,14 @@ from urllib.parse import urlsplit
 from ...services.federation import CLAIM, ESCAPED
 from ..model import Site
 from ..model.oidc import IdentityProvider
-from ..part_types import IdentityProviderPlan, ProviderGroupPlan
+from ..part_types import IdentityProviderPlan, RolePlan
 from . import trust
 
 _PREFIX = "keystone/oidc-"
 
 
-def identity_providers(site: Site) -> tuple[IdentityProviderPlan, ...]:
-    """Return the site's providers, by name."""
-    return tuple(_provider(site, name, written) for name, written in sorted(site.identity.providers.items()))
-
-
-def _provider(site: Site, name: str, written: IdentityProvider) -> IdentityProviderPlan:
+def identity_provider(site: Site, name: str, written: IdentityProvider) -> IdentityProviderPlan:
+    """Return a provider of the site."""
     oidc, domain = written.oidc, written.domain or name
     parts = urlsplit(oidc.issuer)
     return IdentityProviderPlan(
@@ -33,28 +29,22 @@ def _provider(site: Site, name: str, written: IdentityProvider) -> IdentityProvi
         ca=trust.authority(site, oidc.ca),
         bearer=oidc.bearer,
         hosts=tuple(dict.fromkeys([f"https://{parts.netloc}", *(f"https://{host}" for host in oidc.hosts)])),
-        groups=_groups(written),
+        groups={one.group: any(each.create for each in written.mapping if each.group == one.group)
+                for one in written.mapping},
+        roles=_roles(written),
         rules=tuple(written.rules or _rules(written, domain)),
-    )
+    )  # fmt: skip
 
 
-def _groups(written: IdentityProvider) -> tuple[ProviderGroupPlan, ...]:
-    """Return the groups of Keystone; what several entries say of one is put together."""
+def _roles(written: IdentityProvider) -> tuple[RolePlan, ...]:
+    """Return the roles of the groups; what several entries say of one is put together."""
     return tuple(
-        ProviderGroupPlan(
-            name=name,
-            create=any(one.create for one in written.mapping if one.group == name),
-            roles=tuple(
-                dict.fromkeys(
-                    (place.domain, place.project, role)
-                    for one in written.mapping
-                    if one.group == name
-                    for place in one.projects
-                    for role in place.roles
-                )
-            ),
+        dict.fromkeys(
+            RolePlan(group=one.group, role=role, project=place.project, domain=place.domain)
+            for one in written.mapping
+            for place in one.projects
+            for role in place.roles
         )
-        for name in dict.fromkeys(one.group for one in written.mapping)
     )
 
 

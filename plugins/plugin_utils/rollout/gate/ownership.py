@@ -1,13 +1,14 @@
 """Refuse another secrets store: a ConfigMap holds fingerprints of the secrets that the cluster was deployed with.
 
 Another laptop's store, a newly generated one, or one from an old backup has passwords that the databases do not
-accept. It is refused before anything changes. The ConfigMap holds nothing secret.
+accept. It is refused before anything changes. A secret that somebody else made, such as a directory's password, may
+have a new value: its former fingerprints are kept, so that a store from before is refused. Nothing there is secret.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from ...kube.client import Api
 from ...kube.objects import MANAGER
@@ -19,28 +20,37 @@ _SHOWN = 5  # names in an error
 
 
 def claim(
-    api: Api, *, namespace: str, identity: str, prints: Mapping[str, str], store: str, write: bool
+    api: Api,
+    *,
+    namespace: str,
+    identity: str,
+    prints: Mapping[str, str],
+    given: Collection[str],
+    store: str,
+    write: bool,
 ) -> tuple[str, ...]:
     """Return the names of secrets that the cluster has no fingerprint of; with ``write`` record them there.
 
-    ``identity`` and ``prints`` are those of the store in the file ``store``. Raises RolloutError when the cluster was
-    deployed with other secrets.
+    ``identity`` and ``prints`` are those of the store in the file ``store``; ``given``: names that are never generated.
+    Raises RolloutError when the cluster was deployed with other secrets.
     """
     path = resource_path("v1", "configmaps", namespace=namespace, name=NAME)
     found = api.find(path)
     if found is None:
         _refuse_moved(api, namespace, identity)
     data: dict[str, str] = (found or {}).get("data") or {}
-    known = _known(data)
-    differing = sorted(name for name, value in known.items() if prints.get(name, value) != value)
+    known, former = _read(data, "fingerprints"), _read(data, "former")
+    other = sorted(name for name, value in known.items() if prints.get(name, value) != value)
+    differing = [name for name in other if name not in given or prints[name] in former.get(name, "").split()]
     if data.get("identity", identity) != identity or differing:
         raise _refusal(namespace, store, differing, other=data.get("identity", identity) != identity)
-    new = tuple(sorted(set(prints) - set(known)))
+    new = tuple(sorted({*prints} - {*known} | {*other}))
     if write and new:
         merged = json.dumps({**known, **prints}, sort_keys=True)
+        former |= {name: f"{former.get(name, '')} {known[name]}".strip() for name in other}
         item = {
             "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": NAME, "namespace": namespace},
-            "data": {"identity": identity, "fingerprints": merged},
+            "data": {"identity": identity, "fingerprints": merged, "former": json.dumps(former, sort_keys=True)},
         }  # fmt: skip
         api.apply(path, item, manager=MANAGER)
     return new
@@ -61,9 +71,9 @@ def _refuse_moved(api: Api, namespace: str, identity: str) -> None:
         )
 
 
-def _known(data: Mapping[str, str]) -> dict[str, str]:
+def _read(data: Mapping[str, str], key: str) -> dict[str, str]:
     try:
-        known = json.loads(data.get("fingerprints", "{}"))
+        known = json.loads(data.get(key, "{}"))
         return {str(name): str(value) for name, value in known.items()}
     except (ValueError, AttributeError) as error:
         raise RolloutError(

@@ -1,4 +1,4 @@
-"""Providers of logins of a site: before its cloud is there, and the secret that nobody can generate."""
+"""Users of directories and providers of a site: before its cloud is there, and the secret that nobody can generate."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 import yaml
-from ansible_collections.groundup.cloud.plugins.action import identity_providers
-from ansible_collections.groundup.cloud.plugins.inventory import site as inventory
+from ansible_collections.groundup.cloud.plugins.action import identity as action
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.plugin_utils import site_secrets
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import federation
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.connection import UnreachedError
+from ansible_collections.groundup.cloud.plugins.plugin_utils import https, site_secrets
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import administrator, federation, keystone
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.administrator import UnreachedError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.grants import MARK
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.input.load import with_files
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.model.site import NamedFile
@@ -20,6 +21,8 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import Secret
 from ansible_collections.groundup.cloud.tests.unit.certificates import NOW
 from ansible_collections.groundup.cloud.tests.unit.plan.certificate_cases import LEAF, MIDDLE, served
 from ansible_collections.groundup.cloud.tests.unit.plan.conftest import changed
+
+from .identity_api import Server
 
 ROOT = Path(__file__).resolve().parents[3]
 CORP = {
@@ -45,39 +48,38 @@ def plan_of(**providers: Any) -> Plan:
 
 def test_a_dry_run_before_the_cloud_predicts_and_a_run_is_an_error() -> None:
     changes = Changes(check=True)
-    assert identity_providers._converge(plan_of(corp=CORP), changes, write=True) == []
-    assert changes.done == ["create provider corp"]
+    action._converge(plan_of(corp=CORP), changes, write=True)
+    given = "give role member on project demo of domain Default to group users of corp"
+    assert changes.done == ["create provider corp", given]
     with pytest.raises(UnreachedError):
-        identity_providers._converge(plan_of(corp=CORP), Changes(check=False), write=True)
+        action._converge(plan_of(corp=CORP), Changes(check=False), write=True)
 
 
-def test_a_site_that_has_none_and_had_none_asks_nobody() -> None:
+def test_a_site_that_has_none_is_asked_too_for_what_it_had_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UnreachedError):
+        action._converge(plan_of(), Changes(check=False), write=True)
+    server = Server()
+    server.objects["/domains"]["c"][MARK] = {"/domains/c/groups/g/roles/r": "role reader on domain corp"}
+    server.given.add("/domains/c/groups/g/roles/r")
+    monkeypatch.setattr(keystone, "of_site", lambda _: server.keystone)
     changes = Changes(check=False)
-    assert identity_providers._converge(plan_of(), changes, write=True) == []
-    assert identity_providers._asked(plan_of(), fail=True) == []
-    assert changes.done == []
+    action._converge(plan_of(), changes, write=False)
+    assert (changes.done, server.written) == (["take back role reader on domain corp"], [])
+    action._converge(plan_of(), Changes(check=False), write=True)
+    assert server.given == set()
+    assert action._unasked(plan_of(), fail=True) == []
 
 
-def test_a_site_that_had_one_is_asked_and_its_inventory_says_so(tmp_path: Path) -> None:
-    file = tmp_path / "site.yml"
-    file.write_text(yaml.safe_dump(data()))
-    site = plan_of().site
-
-    def variables() -> dict[str, Any]:
-        from ansible.inventory.data import InventoryData
-        from ansible.parsing.dataloader import DataLoader
-
-        found, plugin = InventoryData(), inventory.InventoryModule()
-        plugin.parse(found, DataLoader(), str(file))
-        return dict(found.groups["all"].get_vars())
-
-    assert "groundup_former_providers" not in variables()
-    federation.record(site, federation.Given(providers=("corp",)))
-    assert variables()["groundup_former_providers"] is True
-    with pytest.raises(UnreachedError):
-        identity_providers._converge(plan_of(), Changes(check=False), write=True)
-    federation.record(site, federation.Given())
-    assert "groundup_former_providers" not in variables()
+def test_an_edge_without_keystone_is_unreached_and_a_wrong_password_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    way = administrator.Administrator(url="https://identity.test/v3", authority=tmp_path, password="p")
+    monkeypatch.setattr(keystone, "administrator", lambda _: way)
+    for status, kind in ((503, UnreachedError), (401, GroundupError)):
+        monkeypatch.setattr(https, "request", lambda *_, at=status, **__: https.Answer(status=at, headers={}, body={}))
+        with pytest.raises(kind) as caught:
+            keystone.of_site(plan_of())
+        assert type(caught.value) is kind
 
 
 def test_keystones_public_name_is_asked_with_the_cas_that_its_certificate_is_of(
@@ -95,7 +97,7 @@ def test_keystones_public_name_is_asked_with_the_cas_that_its_certificate_is_of(
     written = changed(data(corp=CORP), changes)
     company = make_plan(with_files(build_site(written), files, now=NOW))
     for plan in (own, company):
-        identity_providers._asked(plan, fail=True)
+        action._unasked(plan, fail=True)
     assert asked == ["ca.crt", "trust.pem"]
 
 
