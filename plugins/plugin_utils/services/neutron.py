@@ -49,7 +49,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
             {
                 "neutron": {
                     "DEFAULT": {
-                        "service_plugins": ",".join(neutron_plugins.SERVICE),
+                        "service_plugins": ",".join(neutron_plugins.SERVICE_PLUGINS),
                         # With an empty availability zone, no network could be created.
                         "default_availability_zones": "",
                         "global_physnet_mtu": max(plan.ovn.path_mtu, *plan.ovn.physical_mtus.values(), 0),
@@ -93,7 +93,7 @@ def _ml2(plan: OvnPlan) -> Values:
             "mechanism_drivers": "ovn",
             "type_drivers": "geneve,flat,vlan",
             "tenant_network_types": plan.tenant_network,
-            "extension_drivers": ",".join(neutron_plugins.ML2),
+            "extension_drivers": ",".join(neutron_plugins.ML2_DRIVERS),
             "path_mtu": plan.path_mtu,
             **(physical if plan.physical_mtus else {}),
         },

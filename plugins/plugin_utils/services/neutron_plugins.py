@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ..health.context import VerifierContext
 
 # Option of `service_plugins` -> the extension of the API that it brings.
-SERVICE = {
+SERVICE_PLUGINS = {
     "log": "logging",  # of security groups, by each chassis' ovn-controller
     "ovn-router": "router",
     "port_forwarding": "floating-ip-port-forwarding",
@@ -20,10 +20,13 @@ SERVICE = {
     "trunk": "trunk",
 }
 # The same of `extension_drivers` of ML2.
-ML2 = {"port_security": "port-security", "qos": "qos"}
+ML2_DRIVERS = {"port_security": "port-security", "qos": "qos"}
 # Of plugins that Neutron loads without being told. It drops one that misses something, without a word.
 _OWN = ("address-group", "auto-allocated-topology", "network-ip-availability", "standard-attr-tag")
-_OPTIONS = {"conf.neutron.DEFAULT.service_plugins": SERVICE, "conf.plugins.ml2_conf.ml2.extension_drivers": ML2}
+_OPTIONS = {
+    "conf.neutron.DEFAULT.service_plugins": SERVICE_PLUGINS,
+    "conf.plugins.ml2_conf.ml2.extension_drivers": ML2_DRIVERS,
+}
 
 
 def promised(context: VerifierContext) -> dict[str, str]:

@@ -85,7 +85,7 @@ def test_an_image_goes_while_clones_live_and_its_data_go_with_the_last(
 def test_what_an_operator_put_into_the_trash_stays(ceph: Loopback, users: dict[str, dict[str, Any]]) -> None:
     later = str(uuid.uuid4())
     ceph.run('rbd create --size 4M images/precious && rbd trash mv images/precious; rbd create --size 4M "images/$1" && '
-             'rbd trash mv --expires-at "in 1 day" "images/$1"', later)  # fmt: skip
+             'rbd trash mv --expires-at "1 day" "images/$1"', later)  # fmt: skip
     said = empty_trash(ceph, users["glance"]["name"].removeprefix("client."))
     assert "removed" not in said
     assert {"precious", later} <= set(ceph.run("rbd trash ls images").split())

@@ -226,7 +226,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def _entry(self, service: str, kind: str, identity: str, body: Entry) -> None:
         single, one = kind.removesuffix("s"), self.fake.one(kind, identity)
         if kind == "auto_allocated_topology":
-            missing = [name for name in ("networks", "subnetpools") if not any(x["is_default"] for x in self.fake.of(name))]
+            missing = [
+                name for name in ("networks", "subnetpools") if not any(x["is_default"] for x in self.fake.of(name))
+            ]
             fault = {"type": "AutoAllocationFailure", "message": f"No default {', '.join(missing)}", "detail": ""}
             self._answer(*((409, {"NeutronError": fault}) if missing else (200, {single: {"id": "dry-run=pass"}})))
             return
