@@ -251,7 +251,15 @@ SERVICE = ServiceRecord(
     },
     # Nova tells nobody else whether another project's volume is in use. Gateways let in members of a project.
     roles={"nova": "admin,service", "swift": "member"},
-    api=PublicApi(type="volumev3", host="volume", path="/v3", health="/healthcheck", port=8776, node_port=30877),
+    api=PublicApi(
+        type="volumev3",
+        official="block-storage",
+        host="volume",
+        path="/v3",
+        health="/healthcheck",
+        port=8776,
+        node_port=30877,
+    ),
     images=dict.fromkeys(("cinder_api", "cinder_db_sync", *(f"cinder_{name}" for name in _OTHERS)), "openstack"),
     certificates=_certificates,
     secrets={KEY: "Cinder's key of the site's Ceph", BACKUP_KEY: "key of the backups' pool in it"},

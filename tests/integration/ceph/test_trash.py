@@ -51,7 +51,7 @@ def users(ceph: Loopback) -> dict[str, dict[str, Any]]:
     return found
 
 
-def act(ceph: Loopback, what: str, user: str, pool: str, image: str, clone: str = "") -> None:
+def act(ceph: Loopback, what: str, *, user: str, pool: str, image: str, clone: str = "") -> None:
     body = "".join(f"    {line}\n" for line in what.strip().splitlines())
     ceph.run('python3 - "$@" <<END\n' + _RUN + body + "END", user, pool, image, clone)
 
@@ -66,26 +66,26 @@ def test_an_image_goes_while_clones_live_and_its_data_go_with_the_last(
 ) -> None:
     glance, cinder = users["glance"]["name"], users["cinder"]["name"]
     image = str(uuid.uuid4())
-    act(ceph, "rbd.RBD().create(pool, image, 1 << 22, old_format=False)", glance, "images", image)
-    act(ceph, _UPLOAD, glance, "images", image)
-    act(ceph, _CLONE, cinder, "cloud-volumes", image, "volume-1")
+    act(ceph, "rbd.RBD().create(pool, image, 1 << 22, old_format=False)", user=glance, pool="images", image=image)
+    act(ceph, _UPLOAD, user=glance, pool="images", image=image)
+    act(ceph, _CLONE, user=cinder, pool="cloud-volumes", image=image, clone="volume-1")
     assert ceph.run("rbd info cloud-volumes/volume-1 | grep op_features").split() == ["op_features:", "clone-child"]
 
-    act(ceph, _DELETE, glance, "images", image)
+    act(ceph, _DELETE, user=glance, pool="images", image=image)
     assert ceph.run("rbd ls images") == ""
-    act(ceph, "rbd.Image(pool, clone).read(0, 4096)", cinder, "cloud-volumes", image, "volume-1")
+    act(ceph, "rbd.Image(pool, clone).read(0, 4096)", user=cinder, pool="cloud-volumes", image=image, clone="volume-1")
     assert "kept, has clones" in empty_trash(ceph, glance.removeprefix("client."))
     assert image in ceph.run("rbd trash ls images")
 
-    act(ceph, "rbd.RBD().remove(pool, clone)", cinder, "cloud-volumes", image, "volume-1")
+    act(ceph, "rbd.RBD().remove(pool, clone)", user=cinder, pool="cloud-volumes", image=image, clone="volume-1")
     assert f"removed {image}" in empty_trash(ceph, glance.removeprefix("client."))
     assert ceph.run("rbd trash ls images") == ""
 
 
 def test_what_an_operator_put_into_the_trash_stays(ceph: Loopback, users: dict[str, dict[str, Any]]) -> None:
     later = str(uuid.uuid4())
-    ceph.run('rbd create --size 4M images/precious && rbd trash mv images/precious; rbd create --size 4M "images/$1" && '
-             'rbd trash mv --expires-at "1 day" "images/$1"', later)  # fmt: skip
+    for name, more in (("precious", ()), (later, ("--expires-at", "1 day"))):
+        ceph.run('rbd create --size 4M "images/$1" && rbd trash mv ${2:+"$2" "$3"} "images/$1"', name, *more)
     said = empty_trash(ceph, users["glance"]["name"].removeprefix("client."))
     assert "removed" not in said
     assert {"precious", later} <= set(ceph.run("rbd trash ls images").split())
