@@ -72,7 +72,7 @@ def found(image: Callable[[str], Image]) -> dict[str, str]:
 
 
 def test_every_program_that_a_service_calls_has_a_place_or_a_reason(found: dict[str, str]) -> None:
-    known = {*EVERYWHERE, *ON_HYPERVISORS, *IN_PODS, *(name for names in NOT_CALLED.values() for name in names)}
+    known = set(" ".join((EVERYWHERE, ON_HYPERVISORS, IN_PODS, *NOT_CALLED.values())).split())
     assert {word: file for word, file in found.items() if word not in known} == {}, (
         "into plugin_utils/layers/runtime.py"
     )
@@ -82,5 +82,9 @@ def test_every_program_that_a_service_calls_has_a_place_or_a_reason(found: dict[
 def test_what_is_called_in_pods_is_in_their_image(image: Callable[[str], Image]) -> None:
     root = image("openstack").root
     places = ("usr/bin", "usr/sbin", "var/lib/openstack/bin")
-    missing = [name for name in IN_PODS | EVERYWHERE if not any((root / place / name).exists() for place in places)]
+    missing = [
+        name
+        for name in f"{IN_PODS} {EVERYWHERE}".split()
+        if not any((root / place / name).exists() for place in places)
+    ]
     assert missing == []

@@ -22,7 +22,7 @@ def test_a_script_is_a_program_that_a_shell_reads(script: Path) -> None:
 
 @pytest.mark.parametrize("options", [(), ("-n",), ("-u", "root", "-H", "--")])
 def test_sudo_runs_the_command_as_it_is_written(options: tuple[str, ...]) -> None:
-    call = [GUEST / "root/usr/bin/sudo", *options, "sh", "-c", 'echo "$1"; exit 3', "-n", "two words"]
+    call = [str(GUEST / "root/usr/bin/sudo"), *options, "sh", "-c", 'echo "$1"; exit 3', "-n", "two words"]
     done = subprocess.run(call, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (3, "two words\n")
 
