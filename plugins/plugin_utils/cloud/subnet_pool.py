@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from ipaddress import IPv4Network, collapse_addresses
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from openstack.exceptions import SDKException
 
 from ...module_utils._base.changes import Changes
 from ...module_utils._base.yaml_text import dump
 from ..errors import GroundupError
-from ..plan.types import Plan, SubnetPoolPlan
+
+if TYPE_CHECKING:
+    from ..plan.types import Plan, SubnetPoolPlan
 
 NAME = "tenants"
 _WHERE = f"Neutron, subnet pool {NAME}"

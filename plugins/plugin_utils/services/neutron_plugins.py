@@ -23,7 +23,7 @@ SERVICE_PLUGINS = {
 ML2_DRIVERS = {"port_security": "port-security", "qos": "qos"}
 # Of plugins that Neutron loads without being told. It drops one that misses something, without a word.
 _OWN = ("address-group", "auto-allocated-topology", "network-ip-availability", "standard-attr-tag")
-_OPTIONS = {
+OPTIONS = {
     "conf.neutron.DEFAULT.service_plugins": SERVICE_PLUGINS,
     "conf.plugins.ml2_conf.ml2.extension_drivers": ML2_DRIVERS,
 }
@@ -32,7 +32,7 @@ _OPTIONS = {
 def promised(context: VerifierContext) -> dict[str, str]:
     """Return the extensions that Neutron's configuration promises, each with the plugin that brings it."""
     found = dict.fromkeys(_OWN, "Neutron itself")
-    for path, known in _OPTIONS.items():
+    for path, known in OPTIONS.items():
         names = (name.strip() for name in str(context.value(path) or "").split(","))
         found |= {known[name]: name for name in names if name in known}
     return found
