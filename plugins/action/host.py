@@ -37,15 +37,18 @@ class ActionModule(StepAction):
 
     def _confirmed(self, given: dict[str, Any], deadline: float) -> dict[str, Any]:
         """Confirm over new connections until the change is kept or rolled back. Raises AnsibleConnectionFailure."""
+        applied = False
         while True:
             time.sleep(1)
             # The former connection may hang; and if it survives the change, that proves nothing.
             self._connection.reset()
+            last = time.monotonic() > deadline  # an attempt that began earlier may have hung since then
             try:
-                answer = super().work({**given, "step": "confirm"})
+                answer = super().work({**given, "step": "confirm", "applied_before": applied})
             except AnsibleConnectionFailure:
-                if time.monotonic() > deadline:
+                if last:
                     raise
                 continue
-            if time.monotonic() > deadline or not (answer.get("pending") or answer.get("unreachable")):
+            if last or not (answer.get("pending") or answer.get("unreachable")):
                 return answer
+            applied = bool(answer.get("applied"))

@@ -44,6 +44,10 @@ options:
     description: Seconds a change waits for its confirmation.
     type: int
     default: 60
+  applied_before:
+    description: Whether an earlier V(confirm) found the change applied. Only then V(confirm) keeps it.
+    type: bool
+    default: false
   store:
     description: Identity of the site's secrets store, which is recorded on the host. Empty skips the check.
     type: str
@@ -166,7 +170,11 @@ changes:
 pending:
   description: Whether a change of the network waits for its confirmation.
   type: bool
-  returned: with O(step=network)
+  returned: with O(step=network) and O(step=confirm)
+applied:
+  description: Whether the change that waits for its confirmation is applied.
+  type: bool
+  returned: with O(step=confirm), while O(ignore:pending)
 clock:
   description:
     - The time service, and whether the clock is synchronised. A container has none; its machine keeps the time.

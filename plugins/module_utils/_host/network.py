@@ -127,6 +127,11 @@ def taken_back() -> str:
     return (files.read(STATE / "taken-back") or "").strip()
 
 
+def pending() -> bool:
+    """Return whether the change is neither confirmed nor being reverted."""
+    return (STATE / "pending").exists()
+
+
 def under_way(*, timeout: float) -> bool:
     """Wait for a pending change of a killed run to be reverted; return whether it is still pending."""
     marks = [STATE / "pending", STATE / "reverting"]

@@ -47,16 +47,20 @@ def apply(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
 
 
 def confirm(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
-    """Confirm the change if it is applied and the links match the plan. Raises GroundupError when it is rolled back."""
-    if not network.taken_back():
-        if not network.applied():
-            return {**changes.result(), "pending": True}
+    """Confirm an applied change if the links match the plan. Raises GroundupError when it is rolled back.
+
+    ``applied_before``: an earlier answer said that the change is applied. Without it, the connection of this call may
+    be older than the change, and proves nothing.
+    """
+    if network.pending():
+        if not (wanted["applied_before"] and network.applied()):
+            return {**changes.result(), "pending": True, "applied": network.applied()}
         found = wait_until(lambda: differences(wanted), timeout=PATIENCE, pause=1.0)
         if not found and network.confirm():
             return {**changes.result(), "pending": False}
         if found:
             network.take_back(f"the links did not become as planned: {'; '.join(found)}")
-            network.under_way(timeout=30.0)
+    network.under_way(timeout=30.0)
     said = attempt(["journalctl", "--unit", network.SERVICE, "--boot", "--quiet", "--output=cat", "-n", "8"]).stdout
     raise GroundupError(
         f"the change of the network was taken back: {network.taken_back() or 'it was not made in time'}",

@@ -87,7 +87,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
 
 def wanted(*links: LinkPlan) -> dict[str, Any]:
     plain = [json.loads(json.dumps(asdict(one))) for one in links or (PORT,)]
-    return {"site": "lab", "links": plain, "dns_servers": [], "seconds": 0}
+    return {"site": "lab", "links": plain, "dns_servers": [], "seconds": 0, "applied_before": True}
 
 
 def in_place(*links: LinkPlan) -> None:
@@ -185,14 +185,39 @@ def test_who_renames_the_mark_first_decides(host: Host) -> None:
     assert network.confirm() is False
 
 
-def test_links_that_are_not_as_planned_have_the_change_taken_back(host: Host) -> None:
+@pytest.mark.usefixtures("host")
+def test_a_connection_that_may_be_older_than_the_change_confirms_nothing() -> None:
+    network_steps.apply(Changes(check=False), wanted())
+    (network.STATE / "applied").touch()
+    found = network_steps.confirm(Changes(check=False), {**wanted(), "applied_before": False})
+    assert (found["pending"], found["applied"]) == (True, True)
+    assert network.pending()
+
+
+def test_links_that_are_not_as_planned_have_the_change_taken_back(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     network_steps.apply(Changes(check=False), wanted(*BOND))
     (network.STATE / "applied").touch()
-    (network.STATE / "pending").unlink()
+    monkeypatch.setattr(network, "wait_until", lambda pending, **_: not pending())  # the timer's program is not run
     with pytest.raises(GroundupError, match="taken back"):
         network_steps.confirm(Changes(check=False), wanted(*BOND))
     (asked,) = [call for call in host.calls if f"--unit={network.TIMER}-now" in call]
     assert "back the links did not become as planned: there is no bond bond0" in asked
+
+
+def test_a_change_that_is_being_taken_back_keeps_its_reason(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    network_steps.apply(Changes(check=False), wanted(*BOND))
+    (network.STATE / "applied").touch()
+    (network.STATE / "pending").rename(network.STATE / "reverting")
+
+    def reverted(_: object, **__: object) -> bool:
+        (network.STATE / "reverting").write_text("nobody confirmed it\n")
+        (network.STATE / "reverting").rename(network.STATE / "taken-back")
+        return False
+
+    monkeypatch.setattr(network, "wait_until", reverted)
+    with pytest.raises(GroundupError, match="taken back: nobody confirmed it"):
+        network_steps.confirm(Changes(check=False), wanted(*BOND))
+    assert not [call for call in host.calls if f"--unit={network.TIMER}-now" in call]
 
 
 @pytest.mark.usefixtures("host")
