@@ -131,6 +131,7 @@ LONG_TIERS = (
         ("ci/lab", "up"),
         e2e("cloud_life", options=("-s",)),
         e2e("cloud_faults", options=("-s",)),
+        e2e("modern"),
         e2e("disks", "evacuate", options=("-s",)),
         e2e("stacks", options=("-s",)),
         e2e("dashboard", options=("-x",)),

@@ -9,7 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.services.parts import merge
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services.parts import merge, public_endpoint
 
 from .conftest import CHARTS, Render, name_of, objects
 from .test_builtin_charts import job_of, pods
@@ -130,3 +131,16 @@ def test_without_ceph_images_are_on_a_volume_that_outlives_the_release(plan: Pla
     store = configuration(rendered["glance"], "glance", "glance-api.conf")["file"]["filesystem_store_datadir"]
     (perms,) = [one for one in api["spec"]["template"]["spec"]["initContainers"] if one["name"] == "glance-api-perms"]
     assert perms["command"] == ["chown", "42424:42424", store]
+
+
+def test_each_service_is_in_the_catalog_by_its_official_type_and_by_the_one_before(
+    plan: Plan, rendered: dict[str, Any]
+) -> None:
+    older = {name: api for name in rendered for api in RECORDS[name].apis if api.official}
+    assert "cinder" in older
+    for name, api in older.items():
+        secret = next(item for item in rendered[name] if name_of(item) == f"Secret/{name}-etc")
+        services = json.loads(base64.b64decode(secret["data"]["identity.json"]))["services"]
+        urls = {one["type"]: one["endpoints"] for one in services}
+        assert urls[api.official] == urls[api.type]
+        assert urls[api.type]["public"] == public_endpoint(plan, name, api.type).url

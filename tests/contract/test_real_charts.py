@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -72,9 +73,33 @@ def test_the_real_charts_register_the_public_url_of_the_plan(plan: Plan, items: 
     listed = [end.service for end in plan.edge.endpoints if end.in_catalog]
     for service in sorted(set(listed)):
         url = next(endpoint.url for endpoint in plan.edge.endpoints if endpoint.service == service)
-        jobs = [item["spec"]["template"]["spec"] for item in items[service] if item["kind"] == "Job"]
-        pods = [each for job in jobs for each in (*(job.get("initContainers") or ()), *job["containers"])]
-        assert url in [entry.get("value") for each in pods for entry in each.get("env") or ()], service
+        assert url in registered_urls(items[service]), service
+
+
+def test_the_real_charts_services_are_in_the_catalog_by_their_official_types_too(plan: Plan, items: Items) -> None:
+    older = {name: api for name in items for api in RECORDS[name].apis if api.official}
+    assert "cinder" in older
+    for name, api in older.items():
+        files = next(one for one in items[name] if "identity.json" in (one.get("data") or {}))
+        wanted = json.loads(files["data"]["identity.json"])
+        (entry,) = wanted["services"]
+        assert (entry["type"], wanted["users"], wanted["region"]) == (api.official, [], plan.openstack.region)
+        public = next(end.url for end in plan.edge.endpoints if (end.service, end.type) == (name, api.type))
+        assert set(entry["endpoints"]) == {"public", "internal", "admin"}
+        assert entry["endpoints"]["public"] == public
+        assert set(entry["endpoints"].values()) <= registered_urls(items[name])
+        compile(files["data"]["identity.py"], "identity.py", "exec")
+        job = next(one for one in items[name] if one["kind"] == "Job" and "official-type" in one["metadata"]["name"])
+        assert job["metadata"]["name"] == files["metadata"]["name"]
+        admin = job["spec"]["template"]["spec"]["containers"][0]["envFrom"][0]["secretRef"]["name"]
+        assert "OS_PASSWORD" in secret(items[name], admin)["data"]
+
+
+def registered_urls(made: list[dict[str, Any]]) -> set[Any]:
+    """Return the URLs, and other values, that the chart's own jobs are given."""
+    jobs = [item["spec"]["template"]["spec"] for item in made if item["kind"] == "Job"]
+    pods = [each for job in jobs for each in (*(job.get("initContainers") or ()), *job["containers"])]
+    return {entry.get("value") for each in pods for entry in each.get("env") or ()}
 
 
 def secret(items: list[dict[str, Any]], name: str) -> dict[str, Any]:

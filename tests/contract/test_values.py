@@ -25,7 +25,7 @@ FREE = [
         r"endpoints\.\w+\.port\.\w+\.\w+",
         r"endpoints\.\w+\.auth(\..+)?",
         rf"conf\.({'|'.join(RECORDS)})\.[\w:]+(\.\w+)?",  # sections and options of oslo.config; of a server's own file
-        r"conf\.(ovn_agent|plugins\.\w+)\.\w+(\.\w+)?",  # Neutron has more files of that kind
+        r"conf\.(ovn_agent|plugins\.\w+|backends)\.\w+(\.\w+)?",  # Neutron and Cinder have more files of that kind
         r"conf\.\w+_uwsgi\.uwsgi\.[\w-]+",  # options of uWSGI
         r"pod\.probes\..+\.params\.\w+",  # Kubernetes' own
         r"pod\.resources\.(central|mdns|producer|worker)(\..+)?",  # Designate's chart reads them, and writes none

@@ -7,6 +7,7 @@ The profile:
   service     name of the service: its section under conf, its account in the database, queue and identity
   user        uid of the service in its image
   catalog     service types to register in Keystone, each a key under endpoints: [image], [orchestration, ...]
+  official    type of catalog -> the official one, which gets the same endpoints: {volumev3: block-storage}
   accounts    account under endpoints.identity.auth -> section of its credentials (default: the service's own,
               keystone_authtoken; none without a catalog); "" for an account that no section has in this way
   domainAccounts  accounts there that have a domain and no project; roles: roles to make that none of these accounts has
@@ -198,6 +199,7 @@ All files of the chart's files/ are in /opt/bin of its pods.
 {{- $_ := set $urls . (include "groundup.endpoint.url" (dict "root" $root "type" (replace "-" "_" $type) "endpoint" . "port" "api")) -}}
 {{- end -}}
 {{- $services = append $services (dict "type" $type "name" (dig (replace "-" "_" $type) "name" $service $endpoints) "endpoints" $urls) -}}
+{{- with get ($.profile.official | default dict) $type }}{{ $services = append $services (dict "type" . "name" $service "endpoints" $urls) }}{{ end -}}
 {{- end -}}
 {{- dict "region" $endpoints.identity.auth.admin.region_name "roles" (.profile.roles | default list) "users" $users "services" $services | toJson -}}
 {{- end }}

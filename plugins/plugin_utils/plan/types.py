@@ -173,6 +173,14 @@ class EdgePlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SubnetPoolPlan:
+    """Addresses that projects get subnets of when they name none."""
+
+    cidr: str
+    prefix: int  # length of a subnet that names no other
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OvnPlan:
     """The tenants' network (OVN)."""
 
@@ -189,6 +197,7 @@ class OvnPlan:
     physical_mtus: dict[str, int]  # physical network -> MTU
     election_timer: int  # milliseconds without a heartbeat until members elect a new leader
     inactivity_probe: int  # milliseconds of silence until the databases probe a client
+    subnet_pool: SubnetPoolPlan | None = None  # the default one of all projects; None: Neutron's own stay
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,8 +20,8 @@ def user(ceph: CephPlan, client: str) -> str:
 
 
 def conf(*, fsid: str, mon_host: str, **more: str) -> str:
-    """Return a client's ``ceph.conf``."""
-    options = {"fsid": fsid, "mon_host": mon_host, "log_file": "", **more}
+    """Return a client's ``ceph.conf``. An image with clones of the second format can be deleted, into the trash."""
+    options = {"fsid": fsid, "mon_host": mon_host, "log_file": "", "rbd_default_clone_format": "2", **more}
     return "".join(f"{line}\n" for line in ("[global]", *(f"{key} = {said}".rstrip() for key, said in options.items())))
 
 

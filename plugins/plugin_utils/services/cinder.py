@@ -31,6 +31,7 @@ _JOBS = ["cinder-db-sync", "cinder-ks-user", "cinder-rabbit-init"]
 _API = "Deployment/cinder-api"
 _VOLUME = "Deployment/cinder-volume"
 _GIB = 1
+_PURGE = 3600  # seconds between attempts; what still has clones fails each time, with a line in the log
 _PATIENCE = 60.0  # seconds for an empty volume, which takes two
 
 # Nova's account detaches volumes of every project when no user asks: after an evacuation, or a deletion cut short.
@@ -153,6 +154,10 @@ def _backend(found: CephPlan) -> Values:
         "rbd_secret_uuid": found.clients["cinder"].uuid,
         "report_discard_supported": True,
         "image_volume_cache_enabled": False,  # a volume of a raw image is cloned at once
+        # A deleted volume whose snapshot has clones is in the trash: without this, nobody would empty that.
+        "enable_deferred_deletion": True,
+        "deferred_deletion_delay": 0,
+        "deferred_deletion_purge_interval": _PURGE,
     }
 
 
@@ -246,7 +251,15 @@ SERVICE = ServiceRecord(
     },
     # Nova tells nobody else whether another project's volume is in use. Gateways let in members of a project.
     roles={"nova": "admin,service", "swift": "member"},
-    api=PublicApi(type="volumev3", host="volume", path="/v3", health="/healthcheck", port=8776, node_port=30877),
+    api=PublicApi(
+        type="volumev3",
+        official="block-storage",
+        host="volume",
+        path="/v3",
+        health="/healthcheck",
+        port=8776,
+        node_port=30877,
+    ),
     images=dict.fromkeys(("cinder_api", "cinder_db_sync", *(f"cinder_{name}" for name in _OTHERS)), "openstack"),
     certificates=_certificates,
     secrets={KEY: "Cinder's key of the site's Ceph", BACKUP_KEY: "key of the backups' pool in it"},

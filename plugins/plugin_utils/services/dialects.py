@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .official import registered
 from .parts import merge
 from .record import Values
 
@@ -33,6 +34,7 @@ def cinder(values: Values, defaults: Mapping[str, Any]) -> Values:
     capabilities than the chart gives it (os-brick 2026.1, ``privileged``; Cinder, ``privsep``), and without them waits
     for ever.
     """
+    values = registered(values, defaults, service="cinder", type_="volumev3", official="block-storage")
     if "cinder_sudoers" not in defaults["conf"]:
         return values
     more = {"capabilities": {"add": ["SYS_ADMIN", "DAC_READ_SEARCH", "NET_ADMIN"]}}
@@ -54,7 +56,14 @@ def neutron(values: Values, defaults: Mapping[str, Any]) -> Values:
 
 def manila(values: Values, defaults: Mapping[str, Any]) -> Values:
     """Return ``values`` for a chart whose pipelines name an API version that Manila 2026.1 no longer has."""
+    values = registered(values, defaults, service="manila", type_="sharev2", official="shared-file-system")
     paths = "composite:osapi_share"
     if "/v1" not in defaults["conf"].get("paste", {}).get(paths, {}):
         return values
     return merge(values, {"conf": {"paste": {paths: {"/v1": None}}}})
+
+
+def magnum(values: Values, defaults: Mapping[str, Any]) -> Values:
+    """Return ``values`` for a chart that knows one type of the catalog."""
+    official = "container-infrastructure-management"
+    return registered(values, defaults, service="magnum", type_="container-infra", official=official)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..health.verification import Check, Verification
-from . import ceph
+from . import ceph, glance_trash
 from .parts import WORKERS, ChartNames, api_values, merge, queued, uwsgi
 from .probing import PROBE, Client, forgotten, probed
 from .record import Advice, PublicApi, ServiceRecord, Values
@@ -56,7 +56,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
             "pvc_tmp": False,
         },
     }
-    return merge(merge(shared, own), _rbd(plan.ceph) if plan.ceph else _files(plan))
+    return merge(merge(shared, own), _rbd(plan, plan.ceph, sizes) if plan.ceph else _files(plan))
 
 
 def _files(plan: Plan) -> Values:
@@ -66,7 +66,7 @@ def _files(plan: Plan) -> Values:
     }
 
 
-def _rbd(found: CephPlan) -> Values:
+def _rbd(plan: Plan, found: CephPlan, sizes: Sizes) -> Values:
     """Return values with images in Ceph. Cinder gets their location, so that a volume of a raw image is a clone."""
     store = {
         "rbd_store_ceph_conf": ceph.CONF,
@@ -76,7 +76,8 @@ def _rbd(found: CephPlan) -> Values:
     }
     options = {"enabled_backends": "rbd:rbd", "show_image_direct_url": True}
     conf = {"glance": {"DEFAULT": options, "glance_store": {"default_backend": "rbd"}, "rbd": store}}
-    return {"storage": "rbd", "conf": conf, **ceph.access(found, "glance", keyring=_KEYRING)}
+    trash = {"extraObjects": glance_trash.objects(plan, found, sizes, keyring=_KEYRING)}
+    return merge({"storage": "rbd", "conf": conf, **ceph.access(found, "glance", keyring=_KEYRING)}, trash)
 
 
 def verify(context: VerifierContext) -> Verification:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..health.verification import Check, Verification
+from . import dialects
 from .parts import WORKERS, ChartNames, api_values, merge, queued, resources, uwsgi
 from .probing import Client, probed
 from .record import Advice, PublicApi, ServiceRecord, Values
@@ -103,7 +104,15 @@ SERVICE = ServiceRecord(
         ),
     ),
     roles={"magnum": "admin,service"},  # it makes trusts, users and stacks of other projects; nobody tried it with less
-    api=PublicApi(type="container-infra", host="container-infra", path="/v1", port=9511, node_port=30511),
+    api=PublicApi(
+        type="container-infra",
+        official="container-infrastructure-management",
+        host="container-infra",
+        path="/v1",
+        port=9511,
+        node_port=30511,
+    ),
+    dialect=dialects.magnum,
     images=dict.fromkeys(("magnum_api", "magnum_conductor", "magnum_db_sync"), "openstack-more"),
     secrets={_DOMAIN_ADMIN: "administrator of the domain of the users that clusters act as"},
     workers=WORKERS,

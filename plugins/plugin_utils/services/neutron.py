@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..health.verification import Check, Verification
-from . import dialects, ovn
+from . import dialects, neutron_plugins, ovn
 from .neutron_workers import COMMANDS, OPTIONS, TLS, worker
 from .parts import WORKERS, ChartNames, api_values, merge, public_endpoint, queued, uwsgi
 from .probing import PROBE, Client, forgotten, probed
@@ -49,7 +49,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
             {
                 "neutron": {
                     "DEFAULT": {
-                        "service_plugins": "ovn-router",
+                        "service_plugins": ",".join(neutron_plugins.SERVICE_PLUGINS),
                         # With an empty availability zone, no network could be created.
                         "default_availability_zones": "",
                         "global_physnet_mtu": max(plan.ovn.path_mtu, *plan.ovn.physical_mtus.values(), 0),
@@ -93,7 +93,7 @@ def _ml2(plan: OvnPlan) -> Values:
             "mechanism_drivers": "ovn",
             "type_drivers": "geneve,flat,vlan",
             "tenant_network_types": plan.tenant_network,
-            "extension_drivers": "port_security",
+            "extension_drivers": ",".join(neutron_plugins.ML2_DRIVERS),
             "path_mtu": plan.path_mtu,
             **(physical if plan.physical_mtus else {}),
         },
@@ -129,7 +129,7 @@ def _metadata(plan: Plan) -> Values:
 
 
 def verify(context: VerifierContext) -> Verification:
-    """Verify that a network with subnet, port and router can be created and removed, and that agents are alive."""
+    """Verify promised extensions and agents, and that a network with subnet, port and router can be created."""
     return probed(context, "neutron", _ask, path="/v2.0")
 
 
@@ -139,6 +139,8 @@ def _ask(client: Client) -> Iterator[Check]:
         for left in (client.call("GET", f"/{kind}?name={PROBE}").body or {}).get(kind) or ():
             if forgotten(left, now=now):
                 _remove(client, **{kind[:-1]: str(left["id"])})
+    listed = (client.call("GET", "/extensions").body or {}).get("extensions") or ()
+    yield neutron_plugins.judge(listed, neutron_plugins.promised(client.context))
     yield _network(client)
     yield judge_agents((client.call("GET", "/agents").body or {}).get("agents") or ())
 

@@ -26,6 +26,7 @@ class PublicApi:
     """A public API, ``https://<host>.<domain><path>``, and the Service behind it."""
 
     type: str  # in the catalog; with "_" for "-" its key under the charts' `endpoints`
+    official: str = ""  # what clients ask for first, where `type` is an older name: both are in the catalog
     host: str
     path: str = ""
     health: str = "/"

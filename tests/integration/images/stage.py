@@ -19,7 +19,9 @@ from typing import Any
 import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import with_values
+from ansible_collections.groundup.cloud.plugins.plugin_utils.health.dotted import at
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services import neutron_plugins
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.parts import merge
 from ansible_collections.groundup.cloud.tests.contract.conftest import chart_values, plain
 
@@ -100,7 +102,10 @@ class Stage:
         (self.shared / "accounts.sql").write_text("".join(self._accounts()))
         edge = {end.name: end for end in self.plan.edge.endpoints}
         apis = {name: {"service": one.service, "type": one.type, "url": one.url} for name, one in edge.items()}
-        told = {"admin": self.admin(), "identity": self._identity(), "endpoints": apis}
+        told = {"admin": self.admin(), "identity": self._identity(), "endpoints": apis, "values": {}}
+        told["ovn"] = {"tenant_mtu": self.plan.ovn.tenant_mtu}
+        if "neutron" in services:
+            told["values"] = {path: self.value("neutron", path) for path in neutron_plugins.OPTIONS}
         (self.shared / "site.json").write_text(json.dumps(told))
         names = {urls for name in services for urls in self._cluster_names(name)}
         self.hosts = place / "hosts"
@@ -110,6 +115,10 @@ class Stage:
         """Return the administrator's account."""
         release = next(one for one in self.plan.openstack.releases if one.name == "keystone")
         return dict(plain(release.values["endpoints"]["identity"]["auth"]["admin"]))
+
+    def value(self, release: str, path: str) -> Any:
+        """Return a value of a release at a dotted path."""
+        return at(next(one for one in self.plan.openstack.releases if one.name == release).values, path)
 
     def _identity(self) -> str:
         return f"http://keystone-api.openstack.svc.{self.plan.kubernetes.dns_domain}:5000/v3"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -14,32 +13,9 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.artifa
 
 from .balancer import ADDRESSES
 from .conftest import Image
+from .network import NEUTRON, OVN, local
 from .stage import Part, Stage
 
-_OVN = """
-cd /tmp
-export LD_LIBRARY_PATH=/opt/ovn/usr/lib/x86_64-linux-gnu OVN_RUNDIR=/tmp OVS_RUNDIR=/tmp
-port=6641
-for db in nb sb; do
-  /opt/ovn/usr/bin/ovsdb-tool create $db.db /opt/ovn/usr/share/ovn/ovn-$db.ovsschema
-  /opt/ovn/usr/sbin/ovsdb-server --remote=ptcp:$port:127.0.0.1 --unixctl=/tmp/$db.ctl $db.db > $db.log 2>&1 &
-  wait_for answers $port; port=16642
-done
-/opt/ovn/usr/bin/ovn-nbctl --db=tcp:127.0.0.1:6641 init
-/opt/ovn/usr/bin/ovn-sbctl --db=tcp:127.0.0.1:16642 init
-touch /mnt/ovn.done
-/opt/ovn/usr/bin/ovn-northd --unixctl=/tmp/northd.ctl --ovnnb-db=tcp:127.0.0.1:6641 --ovnsb-db=tcp:127.0.0.1:16642 2>&1
-"""
-_NEUTRON = """
-cd /tmp
-wait_for answers 3306
-neutron-db-manage --config-file /etc/neutron/neutron.conf --config-file /etc/neutron/plugins/ml2/ml2_conf.ini \\
-  upgrade head > log 2>&1 || cat log
-wait_for test -e /mnt/identity.done
-wait_for test -e /mnt/ovn.done
-wait_for answers 5672
-uwsgi --ini /etc/neutron/neutron-api-uwsgi.ini 2>&1
-"""
 _OCTAVIA = """
 cd /tmp
 wait_for answers 3306
@@ -68,15 +44,14 @@ def test_a_balancer_is_made_in_ovn_becomes_active_and_goes_away(
         "neutron": stage.etc("neutron", "neutron-api-uwsgi.ini", "plugins/ml2/ml2_conf.ini"),
         "octavia": stage.etc("octavia", "octavia-api-uwsgi.ini"),
     }
-    for conf in (etc["octavia"] / "octavia.conf", etc["neutron"] / "plugins/ml2/ml2_conf.ini"):
-        conf.write_text(re.sub(r"ssl:[0-9.]+:", "tcp:127.0.0.1:", conf.read_text()))
+    local(etc["octavia"] / "octavia.conf", etc["neutron"] / "plugins/ml2/ml2_conf.ini")
     locks = {"/run/lock": stage.folder("locks")}
     parts = [
         stage.queue(rabbitmq),
         *stage.shared_parts(mariadb, openstack),
-        Part(name="ovn", root=more.root, script=_OVN, env=more.env, mounts=ovn),
+        Part(name="ovn", root=more.root, script=OVN, env=more.env, mounts=ovn),
         Part(
-            name="neutron", root=openstack.root, script=_NEUTRON, env=openstack.env,
+            name="neutron", root=openstack.root, script=NEUTRON, env=openstack.env,
             mounts={"/etc/neutron": etc["neutron"], "/var/lib/neutron": stage.folder("state"), **locks},
         ),
         Part(

@@ -45,8 +45,8 @@ def ask(method: str, url: str, *, body: Any = None, headers: Mapping[str, str] |
 
 def context() -> Any:
     """Return what a verifier asks of."""
-    plan = SimpleNamespace(edge=SimpleNamespace(endpoints=ENDPOINTS))
-    return SimpleNamespace(plan=plan, request=ask, value=lambda _path: SITE["admin"])
+    plan = SimpleNamespace(edge=SimpleNamespace(endpoints=ENDPOINTS), ovn=SimpleNamespace(**SITE["ovn"]))
+    return SimpleNamespace(plan=plan, request=ask, value=lambda path: SITE["values"].get(path, SITE["admin"]))
 
 
 def main() -> None:

@@ -70,6 +70,8 @@ class FakeCloud:
             made["floating_ip_address"] = "203.0.113.7"
         if kind == "networks":
             made = {"mtu": 1442, "router:external": False, **made}
+        if kind == "subnetpools":
+            made = {"ip_version": 4, "is_default": False, **made}
         if kind == "servers":
             host = str(entry.get("availability_zone", "")).removeprefix(":")
             status, fault = self.hosts.boot(host) if self.hosts.service(host) else (self.status, self.fault)
@@ -223,6 +225,13 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def _entry(self, service: str, kind: str, identity: str, body: Entry) -> None:
         single, one = kind.removesuffix("s"), self.fake.one(kind, identity)
+        if kind == "auto_allocated_topology":
+            missing = [
+                name for name in ("networks", "subnetpools") if not any(x["is_default"] for x in self.fake.of(name))
+            ]
+            fault = {"type": "AutoAllocationFailure", "message": f"No default {', '.join(missing)}", "detail": ""}
+            self._answer(*((409, {"NeutronError": fault}) if missing else (200, {single: {"id": "dry-run=pass"}})))
+            return
         if self.command == "DELETE":
             self._answer(self.fake.delete(kind, identity))
         elif one is None:

@@ -61,7 +61,7 @@ def test_programs_come_from_packages_of_the_tables() -> None:
     assert not unknown, "name the package of each in a table of plugin_utils/layers, and here"
 
 
-@pytest.mark.parametrize("path", ["genisoimage", "mkfs.vfat", "mkfs.ntfs", "OVMF_CODE_4M.fd", "haproxy"])
+@pytest.mark.parametrize("path", [Path(path).name for path in HYPERVISOR])
 def test_what_novas_and_neutrons_services_call_at_run_time_is_installed_and_verified(path: str) -> None:
     ((package, what),) = (said for place, said in HYPERVISOR.items() if Path(place).name == path)
     installed = {name for one in LAYERS["hypervisor"].installs for name in one.packages}

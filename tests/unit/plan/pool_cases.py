@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 POOL, OWN, LENT = "networks/provider/pool", "networks.provider.pool", "networks/provisioning/pool"
+SUBNETS = "ovn.subnet_pool"
 
 # name, severity, example, changes, a key the finding points at
 CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
@@ -39,5 +40,16 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         "region",
         {LENT: ["10.96.7.60-10.96.7.100", "10.96.7.110-10.96.7.120"]},
         "networks.provisioning.pool",
+    ),
+    ("cidr-overlap", "error", "region", {"ovn/subnet_pool": {"cidr": "198.51.0.0/16"}}, "ovn.subnet_pool.cidr"),
+    ("network-on-loopback", "error", "region", {"ovn/subnet_pool": {"cidr": "127.64.0.0/16"}}, "ovn.subnet_pool.cidr"),
+    ("subnet-pool-without-default", "warning", "cloud", {"networks/provider/default": None}, SUBNETS),
+    ("subnet-pool-without-neutron", "error", "lab", {"ovn/subnet_pool": {"cidr": "10.128.0.0/16"}}, SUBNETS),
+    (
+        "subnet-larger-than-pool",
+        "error",
+        "region",
+        {"ovn/subnet_pool": {"cidr": "10.128.0.0/24", "prefix": 20}},
+        "ovn.subnet_pool.prefix",
     ),
 ]

@@ -27,6 +27,7 @@ class Cloud:
     def __init__(self) -> None:
         self.routes: list[tuple[str, Handler]] = []
         self.asked: list[str] = []
+        self.values: dict[str, str] = {}  # by dotted path
         catalog = [{"type": "compute", "name": "nova", "endpoints": [self._public("https://compute.test/v2.1")]}]
         token = {"project": {"name": "admin"}, "expires_at": "later", "catalog": catalog}
         self.on("POST identity.test/v3/auth/tokens", lambda **_: (201, {"token": token}))
@@ -51,6 +52,9 @@ class Cloud:
                 return Answer(status=status, headers={"x-subject-token": "its-id"}, body=answer, data=data)
         return Answer(status=404, headers={}, body=None)
 
+    def value(self, path: str) -> Any:
+        return self.values.get(path, ADMIN if "auth" in path else None)
+
     def verify(self, service: str) -> Any:
         endpoints = [
             SimpleNamespace(service=name, type=RECORDS[name].apis[0].type, url=f"https://{host}.test{path}")
@@ -63,7 +67,7 @@ class Cloud:
         secrets = {"/api/v1/namespaces/openstack/secrets/nova-novncproxy-vencrypt": proxy}
         context = SimpleNamespace(
             plan=SimpleNamespace(edge=SimpleNamespace(endpoints=endpoints), ovn=SimpleNamespace(tenant_mtu=1442)),
-            request=self.request, value=lambda _path: ADMIN, authority=Path("/nonexistent"),
+            request=self.request, value=self.value, authority=Path("/nonexistent"),
             release=SimpleNamespace(name=service, namespace="openstack"), api=SimpleNamespace(find=secrets.get),
         )  # fmt: skip
         return cast("Verifier", RECORDS[service].verify)(cast("VerifierContext", context))

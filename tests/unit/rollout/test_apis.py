@@ -18,6 +18,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.services.probing im
 
 from .fake_cloud import Cloud, Handler
 
+OWN = ("address-group", "auto-allocated-topology", "network-ip-availability", "standard-attr-tag")
 OLD = "2026-01-01T00:00:00Z"
 NEW = (datetime.datetime.now(datetime.UTC) + datetime.timedelta(hours=1)).isoformat()  # however slow the tests run
 
@@ -92,7 +93,9 @@ def test_an_image_that_comes_back_otherwise_fails_and_is_deleted_all_the_same(cl
 class Networks:
     """Neutron: what is made and not yet deleted."""
 
-    def __init__(self, cloud: Cloud, *, agents: list[dict[str, Any]], router: int = 201) -> None:
+    def __init__(
+        self, cloud: Cloud, *, agents: list[dict[str, Any]], router: int = 201, extensions: tuple[str, ...] = OWN
+    ) -> None:
         self.made: list[str] = []
         mine: dict[str, dict[str, Any]] = {
             "network": {"mtu": 1442},
@@ -100,6 +103,8 @@ class Networks:
             "subnet": {},
         }
         cloud.on("GET network.test/v2.0/(?:routers|networks)", lambda **_: (200, {}))
+        listed = {"extensions": [{"alias": alias} for alias in extensions]}
+        cloud.on("GET network.test/v2.0/extensions", lambda **_: (200, listed))
         cloud.on("GET network.test/v2.0/agents", lambda **_: (200, {"agents": agents}))
         cloud.on("GET network.test/v2.0/ports", lambda **_: (200, {"ports": [{"id": "p1"}]}))
         for kind, more in mine.items():
@@ -125,11 +130,22 @@ class Networks:
 
 def test_a_network_with_port_and_router_is_made_and_nothing_stays(cloud: Cloud) -> None:
     networks = Networks(cloud, agents=[{"host": "hypervisor-1", "alive": True}])
-    network, agents = cloud.verify("neutron").checks
+    extensions, network, agents = cloud.verify("neutron").checks
+    assert extensions.ok
     assert network.ok
     assert agents.ok
     assert "192.0.2.5" in network.detail
     assert networks.made == []
+
+
+def test_an_extension_that_the_configuration_promises_and_the_api_lacks_is_named_with_its_plugin(cloud: Cloud) -> None:
+    cloud.values = {
+        "conf.neutron.DEFAULT.service_plugins": "ovn-router, trunk,a.class:OfASite",
+        "conf.plugins.ml2_conf.ml2.extension_drivers": "port_security",
+    }
+    Networks(cloud, agents=[], extensions=(*OWN, "router", "port-security"))
+    check = next(one for one in cloud.verify("neutron").checks if one.name == "extensions")
+    assert (check.ok, check.detail) == (False, "not listed: trunk (of trunk)")
 
 
 def test_what_was_made_before_a_failure_is_removed(cloud: Cloud) -> None:

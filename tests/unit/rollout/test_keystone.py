@@ -13,7 +13,11 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.health.verification
 from ansible_collections.groundup.cloud.plugins.plugin_utils.https import UnansweredError, request
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import EndpointPlan, ReleasePlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import RolloutError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.catalog import leave_catalog, verify_catalog
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.catalog import (
+    judge_types,
+    leave_catalog,
+    verify_catalog,
+)
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.keystone import verify
 
@@ -95,7 +99,7 @@ def test_a_site_of_two_services_whose_catalog_routes_and_services_agree(keystone
     verification = asked(keystone, tmp_path, routes=(image,), node_ports=(30500, 30292))
     assert failures(verification) == {}
     assert [check.detail for check in verification.checks] == [
-        "2 public endpoints", "2 routes", "2 resolve and verify from outside",
+        "2 public endpoints", "2 routes", "no service has an older name", "2 resolve and verify from outside",
     ]  # fmt: skip
     assert verification.facts["token_expires_at"] == "2026-11-21T12:00:00Z"
     assert [entry["url"] for entry in verification.facts["catalog"]] == keystone.urls
@@ -137,6 +141,16 @@ def test_a_service_that_hosts_serve_needs_none_in_the_cluster(keystone: Keystone
     image = replace(image_at(keystone), node_port=0, servers={"storage-1": "10.0.0.1:8088"})
     keystone.urls.append(image.url)
     assert failures(asked(keystone, tmp_path, routes=(image,), node_ports=(30500,))) == {}
+
+
+def test_a_service_that_the_catalog_has_by_its_older_type_alone_is_found() -> None:
+    url = "https://volume.test/v3"
+    routes = [replace(endpoint("cinder", "volume.test", url, 30877), type="volumev3")]
+    older = {"type": "volumev3", "url": url}
+    check = judge_types([older], routes)
+    assert (check.ok, check.detail) == (False, f"volumev3 is not listed as block-storage, {url}")
+    assert not judge_types([older, {"type": "block-storage", "url": "https://other.test/v3"}], routes).ok
+    assert judge_types([older, {"type": "block-storage", "url": f"{url}/"}], routes).ok
 
 
 def test_a_removed_service_leaves_the_catalog_and_no_other_does(keystone: Keystone, tmp_path: Path) -> None:

@@ -63,7 +63,9 @@ def test_the_site_is_judged_once_after_all_releases_and_its_catalog_is_read_then
     keystone.later = [image.url]  # glance writes its endpoint after Keystone verified
     result = rollout_of(keystone, tmp_path, image).verify()
     assert not result.failed
-    assert [check.name for check in result.site] == ["endpoints are routes", "routes are services", "public urls"]
+    assert [check.name for check in result.site] == [
+        "endpoints are routes", "routes are services", "official types", "public urls",
+    ]  # fmt: skip
     assert [entry["url"] for entry in result.facts["catalog"]] == [keystone.base, image.url]
 
 

@@ -20,10 +20,17 @@ def test_a_script_is_a_program_that_a_shell_reads(script: Path) -> None:
     assert script.stat().st_mode & 0o100
 
 
+@pytest.mark.parametrize("options", [(), ("-n",), ("-u", "root", "-H", "--")])
+def test_sudo_runs_the_command_as_it_is_written(options: tuple[str, ...]) -> None:
+    call = [str(GUEST / "root/usr/bin/sudo"), *options, "sh", "-c", 'echo "$1"; exit 3', "-n", "two words"]
+    done = subprocess.run(call, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (3, "two words\n")
+
+
 def test_the_image_is_another_one_when_a_script_is() -> None:
     entry = load_lock().artifacts["guest"]
     assert builder_of(entry).sources(entry) == (GUEST,)
-    assert {"make", "init", "rc", "guest-disk", "guest-metadata", "default.script"} == {path.name for path in SCRIPTS}
+    assert {"make", "init", "rc", "guest-metadata", "sudo", "default.script"} == {path.name for path in SCRIPTS}
 
 
 @pytest.mark.parametrize("release", ["12", "13"])

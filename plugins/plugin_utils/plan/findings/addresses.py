@@ -34,6 +34,8 @@ def _loopback(context: PlanContext) -> Iterator[Finding]:
     if all(IPv4Network(cidr).is_loopback for cidr in planes.values()):
         planes = {}
     planes |= {"kubernetes.pod_cidr": kubernetes.pod_cidr, "kubernetes.service_cidr": kubernetes.service_cidr}
+    if context.plan.ovn.subnet_pool:
+        planes["ovn.subnet_pool.cidr"] = context.plan.ovn.subnet_pool.cidr
     for key, cidr in planes.items():
         if IPv4Network(cidr).overlaps(_LOOPBACK):
             yield error("network-on-loopback", key)(
@@ -47,6 +49,8 @@ def _overlaps(context: PlanContext) -> Iterator[Finding]:
     planes = {f"networks.{name}.cidr": network.cidr for name, network in context.plan.networks.items()}
     planes["kubernetes.pod_cidr"] = context.plan.kubernetes.pod_cidr
     planes["kubernetes.service_cidr"] = context.plan.kubernetes.service_cidr
+    if context.plan.ovn.subnet_pool:
+        planes["ovn.subnet_pool.cidr"] = context.plan.ovn.subnet_pool.cidr
     parsed = sorted(((IPv4Network(cidr), key) for key, cidr in planes.items()), key=lambda pair: pair[1])
     for (one, one_key), (other, other_key) in combinations(parsed, 2):
         if one.overlaps(other):

@@ -15,6 +15,7 @@ USES = ("provisioning", "provider")  # purposes of networks that lend addresses
 def check(context: PlanContext) -> Iterator[Finding]:
     """Yield findings about written pools, and about a provider network that has none."""
     yield from _default(context)
+    yield from _subnets(context)
     for network in context.plan.networks.values():
         key = f"networks.{network.name}.pool"
         if network.pools and network.purpose not in USES:
@@ -50,6 +51,31 @@ def _default(context: PlanContext) -> Iterator[Finding]:
             what=f"{', '.join(marked)} are each the default",
             why="Neutron has one default external network, and refuses a second",
             remedy="leave default: true at one of them",
+        )
+
+
+def _subnets(context: PlanContext) -> Iterator[Finding]:
+    """Yield findings about the projects' subnet pool."""
+    pool = context.plan.ovn.subnet_pool
+    if pool is None:
+        return
+    if "neutron" not in context.plan.openstack.services:
+        yield error("subnet-pool-without-neutron", "ovn.subnet_pool")(
+            what="the site has no Neutron that would have a subnet pool",
+            why="what is written there would have no effect",
+            remedy="leave it out, or write neutron into openstack.services",
+        )
+    elif not any(network.default for network in context.plan.networks.values()):
+        yield warning("subnet-pool-without-default", "ovn.subnet_pool")(
+            what="no external network is the default one: --nic auto is refused, unless Neutron has one already",
+            why="an automatic network needs a pool, and a network that its router leads to",
+            remedy="write default: true at a network of purpose provider",
+        )
+    if pool.prefix < IPv4Network(pool.cidr).prefixlen:
+        yield error("subnet-larger-than-pool", "ovn.subnet_pool.prefix", "ovn.subnet_pool.cidr")(
+            what=f"a subnet of /{pool.prefix} does not fit into {pool.cidr}",
+            why="Neutron could give no project a subnet",
+            remedy="write a larger cidr, or a longer prefix",
         )
 
 

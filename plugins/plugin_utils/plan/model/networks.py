@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from ....module_utils._plan.container import Purpose
 from ...layers.purposes import PURPOSES
 from ...layers.roles import Role
+from ..types import TenantNetwork
 from .base import Address, Cidr, IdRange, InterfaceName, Model, Mtu, Name, Vlan, checked_address
 
 _UNROUTED = [name for name, record in PURPOSES.items() if not record.routed]
@@ -107,4 +108,36 @@ class Rack(Model):
     )
     room: Name | None = Field(
         None, description="Room or row of the rack; the availability zone of its hypervisors. Default: none."
+    )
+
+
+class SubnetPool(Model):
+    """Addresses that projects get subnets of when they name none."""
+
+    cidr: Cidr = Field(description="IPv4 network. Neutron adds to it later, and takes nothing back.")
+    prefix: Annotated[int, Field(ge=16, le=29)] = Field(24, description="Length of a subnet that names no other.")
+
+
+class Ovn(Model):
+    """The tenants' network (OVN)."""
+
+    tenant_network: TenantNetwork = Field("geneve", description="How tenants' networks cross hosts.")
+    tunnel_ids: IdRange = Field(
+        "1-65536",
+        description="geneve: range of tunnel ids (VNI), one per tenant network. Neutron's database has a row for each.",
+    )
+    vlan_range: IdRange | None = Field(None, description="vlan: range of VLAN ids for tenants' networks.")
+    max_header_size: Annotated[int, Field(ge=30, le=60)] = Field(
+        38, description="Bytes of a Geneve header with OVN's options."
+    )
+    tenant_mtu: Mtu | None = Field(None, description="Default: the tunnels' MTU less their encapsulation.")
+    distributed_floating_ip: bool = Field(True, description="Whether floating IP traffic leaves at the VM's own host.")
+    bridge_mappings: dict[Name, Name] = Field(
+        default_factory=dict,
+        description="Physical network to provider network. Default: physnet1, physnet2, ... in order.",
+    )
+    subnet_pool: SubnetPool | None = Field(
+        None,
+        description="Default subnet pool of all projects. With a default external network, `openstack server create "
+        "--nic auto` works. Default: Neutron's own stay as they are.",
     )

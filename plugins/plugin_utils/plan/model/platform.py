@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from ..types import CniName, DebianRelease, EdgeKind, PackageSource, SupplySource, TenantNetwork, Updates
-from .base import Address, Cidr, Domain, IdRange, Model, Mtu, Name, PemFile, Plain, Source, Text, Version
+from ..types import CniName, DebianRelease, EdgeKind, PackageSource, SupplySource, Updates
+from .base import Address, Cidr, Domain, Model, Name, PemFile, Plain, Source, Text, Version
 from .zones import zone
 
 
@@ -271,23 +271,3 @@ class Cluster(Model):
         None, description="kubeadm preflight checks to ignore. Default: the profile's."
     )
     serves: Literal["infrastructure", "tenants"] = Field("infrastructure", description="Who uses the cluster.")
-
-
-class Ovn(Model):
-    """The tenants' network (OVN)."""
-
-    tenant_network: TenantNetwork = Field("geneve", description="How tenants' networks cross hosts.")
-    tunnel_ids: IdRange = Field(
-        "1-65536",
-        description="geneve: range of tunnel ids (VNI), one per tenant network. Neutron's database has a row for each.",
-    )
-    vlan_range: IdRange | None = Field(None, description="vlan: range of VLAN ids for tenants' networks.")
-    max_header_size: Annotated[int, Field(ge=30, le=60)] = Field(
-        38, description="Bytes of a Geneve header with OVN's options."
-    )
-    tenant_mtu: Mtu | None = Field(None, description="Default: the tunnels' MTU less their encapsulation.")
-    distributed_floating_ip: bool = Field(True, description="Whether floating IP traffic leaves at the VM's own host.")
-    bridge_mappings: dict[Name, Name] = Field(
-        default_factory=dict,
-        description="Physical network to provider network. Default: physnet1, physnet2, ... in order.",
-    )

@@ -12,9 +12,9 @@ from pydantic import Field, PrivateAttr
 from .base import Domain, Model, Name
 from .identity import Identity
 from .machines import Hardware, MachineGroup
-from .networks import Network, Rack
+from .networks import Network, Ovn, Rack
 from .openstack import OpenStack
-from .platform import Access, Cluster, Edge, Hosts, Ovn, Seed, Supply
+from .platform import Access, Cluster, Edge, Hosts, Seed, Supply
 from .proxy import Proxy
 from .storage import Storage
 

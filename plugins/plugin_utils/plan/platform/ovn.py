@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...layers.ports import PORTS
 from ..layout.context import Layout
-from ..types import NetworkPlan, OvnPlan
+from ..types import NetworkPlan, OvnPlan, SubnetPoolPlan
 
 IPV4_HEADER = 20
 # Geneve with OVN's options, UDP header and inner Ethernet header: the size that Neutron's OVN driver requires.
@@ -42,6 +42,7 @@ def ovn(layout: Layout) -> OvnPlan:
         physical_mtus={name: mtus[network] for name, network in mappings.items() if network in mtus},
         election_timer=election_timer(len(layout.with_role("hypervisor"))),
         inactivity_probe=INACTIVITY_PROBE,
+        subnet_pool=SubnetPoolPlan(cidr=pool.cidr, prefix=pool.prefix) if (pool := written.subnet_pool) else None,
     )
 
 

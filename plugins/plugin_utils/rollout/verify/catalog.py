@@ -53,6 +53,7 @@ def verify_catalog(context: VerifierContext) -> Verification:
         checks=(
             judge_endpoints(urls, routes),
             judge_services(routes, served),
+            judge_types(issued.catalog, routes),
             _judge_answers(context, urls),
             *(Check(name="kept", ok=True, detail=f"{name} is no longer in the site file") for name, _, _ in kept),
         ),
@@ -121,6 +122,21 @@ def judge_endpoints(urls: Iterable[str], routes: Iterable[EndpointPlan]) -> Chec
         name="endpoints are routes", ok=not wrong and bool(by_host), layer="network", object="the catalog",
         detail="; ".join(wrong) or f"{len(by_host)} public endpoints",
     )  # fmt: skip
+
+
+def judge_types(catalog: Iterable[Mapping[str, str]], routes: Iterable[EndpointPlan]) -> Check:
+    """Return whether the catalog has each service by its official type, too, at the same URL."""
+    listed = {(one["type"], one["url"].rstrip("/")) for one in catalog}
+    every = [(api.official, route.url.rstrip("/"), route.type) for route in routes for api in _apis_of(route)]
+    wrong = [f"{old} is not listed as {new}, {url}" for new, url, old in every if (new, url) not in listed]
+    return Check(
+        name="official types", ok=not wrong, layer="network", object="the catalog",
+        detail="; ".join(wrong) or ", ".join(new for new, _, _ in every) or "no service has an older name",
+    )  # fmt: skip
+
+
+def _apis_of(route: EndpointPlan) -> list[PublicApi]:
+    return [api for api in RECORDS[route.service].apis if api.type == route.type and api.official]
 
 
 def judge_services(routes: Iterable[EndpointPlan], served: Mapping[int, str]) -> Check:
