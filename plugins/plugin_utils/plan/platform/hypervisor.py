@@ -10,6 +10,7 @@ from ...layers.systems import ENVIRONMENT
 from ..layout.context import Layout
 from ..types import HypervisorPlan
 
+
 def hypervisor(layout: Layout, ceph: CephPlan | None) -> HypervisorPlan:
     """Return the settings of every hypervisor."""
     port = PORTS["ovn-sb-chassis"].port
