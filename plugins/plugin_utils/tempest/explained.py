@@ -67,13 +67,8 @@ def load(*paths: Path) -> Explained:
 
 def _read(path: Path) -> Iterator[Reason]:
     try:
-        found = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-        if not isinstance(found, Mapping) or (more := found.keys() - _KINDS.keys()):
-            raise ValueError(f"it has {', '.join(sorted(more))}" if isinstance(found, Mapping) else "it is no mapping")
-        for kind, matches in _KINDS.items():
-            for entry in found.get(kind) or ():
-                yield _reason(kind, matches, entry)
-    except (OSError, ValueError, TypeError, yaml.YAMLError, re.error) as error:
+        yield from _reasons(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError, AttributeError, yaml.YAMLError, re.error) as error:
         raise GroundupError(
             f"the list of explained tests cannot be used: {error}",
             where=str(path),
@@ -82,11 +77,15 @@ def _read(path: Path) -> Iterator[Reason]:
         ) from error
 
 
-def _reason(kind: str, matches: tuple[str, ...], entry: Mapping[str, Any]) -> Reason:
-    if more := entry.keys() - {*matches, "why", "option"}:
-        raise ValueError(f"an entry of {kind} has {', '.join(sorted(more))}")
-    if not entry.get(matches[0]) or not entry.get("why"):
-        raise ValueError(f"an entry of {kind} needs {matches[0]} and why")
-    for name in matches:
-        re.compile(str(entry.get(name, "")))
-    return Reason(kind=kind, **{name: str(value) for name, value in entry.items()})
+def _reasons(found: Mapping[str, Any]) -> Iterator[Reason]:
+    if more := found.keys() - _KINDS.keys():
+        raise ValueError(f"it has {', '.join(sorted(more))}")
+    for kind, matches in _KINDS.items():
+        for entry in found.get(kind) or ():
+            if more := entry.keys() - {*matches, "why", "option"}:
+                raise ValueError(f"an entry of {kind} has {', '.join(sorted(more))}")
+            if not entry.get(matches[0]) or not entry.get("why"):
+                raise ValueError(f"an entry of {kind} needs {matches[0]} and why")
+            for name in matches:
+                re.compile(str(entry.get(name, "")))
+            yield Reason(kind=kind, **{name: str(value) for name, value in entry.items()})

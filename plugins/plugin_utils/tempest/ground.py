@@ -51,12 +51,15 @@ def ask(cloud: Connection, target: Target, *, network: str) -> Asked:
 def _versions(cloud: Connection, target: Target) -> dict[str, tuple[str, str]]:
     found = {}
     for service, kind in _VERSIONED.items():
-        if service in target.services and (data := cloud.config.get_session_client(kind).get_endpoint_data()):
-            if data.min_microversion and data.max_microversion:
-                found[service] = tuple(
-                    ".".join(map(str, one)) for one in (data.min_microversion, data.max_microversion)
-                )
-    return found  # type: ignore[return-value]
+        if service in target.services:
+            data = cloud.config.get_session_client(kind).get_endpoint_data()
+            if data and data.min_microversion and data.max_microversion:
+                found[service] = (_dotted(data.min_microversion), _dotted(data.max_microversion))
+    return found
+
+
+def _dotted(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))
 
 
 @contextmanager

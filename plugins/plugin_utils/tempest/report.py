@@ -14,6 +14,7 @@ from .results import Result, Verdict, last_line, skips
 from .suites import area
 
 _COLUMNS = ("of", "passed", "failed", "explained", "skipped", "left out")
+_OPTION = "option of tempest.conf"
 _SHOWN = 110  # characters of a reason on the screen
 
 
@@ -123,7 +124,7 @@ def junit(outcome: Outcome) -> bytes:
             kind = "failure" if one.bad else "skipped"
             fault = ET.SubElement(case, kind, message=_printable(one.why or last_line(one.said)))
             fault.text = _printable(one.said)
-    return ET.tostring(suite, encoding="utf-8", xml_declaration=True)
+    return bytes(ET.tostring(suite, encoding="utf-8", xml_declaration=True))
 
 
 def _printable(text: str) -> str:
@@ -134,27 +135,27 @@ def _printable(text: str) -> str:
 def section(outcome: Outcome) -> str:
     """Return the results as a section of a page."""
     versions = ", ".join(f"{name} {version}" for name, version in sorted(outcome.versions.items()))
-    lines = [
-        f"Site `{outcome.cloud}`, suite `{outcome.suite}`, {outcome.began[:10]}: {len(outcome.results)} tests, "
-        f"**{outcome.count('passed')} passed, {outcome.count('failed')} failed**, {outcome.count('skipped')} skipped, "
-        f"{len(outcome.left_out)} left out; {outcome.seconds / 60:.0f} minutes, {outcome.workers} at a time. {versions}.",
-        "", *_markdown(_COLUMNS, rows(outcome)),
-    ]  # fmt: skip
     failed = [one for one in outcome.results if one.verdict == "failed"]
-    lines += _part(
-        "failed, and counts", (("test", "it says"), [(one.test, last_line(one.said)) for one in failed if one.bad])
+    parts: dict[str, tuple[Sequence[str], Sequence[Sequence[str]]]] = {
+        "Failed": (("test", "it says"), [(one.test, last_line(one.said)) for one in failed if one.bad]),
+        "Failed, explained": (("test", "why", _OPTION), [(one.test, one.why, one.option) for one in failed if one.why]),
+        "Skipped": (
+            ("reason", "tests", "why", _OPTION),
+            [(said, str(number), why, option) for number, said, why, option in skips(outcome.results)],
+        ),
+        "Left out": (("test", "why"), sorted(outcome.left_out.items())),
+    }
+    counts = (
+        f"**{outcome.count('passed')} passed, {outcome.count('failed')} failed**, {outcome.count('skipped')} skipped, "
+        f"{len(outcome.left_out)} left out; {outcome.seconds / 60:.0f} minutes, {outcome.workers} at a time"
     )
-    lines += _part("failed, and is explained",
-                   (("test", "why", "option of tempest.conf"), [(one.test, one.why, one.option) for one in failed if one.why]))  # fmt: skip
-    skipped = [(said, str(number), why, option) for number, said, why, option in skips(outcome.results)]
-    lines += _part("skipped", (("reason", "tests", "why", "option of tempest.conf"), skipped))
-    lines += _part("left out", (("test", "why"), sorted(outcome.left_out.items())))
+    lines = [
+        f"Site `{outcome.cloud}`, suite `{outcome.suite}`, {outcome.began[:10]}: {len(outcome.results)} tests,",
+        f"{counts}. {versions}.", "", *_markdown(_COLUMNS, rows(outcome)),
+    ]  # fmt: skip
+    for title, (columns, found) in parts.items():
+        lines += ["", f"### {title}", "", *_markdown(columns, found)] if found else []
     return "\n".join(lines)
-
-
-def _part(title: str, content: tuple[Sequence[str], Sequence[Sequence[str]]]) -> list[str]:
-    columns, found = content
-    return ["", f"### {title.capitalize()}", "", *_markdown(columns, found)] if found else []
 
 
 def _markdown(columns: Sequence[str], found: Iterable[Sequence[str]]) -> list[str]:

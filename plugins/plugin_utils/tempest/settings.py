@@ -69,7 +69,7 @@ def sections(target: Target, asked: Asked, ground: Ground, suite: Suite, *, dire
         "service-clients": {"http_timeout": 60 * (_SLOW if target.emulated else 1)},
         **_compute(target, ground, wait),
         **_volume(target, wait),
-        **_network(target, asked, wait),
+        **_network(asked, wait),
         **_guest(ground, suite, wait),
         "object-storage": {"operator_role": "member", "reseller_admin_role": "admin"},
         "object-storage-feature-enabled": {"container_sync": False, "object_versioning": False},
@@ -134,7 +134,7 @@ def _volume(target: Target, wait: int) -> Sections:
     }  # fmt: skip
 
 
-def _network(target: Target, asked: Asked, wait: int) -> Sections:
+def _network(asked: Asked, wait: int) -> Sections:
     identifier, name = asked.network or ("", "")
     return {
         "network": {"public_network_id": identifier, "floating_network_name": name, "build_timeout": wait},

@@ -12,9 +12,6 @@ import re
 import sys
 from typing import Any, BinaryIO
 
-import subunit
-import testtools
-
 _REASON = "reason"  # the attachment that says why a test was skipped
 _MOST = 6000  # characters of a failure that are kept: its end
 
@@ -56,6 +53,9 @@ def _is_text(content: Any) -> bool:
 
 def main() -> None:
     """Read standard input until its end."""
+    import subunit  # type: ignore[import-not-found]  # Tempest's environment has both, this project's has not
+    import testtools  # type: ignore[import-not-found]
+
     with open(sys.argv[1], "wb") as copy:  # noqa: PTH123  # nothing of ours can be imported here
         source = Copied(sys.stdin.buffer, copy)
 

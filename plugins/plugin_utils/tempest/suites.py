@@ -29,7 +29,8 @@ SUITES = {
     "rbac": Suite(chosen=r"\.rbac\.", guest=False),
     "scenario": Suite(chosen=r"\.scenario\.", guest=True),
 }
-_AREAS = {"volume": "block storage", "object_storage": "object storage"}  # of tempest.api
+# Of tempest.api. Serial tests of "admin" are those of aggregates.
+_AREAS = {"admin": "compute", "volume": "block storage", "object_storage": "object storage"}
 
 
 def area(test: str) -> str:

@@ -30,7 +30,7 @@ def mark(place: Path) -> Path:
 
 
 def unpacked(artifact: Artifact, *, archive: str = "") -> Path:
-    """Return the directory of an artifact of kind ``root``, or of the ``archive`` among its files; unpack it if missing.
+    """Return the directory of an artifact of kind ``root``, or of the ``archive`` among its files; unpack it once.
 
     Raises GroundupError when the artifact's content has changed.
     """
