@@ -29,8 +29,8 @@ SUITES = {
     "rbac": Suite(chosen=r"\.rbac\.", guest=False),
     "scenario": Suite(chosen=r"\.scenario\.", guest=True),
 }
-# Of tempest.api. Serial tests of "admin" are those of aggregates.
-_AREAS = {"admin": "compute", "volume": "block storage", "object_storage": "object storage"}
+# Of tempest.api.
+_AREAS = {"volume": "block storage", "object_storage": "object storage"}
 
 
 def area(test: str) -> str:

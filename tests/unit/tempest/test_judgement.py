@@ -141,7 +141,7 @@ def test_a_page_has_reasons_and_options(tmp_path: Path) -> None:
 
 def test_areas_are_services_and_plugins() -> None:
     assert area("tempest.api.volume.test_a.B.test_c") == "block storage"
-    assert area("tempest.serial_tests.api.admin.test_aggregates.B.test_c") == "compute"
+    assert area("tempest.serial_tests.api.compute.admin.test_a.B.test_c") == "compute"
     assert area("tempest.scenario.test_a.B.test_c") == "scenario"
     assert area("keystone_tempest_plugin.tests.rbac.v3.test_a.B.test_c") == "keystone (plugin)"
 
