@@ -40,7 +40,8 @@ def of_plugins(target: Target, ground: Ground, *, wait: int) -> dict[str, dict[s
                              "prometheus_listener_enabled", "session_persistence_enabled", "terminated_tls_enabled"),
                             target.balancers != "ovn"),
         },
-        "heat_plugin": _heat(target, ground, wait),
+        # With an account, it is logged in whenever tests are listed.
+        **({"heat_plugin": _heat(target, ground, wait)} if "heat" in target.services else {}),
     }  # fmt: skip
 
 

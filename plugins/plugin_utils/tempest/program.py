@@ -29,6 +29,7 @@ class Program:
     directory: Path
     enter: Sequence[str] = ()  # command that runs the rest of its arguments where the cloud's names resolve
     places: Sequence[str] = ()  # addresses and names that no proxy leads to
+    ca: Path | None = None  # CAs of the cloud; None: what this machine trusts
     timeout: int = 1200  # seconds of one test
 
     def tests(self) -> list[str]:
@@ -88,7 +89,9 @@ class Program:
     def _environment(self) -> dict[str, str]:
         """Return this process's environment, without another cloud's account and without a proxy to this cloud."""
         own = {name: value for name, value in os.environ.items() if not name.startswith(("OS_", "PYTHON", "TEMPEST"))}
-        return {**bypassing(own, self.places), "OS_TEST_TIMEOUT": str(self.timeout), "LC_ALL": "C.UTF-8"}
+        # For tests with a client of their own, which do not read tempest.conf.
+        trust = dict.fromkeys(("REQUESTS_CA_BUNDLE", "SSL_CERT_FILE"), str(self.ca)) if self.ca else {}
+        return {**bypassing(own, self.places), **trust, "OS_TEST_TIMEOUT": str(self.timeout), "LC_ALL": "C.UTF-8"}
 
     @contextmanager
     def _started(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from .suites import area
 
 _COLUMNS = ("of", "passed", "failed", "explained", "skipped", "left out")
 _OPTION = "option of tempest.conf"
+_LONGEST = 300  # characters of a cell of a page
 _SHOWN = 110  # characters of a reason on the screen
 
 
@@ -154,15 +156,19 @@ def section(outcome: Outcome) -> str:
         f"{counts}. {versions}.", "", *_markdown(_COLUMNS, rows(outcome)),
     ]  # fmt: skip
     for title, (columns, found) in parts.items():
-        lines += ["", f"### {title}", "", *_markdown(columns, found)] if found else []
+        lines += ["", f"#### {title}", "", *_markdown(columns, found)] if found else []
     return "\n".join(lines)
 
 
 def _markdown(columns: Sequence[str], found: Iterable[Sequence[str]]) -> list[str]:
     def line(words: Sequence[str]) -> str:
-        return f"| {' | '.join(' '.join(word.split()).replace('|', chr(92) + '|') for word in words)} |"
+        return f"| {' | '.join(map(_cell, words))} |"
 
     return [line(columns), "|---" * len(columns) + "|", *(line(words) for words in found)]
+
+
+def _cell(text: str) -> str:
+    return re.sub(r"([|<>*_\[\]])", r"\\\1", " ".join(text.split())[:_LONGEST])
 
 
 def text(outcome: Outcome) -> bytes:

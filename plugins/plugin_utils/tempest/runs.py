@@ -103,13 +103,15 @@ def cleaned(run: Run) -> None:
     (run.directory / _RUNNING).unlink(missing_ok=True)
 
 
-def last(place: Path) -> dict[str, object]:
-    """Return the results of the last run that has any. Raises GroundupError without one."""
+def last(place: Path, suite: str = "") -> dict[str, object]:
+    """Return the results of the last run (of ``suite``) that has any. Raises GroundupError without one."""
     for path in sorted(place.glob(f"*/{RESULTS}"), reverse=True):
-        return dict(json.loads(path.read_text(encoding="utf-8")))
+        found = dict(json.loads(path.read_text(encoding="utf-8")))
+        if suite in ("", found["suite"]):
+            return found
     raise GroundupError(
-        "there are no results", where=str(place), why="no run of tests has ended",
-        remedy="run the playbook groundup.cloud.tempest",
+        f"there are no results {suite and f'of suite {suite}'}".rstrip(), where=str(place),
+        why="no run of such tests has ended", remedy="run the playbook groundup.cloud.tempest",
     )  # fmt: skip
 
 

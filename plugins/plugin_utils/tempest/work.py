@@ -124,7 +124,7 @@ def _program(target: Target, run: runs.Run, home: Path) -> Program:
         enter = entering(hosts)
     return Program(
         home=home, directory=run.directory, enter=enter, places=sorted({*target.names, *target.names.values()}),
-        timeout=settings.test_timeout(target),
+        ca=target.ca, timeout=settings.test_timeout(target),
     )  # fmt: skip
 
 

@@ -157,3 +157,10 @@ def test_neutrons_values_promise_extensions() -> None:
     assert list(promised(replace(plan, openstack=replace(plan.openstack, releases=releases)))) == [
         "router", "trunk", "qos",
     ]  # fmt: skip
+
+
+def test_heats_plugin_gets_an_account_only_where_there_is_a_heat() -> None:
+    """It logs in whenever tests are listed."""
+    assert written(target(OBJECTS))["heat_plugin"]["username"] == "gu00000001-admin"
+    without = replace(target(OBJECTS), services=target(OBJECTS).services - {"heat"})
+    assert not written(without).has_section("heat_plugin")
