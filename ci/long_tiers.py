@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 from pathlib import Path
 
 from ansible_collections.groundup.cloud.ci.tier import Tier
@@ -27,6 +28,8 @@ from ansible_collections.groundup.cloud.ci.tier_commands import (
     unchanged,
 )
 
+# Of this machine's Debian: needed where Tempest itself runs.
+TEMPEST = f"tempest-{platform.freedesktop_os_release().get('VERSION_ID', '')}"
 METAL = tuple(
     f"tests/integration/metal/test_{name}.py"
     for name in ("bond", "discovery", "hostile_controllers", "ironic", "seed_backup", "storm", "way_out")
@@ -37,7 +40,7 @@ LONG_TIERS = (
         name="long",
         commands=(
             ("ci/lab", "supply"),
-            ("ci/supply", "build", "plain", "packages", "hypervisor", "openstack-more", "root-provider"),
+            ("ci/supply", "build", "plain", "packages", "hypervisor", "openstack-more", "root-provider", TEMPEST),
             ("ci/lab", "destroy"),
             (*PYTEST, "-m", "long", "tests", *(f"--ignore={one}" for one in METAL)),  # they have a tier of their own
             ("ci/lab", "destroy"),
@@ -141,6 +144,15 @@ LONG_TIERS = (
         ("env", f"SITE={OBJECTS_SITE}", *e2e("balancer", options=("-s",))),
         ("ci/lab", "shell", "python", "ci/bench/volumes.py"),
         first=(("ci/bootstrap", "machine"), ("ci/bootstrap", "browser")),  # qemu-img, Chromium
+    ),
+    lab_tier(
+        "tempest",  # OpenStack's own tests
+        OBJECTS_SITE,
+        ("ci/lab", "up"),
+        *(
+            (*playbooks(OBJECTS_SITE, "tempest"), "-e", f"tempest_suite={suite}")
+            for suite in ("smoke", "api", "rbac", "scenario")
+        ),
     ),
     lab_tier(
         "kept",

@@ -2,7 +2,7 @@
 
     python -m ...plugin_utils.site_shell SITE_FILE [COMMAND [ARG...]]
 
-/etc/hosts of the machine stays unchanged: a private mount namespace gets its own. This needs root.
+/etc/hosts of the machine stays unchanged: a private mount namespace gets its own.
 """
 
 from __future__ import annotations
@@ -19,17 +19,9 @@ from .https import trust_file
 from .kube.access import kubeconfig_path
 from .plan import Plan, SiteError, load_site, make_plan
 from .process import bypassing
+from .site_names import entering, hosts_text
 from .supply import tool
 from .vault import open_store
-
-# Mount the prepared file over /etc/hosts, then exec the command. $1 is the file, the rest is the command.
-_ENTER = 'mount --bind "$1" /etc/hosts && rm -f "$1" && shift && exec "$@"'
-
-
-def hosts_file(plan: Plan, machine: str) -> str:
-    """Return ``machine`` (the content of /etc/hosts) with the site's names appended."""
-    lines = [f"{address} {name}" for name, address in sorted(plan.host.names.items())]
-    return f"{machine.rstrip()}\n\n# site {plan.site}\n" + "\n".join(lines) + "\n"
 
 
 def environment(plan: Plan) -> dict[str, str]:
@@ -69,7 +61,7 @@ def main(arguments: list[str]) -> int:
         return 1
     command = arguments[1:] or [os.environ.get("SHELL", "/bin/bash")]
     with tempfile.NamedTemporaryFile("w", prefix="groundup-hosts-", delete=False, encoding="utf-8") as names:
-        names.write(hosts_file(plan, Path("/etc/hosts").read_text(encoding="utf-8")))
+        names.write(hosts_text(Path("/etc/hosts").read_text(encoding="utf-8"), plan.host.names, plan.site))
     Path(names.name).chmod(0o644)
     for name in [one for one in os.environ if one.startswith("OS_")]:
         del os.environ[name]  # of another cloud: clients would mix both
@@ -77,7 +69,7 @@ def main(arguments: list[str]) -> int:
     os.environ["PATH"] = ":".join([*sorted(tools), os.environ["PATH"]])
     if not arguments[1:]:
         print(f"site {plan.site}: try `openstack token issue`, `kubectl get nodes`; leave with exit", file=sys.stderr)
-    wrapped = ["unshare", "--mount", "--propagation", "private", "sh", "-c", _ENTER, "site-shell", names.name]
+    wrapped = entering(Path(names.name), once=True)
     return os.execvp(wrapped[0], [*wrapped, *command])  # noqa: S606  # the point of this program is to become another
 
 

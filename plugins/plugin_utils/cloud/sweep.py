@@ -44,7 +44,9 @@ def is_leftover(entry: Any) -> bool:
 
 
 @dataclass(slots=True)
-class _Sweep:
+class Sweep:
+    """Deletions by the administrator, with what could not be deleted."""
+
     admin: Any
     left: list[str] = field(default_factory=list)
 
@@ -97,7 +99,7 @@ class _Sweep:
 
 def sweep(admin: Any, name: str) -> list[str]:
     """Delete the smoke test called ``name``; return what could not be deleted, and why."""
-    sweeping = _Sweep(admin)
+    sweeping = Sweep(admin)
     identity = admin.identity
     found: dict[str, list[Any]] = {"user": [], "project": []}
     for kind, find in (("user", identity.users), ("project", identity.projects)):

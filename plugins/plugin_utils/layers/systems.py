@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+ENVIRONMENT = "environment.tar.gz"  # file of an artifact that is a Python environment for one of them
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemRecord:

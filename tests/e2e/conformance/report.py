@@ -128,11 +128,11 @@ def section(found: Sequence[Result], *, version: str, began: datetime, minutes: 
     return "\n".join(lines)
 
 
-def write(page: Path, text: str) -> None:
+def write(page: Path, text: str, *, begin: str = BEGIN) -> None:
     """Put the results between the marks of the page."""
-    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    before, _, rest = page.read_text(encoding="utf-8").partition(begin)
     _, _, after = rest.partition(END)
-    page.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
+    page.write_text(f"{before}{begin}\n\n{text}\n\n{END}{after}", encoding="utf-8")
 
 
 def _table(head: str, rows: Sequence[Sequence[str]]) -> list[str]:

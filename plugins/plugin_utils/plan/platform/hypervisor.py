@@ -6,10 +6,9 @@ from ....module_utils._plan.ceph import CephPlan
 from ...layers.layers import LAYERS
 from ...layers.ports import PORTS
 from ...layers.runtime import HYPERVISOR
+from ...layers.systems import ENVIRONMENT
 from ..layout.context import Layout
 from ..types import HypervisorPlan
-
-ENVIRONMENT = "environment.tar.gz"  # file name that the builder `environment` creates
 
 
 def hypervisor(layout: Layout, ceph: CephPlan | None) -> HypervisorPlan:

@@ -8,12 +8,12 @@ from ipaddress import IPv4Address, IPv4Network
 from urllib.parse import urlsplit
 
 from ...layers.ports import PORTS
+from ...layers.systems import ENVIRONMENT
 from ..layout.addresses import nth_of, number, text
 from ..layout.context import Layout
 from ..layout.wires import gateway_of
 from ..part_types import LeafPlan, MetalPlan, NetbootPlan, RunnerPlan
 from ..types import HostPlan, NetworkPlan, SupplyPlan
-from .hypervisor import ENVIRONMENT
 
 IRONIC, AGENT, SYSTEM = "39.0.0", "13.0.0", "13"  # versions of artifacts in supply.lock; a test compares them
 # Protocol of a management controller -> boot interface of Ironic. This version has no others.

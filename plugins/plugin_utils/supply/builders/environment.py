@@ -10,6 +10,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from ...layers.systems import ENVIRONMENT
 from ..lock.model import Entry
 from ..make import virtualenv
 from ..make.archive import pack_command
@@ -49,7 +50,7 @@ class Environment(Builder):
         plain = context.scratch / "environment.tar"
         context.run(pack_command(home, plain, epoch=context.lock.pins.epoch))
         context.run(["gzip", "-n", "-6", plain])  # Debian 12's Python reads no newer format
-        shutil.move(plain.with_suffix(".tar.gz"), context.output / "environment.tar.gz")
+        shutil.move(plain.with_suffix(".tar.gz"), context.output / ENVIRONMENT)
 
 
 BUILDER = Environment()

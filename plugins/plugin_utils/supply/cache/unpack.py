@@ -1,4 +1,4 @@
-"""Unpack root file systems into directories, once per digest; nothing writes to them afterwards."""
+"""Unpack archives of artifacts into directories, once per digest; nothing writes to them afterwards."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ....module_utils._base.run import run
 from ...errors import GroundupError
 from ...paths import cache_dir
 from ..errors import damaged
-from .artifact import Artifact, file_digest
+from .artifact import Artifact, digest
 from .store import remove_tree
 
 
@@ -29,33 +29,33 @@ def mark(place: Path) -> Path:
     return place.with_name(f".{place.name}.used")
 
 
-def unpacked(artifact: Artifact) -> Path:
-    """Return the directory of an artifact of kind ``root``; unpack it when it is missing.
+def unpacked(artifact: Artifact, *, archive: str = "") -> Path:
+    """Return the directory of an artifact of kind ``root``, or of the ``archive`` among its files; unpack it once.
 
-    Raises GroundupError when the archive's content has changed.
+    Raises GroundupError when the artifact's content has changed.
     """
     home().mkdir(parents=True, exist_ok=True)
     final = home() / unpacked_name(artifact.name, artifact.sha256)
     if not final.is_dir():
         with locked(home() / f".{artifact.name}.lock"):
             if not final.is_dir():
-                _unpack(artifact, final)
+                _unpack(artifact, artifact.path / archive, final)
     mark(final).touch()
     return final
 
 
-def _unpack(artifact: Artifact, final: Path) -> None:
+def _unpack(artifact: Artifact, archive: Path, final: Path) -> None:
     for stale in (*home().glob(f".{artifact.name}-*.partial"), *home().glob(f".old-{artifact.name}-*")):
         remove_tree(stale)
-    if file_digest(artifact.path) != artifact.sha256:
+    if digest(artifact.path) != artifact.sha256:
         raise damaged(artifact.name, artifact.path)
     place = Path(tempfile.mkdtemp(prefix=f".{artifact.name}-", suffix=".partial", dir=home()))
     place.chmod(0o755)
     try:
         run(
-            ["tar", "--extract", "--zstd", "--numeric-owner", "--xattrs", "--xattrs-include=*",
-             "-f", str(artifact.path), "-C", str(place)],
-            why=f"hosts and builds start from root file system {artifact.name} {artifact.version}",
+            ["tar", "--extract", "--numeric-owner", "--xattrs", "--xattrs-include=*",
+             "-f", str(archive), "-C", str(place)],
+            why=f"what runs from {artifact.name} {artifact.version} has no files",
             remedy=f"make room in {home()} (`ci/supply prune` removes what nothing uses), run the same command again",
             timeout=1800,
             detached=False,
