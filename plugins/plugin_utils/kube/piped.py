@@ -15,7 +15,7 @@ Sink = Callable[[bytes], object]
 SILENCE = 1800.0  # seconds without a byte: a program that prepares a large database says nothing meanwhile
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
 _CHUNK = 1 << 16
-_TAIL = 1 << 16  # bytes that are kept of what is not streamed: its end
+_TAIL = 1 << 14  # bytes that are kept of what a program says beside its output: the end
 
 
 class Container(Protocol):
@@ -63,7 +63,7 @@ class PodContainer:
                 pipe.finish()
             finally:
                 running.close()
-            ended = json.loads(pipe.tails[ERROR_CHANNEL] or b"null")
+            ended = json.loads(pipe.said[ERROR_CHANNEL] or b"null")
             if ended is None:
                 raise ApiError(f"lost {program} while it ran: the stream broke off", where=self.name, status=0)
             code = exit_code(ended, program=program, pod=self.pod)
@@ -76,7 +76,7 @@ class _Pipe:
 
     socket: Any  # a WebSocket
     sink: Sink | None
-    tails: dict[int, bytes] = field(default_factory=lambda: {_STDOUT: b"", _STDERR: b"", ERROR_CHANNEL: b""})
+    said: dict[int, bytes] = field(default_factory=lambda: {_STDOUT: b"", _STDERR: b"", ERROR_CHANNEL: b""})
     open: bool = True
 
     def feed(self, source: Iterable[bytes]) -> None:
@@ -98,8 +98,8 @@ class _Pipe:
             self._receive()
 
     def text(self, channel: int) -> str:
-        """Return the end of what came on ``channel``."""
-        return self.tails[channel].decode(errors="replace")
+        """Return what came on ``channel``."""
+        return self.said[channel].decode(errors="replace")
 
     def _receive(self) -> None:
         from websocket import ABNF, WebSocketConnectionClosedException
@@ -115,8 +115,9 @@ class _Pipe:
             channel, data = frame.data[0], bytes(frame.data[1:])
             if channel == _STDOUT and self.sink:
                 self.sink(data)
-            elif channel in self.tails:
-                self.tails[channel] = (self.tails[channel] + data)[-_TAIL:]
+            elif channel in self.said:
+                kept = self.said[channel] + data
+                self.said[channel] = kept[-_TAIL:] if channel == _STDERR else kept
 
     def _readable(self) -> bool:
         own = self.socket.sock
