@@ -104,6 +104,7 @@ class EtcdConnection:
             if answer.status != http.HTTPStatus.OK:
                 raise _failed(f"{what}: {answer.status} {answer.read(200).decode(errors='replace')}", where=self._where)
             yield from answer
+            answer.read()  # its end, without which the connection takes no other request
         except (OSError, http.client.HTTPException) as error:
             raise _failed(f"{what}: {type(error).__name__}: {error}", where=self._where) from error
 
