@@ -33,6 +33,7 @@ class Member:
     def connect(self, _namespace: str, _pod: str, port: int) -> Iterator[socket.socket]:
         assert port == etcd.PORT
         with socket.create_connection(("127.0.0.1", self.port)) as connection:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             yield connection
 
     @property
