@@ -84,9 +84,12 @@ def choose(api: Api, namespace: str) -> PodContainer:
     raise _failed("; ".join(why) or "no member has a pod", where=f"namespace {namespace}, pods {SELECTOR}")
 
 
-def pod_of(api: Api, member: PodContainer) -> Object:
-    """Return the pod of a member."""
-    return api.get(resource_path("v1", "pods", namespace=member.namespace, name=member.pod))
+def any_pod(api: Api, namespace: str) -> Object:
+    """Return the pod of a member, in whatever state: its image is that of the databases. Raises GroundupError."""
+    pods: list[Object] = api.get(resource_path("v1", "pods", namespace=namespace), labelSelector=SELECTOR)["items"]
+    if not pods:
+        raise _failed("no member has a pod", where=f"namespace {namespace}, pods {SELECTOR}")
+    return pods[0]
 
 
 def _order(pod: Object) -> tuple[bool, str]:

@@ -68,5 +68,6 @@ def make_plan(site: Site) -> Plan:
         proxy=way_out,
         findings=(),
         providers=identity_providers(site),
+        backup_directory=site.backups.directory,
     )
     return replace(plan, findings=find(PlanContext(layout=layout, plan=plan)))

@@ -260,3 +260,4 @@ class Plan:
     proxy: ProxyPlan | None  # None: as the environment of each machine says
     findings: tuple[Finding, ...]
     providers: tuple[IdentityProviderPlan, ...] = ()  # of logins
+    backup_directory: str | None = None  # on the controller, for sets of backups; None: in the state directory
