@@ -17,7 +17,7 @@ class ActionModule(StepAction):
         self._play_context.no_log = True  # with -vvv the connection would show the keys
         if given["step"] == "look":
             return self._keys("look")
-        from ..plugin_utils.backup_set.job import BackupJob  # late: every control host is asked first
+        from ..plugin_utils.backup.sets.job import BackupJob  # late: every control host is asked first
 
         plan = make_plan(load_site(given["site_file"]))
         site_identity.refuse_other(plan, self.variables.get("site_force") or ())

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
-from ansible_collections.groundup.cloud.plugins.plugin_utils.backup_set import etcd, scratch_etcd
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets import etcd, scratch_etcd
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.tests.integration.rollout_api.control_plane import free_port
 from ansible_collections.groundup.cloud.tests.unit.certificates import Issued, issue
@@ -64,7 +64,7 @@ def member(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Member]:
         (place / name).write_text(text)
     program = supply.ensure(["etcd-programs"])["etcd-programs"].path / "etcd"
     argv = [
-        "setpriv", "--pdeathsig", "KILL", "--", program, f"--data-dir={place}/data", "--unsafe-no-fsync",
+        "setpriv", "--pdeathsig", "KILL", "--", str(program), f"--data-dir={place}/data", "--unsafe-no-fsync",
         *(f"--{one}-client-urls=https://127.0.0.1:{port}" for one in ("listen", "advertise")),
         f"--listen-peer-urls=http://127.0.0.1:{free_port()}", "--client-cert-auth",
         f"--trusted-ca-file={place}/ca", f"--cert-file={place}/crt", f"--key-file={place}/key",
@@ -112,7 +112,7 @@ def test_a_flipped_byte_is_no_snapshot_and_nothing_is_left_of_the_test(member: M
     with member.connection() as connection:
         etcd.take(connection, data.extend)
     data[len(data) // 2] ^= 1
-    with pytest.raises(GroundupError, match="etcdutl: .*sha256"):
+    with pytest.raises(GroundupError, match=r"etcdutl: .*sha256"):
         scratch_etcd.restored("lab", [bytes(data)], size=len(data))
     assert [*Path("/dev/shm").glob("groundup-restore-lab-*"), *tmp_path.rglob("groundup-restore-*")] == []  # noqa: S108
 

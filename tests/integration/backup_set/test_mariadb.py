@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.backup_set import mariadb
-from ansible_collections.groundup.cloud.plugins.plugin_utils.backup_set.read_test import NotRunError, restored
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets import mariadb
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.read_test import NotRunError, restored
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.tests.integration.images.conftest import Image
 
@@ -36,7 +37,8 @@ wsrep_sst_method = mariabackup
 """
 _START = """
 set -eu
-mariadb-install-db --no-defaults --datadir=/var/lib/mysql --skip-test-db --auth-root-authentication-method=normal >/dev/null
+mariadb-install-db --no-defaults --datadir=/var/lib/mysql --skip-test-db \\
+  --auth-root-authentication-method=normal >/dev/null
 setsid mariadbd --skip-log-error </dev/null >/var/lib/mysql/log 2>&1 &
 ask() { mariadb --socket=/run/mysqld/mysqld.sock -uroot "$@"; }
 for _ in $(seq 600); do ask -e 'SELECT 1' >/dev/null 2>&1 && break; sleep 0.1; done
@@ -116,8 +118,6 @@ def test_no_room_is_no_verdict(image: Callable[[str], Image], member: Namespaces
     mounted = f"mount -t tmpfs -o size=5m,uid=999 tmpfs {small}"
     with container(image("mariadb"), "pod scratch", {"/scratch": small}) as scratch:
         inside = ["nsenter", f"--target={scratch.pid}", "--mount", "--root", "--wdns=/"]
-        import subprocess
-
         subprocess.run([*inside, *mounted.replace(str(small), "/scratch").split()], check=True)
         with pytest.raises(NotRunError, match="pod scratch has no room for"):
             restored(scratch, [bytes(stream)], size=len(stream), home="/scratch")

@@ -19,13 +19,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ...module_utils._base.files import write_file
-from ...module_utils._base.locks import locked
-from ..backup.part import SealedBackup
-from ..backup.shelf import Shelf
-from ..errors import GroundupError
-from ..paths import state_dir
-from ..vault import Store
+from ....module_utils._base.files import write_file
+from ....module_utils._base.locks import locked
+from ...errors import GroundupError
+from ...paths import state_dir
+from ...vault import Store
+from ..part import SealedBackup
+from ..shelf import Shelf
 from .seal import Sealer, SealError, new_key, opened
 
 ABOUT, TESTED, SUFFIX = "set.json", "tested.json", ".sealed"

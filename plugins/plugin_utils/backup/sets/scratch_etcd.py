@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ...module_utils._base.locks import locked
-from ...module_utils._base.wait import wait_until
-from .. import supply
-from ..errors import GroundupError
-from ..paths import state_dir
+from ....module_utils._base.locks import locked
+from ....module_utils._base.wait import wait_until
+from ... import supply
+from ...errors import GroundupError
+from ...paths import state_dir
 from .etcd import EtcdConnection
 
 _ARTIFACT = "etcd-programs"
@@ -32,11 +32,15 @@ def lacking() -> str:
         missing = supply.missing([_ARTIFACT])
     except GroundupError as error:
         return f"etcd's programs are not here: {error.what}"
-    return f"the cache of this machine lacks {', '.join(missing)}: run the playbook groundup.cloud.supply" if missing else ""
+    return (
+        f"the cache of this machine lacks {', '.join(missing)}: run the playbook groundup.cloud.supply"
+        if missing
+        else ""
+    )
 
 
 def restored(site: str, pieces: Iterable[bytes], *, size: int) -> dict[str, Any]:
-    """Restore a snapshot and return the state of the etcd that has it. Raises GroundupError when it does not restore."""
+    """Restore a snapshot and return the state of the etcd that has it. Raises GroundupError when it does not."""
     programs = supply.ensure([_ARTIFACT])[_ARTIFACT].path
     with _scratch(site, size) as place:
         snapshot = place / "snapshot.db"

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from ...module_utils._base.tls import client_context
-from ..errors import GroundupError
-from ..kube.client import Api, ApiError
-from ..kube.types import resource_path
-from ..kube.workloads import is_ready
+from ....module_utils._base.tls import client_context
+from ...errors import GroundupError
+from ...kube.client import Api, ApiError
+from ...kube.types import resource_path
+from ...kube.workloads import is_ready
 
 NAMESPACE, SELECTOR, PORT = "kube-system", "component=etcd,tier=control-plane", 2379
 LOOPBACK = "127.0.0.1"  # a name in every member's certificate
@@ -121,7 +121,7 @@ def take(connection: EtcdConnection, write: Write) -> dict[str, Any]:
 
 
 def judge(about: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
-    """Return what a restored etcd lacks. ``about``: of `take`, ``found``: `EtcdConnection.state` of the restored one."""
+    """Return what a restored etcd lacks. ``about``: of `take`; ``found``: its `EtcdConnection.state`."""
     (first, last), faults = about["revision"], list[str]()
     if not first <= found["revision"] <= last:
         faults.append(f"its revision is {found['revision']}, at the backup it was {first} to {last}")

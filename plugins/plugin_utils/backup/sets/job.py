@@ -11,22 +11,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ...module_utils._base.changes import Changes
-from ..errors import GroundupError
-from ..kube.access import kubeconfig_path
-from ..kube.client import Api
-from ..kube.piped import Container
-from ..plan.types import Plan
-from ..vault import open_store
+from ....module_utils._base.changes import Changes
+from ...errors import GroundupError
+from ...kube.access import kubeconfig_path
+from ...kube.client import Api
+from ...kube.piped import Container
+from ...plan.types import Plan
+from ...vault import open_store
 from . import mariadb, scratch, take
+from .disk import SetBackup, SetShelf, shelf_of, tested, write_tested
 from .read_test import ReadTest
-from .sets import SetBackup, SetShelf, shelf_of, tested, write_tested
 
 _FILES = {take.KEYS: "kubernetes-keys.tar", take.STATE: "state.tar", take.MARIADB: "mariadb.mbstream",
           take.ETCD: "etcd.db"}  # fmt: skip
 NOT_OFF_HOST = (
-    "backups are on this machine alone, beside what they save (no-target-off-host): write backups.directory into the "
-    "site file, a mounted directory of another place"
+    "sets are on this machine's own disk, and are lost with it (no-target-off-host): mount a file system of another "
+    "place, and write its directory into backups.directory of the site file"
 )
 
 
@@ -53,7 +53,7 @@ class BackupJob:
         self._shelf = site_shelf(plan, given["directory"])
 
     def take(self, *, host: str, content: str) -> dict[str, Any]:
-        """Save a set, with the keys of ``host`` (in base64); in check mode return what there is. Raises GroundupError."""
+        """Save a set, with the keys of ``host`` (in base64); in check mode only look. Raises GroundupError."""
         _refuse_missing_target(self._shelf, given=bool(self._given["directory"] or self._plan.backup_directory))
         sources = take.Sources.find(self._plan, site_file=self._given["site_file"], host=host, content=content)
         warnings = [] if off_host(self._plan, self._shelf) else [NOT_OFF_HOST]
@@ -67,9 +67,7 @@ class BackupJob:
         """Test that a set restores, and keep the result beside it. Raises GroundupError when a part is damaged."""
         backup, place = self._named()
         store = open_store(self._plan.site, write=False)
-        result = ReadTest(
-            self._shelf, backup, place, store=store, container=self._scratch, home=scratch.HOME
-        ).run()
+        result = ReadTest(self._shelf, backup, place, store=store, container=self._scratch, home=scratch.HOME).run()
         write_tested(place, result.plain())
         for name, part in result.parts.items():
             say(f"restore test of {backup.name}: {name}: {part.state}: {part.what}")
@@ -125,7 +123,10 @@ class BackupJob:
         except BaseException:
             shutil.rmtree(into)
             raise
-        return self._changes.result() | {"backup": self._summary(backup), "opened": [str(one) for one in files.values()]}
+        return self._changes.result() | {
+            "backup": self._summary(backup),
+            "opened": [str(one) for one in files.values()],
+        }
 
     def _named(self) -> tuple[SetBackup, Path]:
         backup, place = self._shelf.find(self._given["source"])
@@ -136,7 +137,9 @@ class BackupJob:
         """Name the parts that are too old."""
         now = datetime.now(UTC)
         days = self._given["days"]
-        ages = {name: (now - datetime.fromisoformat(part["taken"])).total_seconds() for name, part in backup.parts.items()}
+        ages = {
+            name: (now - datetime.fromisoformat(part["taken"])).total_seconds() for name, part in backup.parts.items()
+        }
         if old := {name: age for name, age in ages.items() if age > days * 86400}:
             told = ", ".join(f"{name} {age / 86400:.1f} days" for name, age in old.items())
             raise GroundupError(

@@ -15,13 +15,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from ...module_utils._kubeadm.keys import NEEDED as NEEDED_KEYS
-from ..errors import GroundupError
-from ..kube.client import ApiError
-from ..kube.piped import Container
-from ..vault import Store
+from ....module_utils._kubeadm.keys import NEEDED as NEEDED_KEYS
+from ...errors import GroundupError
+from ...kube.client import ApiError
+from ...kube.piped import Container
+from ...vault import Store
 from . import etcd, mariadb, scratch_etcd, state
-from .sets import SetBackup, SetShelf
+from .disk import SetBackup, SetShelf
 from .take import ETCD, KEYS, MARIADB, STATE
 
 State = Literal["ok", "damaged", "not run"]

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import GroundupError
-from ..kube.client import Api, Executed
-from ..kube.piped import Container, PodContainer
-from ..kube.types import Object, resource_path
-from ..kube.workloads import is_ready
+from ...errors import GroundupError
+from ...kube.client import Api, Executed
+from ...kube.piped import Container, PodContainer
+from ...kube.types import Object, resource_path
+from ...kube.workloads import is_ready
 from .etcd import lacks
 
 SELECTOR, CONTAINER = "application=mariadb,component=server", "mariadb"
@@ -18,26 +18,28 @@ _ACCOUNT = "/etc/mysql/admin_user.cnf"
 # Who takes writes: label of the built-in chart, and of OpenStack-Helm's.
 _WRITER = {"openstack.groundup.cloud/writer": "true", "mariadb_role": "primary"}
 _CLIENT = ("--batch", "--skip-column-names", "--connect-timeout=10")
-_SYNCED = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'WSREP_LOCAL_STATE_COMMENT'"
+_SYNCED = (
+    "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'WSREP_LOCAL_STATE_COMMENT'"
+)
 _BACKUP = (
     "mariadb-backup", f"--defaults-extra-file={_ACCOUNT}", "--backup", "--galera-info", "--stream=mbstream",
     "--target-dir=/tmp/groundup-backup",
 )  # fmt: skip
 _OWN = "('mysql', 'information_schema', 'performance_schema', 'sys')"
 # Counts exactly: a scan of each table, of its shortest index. The server writes the statements itself: they are many.
-CONTENT = f"""\
+CONTENT = """\
 SET SESSION group_concat_max_len = 67108864;
 SELECT 'version', '', '', VERSION();
 SELECT IFNULL(GROUP_CONCAT(CONCAT("SELECT 'head', ", QUOTE(table_schema), ", ", QUOTE(table_name),
  ", GROUP_CONCAT(version_num ORDER BY version_num) FROM `", table_schema, "`.`", table_name, "`")
  SEPARATOR ' UNION ALL '), 'DO 0') INTO @heads FROM information_schema.columns
- WHERE column_name = 'version_num' AND table_name LIKE '%alembic_version%' AND table_schema NOT IN {_OWN};
+ WHERE column_name = 'version_num' AND table_name LIKE '%alembic_version%' AND table_schema NOT IN OWN;
 EXECUTE IMMEDIATE @heads;
 SELECT IFNULL(GROUP_CONCAT(CONCAT("SELECT 'rows', ", QUOTE(table_schema), ", ", QUOTE(table_name),
  ", COUNT(*) FROM `", table_schema, "`.`", table_name, "`") SEPARATOR ' UNION ALL '), 'DO 0')
- INTO @counts FROM information_schema.tables WHERE table_type = 'BASE TABLE' AND table_schema NOT IN {_OWN};
+ INTO @counts FROM information_schema.tables WHERE table_type = 'BASE TABLE' AND table_schema NOT IN OWN;
 EXECUTE IMMEDIATE @counts;
-"""
+""".replace("OWN", _OWN)
 
 
 @dataclass(slots=True)

@@ -85,9 +85,9 @@ def opened(source: BinaryIO, *, key: bytes, label: str) -> Iterator[bytes]:
     while not last:
         head = source.read(_LENGTH.size)
         length = _LENGTH.unpack(head)[0] if len(head) == _LENGTH.size else 0
-        if not _TAG <= length <= PIECE + _TAG:
+        sealed = source.read(length) if _TAG <= length <= PIECE + _TAG else b""
+        if not sealed or len(sealed) != length:
             raise SealError(f"it ends, or is damaged, at piece {number}")
-        sealed = source.read(length)
         data, last = _open(aead, prefix, number, sealed, label.encode())
         number += 1
         while data:  # pieces of the content, not all that a piece may unpack to

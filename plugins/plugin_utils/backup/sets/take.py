@@ -11,14 +11,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from ..errors import GroundupError
-from ..kube.access import kubeconfig_path
-from ..kube.client import Api
-from ..plan.types import Plan
-from ..vault import Store, fingerprints
+from ...errors import GroundupError
+from ...kube.access import kubeconfig_path
+from ...kube.client import Api
+from ...kube.piped import PodContainer
+from ...plan.types import Plan
+from ...vault import Store, fingerprints
 from . import etcd, mariadb, state
+from .disk import SetBackup, SetShelf, SetWriter, writing
 from .etcd import EtcdConnection
-from .sets import SetBackup, SetShelf, SetWriter, writing
 
 KEYS, STATE, ETCD, MARIADB = "kubernetes-keys", "state", "etcd", "mariadb"
 _CREDENTIALS = ("pki/etcd/ca.crt", "pki/etcd/healthcheck-client.crt", "pki/etcd/healthcheck-client.key")
@@ -60,7 +61,7 @@ class Sources:
     site_file: str
     keys: Keys
     api: Api
-    database: mariadb.PodContainer | None
+    database: PodContainer | None
 
     @classmethod
     def find(cls, plan: Plan, *, site_file: str, host: str, content: str) -> Sources:

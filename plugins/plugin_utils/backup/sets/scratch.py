@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from ...module_utils._base.wait import wait_until
-from ..errors import GroundupError
-from ..kube.client import Api
-from ..kube.piped import PodContainer
-from ..kube.probe import state_of
-from ..kube.types import Object, resource_path
-from ..kube.workloads import is_ready
+from ....module_utils._base.wait import wait_until
+from ...errors import GroundupError
+from ...kube.client import Api
+from ...kube.piped import PodContainer
+from ...kube.probe import state_of
+from ...kube.types import Object, resource_path
+from ...kube.workloads import is_ready
 
 LABEL = "groundup.cloud/restore-test"
 CONTAINER, HOME = "scratch", "/scratch"

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ..paths import state_dir
-from ..vault import STORE, password_source
+from ...paths import state_dir
+from ...vault import STORE, password_source
 
 SITE_FILE = "site-file/"  # its place in the archive
 _LEFT_OUT = ("backups", "lab")  # other backups; volumes of the lab's hosts
