@@ -51,7 +51,7 @@ def test_verification_names_what_is_old_untested_and_on_the_same_disk(
     )
     with pytest.raises(GroundupError, match=r"backup-damaged.: it failed its restore test: etcd: no"):
         work(plan).verify()
-    with pytest.raises(GroundupError, match=r"backup-too-old.: kubernetes-keys 0\.0 days"):
+    with pytest.raises(GroundupError, match=r"backup-too-old.: etcd 0\.0 days, kubernetes-keys 0\.0 days"):
         work(plan, days=0.0).verify()
     with pytest.raises(GroundupError, match="the directory for backups is not there"):
         work(plan, directory=str(tmp_path / "not-mounted")).take(host="c", content="")

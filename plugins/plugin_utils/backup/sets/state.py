@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import tarfile
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +17,11 @@ _LEFT_OUT = ("backups", "lab")  # other backups; volumes of the lab's hosts
 Write = Callable[[bytes], object]
 
 
-class _Writer(io.RawIOBase):
-    """A file for tarfile that passes on what is written."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Writer:
+    """What tarfile needs of a file."""
 
-    def __init__(self, write: Write) -> None:
-        super().__init__()
-        self._write = write
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        self._write(bytes(data))
-        return len(data)
+    write: Write
 
 
 class _Reader(io.RawIOBase):
@@ -69,7 +62,8 @@ def _files(home: Path) -> Iterator[Path]:
 def take(found: Iterable[tuple[str, Path]], write: Write) -> dict[str, Any]:
     """Write a tar archive of files; return their number."""
     number = 0
-    with tarfile.open(fileobj=io.BufferedWriter(_Writer(write), 1 << 16), mode="w|") as archive:
+    out: Any = _Writer(write=write)
+    with tarfile.open(fileobj=out, mode="w|") as archive:
         for name, path in found:
             archive.add(path, arcname=name, recursive=False)
             number += 1
@@ -78,8 +72,8 @@ def take(found: Iterable[tuple[str, Path]], write: Write) -> dict[str, Any]:
 
 def names(pieces: Iterable[bytes]) -> list[str]:
     """Return the names of the files in an archive; all of it is read. Raises tarfile.TarError."""
-    source = _Reader(pieces)
-    with tarfile.open(fileobj=io.BufferedReader(source, 1 << 16), mode="r|") as archive:
+    source = io.BufferedReader(_Reader(pieces), 1 << 16)
+    with tarfile.open(fileobj=source, mode="r|") as archive:
         found = [member.name for member in archive if member.isfile()]
     while source.read(1 << 16):  # what follows the end of the archive, to the end of the part
         pass
