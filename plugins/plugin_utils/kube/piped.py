@@ -55,7 +55,7 @@ class PodContainer:
             running = stream.stream(
                 pods.connect_get_namespaced_pod_exec, self.pod, self.namespace, command=list(argv),
                 container=self.container, stdin=True, stdout=True, stderr=True, tty=False, _preload_content=False,
-                _capture_all=False, binary=True,
+                binary=True,
             )  # fmt: skip
             try:
                 pipe = _Pipe(running.sock, sink)

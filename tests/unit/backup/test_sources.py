@@ -90,7 +90,8 @@ def test_a_host_hands_over_every_key_or_says_which_one_it_lacks(
     (paths.kubernetes / "site").mkdir()
     (paths.kubernetes / keys.ENCRYPTION).write_text("key")
     packed = base64.b64decode(keys.take(changes, given)["content"])
-    assert keys.ENCRYPTION in tarfile.open(fileobj=io.BytesIO(packed)).getnames()
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        assert keys.ENCRYPTION in archive.getnames()
     (paths.pki / "sa.key").unlink()
     with pytest.raises(Exception, match=r"control-1 lacks pki/sa\.key"):
         keys.take(changes, given)

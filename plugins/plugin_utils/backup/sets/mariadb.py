@@ -94,10 +94,10 @@ def any_pod(api: Api, namespace: str) -> Object:
     return pods[0]
 
 
-def _order(pod: Object) -> tuple[bool, str]:
+def _order(pod: Object) -> tuple[bool, int]:
     labels = pod["metadata"].get("labels") or {}
     writes = any(labels.get(label) == value for label, value in _WRITER.items())
-    return writes, f"{-_ordinal(str(pod['metadata']['name'])):05}"  # the last member: the first is often the writer
+    return writes, -_ordinal(str(pod["metadata"]["name"]))  # the last member: the first is often the writer
 
 
 def _ordinal(name: str) -> int:
