@@ -81,7 +81,7 @@ class _Pipe:
 
     def feed(self, source: Iterable[bytes]) -> None:
         """Send all of ``source``; stop when the program ends before."""
-        from websocket import ABNF
+        from websocket import ABNF, WebSocketConnectionClosedException
 
         self.socket.settimeout(SILENCE)
         for data in source:
@@ -90,7 +90,10 @@ class _Pipe:
                     self._receive()
                 if not self.open:
                     return
-                self.socket.send(bytes((_STDIN,)) + data[start : start + _CHUNK], opcode=ABNF.OPCODE_BINARY)
+                try:
+                    self.socket.send(bytes((_STDIN,)) + data[start : start + _CHUNK], opcode=ABNF.OPCODE_BINARY)
+                except (BrokenPipeError, ConnectionResetError, WebSocketConnectionClosedException):
+                    return  # the program has ended: what it said may still be there
 
     def finish(self) -> None:
         """Receive until the program ends."""
@@ -106,7 +109,10 @@ class _Pipe:
 
         try:
             code, frame = self.socket.recv_data_frame(True)
-        except WebSocketConnectionClosedException:  # without a word: `ended` is missing, which is told
+        except (
+            ConnectionResetError,
+            WebSocketConnectionClosedException,
+        ):  # without a word: `ended` is missing, which is told
             self.open = False
             return
         if code == ABNF.OPCODE_CLOSE:

@@ -23,6 +23,7 @@ _GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455
 
 class _Exec(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    lock = threading.Lock()
 
     def do_GET(self) -> None:
         accept = hashlib.sha1((self.headers["Sec-WebSocket-Key"] + _GUID).encode(), usedforsecurity=False).digest()
@@ -36,7 +37,8 @@ class _Exec(http.server.BaseHTTPRequestHandler):
         with subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         ) as process:
-            threading.Thread(target=self._feed, args=(process.stdin,), daemon=True).start()
+            feeder = threading.Thread(target=self._feed, args=(process.stdin,), daemon=True)
+            feeder.start()
             says = [threading.Thread(target=self._say, args=(number, stream))
                     for number, stream in ((1, process.stdout), (2, process.stderr))]  # fmt: skip
             for one in says:
@@ -50,6 +52,7 @@ class _Exec(http.server.BaseHTTPRequestHandler):
         causes = {"status": "Failure", "details": {"causes": [{"reason": "ExitCode", "message": str(code)}]}}
         self._send(3, json.dumps({"status": "Success"} if code == 0 else causes).encode())
         self._frame(8, struct.pack(">H", 1000))
+        feeder.join(10)  # until who asked has closed the connection
         self.close_connection = True
 
     def _say(self, channel: int, stream: Any) -> None:
@@ -58,8 +61,6 @@ class _Exec(http.server.BaseHTTPRequestHandler):
 
     def _send(self, channel: int, data: bytes) -> None:
         self._frame(2, bytes([channel]) + data)
-
-    lock = threading.Lock()
 
     def _frame(self, code: int, data: bytes) -> None:
         size = bytes([len(data)]) if len(data) < 126 else b"\x7e" + struct.pack(">H", len(data))
@@ -78,8 +79,9 @@ class _Exec(http.server.BaseHTTPRequestHandler):
                 whole = int.from_bytes(data, "big") ^ int.from_bytes((mask * (size // 4 + 1))[:size], "big")
                 plain = whole.to_bytes(size, "big")
                 if plain[:1] == b"\0":
-                    stdin.write(plain[1:])
-                    stdin.flush()
+                    with suppress(OSError):  # an ended program takes nothing; who sends is heard out
+                        stdin.write(plain[1:])
+                        stdin.flush()
 
     def log_message(self, *_: object) -> None:
         pass

@@ -30,7 +30,7 @@ SCRIPT = """\
 set -euo pipefail
 cd "$3"
 rm -rf data; mkdir data
-head -c "$1" | mbstream -x -C data
+head -c "$1" | { mbstream -x -C data || { cat >/dev/null; exit 2; }; }
 mariadb-backup --prepare --use-memory=64M --target-dir=data >prepare.log 2>&1 || { tail -n 3 prepare.log >&2; exit 3; }
 mariadbd --defaults-file=data/backup-my.cnf --datadir="$3/data" --socket="$3/socket" --pid-file="$3/pid" --tmpdir=/tmp \
   --skip-grant-tables --skip-networking --wsrep-on=OFF --innodb-buffer-pool-size=64M >server.log 2>&1 &
@@ -145,7 +145,11 @@ def restored(container: Container, pieces: Iterable[bytes], *, size: int, home: 
     if NO_ROOM in said:
         raise NotRunError(f"{container.name} has no room for {size} bytes: {said}")
     if done.code:
-        step = {3: "mariadb-backup cannot prepare it", 4: "MariaDB does not start with it"}.get(done.code, "no copy")
+        step = {
+            2: "its stream does not unpack",
+            3: "mariadb-backup cannot prepare it",
+            4: "MariaDB does not start with it",
+        }.get(done.code, "no copy")
         raise _unrestored(f"{step}: {said or f'code {done.code}'}", where=container.name)
     try:
         return mariadb.parse(done.stdout)
