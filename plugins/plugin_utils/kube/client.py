@@ -21,7 +21,7 @@ from .answers import lines, message
 from .types import Discovery, Object, Resource, resource_path
 
 PATIENCE = 120.0  # seconds that a request waits for an API that is away: a control host died, or etcd elects
-_ERROR_CHANNEL = 3  # of an exec: the command's exit status
+ERROR_CHANNEL = 3  # of an exec: the command's exit status
 _CONNECTIONS = 32
 _PASSING = {0, 429, 503, 504}  # no answer; too many requests; an API server that starts or stops; etcd too slow
 _PAUSE = 1.0  # seconds before a request is repeated
@@ -178,9 +178,9 @@ class Api:
         self, namespace: str, pod: str, argv: Sequence[str], *, container: str | None = None, timeout: float = 30.0
     ) -> Executed:
         """Run ``argv`` in a container, without a shell. Raises ApiError when it cannot be started or does not end."""
-        from kubernetes import stream  # late, see _pods
+        from kubernetes import stream  # late, see streams
 
-        with self._pods(pod, cannot=f"cannot run {argv[0]}", lost=f"lost {argv[0]} while it ran") as pods:
+        with self.streams(pod, cannot=f"cannot run {argv[0]}", lost=f"lost {argv[0]} while it ran") as pods:
             running = stream.stream(
                 pods.connect_get_namespaced_pod_exec, pod, namespace, command=list(argv), container=container,
                 stdin=False, stdout=True, stderr=True, tty=False, _preload_content=False,
@@ -189,11 +189,11 @@ class Api:
             if running.is_open():
                 running.close()
                 raise ApiError(f"{argv[0]} did not end within {timeout:.0f} s", where=f"pod {pod}", status=504)
-            ended = json.loads(running.read_channel(_ERROR_CHANNEL, timeout=0) or "null")
+            ended = json.loads(running.read_channel(ERROR_CHANNEL, timeout=0) or "null")
             if ended is None:
                 raise ApiError(f"lost {argv[0]} while it ran: the stream broke off", where=f"pod {pod}", status=0)
             return Executed(
-                code=_exit_code(ended, program=argv[0], pod=pod),
+                code=exit_code(ended, program=argv[0], pod=pod),
                 stdout=str(running.read_stdout(timeout=0)),
                 stderr=str(running.read_stderr(timeout=0)),
             )
@@ -201,10 +201,10 @@ class Api:
     @contextmanager
     def connect(self, namespace: str, pod: str, port: int) -> Iterator[socket.socket]:
         """Yield a TCP connection to ``port`` of a pod, through the API server. Raises ApiError."""
-        from kubernetes import stream  # late, see _pods
+        from kubernetes import stream  # late, see streams
 
         cannot = f"cannot reach port {port}"
-        with self._pods(pod, cannot=cannot, lost=cannot) as pods:
+        with self.streams(pod, cannot=cannot, lost=cannot) as pods:
             forward = stream.portforward(pods.connect_get_namespaced_pod_portforward, pod, namespace, ports=str(port))
         connection = forward.socket(port)
         try:
@@ -213,7 +213,7 @@ class Api:
             connection.close()
 
     @contextmanager
-    def _pods(self, pod: str, *, cannot: str, lost: str) -> Iterator[Any]:
+    def streams(self, pod: str, *, cannot: str, lost: str) -> Iterator[Any]:
         """Yield the kubernetes library's API of pods, its errors turned into ApiError.
 
         Imported only for streams into pods: it costs more CPU than all other requests of a run that changes nothing.
@@ -278,7 +278,7 @@ class Api:
         raise AssertionError("unreachable")
 
 
-def _exit_code(ended: Mapping[str, Any], *, program: str, pod: str) -> int:
+def exit_code(ended: Mapping[str, Any], *, program: str, pod: str) -> int:
     """Read the Status that ends an exec. Raises ApiError when the program could not be started.
 
     The library's ``returncode`` is not used: it parses the first cause as a number, whatever it is.

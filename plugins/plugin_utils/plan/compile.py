@@ -66,5 +66,6 @@ def make_plan(site: Site) -> Plan:
         ceph=found,
         proxy=way_out,
         findings=(),
+        backup_directory=site.backups.directory,
     )
     return replace(plan, findings=find(PlanContext(layout=layout, plan=plan)))

@@ -266,3 +266,4 @@ class Plan:
     ceph: CephPlan | None  # None: no Ceph, or only an external storage class
     proxy: ProxyPlan | None  # None: as the environment of each machine says
     findings: tuple[Finding, ...]
+    backup_directory: str | None = None  # on the controller, for sets of backups; None: in the state directory

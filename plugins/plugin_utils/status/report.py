@@ -13,6 +13,7 @@ from ..kube.types import Object
 from ..plan.types import Plan
 from ..services import keystone, nova
 from . import cluster, hosts, upkeep
+from .backup_sets import set_rows
 from .hosts import Results
 from .hypervisors import hypervisor_rows
 from .rows import StatusRow, guarded, run_layer
@@ -34,7 +35,7 @@ def parts(
         kubernetes = pool.submit(_cluster, plan)
         own: dict[str, Callable[[], Rows]] = {
             "certificates": certificates,
-            "backups": partial(upkeep.backup_rows, plan, days=backup_days),
+            "backups": partial(_backups, plan, days=backup_days),
             "machines": partial(upkeep.machine_rows, plan),
             "hosts": partial(hosts.host_rows, plan, said),
             "virtual_ip": partial(hosts.address_rows, plan, said, edge_faults),
@@ -75,6 +76,10 @@ def _cluster(plan: Plan) -> tuple[dict[str, Object], dict[str, Rows]]:
     elif hypervisors:
         rows["hypervisors"] = guarded("hypervisors", lambda: hypervisor_rows(plan, asker(plan, timeout=TIMEOUT)))
     return nodes, rows
+
+
+def _backups(plan: Plan, *, days: float) -> Rows:
+    return [*set_rows(plan, days=days), *upkeep.backup_rows(plan, days=days)]
 
 
 def _not_made(part: str, layer: str) -> StatusRow:

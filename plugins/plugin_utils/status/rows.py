@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from ...module_utils._base.text import few, printable
 from ..errors import GroundupError
+from ..progress import clock
 
 RowState = Literal["ok", "warning", "unknown", "not made", "broken"]
 # From good to bad. Exit code 2 for the last two, 4 for unknown.
@@ -47,6 +48,13 @@ def as_state(text: object) -> RowState:
 def run_layer(layer: str) -> str:
     """Return the remedy for what a layer has not made, or makes good."""
     return f"run the playbook groundup.cloud.{layer}"
+
+
+def spoken_age(seconds: float) -> str:
+    """Return an age in the unit in which one speaks of it."""
+    if seconds < 7200:
+        return f"{clock(seconds)} min"
+    return f"{seconds / 3600:.0f} h" if seconds < 2 * 86400 else f"{seconds / 86400:.0f} days"
 
 
 Parts = Mapping[str, Sequence[StatusRow]]

@@ -15,10 +15,9 @@ from ..kube.verify import EXPIRY_FAILS
 from ..metal.journal import home_of
 from ..metal.overview import Overview, Row
 from ..plan.types import Plan
-from ..progress import clock
 from ..services import neutron
 from .cluster import version
-from .rows import RowState, StatusRow, run_layer
+from .rows import RowState, StatusRow, run_layer, spoken_age
 
 
 def certificate_rows(
@@ -74,7 +73,7 @@ def _backup(plan: Plan, name: str, days: float, now: datetime) -> StatusRow:
     return StatusRow(
         name=name,
         state="warning" if late else "ok",
-        what=f"the newest is {_age(age)} old, {len(names)} kept",
+        what=f"the newest is {spoken_age(age)} old, {len(names)} kept",
         remedy=f"run the playbook {shelf.playbook}, each night by cron" if late else "",
         facts={"newest": newest.name, "age": int(age), "size": newest.size, "kept": len(names)},
     )
@@ -121,7 +120,7 @@ def machine_rows(plan: Plan) -> list[StatusRow]:
 
 def _machine(row: Row, now: float) -> StatusRow:
     elapsed = row.elapsed(now)
-    since = "" if elapsed is None else f", for {_age(elapsed)}"
+    since = "" if elapsed is None else f", for {spoken_age(elapsed)}"
     facts = {"state": row.state, "doing": row.doing, "elapsed": elapsed, "expected": row.expected}
     state: RowState = "ok"
     what, remedy = f"{row.state}, {row.doing}{since}", ""
@@ -131,9 +130,3 @@ def _machine(row: Row, now: float) -> StatusRow:
     elif row.card:
         state, what, remedy = "broken", f"{row.state}: {row.card['what']}", row.card["remedy"]
     return StatusRow(name=row.machine, state=state, what=what, remedy=remedy, facts=facts)
-
-
-def _age(seconds: float) -> str:
-    if seconds < 7200:
-        return f"{clock(seconds)} min"
-    return f"{seconds / 3600:.0f} h" if seconds < 2 * 86400 else f"{seconds / 86400:.0f} days"

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, PrivateAttr
 
+from .backups import Backups
 from .base import Domain, Model, Name
 from .identity import Identity
 from .machines import Hardware, MachineGroup
@@ -57,6 +58,7 @@ class Site(Model):
     ovn: Ovn = Field(default_factory=Ovn, description="The network of the tenants.")
     openstack: OpenStack = Field(default_factory=OpenStack, description="The cloud.")
     identity: Identity = Field(default_factory=Identity, description="Users of the cloud that are not its own.")
+    backups: Backups = Field(default_factory=Backups, description="Where sets of backups are kept.")
 
     _file: str = PrivateAttr("<site>")
     _content: bytes = PrivateAttr(b"")

@@ -1,0 +1,112 @@
+#!/usr/bin/python
+"""Save a site's cluster and databases as one sealed set, test that it restores, verify its age, open it."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: backup_set
+short_description: Save a site's cluster and databases as one sealed set, and test that it restores
+version_added: 0.2.0
+description:
+  - "Private: for the playbooks C(groundup.cloud.backup) and C(groundup.cloud.backup_open)."
+  - A set is a directory named by its time, with C(set.json) and one encrypted file a part. Parts are C(kubernetes-keys)
+    (C(/etc/kubernetes/pki) and the key of Secrets at rest), C(state) (the site's state directory and site file),
+    C(mariadb), and C(etcd).
+  - Parts are encrypted while they are read, with a key that the password of the secrets store opens. A killed run
+    leaves nothing that looks like a set, and the next one removes its remains.
+options:
+  step:
+    description:
+      - V(look) says whether a control host has the keys (RV(leader)). V(take) saves a set, with the keys of the control
+        host that it runs on; in check mode it asks each source and lists RV(found).
+      - V(test) opens all parts of O(source), restores etcd into a process on the control node and MariaDB into a
+        scratch pod, and compares what they hold with the set. It touches nothing that runs.
+      - V(verify) reads the newest set. It fails when the set is damaged, too old, of another site, or failed its test.
+      - V(open) decrypts O(parts) of O(source) into the new directory O(into). Only the password is needed, no store.
+    type: str
+    choices: [look, take, test, verify, open]
+    required: true
+  directory:
+    description: Directory of the sets. Default is C(backups.directory) of the site file, else the state directory.
+    type: str
+    default: ""
+  keep:
+    description: Number of sets to keep. V(0) keeps all.
+    type: int
+    default: 14
+  days:
+    description: Maximum age of the newest set, in days.
+    type: float
+    default: 2.0
+  source:
+    description: A set, as its name, V(newest), or its path.
+    type: str
+    default: newest
+  parts:
+    description: Parts to open. Default is all.
+    type: list
+    elements: str
+    default: []
+  into:
+    description: Directory to create, with mode 0700, for the content of O(parts).
+    type: path
+extends_documentation_fragment:
+  - groundup.cloud.attributes.lines
+  - groundup.cloud.site.file
+"""
+
+EXAMPLES = r"""
+- name: Test that the newest set restores
+  groundup.cloud.backup_set:
+    site_file: "{{ groundup_site_file }}"
+    step: test
+"""
+
+RETURN = r"""
+leader:
+  description: Whether this control host has the keys.
+  type: bool
+  returned: with O(step=look)
+files:
+  description: Names of the host's files that belong to a set.
+  type: list
+  elements: str
+  returned: with O(step=look)
+found:
+  description: What a backup reads, with C(part), C(source) and C(what).
+  type: list
+  elements: dict
+  returned: with O(step=take), in check mode
+backup:
+  description: Name, C(path), versions and counts of the set, and of each part its size, digest, time and source.
+  type: dict
+  returned: when there is one
+tested:
+  description: Result of the restore test, with C(state), C(time), C(seconds) and C(parts).
+  type: dict
+  returned: with O(step=test), and with O(step=verify) when there was one
+opened:
+  description: Paths of the decrypted files.
+  type: list
+  elements: str
+  returned: with O(step=open)
+changes:
+  description: Changes made, or predicted in check mode, one line each.
+  type: list
+  elements: str
+  returned: with O(step=take) and O(step=open)
+"""
+
+from ..module_utils._base.module import run_step
+from ..module_utils._kubeadm import keys
+
+RULES = {"required_if": [("step", "open", ("into",))]}
+
+
+def main() -> None:
+    """Run the step."""
+    run_step({"look": keys.look, "take": keys.take, "test": None, "verify": None, "open": None})
+
+
+if __name__ == "__main__":
+    main()

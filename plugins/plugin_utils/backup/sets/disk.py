@@ -1,0 +1,253 @@
+"""Backup sets on disk: a directory named by its time, with `set.json` and one sealed file a part.
+
+A set is written under another name and renamed when it is whole: what a killed run leaves does not look like a set, and
+the next run removes it. A set that is removed is renamed first.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ....module_utils._base.files import write_file
+from ....module_utils._base.locks import locked
+from ...errors import GroundupError
+from ...paths import state_dir
+from ...vault import Store
+from ..part import SealedBackup
+from ..shelf import Shelf
+from .seal import Sealer, SealError, new_key, opened
+
+ABOUT, TESTED, SUFFIX = "set.json", "tested.json", ".sealed"
+PLAYBOOK = "groundup.cloud.backup"
+STAMP = "%Y%m%dT%H%M%SZ"
+_NAME = re.compile(r"\d{8}T\d{6}Z")
+_WRITING, _REMOVING = ".partial-", ".removed-"
+_READ = 1 << 20
+Fill = Callable[[Callable[[bytes], object]], Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetBackup(SealedBackup):
+    """Description of a set. ``sha256`` is of the digests of all parts, ``size`` of all their files."""
+
+    key: str  # of the parts, encrypted with the password of the secrets store
+    parts: dict[str, dict[str, Any]]  # each has file, sha256, stored, size (of the content), taken, source
+    versions: dict[str, str]
+    heads: dict[str, str]  # schema of a database -> its migration
+    fingerprints: dict[str, str]  # of the secrets, by name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetShelf(Shelf[SetBackup]):
+    """The sets of a site."""
+
+    def names(self) -> list[str]:
+        """Return the names of all sets, newest first."""
+        found = self.home.iterdir() if self.home.is_dir() else ()
+        return sorted((one.name for one in found if _NAME.fullmatch(one.name) and one.is_dir()), reverse=True)
+
+    def prune(self, keep: int) -> list[str]:
+        """Remove all but the newest ``keep`` (0: none). Return the removed names."""
+        gone = self.names()[keep:] if keep > 0 else []
+        for name in gone:
+            away = self.home / f"{_REMOVING}{name}"
+            (self.home / name).rename(away)
+            shutil.rmtree(away)
+        return gone
+
+    def remains(self) -> list[Path]:
+        """Return what killed runs left."""
+        found = self.home.iterdir() if self.home.is_dir() else ()
+        return sorted(one for one in found if one.name.startswith((_WRITING, _REMOVING)))
+
+    def find(self, name: str) -> tuple[SetBackup, Path]:
+        """Return a set and its directory. ``name``: of a set, ``newest``, or a path. Raises GroundupError."""
+        known = self.names()
+        place = Path(name) if "/" in name else self.home / (known[0] if name == "newest" and known else name)
+        if not (place / ABOUT).is_file():
+            if name in known or (name == "newest" and known):
+                raise self.damaged(str(place), f"it has no {ABOUT}")
+            raise GroundupError(
+                f"there is no backup set {name}" if name != "newest" else "there is no backup set yet",
+                where=str(place if "/" in name else self.home),
+                why="nothing can be restored, nor verified",
+                remedy=f"name one of {', '.join(known)}" if known else f"run the playbook {self.playbook}",
+            )
+        try:
+            backup = self.kind(**json.loads((place / ABOUT).read_text(encoding="utf-8")))
+            backup.taken  # noqa: B018 - raises ValueError for a name that is no time
+            for part in backup.parts.values():
+                datetime.fromisoformat(part["taken"])
+                _ = part["file"], part["sha256"], part["stored"], part["size"], part["source"]
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
+            raise self.damaged(str(place / ABOUT), f"{type(error).__name__}: {error}") from error
+        return backup, place
+
+    def check(self, backup: SetBackup, place: Path) -> None:
+        """Read all parts and compare their digests. Raises GroundupError naming the damaged part."""
+        for name, part in backup.parts.items():
+            file = place / Path(part["file"]).name
+            try:
+                with file.open("rb") as stream:
+                    digest = hashlib.file_digest(stream, "sha256").hexdigest()
+            except FileNotFoundError:
+                raise self.damaged(str(file), f"part {name} is missing") from None
+            if digest != part["sha256"]:
+                raise self.damaged(str(file), f"part {name} has another SHA-256 than {ABOUT} says")
+
+    def refuse_other(self, backup: SetBackup, *, site: str, place: Path) -> None:
+        """Raise GroundupError for a set of another site."""
+        if backup.site != site:
+            raise GroundupError(
+                f"the set {backup.name} is of the site {backup.site} (backup-of-another-site)",
+                where=str(place), why=f"nothing of it belongs to the site {site}",
+                remedy="name a set of this site, or use that site's file",
+            )  # fmt: skip
+
+    def content(self, backup: SetBackup, place: Path, part: str, *, store: Store) -> Iterator[bytes]:
+        """Yield the content of a part. Raises GroundupError; then what was yielded before is not to be used."""
+        try:
+            about = backup.parts[part]
+        except KeyError:
+            raise GroundupError(
+                f"the set {backup.name} has no part {part}", where=str(place), why="it cannot be opened",
+                remedy=f"name one of {', '.join(backup.parts)}",
+            ) from None  # fmt: skip
+        file = place / Path(about["file"]).name
+        key = base64.b64decode(store.unseal(backup.key.encode(), where=f"{place / ABOUT}, field key"))
+        try:
+            with file.open("rb") as stream:
+                yield from opened(stream, key=key, label=_label(backup.site, backup.name, part))
+        except FileNotFoundError:
+            raise self.damaged(str(file), f"part {part} is missing") from None
+        except SealError as error:
+            raise self.damaged(str(file), f"part {part}: {error}") from error
+
+    def damaged(self, where: str, what: str) -> GroundupError:
+        """Return the error for a damaged set."""
+        return GroundupError(
+            f"the backup set is damaged (backup-damaged): {what}", where=where, why=self.partial,
+            remedy=f"use an older set; take a new one with the playbook {self.playbook}",
+        )  # fmt: skip
+
+
+def default_home(site: str) -> Path:
+    """Return where sets are without a directory of their own: beside what they are to save."""
+    return state_dir(site) / "backups" / "sets"
+
+
+def shelf_of(site: str, directory: str | None) -> SetShelf:
+    """Return the sets of ``site``, in ``directory`` or the default place."""
+    return SetShelf(
+        kind=SetBackup, home=Path(directory).expanduser() / site if directory else default_home(site), suffix=SUFFIX,
+        subject="the cluster and its databases", playbook=PLAYBOOK, unsaved="what was made since is in none",
+        partial="a part that does not open, or is not whole, restores nothing", place="", replaces="", consent="",
+    )  # fmt: skip
+
+
+class SetWriter:
+    """Writes one set. Parts are sealed while they are read; `finish` makes the set one."""
+
+    def __init__(self, shelf: SetShelf, *, site: str, store: Store, now: datetime) -> None:
+        """Make the directory."""
+        self._shelf, self._site, self._store = shelf, site, store
+        self.name, self._key = now.strftime(STAMP), new_key()
+        self._place = shelf.home / f"{_WRITING}{self.name}"
+        self._parts: dict[str, dict[str, Any]] = {}
+        if (shelf.home / self.name).exists():
+            raise GroundupError(
+                f"there is a set {self.name} already", where=str(shelf.home), why="two sets cannot have one time",
+                remedy="wait a second",
+            )  # fmt: skip
+        self._place.mkdir(mode=0o700, parents=True)
+
+    def part(self, name: str, fill: Fill, *, source: str) -> Mapping[str, Any]:
+        """Write a part. ``fill`` writes its content and returns what set.json says of it, beside its digest."""
+        file = self._place / f"{name}{SUFFIX}"
+        taken = datetime.now(UTC).isoformat(timespec="seconds")
+        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(handle, "wb") as stream:
+            sealer = Sealer(stream, key=self._key, label=_label(self._site, self.name, name))
+            facts = fill(sealer.write)
+            sealer.close()
+            stream.flush()
+            os.fsync(stream.fileno())
+        self._parts[name] = {
+            "file": file.name, "sha256": sealer.sha256, "stored": sealer.stored, "size": sealer.size, "taken": taken,
+            "source": source, **facts,
+        }  # fmt: skip
+        return facts
+
+    def finish(self, *, versions: Mapping[str, str], heads: Mapping[str, str], counts: Mapping[str, int],
+               fingerprints: Mapping[str, str]) -> SetBackup:  # fmt: skip
+        """Describe the set, and give it its name."""
+        digests = "".join(part["sha256"] for _, part in sorted(self._parts.items()))
+        backup = SetBackup(
+            name=self.name, site=self._site, store=self._store.identity,
+            sha256=hashlib.sha256(digests.encode()).hexdigest(),
+            size=sum(part["stored"] for part in self._parts.values()), counts=dict(counts),
+            key=self._store.seal(base64.b64encode(self._key)).decode(), parts=self._parts, versions=dict(versions),
+            heads=dict(heads), fingerprints=dict(fingerprints),
+        )  # fmt: skip
+        text = json.dumps(asdict(backup), sort_keys=True, indent=1) + "\n"
+        write_file(self._place / ABOUT, text.encode(), mode=0o600)
+        self._place.rename(self._shelf.home / self.name)
+        _sync(self._shelf.home)
+        return backup
+
+
+@contextmanager
+def writing(shelf: SetShelf, *, site: str, store: Store, now: datetime | None = None) -> Iterator[SetWriter]:
+    """Yield a writer, alone on this machine, after the remains of killed runs are removed. Raises GroundupError."""
+    lock = state_dir(site) / ".backup.lock"
+    try:
+        with locked(lock, timeout=5.0):
+            for left in shelf.remains():
+                shutil.rmtree(left)
+            writer = SetWriter(shelf, site=site, store=store, now=now or datetime.now(UTC))
+            try:
+                yield writer
+            finally:  # an error, too, leaves nothing
+                for left in shelf.remains():
+                    shutil.rmtree(left)
+    except TimeoutError as error:
+        raise GroundupError(
+            "another backup of this site runs on this machine", where=str(lock),
+            why="one would remove what the other writes", remedy="wait until it has ended",
+        ) from error  # fmt: skip
+
+
+def write_tested(place: Path, result: Mapping[str, Any]) -> None:
+    """Keep the result of a restore test beside the set."""
+    write_file(place / TESTED, (json.dumps(result, sort_keys=True, indent=1) + "\n").encode(), mode=0o600)
+
+
+def tested(place: Path) -> dict[str, Any] | None:
+    """Return the result of the last restore test of a set, None when there was none, or it cannot be read."""
+    try:
+        return dict(json.loads((place / TESTED).read_text(encoding="utf-8")))
+    except (FileNotFoundError, ValueError, TypeError):
+        return None
+
+
+def _label(site: str, name: str, part: str) -> str:
+    return f"{site}/{name}/{part}"
+
+
+def _sync(directory: Path) -> None:
+    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

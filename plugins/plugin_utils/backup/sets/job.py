@@ -1,0 +1,172 @@
+"""The steps of module backup_set: take, test, verify, open."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ....module_utils._base.changes import Changes
+from ...errors import GroundupError
+from ...kube.access import kubeconfig_path
+from ...kube.client import Api
+from ...kube.piped import Container
+from ...plan.types import Plan
+from ...vault import open_store
+from . import mariadb, scratch, take
+from .disk import SetBackup, SetShelf, shelf_of, tested, write_tested
+from .read_test import ReadTest
+
+_FILES = {take.KEYS: "kubernetes-keys.tar", take.STATE: "state.tar", take.MARIADB: "mariadb.mbstream",
+          take.ETCD: "etcd.db"}  # fmt: skip
+NOT_OFF_HOST = (
+    "sets are on this machine's own disk, and are lost with it (no-target-off-host): mount a file system of another "
+    "place, and write its directory into backups.directory of the site file"
+)
+
+
+def site_shelf(plan: Plan, directory: str = "") -> SetShelf:
+    """Return the sets of a site: in ``directory``, in that of the site file, or in the state directory."""
+    return shelf_of(plan.site, directory or plan.backup_directory)
+
+
+def off_host(plan: Plan, shelf: SetShelf) -> bool:
+    """Return whether sets are kept on another file system than the state of the site."""
+    home = next((one for one in (shelf.home, *shelf.home.parents) if one.exists()), Path("/"))
+    state = kubeconfig_path(plan.site).parent
+    return state not in (shelf.home, *shelf.home.parents) and (
+        not state.exists() or home.stat().st_dev != state.stat().st_dev
+    )
+
+
+class BackupJob:
+    """One run's work with the sets of a site."""
+
+    def __init__(self, plan: Plan, given: Mapping[str, Any], changes: Changes) -> None:
+        """Take the module's options."""
+        self._plan, self._given, self._changes = plan, given, changes
+        self._shelf = site_shelf(plan, given["directory"])
+
+    def take(self, *, host: str, content: str) -> dict[str, Any]:
+        """Save a set, with the keys of ``host`` (in base64); in check mode only look. Raises GroundupError."""
+        _refuse_missing_target(self._shelf, given=bool(self._given["directory"] or self._plan.backup_directory))
+        sources = take.Sources.find(self._plan, site_file=self._given["site_file"], host=host, content=content)
+        warnings = [] if off_host(self._plan, self._shelf) else [NOT_OFF_HOST]
+        if not self._changes.add(f"save {', '.join(take.parts(self._plan))} below {self._shelf.home}"):
+            return self._changes.result() | {"found": take.survey(sources), "warnings": warnings}
+        backup = take.take(sources, self._shelf, store=open_store(self._plan.site, write=False))
+        self._changes.done += [f"remove the set {name}" for name in self._shelf.prune(self._given["keep"])]
+        return self._changes.result() | {"backup": self._summary(backup), "warnings": warnings}
+
+    def test(self, *, say: Callable[[str], object]) -> dict[str, Any]:
+        """Test that a set restores, and keep the result beside it. Raises GroundupError when a part is damaged."""
+        backup, place = self._named()
+        store = open_store(self._plan.site, write=False)
+        result = ReadTest(self._shelf, backup, place, store=store, container=self._scratch, home=scratch.HOME).run()
+        write_tested(place, result.plain())
+        for name, part in result.parts.items():
+            say(f"restore test of {backup.name}: {name}: {part.state}: {part.what}")
+        if damaged := [f"{name}: {part.what}" for name, part in result.parts.items() if part.state == "damaged"]:
+            raise self._shelf.damaged(str(place), f"the restore test failed: {'; '.join(damaged)}")
+        missing = [f"{name}: {part.what}" for name, part in result.parts.items() if part.state == "not run"]
+        warnings = [f"the restore test did not run: {'; '.join(missing)}"] if missing else []
+        return {"changed": False, "backup": self._summary(backup), "tested": result.plain(), "warnings": warnings}
+
+    def verify(self) -> dict[str, Any]:
+        """Return the newest set. Raises GroundupError when it is damaged, too old, or failed its test."""
+        backup, place = self._shelf.find("newest")
+        self._shelf.refuse_other(backup, site=self._plan.site, place=place)
+        self._shelf.check(backup, place)
+        if lacking := [part for part in take.parts(self._plan) if part not in backup.parts]:
+            raise self._shelf.damaged(str(place), f"it has no part {', '.join(lacking)}")
+        self._refuse_old(backup)
+        result, warnings = tested(place), list[str]()
+        if not off_host(self._plan, self._shelf):
+            warnings.append(NOT_OFF_HOST)
+        if result is None:
+            warnings.append(f"nobody tested that the set {backup.name} restores: run {self._shelf.playbook}, tag test")
+        elif result["state"] == "damaged":
+            said = [f"{name}: {one['what']}" for name, one in result["parts"].items() if one["state"] == "damaged"]
+            raise self._shelf.damaged(str(place), f"it failed its restore test: {'; '.join(said)}")
+        elif result["state"] != "ok":
+            said = [f"{name}: {one['what']}" for name, one in result["parts"].items() if one["state"] != "ok"]
+            warnings.append(f"the set {backup.name} was not tested whole: {'; '.join(said)}")
+        found = {"tested": result} if result else {}
+        return {"changed": False, "backup": self._summary(backup), "warnings": warnings, **found}
+
+    def open(self) -> dict[str, Any]:
+        """Decrypt parts of a set into a new directory. Raises GroundupError; then the directory is removed."""
+        backup, place = self._named()
+        into = Path(self._given["into"])
+        wanted = self._given["parts"] or list(backup.parts)
+        store = open_store(self._plan.site, write=False)
+        if into.exists():
+            raise GroundupError(
+                f"{into} is there already", where="the variable backup_into",
+                why="what is decrypted would lie among other files, or take their place", remedy="name a new directory",
+            )  # fmt: skip
+        files = {part: into / _FILES.get(part, part) for part in wanted}
+        if not self._changes.add(f"decrypt {', '.join(wanted)} of {backup.name} into {into}"):
+            return self._changes.result() | {"backup": self._summary(backup)}
+        into.mkdir(mode=0o700)
+        try:
+            for part, file in files.items():
+                handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+                with os.fdopen(handle, "wb") as stream:
+                    for piece in self._shelf.content(backup, place, part, store=store):
+                        stream.write(piece)
+        except BaseException:
+            shutil.rmtree(into)
+            raise
+        return self._changes.result() | {
+            "backup": self._summary(backup),
+            "opened": [str(one) for one in files.values()],
+        }
+
+    def _named(self) -> tuple[SetBackup, Path]:
+        backup, place = self._shelf.find(self._given["source"])
+        self._shelf.refuse_other(backup, site=self._plan.site, place=place)
+        return backup, place
+
+    def _refuse_old(self, backup: SetBackup) -> None:
+        """Name the parts that are too old."""
+        now = datetime.now(UTC)
+        days = self._given["days"]
+        ages = {
+            name: (now - datetime.fromisoformat(part["taken"])).total_seconds() for name, part in backup.parts.items()
+        }
+        if old := {name: age for name, age in ages.items() if age > days * 86400}:
+            told = ", ".join(f"{name} {age / 86400:.1f} days" for name, age in old.items())
+            raise GroundupError(
+                f"the newest backup set is too old (backup-too-old): {told}", where=str(self._shelf.home),
+                why=f"{self._shelf.unsaved}; it may be {days:g} days old",
+                remedy=f"run the playbook {self._shelf.playbook}, each night by cron",
+            )  # fmt: skip
+
+    def _scratch(self) -> AbstractContextManager[Container]:
+        api, namespace = Api(kubeconfig_path(self._plan.site)), self._plan.openstack.namespace
+        return scratch.pod(api, namespace, like=mariadb.any_pod(api, namespace))
+
+    def _summary(self, backup: SetBackup) -> dict[str, Any]:
+        hidden = ("key", "fingerprints", "parts")
+        parts = {
+            name: {field: part[field] for field in ("size", "stored", "sha256", "taken", "source")}
+            for name, part in backup.parts.items()
+        }
+        said = {field: value for field, value in asdict(backup).items() if field not in hidden}
+        return {**said, "path": str(self._shelf.home / backup.name), "parts": parts}
+
+
+def _refuse_missing_target(shelf: SetShelf, *, given: bool) -> None:
+    """Refuse a directory that is not there: one whose file system is not mounted would fill this machine's disk."""
+    if given and not shelf.home.parent.is_dir():
+        raise GroundupError(
+            f"the directory for backups is not there: {shelf.home.parent}", where="backups.directory of the site file",
+            why="a file system that is not mounted would leave the sets on this machine's own disk",
+            remedy="mount it, or make the directory",
+        )  # fmt: skip

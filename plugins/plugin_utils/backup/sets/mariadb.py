@@ -1,0 +1,169 @@
+"""MariaDB's part of a set: a physical copy of one member by mariadb-backup, as a stream of `mbstream`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...errors import GroundupError
+from ...kube.client import Api, Executed
+from ...kube.piped import Container, PodContainer
+from ...kube.types import Object, resource_path
+from ...kube.workloads import is_ready
+from .etcd import lacks
+
+SELECTOR, CONTAINER = "application=mariadb,component=server", "mariadb"
+_ACCOUNT = "/etc/mysql/admin_user.cnf"
+# Who takes writes: label of the built-in chart, and of OpenStack-Helm's.
+_WRITER = {"openstack.groundup.cloud/writer": "true", "mariadb_role": "primary"}
+_CLIENT = ("--batch", "--skip-column-names", "--connect-timeout=10")
+_SYNCED = (
+    "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'WSREP_LOCAL_STATE_COMMENT'"
+)
+_BACKUP = (
+    "mariadb-backup", f"--defaults-extra-file={_ACCOUNT}", "--backup", "--galera-info", "--stream=mbstream",
+    "--target-dir=/tmp/groundup-backup",
+)  # fmt: skip
+_OWN = "('mysql', 'information_schema', 'performance_schema', 'sys')"
+# Counts exactly: a scan of each table, of its shortest index. The server writes the statements itself: they are many.
+CONTENT = """\
+SET SESSION group_concat_max_len = 67108864;
+SELECT 'version', '', '', VERSION();
+SELECT IFNULL(GROUP_CONCAT(CONCAT("SELECT 'head', ", QUOTE(table_schema), ", ", QUOTE(table_name),
+ ", GROUP_CONCAT(version_num ORDER BY version_num) FROM `", table_schema, "`.`", table_name, "`")
+ SEPARATOR ' UNION ALL '), 'DO 0') INTO @heads FROM information_schema.columns
+ WHERE column_name = 'version_num' AND table_name LIKE '%alembic_version%' AND table_schema NOT IN OWN;
+EXECUTE IMMEDIATE @heads;
+SELECT IFNULL(GROUP_CONCAT(CONCAT("SELECT 'rows', ", QUOTE(table_schema), ", ", QUOTE(table_name),
+ ", COUNT(*) FROM `", table_schema, "`.`", table_name, "`") SEPARATOR ' UNION ALL '), 'DO 0')
+ INTO @counts FROM information_schema.tables WHERE table_type = 'BASE TABLE' AND table_schema NOT IN OWN;
+EXECUTE IMMEDIATE @counts;
+""".replace("OWN", _OWN)
+
+
+@dataclass(slots=True)
+class Contents:
+    """What databases hold: version of the server, heads of migrations by database, rows by table."""
+
+    version: str = ""
+    heads: dict[str, str] = field(default_factory=dict)
+    rows: dict[str, int] = field(default_factory=dict)
+
+
+def parse(text: str) -> Contents:
+    """Return what the answer to `CONTENT` says. Raises ValueError."""
+    found = Contents()
+    for line in text.splitlines():
+        what, database, table, value = line.split("\t")
+        if what == "version":
+            found.version = value
+        elif what == "head":
+            found.heads[database] = ",".join(filter(None, (found.heads.get(database, ""), value)))
+        elif what == "rows":
+            found.rows[f"{database}.{table}"] = int(value)
+        else:
+            raise ValueError(f"unknown line {line!r}")
+    if not found.version:
+        raise ValueError("no version of the server")
+    return found
+
+
+def choose(api: Api, namespace: str) -> PodContainer:
+    """Return the member to copy: synchronised, and the writer only when there is no other. Raises GroundupError."""
+    pods: list[Object] = api.get(resource_path("v1", "pods", namespace=namespace), labelSelector=SELECTOR)["items"]
+    why: list[str] = []
+    for pod in sorted(pods, key=_order):
+        name = str(pod["metadata"]["name"])
+        if not is_ready(pod):
+            why.append(f"{name} is not Ready")
+            continue
+        member = PodContainer(api=api, namespace=namespace, pod=name, container=CONTAINER)
+        state = _run(member, _client(_SYNCED), what="cannot be asked").stdout.strip()
+        if state == "Synced":
+            return member
+        why.append(f"{name} is {state or 'no member of a Galera cluster'}")
+    raise _failed("; ".join(why) or "no member has a pod", where=f"namespace {namespace}, pods {SELECTOR}")
+
+
+def any_pod(api: Api, namespace: str) -> Object:
+    """Return the pod of a member, in whatever state: its image is that of the databases. Raises GroundupError."""
+    pods: list[Object] = api.get(resource_path("v1", "pods", namespace=namespace), labelSelector=SELECTOR)["items"]
+    if not pods:
+        raise _failed("no member has a pod", where=f"namespace {namespace}, pods {SELECTOR}")
+    return pods[0]
+
+
+def _order(pod: Object) -> tuple[bool, int]:
+    labels = pod["metadata"].get("labels") or {}
+    writes = any(labels.get(label) == value for label, value in _WRITER.items())
+    return writes, -_ordinal(str(pod["metadata"]["name"]))  # the last member: the first is often the writer
+
+
+def _ordinal(name: str) -> int:
+    number = name.rpartition("-")[2]
+    return int(number) if number.isdigit() else 0
+
+
+def contents(member: Container) -> Contents:
+    """Return what a running member holds. Raises GroundupError."""
+    said = _run(member, _client(CONTENT), what="its tables cannot be counted")
+    try:
+        return parse(said.stdout)
+    except ValueError as error:
+        raise _failed(f"its tables cannot be counted: {error}", where=member.name) from error
+
+
+def take(member: Container, write: Callable[[bytes], object]) -> dict[str, Any]:
+    """Write a copy of ``member``; return what a restore test compares: version, heads, rows before and after."""
+    before = contents(member)
+    done = _run(member, _BACKUP, what="mariadb-backup failed", sink=write)
+    if "completed OK!" not in done.stderr:
+        raise _failed(f"mariadb-backup did not complete: {_end(done)}", where=member.name)
+    after = contents(member)
+    return {
+        "version": before.version, "heads": before.heads,
+        "rows": {table: [number, after.rows.get(table, 0)] for table, number in before.rows.items()},
+    }  # fmt: skip
+
+
+def judge(about: Mapping[str, Any], found: Contents) -> list[str]:
+    """Return what a restored server lacks. ``about``: of `take`."""
+    faults = [
+        f"{database}: its schema is at {found.heads.get(database) or 'none'}, it was at {head}"
+        for database, head in about["heads"].items()
+        if found.heads.get(database) != head
+    ]
+    for table, recorded in about["rows"].items():
+        if table not in found.rows:
+            if min(recorded) > 0:  # an empty one may have been dropped meanwhile
+                faults.append(f"the table {table} is missing")
+        elif fault := lacks(recorded, found.rows[table]):
+            faults.append(f"rows of {table}: {fault}")
+    return faults
+
+
+def _client(sql: str) -> tuple[str, ...]:
+    return ("mariadb", f"--defaults-file={_ACCOUNT}", "--host=localhost", *_CLIENT, f"--execute={sql}")
+
+
+def _run(
+    member: Container, argv: tuple[str, ...], *, what: str, sink: Callable[[bytes], object] | None = None
+) -> Executed:
+    done = member.run(argv, sink=sink)
+    if done.code:
+        raise _failed(f"{what}: {_end(done)}", where=member.name)
+    return done
+
+
+def _end(done: Executed) -> str:
+    lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+    return " | ".join(lines[-3:])[-400:] or f"it ended with code {done.code}"
+
+
+def _failed(what: str, *, where: str) -> GroundupError:
+    return GroundupError(
+        f"MariaDB cannot be backed up: {what}", where=where,
+        why="without its data a set restores no cloud; nothing of this set is kept",
+        remedy="run the playbook groundup.cloud.openstack, tag verify: it says what is wrong with the database",
+    )  # fmt: skip

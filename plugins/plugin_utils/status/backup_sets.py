@@ -1,0 +1,58 @@
+"""Rows of the newest backup set: the age of each part, and whether it was seen to restore."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ..backup.sets import disk, job
+from ..backup.sets.take import parts
+from ..errors import GroundupError
+from ..plan.types import Plan
+from .rows import RowState, StatusRow, spoken_age
+
+_SETS = "sets"  # row of what is not of one part
+
+
+def set_rows(plan: Plan, *, days: float, now: datetime | None = None) -> list[StatusRow]:
+    """Return one row a part, and one of the set when it needs a look. Sizes are compared; digests are verify's."""
+    shelf, run = job.site_shelf(plan), f"run the playbook {disk.PLAYBOOK}"
+    if plan.backup_directory and not Path(plan.backup_directory).is_dir():
+        what = f"{plan.backup_directory} is not there: is it mounted?"
+        return [StatusRow(name=_SETS, state="broken", what=what, remedy="mount it, or correct backups.directory")]
+    if not shelf.names():
+        return [StatusRow(name=_SETS, state="warning", what="no set yet: nothing of the cluster is saved", remedy=run)]
+    try:
+        newest, place = shelf.find("newest")
+        shelf.refuse_other(newest, site=plan.site, place=place)
+    except GroundupError as error:
+        return [StatusRow(name=_SETS, state="broken", what=error.what, remedy=error.remedy)]
+    tests = (disk.tested(place) or {}).get("parts", {})
+    rows = [StatusRow(name=one, state="broken", what="not in the newest set", remedy=run)
+            for one in parts(plan) if one not in newest.parts]  # fmt: skip
+    for name, part in newest.parts.items():
+        age = ((now or datetime.now(UTC)) - datetime.fromisoformat(part["taken"])).total_seconds()
+        test, late = str(tests.get(name, {}).get("state", "not tested")), age > days * 86400
+        whole = _whole(place / Path(part["file"]).name, part["stored"])
+        state: RowState = "ok" if whole and test == "ok" and not late else "warning"
+        state = state if whole and test != "damaged" else "broken"
+        tested = f"restore test: {tests[name]['state']}" if name in tests else "not tested that it restores"
+        rows.append(
+            StatusRow(
+                name=name, state=state, what=f"{spoken_age(age)} old, {tested if whole else 'its file is not whole'}",
+                remedy="" if state == "ok" else f"{run}, each night by cron" if late else run,
+                facts={"set": newest.name, "age": int(age), "size": part["size"], "stored": part["stored"],
+                       "tested": test},
+            )
+        )  # fmt: skip
+    if not job.off_host(plan, shelf):
+        what, remedy = (
+            f"{len(shelf.names())} kept on this machine's own disk",
+            "write backups.directory (docs/backup.md)",
+        )
+        rows.append(StatusRow(name=_SETS, state="warning", what=what, remedy=remedy))
+    return rows
+
+
+def _whole(file: Path, size: int) -> bool:
+    return file.is_file() and file.stat().st_size == size

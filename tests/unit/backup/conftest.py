@@ -1,0 +1,53 @@
+"""A site with a secrets store, and sets of it without a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import SetBackup, SetShelf, writing
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.job import site_shelf
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
+
+PARTS = ("kubernetes-keys", "state", "mariadb", "etcd")
+
+
+@pytest.fixture
+def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
+    (tmp_path / "password").write_text("of this test")
+    monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path / "states"))
+    monkeypatch.setenv("ANSIBLE_VAULT_PASSWORD_FILE", str(tmp_path / "password"))
+    plan = make_plan(load_site(COLLECTION / "inventories/lab/site.yml"))
+    open_store(plan.site).ensure(["pki/ca-key", "keystone/admin"])
+    return plan
+
+
+@pytest.fixture
+def shelf(plan: Plan) -> SetShelf:
+    return site_shelf(plan)
+
+
+@pytest.fixture
+def made(plan: Plan, shelf: SetShelf) -> Callable[..., SetBackup]:
+    """Return what writes a set; each part has its own name as content."""
+
+    def make(now: datetime | None = None, *, site: str = plan.site, parts: tuple[str, ...] = PARTS) -> SetBackup:
+        store = open_store(plan.site, write=False)
+        with writing(shelf, site=site, store=store, now=now or datetime.now(UTC)) as writer:
+            for name in parts:
+
+                def fill(write: Callable[[bytes], object], name: str = name) -> dict[str, Any]:
+                    write(name.encode())
+                    return {"files": 1}
+
+                writer.part(name, fill, source="a test")
+            return writer.finish(
+                versions={"etcd": "3.6.8"}, heads={"keystone": "a"}, counts={"keys": 1}, fingerprints={}
+            )
+
+    return make

@@ -1,0 +1,155 @@
+"""Steps of module backup_set without a cluster: what is verified, tested as far as it can be, and opened."""
+
+from __future__ import annotations
+
+import base64
+import io
+import stat
+import tarfile
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import documented
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets import disk, job, state
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import SetBackup, SetShelf
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.take import Keys
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.status.backup_sets import set_rows
+
+Make = Callable[..., SetBackup]
+OK = {"state": "ok", "what": ""}
+
+
+def work(plan: Plan, **options: Any) -> job.BackupJob:
+    defaults = {name: option.get("default") for name, option in documented("backup_set").items()}
+    return job.BackupJob(plan, {**defaults, "site_file": "site.yml", **options}, Changes(check=False))
+
+
+def test_verification_names_what_is_old_untested_and_on_the_same_disk(
+    plan: Plan, shelf: SetShelf, made: Make, tmp_path: Path
+) -> None:
+    with pytest.raises(GroundupError, match="no backup set yet"):
+        work(plan).verify()
+    backup = made(datetime.now(UTC))
+    said = work(plan).verify()
+    assert [one.partition(":")[0] for one in said["warnings"]] == [
+        "sets are on this machine's own disk, and are lost with it (no-target-off-host)",
+        f"nobody tested that the set {backup.name} restores",
+    ]
+    assert "key" not in said["backup"]
+    disk.write_tested(shelf.home / backup.name, {"state": "not run", "parts": {"etcd": {**OK, "state": "not run"}}})
+    assert "was not tested whole: etcd" in work(plan).verify()["warnings"][1]
+    disk.write_tested(
+        shelf.home / backup.name, {"state": "damaged", "parts": {"etcd": {"state": "damaged", "what": "no"}}}
+    )
+    with pytest.raises(GroundupError, match=r"backup-damaged.: it failed its restore test: etcd: no"):
+        work(plan).verify()
+    with pytest.raises(GroundupError, match=r"backup-too-old.: etcd 0\.0 days, kubernetes-keys 0\.0 days"):
+        work(plan, days=0.0).verify()
+    with pytest.raises(GroundupError, match="the directory for backups is not there"):
+        work(plan, directory=str(tmp_path / "not-mounted")).take(host="c", content="")
+
+
+def test_a_set_without_a_part_of_the_plan_is_damaged(plan: Plan, made: Make) -> None:
+    made(datetime.now(UTC), parts=("kubernetes-keys", "state", "etcd"))
+    with pytest.raises(GroundupError, match="it has no part mariadb"):
+        work(plan).verify()
+
+
+def test_parts_are_opened_for_nobody_else_and_never_over_others(plan: Plan, made: Make, tmp_path: Path) -> None:
+    made(datetime.now(UTC))
+    into = tmp_path / "opened"
+    done = work(plan, into=str(into), parts=["etcd"]).open()
+    assert done["opened"] == [str(into / "etcd.db")]
+    assert (into / "etcd.db").read_bytes() == b"etcd"
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (into, into / "etcd.db")] == [0o700, 0o600]
+    with pytest.raises(GroundupError, match="is there already"):
+        work(plan, into=str(into)).open()
+    with pytest.raises(GroundupError, match="has no part ceph"):
+        work(plan, into=str(tmp_path / "other"), parts=["etcd", "ceph"]).open()
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_lost_controller_opens_a_set_with_the_password_alone(
+    plan: Plan, shelf: SetShelf, made: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backup = made(datetime.now(UTC))
+    kept = tmp_path / "kept"
+    (shelf.home / backup.name).rename(kept)
+    monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path / "new"))
+    work(plan, into=str(tmp_path / "opened"), source=str(kept)).open()
+    assert (tmp_path / "opened/mariadb.mbstream").read_bytes() == b"mariadb"
+    (tmp_path / "password").write_text("another")
+    with pytest.raises(GroundupError, match="it does not open"):
+        work(plan, into=str(tmp_path / "again"), source=str(kept)).open()
+
+
+def test_a_part_that_cannot_be_tested_is_told_and_a_damaged_one_fails(
+    plan: Plan, shelf: SetShelf, made: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backup, lines = made(datetime.now(UTC)), list[str]()
+    monkeypatch.setattr("ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.scratch_etcd.lacking",
+                        lambda: "no programs")  # fmt: skip
+    with pytest.raises(GroundupError, match="the restore test failed: kubernetes-keys: "):
+        work(plan).test(say=lines.append)  # its keys are no archive
+    found = disk.tested(shelf.home / backup.name)
+    assert found
+    assert (found["state"], found["parts"]["etcd"]) == ("damaged", {"state": "not run", "what": "no programs"})
+    assert found["parts"]["mariadb"]["state"] == "not run", "there is no kubeconfig"
+    assert len(lines) == 4
+
+
+def test_the_state_of_the_controller_is_saved_without_the_password(plan: Plan, tmp_path: Path) -> None:
+    home, site_file, packed = state_dir(plan.site), tmp_path / "site.yml", io.BytesIO()
+    site_file.write_text("site")
+    for name in ("lab/c/disk", "backups/ovn/x", "metal/m.json", ".backup.lock", "vault-password"):
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text("x")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ANSIBLE_VAULT_PASSWORD_FILE", str(home / "vault-password"))
+        files = state.files(plan.site, str(site_file))
+    about = state.take(files, packed.write)
+    found = state.names([packed.getvalue()[:700], packed.getvalue()[700:]])
+    assert {"secrets.yml", "secrets.pub", "metal/m.json", "site-file/site.yml"} == set(found)
+    assert state.judge(state.NEEDED, about, found) == []
+    assert state.judge(("secrets.yml",), about, found[:1]) == [
+        *(["secrets.yml is missing"] if found[0] != "secrets.yml" else []), "it has 1 files, at the backup it had 4",
+    ]  # fmt: skip
+    with pytest.raises(tarfile.TarError):
+        state.names([b"x" * 5000])
+
+
+def test_a_host_without_a_credential_of_etcd_is_named() -> None:
+    packed = io.BytesIO()
+    tarfile.open(fileobj=packed, mode="w").close()
+    with pytest.raises(GroundupError, match="control-1 lacks a credential of etcd"):
+        Keys(host="control-1", content=base64.b64decode(base64.b64encode(packed.getvalue()))).credentials()
+
+
+def test_status_has_a_row_a_part(plan: Plan, shelf: SetShelf, made: Make) -> None:
+    (row,) = set_rows(plan, days=2)
+    assert (row.state, row.what) == ("warning", "no set yet: nothing of the cluster is saved")
+    now = datetime.now(UTC)
+    backup = made(now)
+    disk.write_tested(
+        shelf.home / backup.name, {"state": "ok", "parts": {"etcd": OK, "state": {**OK, "state": "damaged"}}}
+    )
+    rows = {row.name: row for row in set_rows(plan, days=2)}
+    assert {name: row.state for name, row in rows.items()} == {
+        "kubernetes-keys": "warning", "state": "broken", "mariadb": "warning", "etcd": "ok", "sets": "warning",
+    }  # fmt: skip
+    assert rows["etcd"].what.endswith("old, restore test: ok")
+    assert rows["mariadb"].what.endswith("not tested that it restores")
+    late = {row.name: row for row in set_rows(plan, days=2, now=now + timedelta(days=3))}
+    assert (late["etcd"].state, late["etcd"].what[:6]) == ("warning", "3 days")
+    (shelf.home / backup.name / "etcd.sealed").write_bytes(b"")
+    assert {row.name: row.state for row in set_rows(plan, days=2)}["etcd"] == "broken"
+    (gone,) = set_rows(replace(plan, backup_directory="/nowhere/backups"), days=2)
+    assert (gone.state, gone.what) == ("broken", "/nowhere/backups is not there: is it mounted?")

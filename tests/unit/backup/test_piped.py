@@ -1,0 +1,54 @@
+"""Programs in pods take and give streams of any size, byte for byte."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api, ApiError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.piped import PodContainer
+
+from .websocket_pods import kubeconfig
+
+
+@pytest.fixture
+def pod(tmp_path: Path) -> Iterator[PodContainer]:
+    with kubeconfig(tmp_path) as path:
+        api: Any = SimpleNamespace(_path=path)
+        api.streams = lambda *pod, **said: Api.streams(api, *pod, **said)
+        yield PodContainer(api=api, namespace="openstack", pod="mariadb-server-1", container="mariadb")
+
+
+def test_output_is_streamed_byte_for_byte(pod: PodContainer) -> None:
+    digest, sizes = hashlib.sha256(), list[int]()
+
+    def sink(data: bytes) -> None:
+        digest.update(data)
+        sizes.append(len(data))
+
+    script = "head -c 5000000 /dev/zero | tr '\\0' '\\377'; echo done >&2; exit 7"
+    done = pod.run(["sh", "-c", script], sink=sink)
+    assert (done.code, done.stdout, done.stderr) == (7, "", "done\n")
+    assert digest.digest() == hashlib.sha256(b"\xff" * 5_000_000).digest()
+    assert max(sizes) < 1 << 16
+
+
+def test_input_is_streamed_to_a_program_that_knows_how_much_it_reads(pod: PodContainer) -> None:
+    pieces = [os.urandom(100_001) for _ in range(20)]
+    done = pod.run(["sh", "-c", f"head -c {sum(map(len, pieces))} | sha256sum"], source=pieces)
+    assert done.stdout.split()[0] == hashlib.sha256(b"".join(pieces)).hexdigest()
+
+
+def test_a_program_that_ends_before_its_input_gives_its_code_and_reason(pod: PodContainer) -> None:
+    done = pod.run(["sh", "-c", "echo full >&2; exit 3"], source=(bytes(1000) for _ in range(5000)))
+    assert (done.code, done.stderr) == (3, "full\n")
+
+
+def test_a_connection_that_is_lost_is_no_end(pod: PodContainer) -> None:
+    with pytest.raises(ApiError, match="lost sh while it ran"):
+        pod.run(["sh", "-c", "echo half; exit 99"])

@@ -1,0 +1,110 @@
+"""What a set is read from: which member, which host; and the scratch pod."""
+
+from __future__ import annotations
+
+import base64
+import io
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import keys
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import NodeHost
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Paths
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets import etcd, mariadb, scratch
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Executed
+
+WRITER = {"openstack.groundup.cloud/writer": "true"}
+
+
+def pod(name: str, *, ready: bool = True, labels: dict[str, str] | None = None) -> dict[str, Any]:
+    condition = {"type": "Ready", "status": "True" if ready else "False"}
+    return {"metadata": {"name": name, "labels": labels or {}}, "status": {"conditions": [condition]}}
+
+
+class Pods:
+    def __init__(self, *pods: dict[str, Any]) -> None:
+        self.pods = pods
+
+    def get(self, _path: str, **_: str) -> dict[str, Any]:
+        return {"items": list(self.pods)}
+
+
+def chosen(monkeypatch: pytest.MonkeyPatch, *pods: dict[str, Any], states: dict[str, str] | None = None) -> str:
+    def run(member: Any, *_: Any, **__: Any) -> Executed:
+        return Executed(code=0, stdout=(states or {}).get(member.pod, "Synced") + "\n", stderr="")
+
+    monkeypatch.setattr(mariadb.PodContainer, "run", run)
+    api: Any = Pods(*pods)
+    return mariadb.choose(api, "openstack").pod
+
+
+def test_the_member_that_writes_is_the_last_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    zero, one, two = (f"mariadb-server-{number}" for number in range(3))
+    assert chosen(monkeypatch, pod(zero), pod(one), pod(two, labels=WRITER)) == one
+    assert chosen(monkeypatch, pod(zero, labels={"mariadb_role": "primary"}), pod(one), pod(two)) == two
+    assert chosen(monkeypatch, pod(zero), pod(one, labels=WRITER), pod(two, ready=False)) == zero
+    assert chosen(monkeypatch, pod(zero, labels=WRITER), pod(one), states={one: "Donor/Desynced"}) == zero
+    assert chosen(monkeypatch, pod(zero, labels=WRITER)) == zero
+    with pytest.raises(GroundupError, match=f"{one} is Joined; {zero} is not Ready"):
+        chosen(monkeypatch, pod(zero, ready=False), pod(one), states={one: "Joined"})
+    with pytest.raises(GroundupError, match="no member has a pod"):
+        chosen(monkeypatch)
+
+
+def test_etcd_without_a_ready_member_is_told() -> None:
+    api: Any = Pods(pod("etcd-control-1", ready=False))
+    with pytest.raises(GroundupError, match="none of 1 members is Ready"):
+        etcd.members(api)
+
+
+def test_lost_rows_are_told_and_those_that_came_and_went_are_not() -> None:
+    assert [
+        etcd.lacks(recorded, found) for recorded, found in (([100, 104], 102), ([100, 90], 85), ([5000, 5000], 4960))
+    ] == [""] * 3
+    assert etcd.lacks([3, 3], 0) == "0, there were 3"
+    assert etcd.lacks([5000, 5100], 4900) == "4900, there were 5000"
+    assert etcd.lacks([0, 0], 0) == ""
+
+
+@pytest.mark.parametrize("text", ["", "rows\ta\tb\tmany", "rows\ta", "other\ta\tb\tc"])
+def test_an_answer_that_is_not_understood_is_no_count(text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        mariadb.parse(text)
+
+
+def test_a_host_hands_over_every_key_or_says_which_one_it_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = Paths(tmp_path)
+    monkeypatch.setattr(keys, "NodeHost", lambda name: NodeHost(name=name, paths=paths))
+    given, changes = {"name": "control-1"}, Changes(check=True)
+    assert keys.look(changes, given)["leader"] is False
+    for name in (*keys.NEEDED, "pki/etcd/healthcheck-client.crt"):
+        (paths.kubernetes / name).parent.mkdir(parents=True, exist_ok=True)
+        (paths.kubernetes / name).write_text("key")
+    assert keys.look(changes, given)["leader"] is True
+    (paths.kubernetes / "site").mkdir()
+    (paths.kubernetes / keys.ENCRYPTION).write_text("key")
+    packed = base64.b64decode(keys.take(changes, given)["content"])
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        assert keys.ENCRYPTION in archive.getnames()
+    (paths.pki / "sa.key").unlink()
+    with pytest.raises(Exception, match=r"control-1 lacks pki/sa\.key"):
+        keys.take(changes, given)
+
+
+def test_the_scratch_pod_is_restricted_and_takes_over_where_it_may_run() -> None:
+    spec = {"containers": [{"name": "mariadb", "image": "registry/mariadb@sha256:1"}], "nodeSelector": {"a": "b"}}
+    made = scratch.manifest("x", like={"spec": spec})["spec"]
+    (container,) = made["containers"]
+    assert (container["image"], made["nodeSelector"]) == ("registry/mariadb@sha256:1", {"a": "b"})
+    # https://kubernetes.io/docs/concepts/security/pod-security-standards/#restricted
+    assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    assert container["securityContext"]["allowPrivilegeEscalation"] is False
+    assert made["securityContext"]["runAsNonRoot"] is True
+    assert made["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert [set(one) - {"name"} for one in made["volumes"]] == [{"emptyDir"}]
