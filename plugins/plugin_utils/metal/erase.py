@@ -41,6 +41,11 @@ class Erasure:
         return f"-e '{{\"{'reprovision' if self.stays else 'erase'}_force\": [{codes}]}}'"
 
 
+def has_had(plan: Plan, secret: str) -> bool:
+    """Return whether the site has ever had the service that uses ``secret``: names never leave the store."""
+    return secret in open_store(plan.site, write=False).names()
+
+
 def refuse_unsuitable(plan: Plan, wanted: Erasure) -> Journal:
     """Return the journal of the named machine. Raises GroundupError for one that this verb does not erase."""
     name = wanted.name

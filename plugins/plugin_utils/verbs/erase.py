@@ -17,7 +17,6 @@ from ..metal.confirm import SILENT
 from ..metal.erase import Erasure
 from ..metal.leave import Method
 from ..plan.types import Plan
-from ..vault import open_store
 from .base import Verb
 
 NOVA = "nova/keystone"  # a secret of every site that has had Nova
@@ -83,7 +82,7 @@ def refuse_serving(plan: Plan, wanted: Erasure) -> None:
         raise _serves(name, "is a hypervisor of the cloud", retire)
     if erase.OSDS in wanted.force:
         return
-    if (plan.ceph is None or plan.ceph.backend != "native") and _once(plan, BOOTSTRAP):
+    if (plan.ceph is None or plan.ceph.backend != "native") and erase.has_had(plan, BOOTSTRAP):
         raise _serves(
             name, "may be a storage host of the Ceph that this site has run, and that has left its site file",
             f"write storage.backend: native again; or, if no OSD of it is needed: {wanted.accepting(erase.OSDS)}",
@@ -118,18 +117,13 @@ def _is_node(plan: Plan, wanted: erase.Erasure) -> bool:
     return wanted.name in names
 
 
-def _once(plan: Plan, secret: str) -> bool:
-    """Return whether the site has ever had the service that uses ``secret``: names never leave the store."""
-    return secret in open_store(plan.site, write=False).names()
-
-
 def _is_hypervisor(plan: Plan, wanted: erase.Erasure) -> bool:
     """Return whether the machine has a compute service in the cloud, whatever the site file says of its roles.
 
     Raises GroundupError if the cloud does not answer, and that is not accepted. A Nova that has left the site file
     still has its hypervisors; one that names none, and is to have some, is not the one that knows.
     """
-    if "nova" not in {release.name for release in plan.openstack.releases} and not _once(plan, NOVA):
+    if "nova" not in {release.name for release in plan.openstack.releases} and not erase.has_had(plan, NOVA):
         return False
     # Imported late: a site without Nova needs no cloud client.
     from ..cloud import connection
