@@ -179,10 +179,9 @@ LAYERS: dict[str, LayerRecord] = {
             PackageSet(
                 roles=frozenset(("hypervisor",)),
                 packages=(
-                    *(package for package, _ in HYPERVISOR.values()),
+                    *dict.fromkeys(package for package, _ in HYPERVISOR.values()),
                     "libvirt-clients",
                     "libvirt-daemon-system",
-                    "openvswitch-switch",
                     "ovn-host",
                     "qemu-system-x86",
                 ),
