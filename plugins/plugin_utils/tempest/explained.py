@@ -18,7 +18,7 @@ _KINDS = {"skipped": ("reason",), "failed": ("test", "says"), "left_out": ("test
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reason:
+class Explanation:
     """An entry of the file."""
 
     kind: str
@@ -33,13 +33,13 @@ class Reason:
 class Explained:
     """All entries."""
 
-    reasons: tuple[Reason, ...]
+    reasons: tuple[Explanation, ...]
 
-    def of_skip(self, text: str) -> Reason | None:
+    def of_skip(self, text: str) -> Explanation | None:
         """Return what explains a skip with this reason."""
         return next((one for one in self._kind("skipped") if re.search(one.reason, text)), None)
 
-    def of_failure(self, test: str, text: str) -> Reason | None:
+    def of_failure(self, test: str, text: str) -> Explanation | None:
         """Return what explains the failure of ``test`` that says ``text``."""
         for one in self._kind("failed"):
             if re.search(one.test, test) and re.search(one.says, text):
@@ -51,12 +51,12 @@ class Explained:
         found = {test: next((r.why for r in self._kind("left_out") if re.search(r.test, test)), "") for test in tests}
         return {test: why for test, why in found.items() if why}
 
-    def mended(self, passed: Iterable[str]) -> list[Reason]:
+    def mended(self, passed: Iterable[str]) -> list[Explanation]:
         """Return entries of failures whose every test that ran passed: they can go."""
         names = list(passed)
         return [one for one in self._kind("failed") if any(re.search(one.test, name) for name in names)]
 
-    def _kind(self, kind: str) -> Iterator[Reason]:
+    def _kind(self, kind: str) -> Iterator[Explanation]:
         return (one for one in self.reasons if one.kind == kind)
 
 
@@ -65,7 +65,7 @@ def load(*paths: Path) -> Explained:
     return Explained(reasons=tuple(reason for path in paths for reason in _read(path)))
 
 
-def _read(path: Path) -> Iterator[Reason]:
+def _read(path: Path) -> Iterator[Explanation]:
     try:
         yield from _reasons(yaml.safe_load(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError, AttributeError, yaml.YAMLError, re.error) as error:
@@ -77,7 +77,7 @@ def _read(path: Path) -> Iterator[Reason]:
         ) from error
 
 
-def _reasons(found: Mapping[str, Any]) -> Iterator[Reason]:
+def _reasons(found: Mapping[str, Any]) -> Iterator[Explanation]:
     if more := found.keys() - _KINDS.keys():
         raise ValueError(f"it has {', '.join(sorted(more))}")
     for kind, matches in _KINDS.items():
@@ -88,4 +88,4 @@ def _reasons(found: Mapping[str, Any]) -> Iterator[Reason]:
                 raise ValueError(f"an entry of {kind} needs {matches[0]} and why")
             for name in matches:
                 re.compile(str(entry.get(name, "")))
-            yield Reason(kind=kind, **{name: str(value) for name, value in entry.items()})
+            yield Explanation(kind=kind, **{name: str(value) for name, value in entry.items()})

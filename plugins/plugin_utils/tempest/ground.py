@@ -14,8 +14,8 @@ from openstack.exceptions import NotFoundException
 from ..cloud.sweep import Sweep
 from ..errors import GroundupError
 from .program import Program
-from .runs import Run
-from .settings import Asked, Ground
+from .runs import SuiteRun
+from .settings import CloudFacts, Prepared
 from .target import Target
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _FLAVORS = (1.0, 1.5)  # memory of the two, as a share of what the guest needs
 _VERSIONED = {"nova": "compute", "placement": "placement", "cinder": "block-storage"}
 
 
-def ask(cloud: Connection, target: Target, *, network: str) -> Asked:
+def ask(cloud: Connection, target: Target, *, network: str) -> CloudFacts:
     """Return what the cloud's APIs offer. Raises GroundupError when something is missing that the plan promises."""
     extensions: list[str] = []
     external: tuple[str, str] | None = None
@@ -45,7 +45,7 @@ def ask(cloud: Connection, target: Target, *, network: str) -> Asked:
             why="the plan promises it, and its tests would be skipped",
             remedy="run the playbook groundup.cloud.openstack, and read the log of neutron-server",
         )
-    return Asked(extensions=extensions, versions=_versions(cloud, target), network=external)
+    return CloudFacts(extensions=extensions, versions=_versions(cloud, target), network=external)
 
 
 def _versions(cloud: Connection, target: Target) -> dict[str, tuple[str, str]]:
@@ -64,8 +64,16 @@ def _dotted(version: tuple[int, ...]) -> str:
 
 @contextmanager
 def made(
-    cloud: Connection, target: Target, run: Run, *, image: Path, user: str, memory_mb: int, disk_gb: int, timeout: float
-) -> Iterator[Ground]:
+    cloud: Connection,
+    target: Target,
+    run: SuiteRun,
+    *,
+    image: Path,
+    user: str,
+    memory_mb: int,
+    disk_gb: int,
+    timeout: float,
+) -> Iterator[Prepared]:
     """Yield what tests need. The account is removed at the end; the rest has the run's prefix."""
     account = _account(cloud, run.prefix)
     try:
@@ -81,7 +89,7 @@ def made(
                 for number, share in enumerate(_FLAVORS)
             )
             flavors = (str(small), str(large))
-        yield Ground(
+        yield Prepared(
             prefix=run.prefix, account=account, images=images, flavors=flavors, image_file=image, image_user=user
         )
     finally:
@@ -113,7 +121,7 @@ def _image(cloud: Connection, name: str, file: Path, timeout: float) -> str:
     return str(made["id"])
 
 
-def clean(cloud: Connection, run: Run, program: Program) -> list[str]:
+def clean(cloud: Connection, run: SuiteRun, program: Program) -> list[str]:
     """Delete what a run made and left, and nothing else; return what could not be deleted, and why."""
     sweep = Sweep(cloud)
     projects = partial(_present, cloud.identity.get_project, run.made("project"))

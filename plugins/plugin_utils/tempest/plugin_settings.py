@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from .target import Target
 
 if TYPE_CHECKING:
-    from .settings import Ground
+    from .settings import Prepared
 
 
-def of_plugins(target: Target, ground: Ground, *, wait: int) -> dict[str, dict[str, Any]]:
+def of_plugins(target: Target, ground: Prepared, *, wait: int) -> dict[str, dict[str, Any]]:
     """Return settings by section. ``wait``: seconds to wait for something."""
     key_manager = "barbican" in target.services
     return {
@@ -45,7 +45,7 @@ def of_plugins(target: Target, ground: Ground, *, wait: int) -> dict[str, dict[s
     }  # fmt: skip
 
 
-def _heat(target: Target, ground: Ground, wait: int) -> dict[str, Any]:
+def _heat(target: Target, ground: Prepared, wait: int) -> dict[str, Any]:
     """Return the settings of Heat's plugin, which takes no account of Tempest's own."""
     account = ground.account
     return {

@@ -10,7 +10,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from ..progress import clock
-from .explained import Reason
+from .explained import Explanation
 from .results import Result, Verdict, last_line, skips
 from .suites import area
 
@@ -32,7 +32,7 @@ class Outcome:
     versions: Mapping[str, str]  # of Tempest and its plugins
     results: Sequence[Result]
     left_out: Mapping[str, str]  # test -> why
-    mended: Sequence[Reason]  # entries of explained failures that passed
+    mended: Sequence[Explanation]  # entries of explained failures that passed
     not_deleted: Sequence[str]
 
     @property
@@ -63,7 +63,7 @@ def of_document(found: Mapping[str, Any]) -> Outcome:
     """Return the run of a document."""
     values = {name: value for name, value in found.items() if name not in ("broken", "line")}
     values["results"] = [Result(**one) for one in values["results"]]
-    values["mended"] = [Reason(**one) for one in values["mended"]]
+    values["mended"] = [Explanation(**one) for one in values["mended"]]
     return Outcome(**values)
 
 

@@ -27,7 +27,7 @@ _ENTRY = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\S* (\d+) (\w+) ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class SuiteRun:
     """A run. Its ``prefix`` is that of everything which it makes under a name of its own."""
 
     directory: Path
@@ -65,13 +65,13 @@ def home(name: str, *, site: bool) -> Path:
 
 
 @contextmanager
-def begun(place: Path) -> Iterator[Run]:
+def begun(place: Path) -> Iterator[SuiteRun]:
     """Yield a new run below ``place``; one at a time. Removes its configuration, which has a password, at the end."""
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         with locked(place / ".lock", timeout=1.0):
             now = datetime.now(UTC)
-            run = Run(directory=place / f"{now:%Y-%m-%dT%H%M%SZ}", prefix=f"gu{secrets.token_hex(4)}")
+            run = SuiteRun(directory=place / f"{now:%Y-%m-%dT%H%M%SZ}", prefix=f"gu{secrets.token_hex(4)}")
             run.directory.mkdir(mode=0o700)
             write_file(run.directory / _RUNNING, run.prefix.encode(), mode=0o600)
             try:
@@ -88,16 +88,16 @@ def begun(place: Path) -> Iterator[Run]:
         ) from error
 
 
-def killed(place: Path, *, but: Run) -> list[Run]:
+def killed(place: Path, *, but: SuiteRun) -> list[SuiteRun]:
     """Return runs below ``place`` that left something. Only the holder of the lock may ask."""
     return [
-        Run(directory=mark.parent, prefix=mark.read_text(encoding="ascii").strip())
+        SuiteRun(directory=mark.parent, prefix=mark.read_text(encoding="ascii").strip())
         for mark in sorted(place.glob(f"*/{_RUNNING}"))
         if mark.parent != but.directory
     ]
 
 
-def cleaned(run: Run) -> None:
+def cleaned(run: SuiteRun) -> None:
     """Record that nothing is left of a run in the cloud."""
     (run.directory / CONF).unlink(missing_ok=True)
     (run.directory / _RUNNING).unlink(missing_ok=True)

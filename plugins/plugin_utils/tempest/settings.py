@@ -20,7 +20,7 @@ _TEST = 1200  # seconds for one test
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class CloudFacts:
     """Answers of the cloud's APIs."""
 
     extensions: Sequence[str]  # aliases of Neutron's
@@ -29,7 +29,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
+class Prepared:
     """What a run has made for its tests. Every name begins with ``prefix``."""
 
     prefix: str
@@ -45,7 +45,7 @@ def test_timeout(target: Target) -> int:
     return _TEST * (_SLOW if target.emulated else 1)
 
 
-def sections(target: Target, asked: Asked, ground: Ground, suite: Suite, *, directory: Path) -> Sections:
+def sections(target: Target, asked: CloudFacts, ground: Prepared, suite: Suite, *, directory: Path) -> Sections:
     """Return all settings by section. ``directory``: of the run, for locks and logs."""
     wait = _WAIT * (_SLOW if target.emulated else 1)
     found: Sections = {
@@ -82,7 +82,7 @@ def sections(target: Target, asked: Asked, ground: Ground, suite: Suite, *, dire
     return merged(found, of_plugins(target, ground, wait=wait))
 
 
-def _account(ground: Ground) -> dict[str, Any]:
+def _account(ground: Prepared) -> dict[str, Any]:
     account = ground.account
     return {
         "use_dynamic_credentials": True, "create_isolated_networks": True,
@@ -92,7 +92,7 @@ def _account(ground: Ground) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _compute(target: Target, ground: Ground, wait: int) -> Sections:
+def _compute(target: Target, ground: Prepared, wait: int) -> Sections:
     several = target.hypervisors > 1
     return {
         "compute": {
@@ -134,7 +134,7 @@ def _volume(target: Target, wait: int) -> Sections:
     }  # fmt: skip
 
 
-def _network(asked: Asked, wait: int) -> Sections:
+def _network(asked: CloudFacts, wait: int) -> Sections:
     identifier, name = asked.network or ("", "")
     return {
         "network": {"public_network_id": identifier, "floating_network_name": name, "build_timeout": wait},
@@ -146,7 +146,7 @@ def _network(asked: Asked, wait: int) -> Sections:
     }  # fmt: skip
 
 
-def _guest(ground: Ground, suite: Suite, wait: int) -> Sections:
+def _guest(ground: Prepared, suite: Suite, wait: int) -> Sections:
     return {
         "validation": {
             "run_validation": suite.guest, "connect_method": "floating", "ssh_key_type": "ecdsa",

@@ -115,7 +115,7 @@ def choose(
     return chosen, out
 
 
-def _program(target: Target, run: runs.Run, home: Path) -> Program:
+def _program(target: Target, run: runs.SuiteRun, home: Path) -> Program:
     enter: list[str] = []
     if target.names:
         hosts = run.directory / _HOSTS
@@ -128,7 +128,7 @@ def _program(target: Target, run: runs.Run, home: Path) -> Program:
     )  # fmt: skip
 
 
-def _clean(cloud: Connection, run: runs.Run, program: Program) -> list[str]:
+def _clean(cloud: Connection, run: runs.SuiteRun, program: Program) -> list[str]:
     """Delete what a run left. An error of the cloud is what could not be deleted."""
     try:
         left = ground.clean(cloud, run, program)

@@ -40,7 +40,7 @@ LOG = "".join(
 
 
 def test_only_what_the_tests_made_is_theirs(tmp_path: Path) -> None:
-    run = runs.Run(directory=tmp_path, prefix="gu1")
+    run = runs.SuiteRun(directory=tmp_path, prefix="gu1")
     assert run.made("project") == []
     (tmp_path / program.LOG).write_text(LOG)
     assert run.made("project") == [OURS]

@@ -16,11 +16,11 @@ ROOT = Path(__file__).resolve().parents[3]
 SITES = sorted(path.relative_to(ROOT) for path in ROOT.glob("inventories/*/site.yml"))
 CLOUD = Path("inventories/cloud/site.yml")
 OBJECTS = Path("tests/e2e/objects/site.yml")
-ASKED = settings.Asked(
+ASKED = settings.CloudFacts(
     extensions=["port-security", "router"], versions={"nova": ("2.1", "2.100"), "cinder": ("3.0", "3.71")},
     network=("net-1", "provider"),
 )  # fmt: skip
-GROUND = settings.Ground(
+GROUND = settings.Prepared(
     prefix="gu00000001", images=("image-1", "image-2"), flavors=("flavor-1", "flavor-2"), image_user="guest",
     account={"username": "gu00000001-admin", "password": "of$it", "project_name": "p", "domain_name": "Default"},
 )  # fmt: skip
