@@ -16,6 +16,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec impor
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets import etcd, mariadb, scratch
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Executed
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.piped import PodContainer
 
 WRITER = {"openstack.groundup.cloud/writer": "true"}
 
@@ -37,7 +38,7 @@ def chosen(monkeypatch: pytest.MonkeyPatch, *pods: dict[str, Any], states: dict[
     def run(member: Any, *_: Any, **__: Any) -> Executed:
         return Executed(code=0, stdout=(states or {}).get(member.pod, "Synced") + "\n", stderr="")
 
-    monkeypatch.setattr(mariadb.PodContainer, "run", run)
+    monkeypatch.setattr(PodContainer, "run", run)
     api: Any = Pods(*pods)
     return mariadb.choose(api, "openstack").pod
 

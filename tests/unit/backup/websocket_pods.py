@@ -37,8 +37,7 @@ class _Exec(http.server.BaseHTTPRequestHandler):
         with subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         ) as process:
-            feeder = threading.Thread(target=self._feed, args=(process.stdin,), daemon=True)
-            feeder.start()
+            threading.Thread(target=self._feed, args=(process.stdin,), daemon=True).start()
             says = [threading.Thread(target=self._say, args=(number, stream))
                     for number, stream in ((1, process.stdout), (2, process.stderr))]  # fmt: skip
             for one in says:
@@ -52,7 +51,6 @@ class _Exec(http.server.BaseHTTPRequestHandler):
         causes = {"status": "Failure", "details": {"causes": [{"reason": "ExitCode", "message": str(code)}]}}
         self._send(3, json.dumps({"status": "Success"} if code == 0 else causes).encode())
         self._frame(8, struct.pack(">H", 1000))
-        feeder.join(10)  # until who asked has closed the connection
         self.close_connection = True
 
     def _say(self, channel: int, stream: Any) -> None:
