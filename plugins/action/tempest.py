@@ -23,6 +23,7 @@ class ActionModule(DocumentedAction):
 
     def _test(self, given: dict[str, Any]) -> dict[str, Any]:
         from ..plugin_utils.cloud import connection
+        from ..plugin_utils.cloud.administrator import VERIFY, UnreachedError
         from ..plugin_utils.supply.local_environment import local_environment
         from ..plugin_utils.tempest import report, runs, target, work
 
@@ -36,16 +37,15 @@ class ActionModule(DocumentedAction):
             **{name: given[name] for name in ("suite", "regex", "workers", "user", "memory_mb", "disk_gb", "network",
                                               "settings", "timeout")},
         )  # fmt: skip
-        remedy = "run the playbook groundup.cloud.openstack, tag verify"
         try:
-            with connection.answered("before the tests", remedy=remedy):
+            with connection.answered("before the tests", remedy=VERIFY):
                 cloud = connection.of_site(plan) if plan else connection.named(given["cloud"])
                 cloud.authorize()
                 wanted = target.of_plan(plan) if plan else target.of_cloud(given["cloud"], cloud)
                 outcome, directory = work.run_tests(
                     cloud, wanted, options, place=runs.home(wanted.name, site=bool(plan)), home=home, say=say
                 )
-        except connection.UnreachedError as error:
+        except UnreachedError as error:
             return ended(str(error), unknown=True)
         say(report.table(outcome))
         return ended(outcome.line, broken=outcome.broken) | {

@@ -7,7 +7,7 @@ import json
 import sys
 
 from oslo_config import cfg
-from tempest import config
+from tempest import config  # type: ignore[import-not-found]  # of its environment
 
 FOREIGN = {"DEFAULT": {"log_dir", "log_file", "debug"}, "oslo_concurrency": {"lock_path"}}  # of libraries
 

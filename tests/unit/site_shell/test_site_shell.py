@@ -13,6 +13,7 @@ import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils import site_shell
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.site_names import hosts_text
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
 
 LAB = Path(__file__).resolve().parents[3] / "inventories/lab/site.yml"
@@ -78,7 +79,7 @@ def site_without_openstack(directory: Path) -> Path:
 
 
 def test_the_sites_names_come_behind_the_machines_own(plan: Plan) -> None:
-    lines = site_shell.hosts_file(plan, "127.0.0.1 localhost\n\n\n").splitlines()
+    lines = hosts_text("127.0.0.1 localhost\n\n\n", plan.host.names, "lab").splitlines()
     assert lines[:3] == ["127.0.0.1 localhost", "", "# site lab"]
     assert lines[3:] == [f"{address} {name}" for name, address in sorted(plan.host.names.items())]
     assert f"{plan.edge.address} identity.lab.test" in lines
@@ -113,7 +114,7 @@ def test_a_command_sees_the_names_and_the_tools_and_the_machine_does_not(
     script = 'cat /etc/hosts; echo "path=$PATH cloud=$OS_CLOUD$OS_AUTH_URL $1"; exit 7'
     assert site_shell.main([str(LAB), "sh", "-c", script, "sh", "an argument"]) == 7
     (done,) = entered
-    assert done.stdout.startswith(site_shell.hosts_file(plan, machine.decode()))
+    assert done.stdout.startswith(hosts_text(machine.decode(), plan.host.names, "lab"))
     assert f"path={home}/tools/helm:{home}/tools/kubectl:" in done.stdout
     assert "cloud=lab an argument" in done.stdout
     assert Path("/etc/hosts").read_bytes() == machine

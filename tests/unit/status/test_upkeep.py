@@ -14,7 +14,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal impor
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import MachineCard, WayStep
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.status import upkeep
-from ansible_collections.groundup.cloud.plugins.plugin_utils.status.rows import StatusRow
+from ansible_collections.groundup.cloud.plugins.plugin_utils.status.rows import StatusRow, spoken_age
 
 NOW = datetime(2026, 11, 28, 1, 0, tzinfo=UTC)
 
@@ -96,4 +96,4 @@ def test_machines_on_their_way_are_told_and_others_not(plan: Plan, state: Path) 
 
 @pytest.mark.parametrize(("seconds", "text"), [(61, "01:01 min"), (7200, "2 h"), (200000, "2 days")])
 def test_ages_are_short(seconds: float, text: str) -> None:
-    assert upkeep._age(seconds) == text
+    assert spoken_age(seconds) == text
