@@ -15,7 +15,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.lab.check import TO
 ROOT = Path(__file__).resolve().parents[3]
 # The engine's templates come with it; what lies beside a file is ours.
 _KNOWN = {"ansible": "ansible-core", "jinja2": "ansible-core", "ansible_collections": ""}
-_KNOWN["rados"] = ""  # on storage hosts, by a package that their layer installs
+_KNOWN |= dict.fromkeys(("rados", "rbd"), "")  # on storage hosts, by a package that their layer installs
 # Of files that Tempest's environment runs.
 _KNOWN |= dict.fromkeys(("oslo_config", "subunit", "tempest", "testtools"), "")
 _ALL = ("requirements.in", "requirements-dev.in")

@@ -22,6 +22,9 @@ class Cluster:
     def find(self, _path: str) -> dict[str, Any] | None:
         return self.item
 
+    def get(self, _path: str, **_query: str) -> dict[str, Any]:
+        return {"items": []}  # no other namespace has one
+
     def apply(self, _path: str, item: dict[str, Any], *, manager: str) -> None:
         assert manager
         self.item = item
