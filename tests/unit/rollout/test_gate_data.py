@@ -147,7 +147,14 @@ def test_a_cloud_is_not_made_a_second_time_in_another_namespace(identity: str, r
         return {"items": [item]}
 
     api: Any = SimpleNamespace(find=lambda _path: None, get=get)
-    given: Any = {"namespace": "osh", "identity": "mine", "prints": {"a": "b"}, "given": (), "store": "s", "write": False}
+    given: Any = {
+        "namespace": "osh",
+        "identity": "mine",
+        "prints": {"a": "b"},
+        "given": (),
+        "store": "s",
+        "write": False,
+    }
     if refused:
         with pytest.raises(RolloutError, match="is in namespace openstack, and is to be in osh"):
             claim(api, **given)
