@@ -46,7 +46,7 @@ ask <<end || { tail -n 20 /var/lib/mysql/log >&2; exit 1; }
 USE mysql; CREATE DATABASE keystone; CREATE DATABASE nova; CREATE DATABASE \\`o'dd\\`;
 CREATE TABLE keystone.alembic_version (version_num VARCHAR(32) NOT NULL);
 INSERT INTO keystone.alembic_version VALUES ('47147121');
-CREATE TABLE nova.alembic_version LIKE keystone.alembic_version;
+CREATE TABLE nova.alembic_version (version_num VARCHAR(32) NOT NULL) CHARACTER SET utf8mb3;
 INSERT INTO nova.alembic_version VALUES ('b'), ('a');
 CREATE TABLE nova.instances (id INT PRIMARY KEY AUTO_INCREMENT, word TEXT);
 INSERT INTO nova.instances (word) SELECT REPEAT('x', 200) FROM seq_1_to_20000;

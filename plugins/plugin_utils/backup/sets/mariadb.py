@@ -31,7 +31,8 @@ CONTENT = """\
 SET SESSION group_concat_max_len = 67108864;
 SELECT 'version', '', '', VERSION();
 SELECT IFNULL(GROUP_CONCAT(CONCAT("SELECT 'head', ", QUOTE(table_schema), ", ", QUOTE(table_name),
- ", GROUP_CONCAT(version_num ORDER BY version_num) FROM `", table_schema, "`.`", table_name, "`")
+ ", GROUP_CONCAT(CONVERT(version_num USING utf8mb4) COLLATE utf8mb4_bin ORDER BY version_num) FROM `", table_schema,
+ "`.`", table_name, "`")
  SEPARATOR ' UNION ALL '), 'DO 0') INTO @heads FROM information_schema.columns
  WHERE column_name = 'version_num' AND table_name LIKE '%alembic_version%' AND table_schema NOT IN OWN;
 EXECUTE IMMEDIATE @heads;
