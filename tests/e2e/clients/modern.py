@@ -82,11 +82,13 @@ class Modern(Disks):
         carried = [one["segmentation_id"] for one in network.get_trunk(trunk["id"])["sub_ports"]]
         network.delete_trunk(trunk)
         address = network.create_ip(floating_network_id=self._external()["id"])
+        inner = network.create_port(network_id=port["network_id"])  # the instance's has a floating IP of its own
         forwarded = network.create_floating_ip_port_forwarding(
-            address, internal_port_id=port["id"], internal_ip_address=port["fixed_ips"][0]["ip_address"],
+            address, internal_port_id=inner["id"], internal_ip_address=inner["fixed_ips"][0]["ip_address"],
             internal_port=22, external_port=2222, protocol="tcp",
         )  # fmt: skip
         network.delete_floating_ip_port_forwarding(address, forwarded)
+        network.delete_port(inner)
         return {"limited": limited, "carried": carried, "forwarded": forwarded["external_port"]}
 
 
