@@ -48,6 +48,7 @@ _VALIDATION = "ansible.builtin.validate_argument_spec"  # Ansible puts it before
 _SPEAKING = frozenset(
     OURS + name
     for name in (
+        "backup_set test",
         "cluster install",
         "hypervisors probe",
         "hypervisors wait",
@@ -60,6 +61,7 @@ _SPEAKING = frozenset(
         "seed",
         "status report",
         "supply build",
+        "tempest",
         "supply charts",
         "supply resolve",
         "tenant_smoke",

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.artifact import Artifact
 
@@ -21,6 +22,7 @@ PYTHONPATH=/collections python3 /mnt/visitor.py neutron 2>&1
 """
 
 
+@pytest.mark.long  # the tier `cloud` asks the same of a real cloud
 def test_neutron_lists_and_ovn_gets_what_tenants_are_promised(
     image: Callable[[str], Image], artifact: Callable[[str], Artifact], tmp_path: Path
 ) -> None:
