@@ -61,9 +61,9 @@ _SPEAKING = frozenset(
         "seed",
         "status report",
         "supply build",
-        "tempest",
         "supply charts",
         "supply resolve",
+        "tempest",
         "tenant_smoke",
         "verb",
     )
