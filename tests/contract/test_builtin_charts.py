@@ -217,7 +217,7 @@ def test_only_what_asks_the_kubernetes_api_has_a_token_for_it(rendered: dict[str
     for items in rendered.values():
         more = {item["metadata"]["name"] for item in items if item["kind"] == "Role"}
         for name, pod in pods(items):
-            if pod["serviceAccountName"] in more:
+            if pod.get("serviceAccountName", "default") in more:
                 assert pod.get("automountServiceAccountToken") is not False, name
                 continue
             assert pod.get("automountServiceAccountToken") is False, name

@@ -34,7 +34,7 @@ def test_before_the_first_run_all_is_not_made_yet_and_nothing_is_written(tmp_pat
     lines = done.stdout.splitlines()
     assert done.returncode == 2, done.stdout + done.stderr
     assert lines[0].split() == ["part", "name", "state", "what"], "the table, and nothing else"
-    assert lines[-1].startswith("cloud: 1 warning, ")
+    assert lines[-1].startswith("cloud: 2 warning, ")
     assert "failed: [localhost] => cloud is not well; not made: hosts, virtual_ip, nodes" in done.stderr
     assert not (tmp_path / "state").exists()
 
@@ -76,7 +76,10 @@ def test_what_does_not_answer_could_not_be_asked(tmp_path: Path) -> None:
     done = status(home.parent, site=site)
     assert "the Kubernetes API does not answer" in done.stdout
     assert done.returncode == 4, done.stdout
-    assert done.stderr.splitlines()[-1] == "unknown: abroad is not well; unknown: hosts, virtual_ip, nodes, releases"
+    assert (
+        done.stderr.splitlines()[-1]
+        == "unknown: abroad is not well; unknown: hosts, virtual_ip, nodes, releases; warning: backups"
+    )
 
 
 def test_the_state_of_another_site_is_refused(tmp_path: Path) -> None:
