@@ -60,7 +60,7 @@ printf "load_definitions = /mnt/queue.json\\n" > /etc/rabbitmq/rabbitmq.conf
 rabbitmq-server > /tmp/log 2>&1 || tail -n 40 /tmp/log
 """
 _ENTER = """
-mount --bind "$1" "$1"
+mount --bind "$2" "$1"
 mount --rbind /dev "$1/dev"; mount -t proc proc "$1/proc"; mount -t tmpfs -o mode=1777 tmpfs "$1/tmp"
 """
 
@@ -216,9 +216,10 @@ class Stage:
         lines = ["ip link set lo up"]
         chroot = str(shutil.which("chroot"))  # an image's PATH may be without it
         for part in parts:
+            own = self.folder(f"root-{part.name}")  # parts of one image start side by side, each with its own mounts
             inside = {"/mnt": self.shared, "/etc/hosts": self.hosts, **part.mounts}
             inside["/collections/ansible_collections/groundup/cloud"] = ROOT
-            lines.append(f"set -- {shlex.quote(str(part.root))}{_ENTER}")
+            lines.append(f"set -- {shlex.join([str(own), str(part.root)])}{_ENTER}")
             for path, outside in inside.items():
                 target = part.root / path.lstrip("/")
                 if outside.is_dir():
@@ -226,11 +227,11 @@ class Stage:
                 else:
                     target.parent.mkdir(parents=True, exist_ok=True)
                     target.touch()
-                lines.append(shlex.join(["mount", "--bind", str(outside), str(target)]))
+                lines.append(shlex.join(["mount", "--bind", str(outside), f"{own}{path}"]))
             env = {"HOME": "/tmp", **part.env}  # noqa: S108 - in the image's own root
             lines.append(f'mount -o remount,bind,ro "$1"; cd {shlex.quote(str(self.place))}')
             start = ["env", "-i", *(f"{key}={value}" for key, value in env.items()), chroot]
-            start += [f"--userspec={part.uid}:{part.uid}", str(part.root), "bash", "-euc", WAIT + part.script]
+            start += [f"--userspec={part.uid}:{part.uid}", str(own), "bash", "-euc", WAIT + part.script]
             lines.append(shlex.join(start) + ("" if part is parts[-1] else f" > {part.name}.log 2>&1 &"))
         namespaces = ["--mount", "--pid", "--net", "--uts", "--fork", "--kill-child=KILL", "--propagation=private"]
         done = subprocess.run(
