@@ -139,8 +139,9 @@ def test_fingerprints_that_somebody_broke_are_told_as_such(site: Site, tmp_path:
 def test_a_cloud_is_not_made_a_second_time_in_another_namespace(site: Site, tmp_path: Path) -> None:
     kept = store(tmp_path / "state")
     kept.ensure(NAMES)
-    session(site, kept).claim(write=True)
-    plan: Any = SimpleNamespace(openstack=SimpleNamespace(namespace="another"))
+    made = session(site, kept)
+    made.claim(write=True)
+    plan = replace(made.plan, openstack=replace(made.plan.openstack, namespace="another"))
     for write in (False, True):
         with pytest.raises(RolloutError, match=f"is in namespace {site.namespace}, and is to be in another"):
             replace(session(site, kept), plan=plan).claim(write=write)
