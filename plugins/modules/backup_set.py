@@ -31,7 +31,7 @@ options:
     type: str
     default: ""
   keep:
-    description: Number of sets to keep. V(0) keeps all.
+    description: Number of sets to keep, beside the newest that passed its restore test. V(0) keeps all.
     type: int
     default: 14
   days:

@@ -12,7 +12,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import SetBackup, SetShelf, writing
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import (
+    SetBackup,
+    SetShelf,
+    write_tested,
+    writing,
+)
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
@@ -135,3 +140,13 @@ def test_the_oldest_are_removed_and_a_removal_that_is_cut_short_goes_on(shelf: S
     made(NOW + timedelta(days=9))
     assert shelf.remains() == []
     assert shelf.prune(0) == []
+
+
+def test_the_newest_set_that_is_known_to_restore_outlives_newer_ones_that_are_not(shelf: SetShelf, made: Make) -> None:
+    for day in range(5):
+        made(NOW + timedelta(days=day))
+    oldest_first = shelf.names()[::-1]
+    for name, state in zip(oldest_first, ("ok", "ok", "damaged", "not run"), strict=False):
+        write_tested(shelf.home / name, {"state": state})
+    assert shelf.prune(2) == [oldest_first[2], oldest_first[0]]
+    assert shelf.names()[::-1] == [oldest_first[1], *oldest_first[3:]]

@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ....module_utils._base.files import write_file
+from ....module_utils._base.files import sync, write_file
 from ....module_utils._base.locks import locked
 from ...errors import GroundupError
 from ...paths import state_dir
@@ -58,8 +58,12 @@ class SetShelf(Shelf[SetBackup]):
         return sorted((one.name for one in found if _NAME.fullmatch(one.name) and one.is_dir()), reverse=True)
 
     def prune(self, keep: int) -> list[str]:
-        """Remove all but the newest ``keep`` (0: none). Return the removed names."""
-        gone = self.names()[keep:] if keep > 0 else []
+        """Remove all but the newest ``keep`` (0: none), and the newest that passed its restore test: those after it
+        may all be bad. Return the removed names.
+        """
+        names = self.names()
+        proven = next((name for name in names if (tested(self.home / name) or {}).get("state") == "ok"), None)
+        gone = [name for name in names[keep:] if name != proven] if keep > 0 else []
         for name in gone:
             away = self.home / f"{_REMOVING}{name}"
             (self.home / name).rename(away)
@@ -202,8 +206,9 @@ class SetWriter:
         )  # fmt: skip
         text = json.dumps(asdict(backup), sort_keys=True, indent=1) + "\n"
         write_file(self._place / ABOUT, text.encode(), mode=0o600)
+        sync(self._place)
         self._place.rename(self._shelf.home / self.name)
-        _sync(self._shelf.home)
+        sync(self._shelf.home)
         return backup
 
 
@@ -243,11 +248,3 @@ def tested(place: Path) -> dict[str, Any] | None:
 
 def _label(site: str, name: str, part: str) -> str:
     return f"{site}/{name}/{part}"
-
-
-def _sync(directory: Path) -> None:
-    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
