@@ -14,6 +14,7 @@ from .parts import (
     ChartNames,
     api_values,
     merge,
+    api_probes,
     probes,
     public_endpoint,
     queued,
@@ -97,7 +98,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
             "useHostNetwork": {"novncproxy": False},
             "lifecycle": {"disruption_budget": {"metadata": {"min_available": 1 if pods > 1 else 0}}},
             "probes": {
-                **probes("api-metadata", "default", patience=60),
+                **api_probes("api-metadata", "default"),
                 **probes("novncproxy", "default", patience=60),
                 **{name: {"default": _queued()} for name in ("conductor", "scheduler")},
             },
