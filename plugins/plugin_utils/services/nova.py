@@ -12,9 +12,9 @@ from .neutron import METADATA_PROXY
 from .parts import (
     WORKERS,
     ChartNames,
+    api_probes,
     api_values,
     merge,
-    api_probes,
     probes,
     public_endpoint,
     queued,

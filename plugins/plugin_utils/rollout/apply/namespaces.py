@@ -50,7 +50,7 @@ def forgotten(spaces: Collection[str], *, wanted: Collection[str], live: Collect
 def weights(plan: Plan) -> Iterator[Object]:
     """Yield what gives pods without CPU requests a weight.
 
-    Without one, all such pods of a node together weigh as much as 2 millicores: whatever is busy beside them goes first.
+    Without one, all such pods of a node together weigh as much as 2 millicores, and wait for whatever else is busy.
     """
     if plan.profile in SMALL:
         yield {
