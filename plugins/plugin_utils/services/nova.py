@@ -10,7 +10,7 @@ from . import ceph, dialects
 from .certificates import given
 from .neutron import METADATA_PROXY
 from .parts import (
-    WORKERS,
+    WORKERS_OF_SLOW,
     ChartNames,
     api_probes,
     api_values,
@@ -272,7 +272,7 @@ SERVICE = ServiceRecord(
         "nova_scheduler": "openstack",
     },
     certificates=_certificates,
-    workers=WORKERS,
+    workers=WORKERS_OF_SLOW,
     values=values,
     dialect=dialects.nova,
     verify=verify,

@@ -99,6 +99,8 @@ def api_endpoint(plan: Plan, service: str, api: PublicApi) -> Values:
 
 # Processes of an API pod by scale: each is a Python process of about 120 MiB.
 WORKERS: Mapping[Scale, int] = {"tiny": 1, "small": 2, "medium": 3, "large": 4}
+# Of those whose requests take seconds, or ask each other: one at a time would let a tenant's boot wait for another's.
+WORKERS_OF_SLOW: Mapping[Scale, int] = {**WORKERS, "tiny": 2}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
