@@ -22,7 +22,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec impor
 from .conftest import JOIN, FakeHost, certificate, finish, make_node, pem, run, write
 
 REPOSITORY = "registry.test:5000/kubernetes"
-VERSIONS = {"etcd": "3.6.8-0", "coredns": "v1.14.2"}
+VERSIONS = {"etcd": "3.6.16-0", "coredns": "v1.14.2"}
 
 
 def image(name: str, content: str) -> str:
