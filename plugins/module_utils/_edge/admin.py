@@ -8,7 +8,7 @@ import socket
 from .._base.errors import GroundupError
 
 ADMIN_SOCKET = "/run/haproxy/admin.sock"
-PATIENCE = 3.0  # seconds for an answer
+PATIENCE = 10.0  # seconds for an answer: also where the host has more to do than it can
 
 
 def statistics() -> tuple[dict[str, str], dict[str, dict[str, str]]]:

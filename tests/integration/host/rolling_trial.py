@@ -47,7 +47,7 @@ class Kubelet(NodeHost):
     def __init__(self, name: str, address: str) -> None:
         """Have its files and its address."""
         super().__init__(name=name, paths=Paths(HERE / name))
-        self.address = address
+        self.address, self.new = address, False
         self._running: dict[str, tuple[subprocess.Popen[bytes], int]] = {}
         self._starts: list[threading.Thread] = []
 
@@ -57,7 +57,7 @@ class Kubelet(NodeHost):
         pair = [f"--{kind}{part}" for kind in ("", "peer-") for part in (f"cert-file={PAIR[0]}", f"key-file={PAIR[1]}")]
         trust = [f"--{kind}trusted-ca-file={CA}" for kind in ("", "peer-")]
         members = ",".join(f"{name}=https://{address}:2380" for name, address in HOSTS.items())
-        program = "etcd-next" if "etcd" in self._running else "etcd"
+        program = "etcd-next" if self.new else "etcd"
         return {
             "etcd": [
                 program, f"--name={self.name}", f"--data-dir={HERE / self.name / 'data'}", *pair, *trust,
@@ -82,6 +82,12 @@ class Kubelet(NodeHost):
         with (HERE / f"{self.name}-{name}.log").open("ab") as log:
             command = ["setpriv", "--pdeathsig", "KILL", "--", str(HERE / program), *arguments]
             self._running[name] = subprocess.Popen(command, stdout=log, stderr=log), time.time_ns()
+
+    def revive(self) -> None:
+        """Start again what ended by itself, as where the machine does more than this."""
+        for name, (process, _) in list(self._running.items()):
+            if process.poll() is not None and not any(one.is_alive() for one in self._starts):
+                self.start(name)
 
     def end(self, name: str, how: signal.Signals, *, timeout: float) -> None:
         """End a static pod; the kubelet notices and starts it again."""
@@ -140,7 +146,8 @@ class _Shared(Paths):
 
 
 def restarted(host: Kubelet, node: ControlHost) -> None:
-    """Restart etcd and the API server of a host."""
+    """Restart etcd, by the new program, and the API server of a host."""
+    host.new = True
     if HOW == "kill":
         for name in ("etcd", "kube-apiserver"):
             host.end(name, signal.SIGKILL, timeout=PATIENCE)
@@ -156,23 +163,32 @@ def restarted(host: Kubelet, node: ControlHost) -> None:
 
 def whole(hosts: Sequence[Kubelet]) -> bool:
     """Return whether every member is healthy and HAProxy sends requests to every API server."""
+    for one in hosts:
+        one.revive()
+    return healthy(hosts) and set(admin.statistics()[1]["kubernetes"].values()) == {"UP"}
+
+
+def healthy(hosts: Sequence[Kubelet]) -> bool:
+    """Return whether every member of etcd is healthy."""
     with contextlib.suppress(NodeApiError):
-        up = admin.statistics()[1]["kubernetes"].values()
         etcd = hosts[0].etcd()
-        return set(up) == {"UP"} and all(etcd.healthy(member) for member in etcd.members())
+        return all(etcd.healthy(member) for member in etcd.members())
     return False
 
 
 def main() -> None:
     """Try it."""
     admin.ADMIN_SOCKET = sys.argv[2]
-    rolling_restart.PATIENCE = renewal.WAIT = PATIENCE  # type: ignore[misc]  # of a machine that does more than this
+    # Of a machine that does more than this.
+    admin.PATIENCE = rolling_restart.PATIENCE = renewal.WAIT = PATIENCE  # type: ignore[misc]
     hosts = [Kubelet(name, address) for name, address in HOSTS.items()]
     nodes = [ControlHost(name=one.name, address=one.address, api_port=PORT) for one in hosts]
     try:
-        for name in ("etcd", "kube-apiserver"):
-            for one in hosts:
-                one.start(name)
+        for one in hosts:
+            one.start("etcd")
+        until(lambda: healthy(hosts), seconds=PATIENCE)
+        for one in hosts:
+            one.start("kube-apiserver")
         until(lambda: whole(hosts), seconds=PATIENCE)
         context = ssl.create_default_context(cafile=str(CA))
         cluster = Cluster(server=f"https://{VIP}:6443", context=context)
