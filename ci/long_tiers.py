@@ -40,7 +40,8 @@ LONG_TIERS = (
         name="long",
         commands=(
             ("ci/lab", "supply"),
-            ("ci/supply", "build", "plain", "packages", "hypervisor", "openstack-more", "root-provider", TEMPEST),
+            ("ci/supply", "build", "plain", "packages", "hypervisor", "openstack-more", "root-provider"),
+            ("ci/supply", "build", "former", TEMPEST),
             ("ci/lab", "destroy"),
             (*PYTEST, "-m", "long", "tests", *(f"--ignore={one}" for one in METAL)),  # they have a tier of their own
             ("ci/lab", "destroy"),
@@ -113,6 +114,7 @@ LONG_TIERS = (
         THREE_CONTROL_HOSTS_SITE,
         ("ci/lab", "up"),
         ("ci/lab", "unchanged"),
+        e2e("rolling", options=("-s",)),  # before anything is lost; it prints what a prober saw
         e2e("galera", "failure_cards", options=("-m", "lab", "-k", "galera")),
         e2e("removal", options=("-m", "lab")),
         e2e("cluster_kept", options=("-m", "lab")),  # last: the volumes of one host are lost

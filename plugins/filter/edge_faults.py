@@ -11,7 +11,7 @@ description:
   - "Private: for the role P(groundup.cloud.edge#role) of the same collection."
   - Judges the results of P(groundup.cloud.edge#module) with C(step=verify) of all hosts of a play.
   - One control host holds the virtual IP, and each listener of HAProxy is open. In a run on some of the control hosts,
-    another may hold it.
+    another may hold it. Each HAProxy sends requests to every API server, unless checks say otherwise.
 positional: hosts
 options:
   _input:
@@ -56,6 +56,8 @@ _value:
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ..module_utils._edge import servers
+
 
 def edge_faults(
     variables: Mapping[str, Any], hosts: Sequence[str], *, control: Sequence[str], address: str, public: str = ""
@@ -65,7 +67,7 @@ def edge_faults(
     others = set(control) - set(hosts)
     held = {"holds_address": address} | ({"holds_public": public} if public else {})
     faults = [fault for key, one in held.items() for fault in _held(states, key, others=others, address=one)]
-    return [*faults, *_closed(states)]
+    return [*faults, *_closed(states), *left_out(states)]
 
 
 def _held(states: Mapping[str, Any], key: str, *, others: set[str], address: str) -> Iterator[str]:
@@ -81,6 +83,13 @@ def _closed(states: Mapping[str, Any]) -> Iterator[str]:
         closed = sorted(name for name, status in state["listeners"].items() if status != "OPEN")
         if closed:
             yield f"{host}: HAProxy's listeners are not open: {', '.join(closed)}"
+
+
+def left_out(states: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what hosts say of API servers that a killed run took out and never put back."""
+    for host, state in states.items():
+        if names := servers.out(state.get("servers", {})):
+            yield f"edge-server-out: HAProxy of {host} sends nothing to the API server of {', '.join(names)}"
 
 
 class FilterModule:

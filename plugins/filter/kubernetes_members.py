@@ -57,7 +57,8 @@ RETURN = r"""
 _value:
   description:
     - C(waiting), hosts of the play that wait to join. C(half_made), those of them whose last join was interrupted.
-      C(present), control hosts of the play that do not wait. C(contact), the control host to ask. It is the first of
+      C(present), control hosts of the play that do not wait. C(due), those that must restart, the ones with an older
+      etcd first. C(contact), the control host to ask. It is the first of
       C(present), or of those that answered, or O(first).
   type: dict
 """
@@ -75,15 +76,17 @@ def kubernetes_members(
     first: str,
     answers: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
-    """Return waiting, half_made, present and contact."""
+    """Return waiting, half_made, present, due and contact."""
     said = {host: variables[host]["kubernetes_node"] for host in hosts if "kubernetes_node" in variables[host]}
     waiting = [host for host in hosts if host in nodes and said.get(host, {}).get("joins")]
     present = [host for host in control if host in hosts and host not in waiting]
+    due = {host: said[host]["due"] for host in present if said.get(host, {}).get("due")}
     answered = [str(one["item"]) for one in answers if "state" in one]
     return {
         "waiting": waiting,
         "half_made": [host for host in waiting if said[host].get("membership") == "partial"],
         "present": present,
+        "due": sorted(due, key=lambda host: "etcd" not in due[host]),
         "contact": next(iter(present or answered), first),
     }
 

@@ -13,11 +13,13 @@ description:
     it replaces the old one. It then reloads and keeps open connections.
   - C(verify) waits until the virtual IP accepts connections on every port, checks its certificate for every name, and
     reads the state of this host's HAProxy. Fails on a timeout, an untrusted certificate or another than O(certificate).
+  - C(take_out) has this host's HAProxy send no new connection to the API server of O(server), whose open ones go on.
+    The last one that is up stays in. C(put_back) ends that, as does C(converge) what a killed run left.
 options:
   step:
     description: What to do.
     type: str
-    choices: [converge, verify]
+    choices: [converge, verify, take_out, put_back]
     required: true
   packages:
     description: Packages of the OS to install. With O(step=converge).
@@ -79,6 +81,9 @@ options:
     type: list
     elements: str
     default: []
+  server:
+    description: Name of the control host whose API server it is. With O(step=take_out) and O(step=put_back).
+    type: str
   timeout:
     description: Seconds to wait for the virtual IP. It is up four seconds after keepalived starts.
     type: int
@@ -114,6 +119,10 @@ changes:
   type: list
   elements: str
   returned: with O(step=converge)
+out:
+  description: Whether the API server gets no new connection from this host.
+  type: bool
+  returned: with O(step=take_out)
 holds_address:
   description: Whether this host holds the virtual IP now.
   type: bool
@@ -135,19 +144,24 @@ servers:
 """
 
 from ..module_utils._base.module import run_step
-from ..module_utils._edge import serve, verify
+from ..module_utils._edge import serve, servers, verify
 
 RULES = {
     "required_if": [
         ("step", "converge", ("packages", "haproxy_config", "address", "password")),
         ("step", "verify", ("virtual_ip",)),
+        ("step", "take_out", ("server",)),
+        ("step", "put_back", ("server",)),
     ],
 }
 
 
 def main() -> None:
     """Run the step."""
-    run_step({"converge": serve.converge, "verify": verify.verify}, secret=("password", "private_key"))
+    steps = {
+        "converge": serve.converge, "verify": verify.verify, "take_out": servers.take_out, "put_back": servers.put_back,
+    }  # fmt: skip
+    run_step(steps, secret=("password", "private_key"))
 
 
 if __name__ == "__main__":

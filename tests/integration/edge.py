@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
+from types import MappingProxyType
 
 import jinja2
 import yaml
@@ -17,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 VIP, SCALE = "10.9.0.2", 20  # limits are a twentieth of the site's: a trial takes seconds and few files
 
 
-def configured(place: Path) -> str:
+def configured(place: Path, *, control: Mapping[str, str] = MappingProxyType({"control-1": "127.0.0.1"})) -> str:
     """Return HAProxy's configuration with its servers on loopback and its limits scaled; write its certificate."""
     data = yaml.safe_load((ROOT / "inventories/cloud/site.yml").read_text())
     plan = make_plan(build_site(data))
@@ -39,11 +41,14 @@ def configured(place: Path) -> str:
     )  # fmt: skip
     text = environment.get_template("haproxy.cfg.j2").render(
         edge_public=True, edge_users_address="",
-        edge_control=["control-1"], edge_nodes=["control-1"], edge_trust="/ca.crt",
+        edge_control=[*control], edge_nodes=[*control], edge_trust="/ca.crt",
         groundup_site={
             "edge": {"address": VIP, "endpoints": endpoints},
             "kubernetes": {"endpoint_name": "kubernetes.cloud.test", "endpoint_port": 6443, "api_port": 6444},
         },
-        hostvars={"control-1": {"groundup_host": {"address": "127.0.0.1", "fqdn": "control-1.cloud.test"}}},
+        hostvars={
+            name: {"groundup_host": {"address": address, "fqdn": f"{name}.cloud.test"}}
+            for name, address in control.items()
+        },
     )  # fmt: skip
     return re.sub(r"(maxconn| gt) (\d+)", lambda found: f"{found[1]} {int(found[2]) // SCALE}", text)

@@ -48,11 +48,13 @@ class HostRoot:
         spaces = ["--net"] if outside else ["--net", "--mount", "--pid", "--root", "--wd"]
         return ["nsenter", "--target", str(self._pid), *spaces, "--", *argv]
 
-    def run(self, *argv: str, outside: bool = False, **more: Any) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *argv: str, outside: bool = False, limit: float = 300, **more: Any
+    ) -> subprocess.CompletedProcess[str]:
         """Run ``argv`` to its end; what it says on either stream is ``stdout``."""
         return subprocess.run(
             self.argv(*argv, outside=outside), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            timeout=300, check=False, **more,
+            timeout=limit, check=False, **more,
         )  # fmt: skip
 
     def start(self, *argv: str) -> None:

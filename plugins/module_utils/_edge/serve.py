@@ -12,7 +12,7 @@ from .._base.run import run
 from .._host import kernel, packages, units
 from .._host.interfaces import interface_of
 from .._host.units import Unit
-from . import public
+from . import public, servers
 
 HAPROXY = Path("/etc/haproxy/haproxy.cfg")
 PEM = Path("/etc/haproxy/tls/edge.pem")
@@ -66,6 +66,7 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
         keepalived.running()
     else:
         units.off(changes, ["keepalived.service"])
+    servers.mend(changes)
     return changes.result()
 
 

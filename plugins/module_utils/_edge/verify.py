@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import re
 import socket
@@ -15,10 +14,10 @@ from .._base.errors import GroundupError
 from .._base.wait import wait_until
 from .._host.interfaces import carrying
 from . import public
+from .admin import said, statistics
 from .serve import PEM
 
 LEAF = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)  # the first
-ADMIN_SOCKET = "/run/haproxy/admin.sock"
 HTTPS = 443
 PATIENCE = 3.0  # seconds for one connection
 
@@ -69,7 +68,7 @@ def check_certificate(address: str, port: int, name: str, *, timeout: float) -> 
 def check_loaded(wanted: bytes) -> None:
     """Check that this host's HAProxy has loaded the certificate ``wanted`` (DER). Raises GroundupError."""
     print_of = hashlib.sha1(wanted, usedforsecurity=False).hexdigest()  # the one that HAProxy tells
-    if print_of not in _said(f"show ssl cert {PEM}").replace(":", "").lower():
+    if print_of not in said(f"show ssl cert {PEM}").replace(":", "").lower():
         raise _another(f"{PEM} on this host", "HAProxy runs with another one than the site's")
 
 
@@ -86,40 +85,6 @@ def _another(where: str, why: str) -> GroundupError:
         why=why,
         remedy="run the playbook groundup.cloud.certificate without --limit; journalctl -u haproxy on that host",
     )
-
-
-def statistics() -> tuple[dict[str, str], dict[str, dict[str, str]]]:
-    """Return the state of each listener and server of this host's HAProxy. Raises GroundupError."""
-    return parse(_said("show stat"))
-
-
-def _said(command: str) -> str:
-    """Return HAProxy's answer to ``command`` on its admin socket. Raises GroundupError."""
-    with socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(PATIENCE)
-        try:
-            connection.connect(ADMIN_SOCKET)
-            connection.sendall(f"{command}\n".encode())
-            return b"".join(iter(lambda: connection.recv(65536), b"")).decode()
-        except OSError as error:
-            raise GroundupError(
-                "HAProxy does not answer on its admin socket",
-                where=ADMIN_SOCKET,
-                why=str(error),
-                remedy="systemctl status haproxy; journalctl -u haproxy -n 50",
-            ) from None
-
-
-def parse(text: str) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
-    """Return listeners and servers from the CSV of HAProxy's ``show stat``."""
-    listeners: dict[str, str] = {}
-    servers: dict[str, dict[str, str]] = {}
-    for row in csv.DictReader(text.removeprefix("# ").splitlines()):
-        if row["svname"] == "FRONTEND":
-            listeners[row["pxname"]] = row["status"]
-        elif row["svname"] != "BACKEND":
-            servers.setdefault(row["pxname"], {})[row["svname"]] = row["status"]
-    return listeners, servers
 
 
 def verify(_: Changes, wanted: dict[str, Any]) -> dict[str, Any]:

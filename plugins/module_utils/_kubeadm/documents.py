@@ -15,6 +15,9 @@ SITE_DIR = "/etc/kubernetes/site"
 PATCHES_DIR = f"{SITE_DIR}/patches"
 ENCRYPTION = f"{SITE_DIR}/encryption.yaml"
 AUDIT_LOG_DIR = "/var/log/kubernetes"
+# Seconds in which an API server that ends says it is not ready, and still answers: HAProxy needs up to 6 to notice
+# (three checks), and so do those that reach it by the Service "kubernetes".
+SHUTDOWN_DELAY = 10
 KUBEADM_API = "kubeadm.k8s.io/v1beta4"
 
 # The kubelet does not start before kubeadm has written its configuration: it would only crash in a loop.
@@ -127,7 +130,7 @@ def reset_config(node: Node, *, leave_etcd: bool) -> str:
 
 def api_server_arguments(node: Node) -> dict[str, str]:
     """Return the API server's flags beyond kubeadm's own."""
-    arguments = {"profiling": "false"}
+    arguments = {"profiling": "false", "shutdown-delay-duration": f"{SHUTDOWN_DELAY}s"}
     if node.cluster.audit:
         arguments |= {
             "audit-policy-file": f"{SITE_DIR}/audit.yaml",
@@ -255,5 +258,12 @@ def _cluster(node: Node) -> dict[str, Any]:
         },
         "controllerManager": {"extraArgs": [{"name": "profiling", "value": "false"}]},
         "scheduler": {"extraArgs": [{"name": "profiling", "value": "false"}]},
-        "etcd": {"local": {"dataDir": "/var/lib/etcd"}},
+        "etcd": {"local": {"dataDir": "/var/lib/etcd", **_etcd_tag(node)}},
     }
+
+
+def _etcd_tag(node: Node) -> dict[str, str]:
+    """Return the version of etcd, which kubeadm compares with that of the manifest before it upgrades."""
+    image = node.control_images.get("etcd", "").partition("@")[0]
+    tag = image.rpartition(":")[2]
+    return {"imageTag": tag} if tag and "/" not in tag else {}

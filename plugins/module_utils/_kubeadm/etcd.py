@@ -1,4 +1,7 @@
-"""Query and remove etcd members by its JSON API, with the credentials that kubeadm puts on every control host."""
+"""Query and remove etcd members and move the leadership, by etcd's JSON API.
+
+With the credentials that kubeadm puts on every control host.
+"""
 
 from __future__ import annotations
 
@@ -76,6 +79,21 @@ class Etcd:
             # etcd omits fields with the value zero: a missing leader field means no leader.
             return status.get("leader", "0") != "0" and not status.get("errors")
         return False
+
+    def hand_over(self) -> EtcdMember | None:
+        """Move the leadership from this host's member to a healthy one; return that one. Raises NodeApiError.
+
+        An election would cost writes up to its time-out. None: another leads, or nobody could.
+        """
+        status = self._ask(self._server, "maintenance/status")
+        own = status["header"]["member_id"]
+        if status.get("leader", "0") != own:
+            return None
+        for member in voters(self.members()):
+            if member.id != own and self.healthy(member):
+                self._ask(self._server, "maintenance/transfer-leadership", {"targetID": member.id})
+                return member
+        return None
 
     def remove(self, member: EtcdMember) -> None:
         """Remove ``member`` from the cluster. Raises NodeApiError."""

@@ -33,6 +33,8 @@ def replace(node: Node, host: NodeHost, changes: Changes) -> set[str]:
     if not changes.check:
         for _, image in found.values():
             host.run(["crictl", "pull", image], timeout=300, why="a static pod stops before its new image is fetched")
+        if static_pods.ETCD in found:
+            static_pods.end(host, [static_pods.API])
         for name, (_, image) in found.items():
             pod = static_pods.pod(name, host.paths)
             pod["spec"]["containers"][0]["image"] = image

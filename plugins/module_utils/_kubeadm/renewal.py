@@ -5,15 +5,13 @@ The host's etcd and API are down meanwhile, so callers take one host at a time.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
 
 from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.wait import wait_until
-from . import certificates
+from . import certificates, static_pods
 from .host import NodeHost
 from .rolling_restart import unready
 from .spec import ApiHost, Paths
@@ -69,11 +67,11 @@ def behind(host: NodeHost, changes: Changes) -> list[str]:
     """
     found = []
     predicted = changes.written if changes.check else ()
-    for pod in _pods(host):
-        patterns = READS.get(component := pod["labels"].get("component", ""), ())
+    for one in static_pods.running(host):
+        patterns = READS[component := one["name"]]
         made = [path.stat().st_mtime_ns for pattern in patterns for path in host.paths.kubernetes.glob(pattern)]
         will = any(path.match(pattern) for path in predicted for pattern in patterns)
-        if will or max(made, default=0) > int(pod["createdAt"]):
+        if will or max(made, default=0) > int(one["createdAt"]):
             found.append(component)
     return found
 
@@ -105,10 +103,7 @@ def renew(node: ApiHost, host: NodeHost, changes: Changes, *, left: Mapping[str,
 
 def restart(*components: str, node: ApiHost, host: NodeHost) -> None:
     """Restart static pods, so that they read their files, and wait for the API. Raises GroundupError."""
-    for pod in _pods(host):
-        if (component := pod["labels"].get("component", "")) in components:
-            why = f"{component} reads its files only when it starts"
-            host.run(["crictl", "stopp", pod["id"]], timeout=TIMEOUT, why=why)
+    static_pods.end(host, components)
     if reason := wait_until(lambda: unready(host, node.api_server), timeout=WAIT):
         raise GroundupError(
             f"the API of {node.name} is not ready {WAIT:.0f} s after {', '.join(components)} restarted: {reason}",
@@ -116,16 +111,6 @@ def restart(*components: str, node: ApiHost, host: NodeHost) -> None:
             why="no other control host is touched before this one works",
             remedy="see crictl ps -a and journalctl -u kubelet on the host",
         )
-
-
-def _pods(host: NodeHost) -> list[dict[str, Any]]:
-    """Return the running static pods."""
-    chosen = ["--state", "ready", "--namespace", "kube-system", "--label", "tier=control-plane"]
-    text = host.run(
-        ["crictl", "pods", *chosen, "--output", "json"], timeout=TIMEOUT, why="programs read files at start"
-    )
-    items: list[dict[str, Any]] = json.loads(text or "{}").get("items") or []
-    return items
 
 
 def _name(path: Path) -> str:

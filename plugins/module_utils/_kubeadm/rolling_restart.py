@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import http
 from collections.abc import Callable
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 from .._base.errors import GroundupError
@@ -20,9 +21,9 @@ PATIENCE = 60.0  # seconds for the previous host to come back
 
 
 def wait_until_spared(node: ApiHost, host: NodeHost) -> None:
-    """Wait until the cluster can spare ``node``: the others have an etcd quorum and working API servers.
+    """Wait until the cluster can spare ``node``, then hand over its leadership of etcd.
 
-    Raises GroundupError when it cannot after a minute.
+    The others have an etcd quorum and working API servers then. Raises GroundupError when not after a minute.
     """
 
     def serves(address: str) -> str | None:
@@ -41,6 +42,8 @@ def wait_until_spared(node: ApiHost, host: NodeHost) -> None:
             why="its etcd and its API would be away for a while, and nobody could take their place",
             remedy="see crictl ps -a and journalctl -u kubelet on the hosts named, then run this again",
         )
+    with suppress(NodeApiError):  # its own etcd is down, or has lost the leadership just now
+        Etcd(host).hand_over()
 
 
 def missing(etcd: Etcd, *, address: str, serves: Callable[[str], str | None]) -> str | None:

@@ -1,7 +1,8 @@
-"""Read a control host's static pod manifests, and wait until the kubelet runs them."""
+"""Read a control host's static pod manifests, end their containers, and wait until the kubelet runs them."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,11 @@ from .spec import Node, Paths
 
 STATIC = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
 WAIT = 300.0  # seconds: etcd, then the API, then its leader elections
+API, ETCD = "kube-apiserver", "etcd"
+# Seconds to end: the API server answers on for its shutdown delay, then finishes what it was asked.
+GRACE = {API: 60}
+_GRACE = 30
+_TIMEOUT = 180.0
 
 
 def manifest(name: str, paths: Paths) -> Path:
@@ -38,6 +44,28 @@ def flags(container: Mapping[str, Any]) -> dict[str, str]:
     """Return the flags in a container's command."""
     words = (word for word in container.get("command", ()) if word.startswith("--") and "=" in word)
     return dict(word[2:].split("=", 1) for word in words)
+
+
+def running(host: NodeHost) -> list[dict[str, Any]]:
+    """Return the running containers of the static pods, each with its ``name``. Raises GroundupError."""
+    chosen = ["--state", "running", "--label", "io.kubernetes.pod.namespace=kube-system"]
+    command = ["crictl", "ps", *chosen, "--output", "json"]
+    text = host.run(command, timeout=_TIMEOUT, why="programs read files at start")
+    found = json.loads(text or "{}").get("containers") or []
+    named = ({**one, "name": one["labels"].get("io.kubernetes.container.name", "")} for one in found)
+    return [one for one in named if one["name"] in STATIC]
+
+
+def end(host: NodeHost, names: Collection[str]) -> None:
+    """End containers of static pods, which finish what they do; the kubelet starts them again. Raises GroundupError.
+
+    The API server goes before its etcd: none of its clients asks it for what it cannot read.
+    """
+    wanted = {*names, *([API] if ETCD in names else [])}
+    for one in sorted(running(host), key=lambda one: one["name"] != API):
+        if (name := one["name"]) in wanted:
+            command = ["crictl", "stop", "--timeout", str(GRACE.get(name, _GRACE)), one["id"]]
+            host.run(command, timeout=_TIMEOUT, why=f"{name} ends what it was asked, and reads its files at start")
 
 
 def wait_until_running(node: Node, host: NodeHost, names: Collection[str]) -> None:

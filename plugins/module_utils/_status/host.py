@@ -13,7 +13,7 @@ from .._base.errors import GroundupError
 from .._base.run import attempt
 from .._ceph import disk
 from .._ceph.model import LIB
-from .._edge.verify import statistics
+from .._edge.admin import statistics
 from .._host import environment, ownership, verification
 from .._host.interfaces import carrying
 from .._hypervisor import converge as hypervisor

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ...filter.edge_faults import left_out
 from ...module_utils._base.files import read
 from ...module_utils._ovn.databases import DATABASES
 from ..contact.logins import site_key
@@ -165,6 +166,7 @@ def address_rows(plan: Plan, said: Results, faults: Sequence[str]) -> list[Statu
     holders = [name for name, one in found.items() if one["holds_address"]]
     silent = [name for name in plan.edge.hosts if name not in asked]
     facts = {"holders": holders, "hosts": list(plan.edge.hosts)}
+    out = [*left_out(found)]
     state, what, remedy = "ok", f"held by {', '.join(holders)}", ""
     if asked and all(one["state"] == "not made" for one in asked.values()):
         state, what, remedy = "not made", "not made yet", run_layer("kubernetes")
@@ -172,9 +174,11 @@ def address_rows(plan: Plan, said: Results, faults: Sequence[str]) -> list[Statu
         state, what, remedy = "not made", "not made yet", run_layer("site")
     elif not holders and silent:
         state, what = "unknown", f"no host that answers holds it; not asked: {', '.join(silent)}"
-    elif faults or not holders:
+    elif set(faults) - set(out) or not holders:
         state, what = "broken", "; ".join(faults) or "no control host holds it"
         remedy = "on the control hosts: journalctl -n 50 -u keepalived -u haproxy"
+    elif out:
+        state, what, remedy = "warning", "; ".join([what, *out]), run_layer("kubernetes")
     return [StatusRow(name=plan.edge.address, state=as_state(state), what=what, remedy=remedy, facts=facts)]
 
 

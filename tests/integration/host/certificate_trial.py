@@ -19,7 +19,7 @@ from typing import Any
 
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._edge import verify
+from ansible_collections.groundup.cloud.plugins.module_utils._edge import admin, verify
 
 VIP, NAME = "10.9.0.2", "identity.cloud.test"
 HOST = Path(sys.argv[1])
@@ -59,7 +59,7 @@ def verified(name: str) -> str:
 def main() -> None:
     """Try it."""
     os.environ["SSL_CERT_FILE"] = str(PAIRS / "root.pem")  # as a host that trusts the company's CA
-    verify.ADMIN_SOCKET = str(HOST / "run/haproxy/admin.sock")
+    admin.ADMIN_SOCKET = str(HOST / "run/haproxy/admin.sock")
     verify.carrying = lambda _: None  # type: ignore[attr-defined,assignment]  # no address is asked for
     found: dict[str, Any] = {"first": verified("one.pem"), "another": verified("two.pem")}
     lasting, failed, asked = client(), [], []

@@ -16,7 +16,7 @@ from ansible_collections.groundup.cloud.plugins.filter.edge_faults import edge_f
 from ansible_collections.groundup.cloud.plugins.module_utils._base import tls
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._edge import serve, verify
+from ansible_collections.groundup.cloud.plugins.module_utils._edge import admin, serve, verify
 from ansible_collections.groundup.cloud.plugins.module_utils._host import interfaces, kernel, packages, units
 from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import LeafSpec, ensure_authority, ensure_leaf
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import SiteError, build_site, make_plan
@@ -141,7 +141,7 @@ def test_haproxys_statistics_are_read_by_listener_and_server() -> None:
         "kubernetes,control-2,0,DOWN,1,\n"
         "kubernetes,BACKEND,0,UP,1,\n\n"
     )
-    assert verify.parse(text) == (
+    assert admin.parse(text) == (
         {"kubernetes": "OPEN"},
         {"kubernetes": {"control-1": "UP", "control-2": "DOWN"}},
     )

@@ -237,6 +237,7 @@ spec:
     - --encryption-provider-config=/etc/kubernetes/site/encryption.yaml
     - --profiling=false
     - --secure-port=6444
+    - --shutdown-delay-duration=10s
     image: registry.test:5000/kubernetes/kube-apiserver:v1.36.3
 """
 

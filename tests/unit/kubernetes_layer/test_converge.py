@@ -143,7 +143,7 @@ def test_check_mode_says_what_would_be_done_and_touches_nothing(
     assert ("initialise the cluster" in outcome.actions) == (state != "member")
     assert ("reset the half-made node" in outcome.actions) == (state == "partial")
     assert snapshot(paths.root) == before
-    assert set(host.verbs()) <= {"crictl pods"}  # a look
+    assert set(host.verbs()) <= {"crictl ps"}  # a look
 
 
 def test_check_mode_on_a_finished_host_predicts_nothing(first: Node, host: FakeHost) -> None:

@@ -53,7 +53,7 @@ def test_every_file_the_api_server_is_told_of_is_mounted_into_it() -> None:
 def test_audit_and_encryption_can_be_turned_off() -> None:
     node = dataclasses.replace(make_node(), cluster=dataclasses.replace(CLUSTER, audit=False, encrypt_secrets=False))
     server = by_kind(documents.init_config(node))["ClusterConfiguration"]["apiServer"]
-    assert [arg["name"] for arg in server["extraArgs"]] == ["profiling"]
+    assert [arg["name"] for arg in server["extraArgs"]] == ["profiling", "shutdown-delay-duration"]
     assert server["extraVolumes"] == []
 
 
@@ -201,3 +201,14 @@ def test_taints_are_read_as_kubectl_reads_them(text: str, parsed: dict[str, str]
 def test_what_is_no_taint_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not a taint"):
         taint(text)
+
+
+def test_kubeadm_knows_the_version_of_etcd_that_runs() -> None:
+    """It skips etcd in an upgrade when its own version is older than the manifest's."""
+    assert by_kind(documents.init_config(make_node()))["ClusterConfiguration"]["etcd"] == {
+        "local": {"dataDir": "/var/lib/etcd"}
+    }
+    for image in ("r.test:5000/kubernetes/etcd:3.6.16-0", "r.test:5000/kubernetes/etcd:3.6.16-0@sha256:00"):
+        node = dataclasses.replace(make_node(), control_images={"etcd": image})
+        etcd = by_kind(documents.init_config(node))["ClusterConfiguration"]["etcd"]
+        assert etcd["local"]["imageTag"] == "3.6.16-0"

@@ -26,6 +26,7 @@ class Gateway(http.server.BaseHTTPRequestHandler):
 
     server: http.server.HTTPServer
     asked: list[tuple[str, dict[str, Any]]]
+    more: dict[str, dict[str, Any]]
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -40,6 +41,7 @@ class Gateway(http.server.BaseHTTPRequestHandler):
             "/v3/maintenance/status": {"leader": "10276657743932975437"} if len(self.asked) < 3 else {},
             "/v3/cluster/member/remove": {"members": []},
         }
+        answers |= self.more
         text = json.dumps(answers[self.path]).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(text)))
@@ -70,7 +72,7 @@ def gateway(paths: Paths) -> Iterator[str]:
     context.load_cert_chain(place / "ca.crt", place / "ca.key")
     context.load_verify_locations(place / "ca.crt")
     context.verify_mode = ssl.CERT_REQUIRED
-    Gateway.asked = []
+    Gateway.asked, Gateway.more = [], {}
     server = http.server.HTTPServer(("127.0.0.1", 0), Gateway)
     server.socket = context.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever)
@@ -91,6 +93,27 @@ def test_etcd_is_asked_in_json_with_the_hosts_credentials(paths: Paths, gateway:
     assert not etcd.healthy(second)
     etcd.remove(second)
     assert Gateway.asked[-1] == ("/v3/cluster/member/remove", {"ID": "1"})
+
+
+@pytest.mark.parametrize(("leader", "to"), [("1", "3"), ("3", None), ("0", None)])
+def test_the_leadership_goes_to_a_healthy_member_with_a_vote_and_only_from_this_host(
+    paths: Paths, gateway: str, leader: str, to: str | None
+) -> None:
+    members = [
+        {"ID": "1", "name": "own", "peerURLs": ["https://o"], "clientURLs": [gateway]},
+        {"ID": "2", "name": "down", "peerURLs": ["https://d"], "clientURLs": ["https://127.0.0.1:1"]},
+        {"ID": "4", "name": "learner", "peerURLs": ["https://l"], "clientURLs": [gateway], "isLearner": True},
+        {"ID": "3", "name": "other", "peerURLs": ["https://p"], "clientURLs": [gateway]},
+    ]
+    status = {"header": {"member_id": "1"}, "leader": leader, "version": "3.6.16"}
+    Gateway.more = {
+        "/v3/cluster/member/list": {"members": members},
+        "/v3/maintenance/status": status,
+        "/v3/maintenance/transfer-leadership": {},
+    }
+    found = Etcd(NodeHost(name="control-1", paths=paths), server=gateway).hand_over()
+    moved = [body for path, body in Gateway.asked if path.endswith("transfer-leadership")]
+    assert (found and found.id, moved) == (to, [{"targetID": to}] if to else [])
 
 
 def test_a_host_without_etcds_credentials_says_so(paths: Paths, tmp_path: Path) -> None:

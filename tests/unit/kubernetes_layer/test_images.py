@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,7 +23,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec impor
 from .conftest import JOIN, FakeHost, certificate, finish, make_node, pem, run, write
 
 REPOSITORY = "registry.test:5000/kubernetes"
-VERSIONS = {"etcd": "3.6.8-0", "coredns": "v1.14.2"}
+VERSIONS = {"etcd": "3.6.16-0", "coredns": "v1.14.2"}
 
 
 def image(name: str, content: str) -> str:
@@ -51,6 +52,9 @@ def member(host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> Nod
         write(paths, f"/etc/kubernetes/manifests/{name}.yaml", manifest(name, image(name, "old")))
     monkeypatch.setattr(api_server, "differing", lambda *_: {})
     host.running |= {"containerd.service", "kubelet.service"}
+    labels = {"io.kubernetes.container.name": "kube-apiserver"}
+    running = {"id": "api", "createdAt": str(time.time_ns() + 10**12), "labels": labels}
+    host.answers["crictl ps"] = json.dumps({"containers": [running]})
     return control_host("old")
 
 
@@ -100,6 +104,10 @@ def test_images_made_again_are_reported_and_changed_only_when_told_to(
         assert written == yaml.safe_load(manifest(name, image(name, "new")))
         assert ["crictl", "pull", image(name, "new")] in host.commands
     assert kubelet.asked > 2, "it waits until they run"
+    pulled = max(number for number, argv in enumerate(host.commands) if argv[:2] == ["crictl", "pull"])
+    ended = [number for number, argv in enumerate(host.commands) if argv[:2] == ["crictl", "stop"]]
+    assert [host.commands[number][-1] for number in ended] == ["api"], "before its etcd goes"
+    assert ended[0] > pulled
     assert run(node, host).actions == []
     assert run(node, host, rolling_restart=True).actions == []
 

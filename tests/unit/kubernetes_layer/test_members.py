@@ -30,6 +30,16 @@ def test_nobody_waits_in_an_unchanged_run() -> None:
     assert (found["present"], found["contact"]) == (CONTROL, "control-1")
 
 
+def test_control_hosts_with_an_older_etcd_restart_first_and_who_waits_to_join_does_not() -> None:
+    said = {
+        "control-1": {**MEMBER, "due": ["kube-apiserver"]},
+        "control-2": {**MEMBER, "due": ["etcd", "kube-apiserver"]},
+        "control-3": {**WAITS, "due": ["etcd"]},
+        "worker-1": MEMBER,
+    }
+    assert members(said)["due"] == ["control-2", "control-1"]
+
+
 def test_a_new_worker_waits_and_the_first_control_host_speaks() -> None:
     found = members({**dict.fromkeys(NODES, MEMBER), "worker-2": WAITS})
     assert (found["waiting"], found["half_made"], found["contact"]) == (["worker-2"], [], "control-1")
@@ -131,6 +141,7 @@ def test_the_role_gives_the_filters_what_hosts_said(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     found, days = json.loads((tmp_path / "out").read_text())
     assert found == {
-        "waiting": ["control-2"], "half_made": ["control-2"], "present": ["control-1"], "contact": "control-1",
+        "waiting": ["control-2"], "half_made": ["control-2"], "present": ["control-1"], "due": [],
+        "contact": "control-1",
     }  # fmt: skip
     assert days == {"control-1": {"ca.crt": 9}}

@@ -19,8 +19,8 @@ from .conftest import FakeHost, certificate, finish, make_node, pem, run, write
 
 SERVER = "/etc/kubernetes/pki/etcd/server.crt"
 NOW = time.time_ns()
-PODS = [
-    {"id": f"id-{name}", "createdAt": str(NOW), "labels": {"component": name}}
+CONTAINERS = [
+    {"id": f"id-{name}", "createdAt": str(NOW), "labels": {"io.kubernetes.container.name": name}}
     for name in ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
 ]
 
@@ -31,7 +31,7 @@ def node(host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> Node:
     monkeypatch.setattr(steps, "add_ons", lambda *_, **__: None)
     finish(paths, control=True, ca=pem(certificate()))
     write(paths, SERVER, pem(certificate()))
-    host.answers["crictl pods"] = json.dumps({"items": PODS})
+    host.answers["crictl ps"] = json.dumps({"containers": CONTAINERS})
     host.running |= {"kubelet.service", "containerd.service"}
     node = make_node()
     run(node, host)
@@ -52,7 +52,7 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> list[str | None]:
 
 
 def stopped(host: FakeHost) -> list[str]:
-    return [argv[2] for argv in host.commands if argv[:2] == ["crictl", "stopp"]]
+    return [argv[4] for argv in host.commands if argv[:2] == ["crictl", "stop"]]
 
 
 def test_certificates_that_end_soon_are_named_first_and_renewed_in_the_rolling_restart(
@@ -68,7 +68,7 @@ def test_certificates_that_end_soon_are_named_first_and_renewed_in_the_rolling_r
     renewed = run(node, host, rolling_restart=True)
     assert renewed.actions == ["renew the control plane's certificates"]
     assert renewed.result.certificates["etcd/server.crt"] == 365
-    assert (stopped(host), spared) == (["id-etcd"], ["control-1"])
+    assert (stopped(host), spared) == (["id-kube-apiserver", "id-etcd"], ["control-1"])
     assert answers == [None], "the host's turn ended before its API was ready"
 
 
@@ -152,6 +152,9 @@ class Members:
     def healthy(self, member: EtcdMember) -> bool:
         return member.name not in self.ill
 
+    def hand_over(self) -> None:
+        self.handed = True
+
 
 @pytest.mark.parametrize(
     ("etcd", "silent", "said"),
@@ -184,10 +187,20 @@ def test_a_host_that_is_needed_is_left_as_it_is_and_says_who_is_away(
         rolling_restart.wait_until_spared(make_node(address="10.0.0.1"), host)
 
 
+def test_a_host_that_is_spared_hands_over_the_leadership(host: FakeHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    etcd = Members(3)
+    monkeypatch.setattr(rolling_restart, "Etcd", lambda *_, **__: etcd)
+    monkeypatch.setattr(rolling_restart, "unready", lambda *_, **__: None)
+    rolling_restart.wait_until_spared(make_node(address="10.0.0.1"), host)
+    assert etcd.handed
+
+
 def test_a_host_whose_own_etcd_is_away_is_mended_at_once(host: FakeHost, monkeypatch: pytest.MonkeyPatch) -> None:
     class Silent:
         def members(self) -> None:
             raise NodeApiError("refused")
+
+        hand_over = members
 
     monkeypatch.setattr(rolling_restart, "Etcd", lambda *_, **__: Silent())
     rolling_restart.wait_until_spared(make_node(), host)

@@ -24,7 +24,7 @@ def test_public_names_are_on_the_virtual_ip_and_the_registry_on_the_seed(plan_of
 def test_images_come_from_the_registry_under_kubeadms_names(plan_of: Callable[..., Plan]) -> None:
     images = plan_of("lab").supply.images
     assert images["kube-apiserver"] == "registry.lab.test:5000/kubernetes/kube-apiserver:v1.36.3"
-    assert images["etcd"] == "registry.lab.test:5000/kubernetes/etcd:3.6.8-0"
+    assert images["etcd"] == "registry.lab.test:5000/kubernetes/etcd:3.6.16-0"
     assert images["coredns"] == "registry.lab.test:5000/kubernetes/coredns:v1.14.2"
     assert images["pause"] == "registry.lab.test:5000/kubernetes/pause:3.10.2"
     assert images["openstack"] == "registry.lab.test:5000/groundup/openstack:2026.1"

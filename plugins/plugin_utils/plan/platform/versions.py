@@ -44,7 +44,7 @@ class PodNetwork:
 
 
 KUBERNETES: dict[str, KubernetesRelease] = {
-    "1.36.3": KubernetesRelease(etcd="3.6.8-0", coredns="v1.14.2", pause="3.10.2"),
+    "1.36.3": KubernetesRelease(etcd="3.6.16-0", coredns="v1.14.2", pause="3.10.2"),
 }
 
 _VXLAN, _GENEVE, _VXLAN_CALICO = (PORTS[name].port for name in ("vxlan", "geneve", "vxlan-calico"))

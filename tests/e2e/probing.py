@@ -1,0 +1,265 @@
+"""Asks APIs all the time without a retry, and counts what failed; it judges itself, too.
+
+A request that began a second too late, or while the prober got no processor for a second, says nothing of the server:
+it is "not measured", and never good.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import select
+import ssl
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+EVERY = 0.5  # seconds between two requests of a lane
+PATIENCE = 30.0  # seconds for an answer
+LATE = 1.0  # seconds of the prober's own delay from which nothing is known of the server
+_TICK = 0.1
+
+
+class RefusedError(Exception):
+    """The server answered with an error, or with something else than was asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A request, and what came of it. Times are the monotonic clock's."""
+
+    due: float
+    began: float
+    ended: float
+    cause: str = ""  # empty: a good answer
+    answered: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lane:
+    """What came of one kind of request."""
+
+    sent: int
+    failed: int  # answers that are errors
+    unanswered: int
+    not_measured: int  # the prober itself was late
+    p50: float
+    p99: float
+    gap: float  # seconds of the longest time without a good answer, beyond the interval
+    reopened: int  # kept connections that the server closed between two requests
+    causes: dict[str, int]
+
+    @property
+    def good(self) -> bool:
+        """Return whether everything was measured and nothing failed."""
+        return self.sent > 0 and not (self.failed or self.unanswered or self.not_measured)
+
+
+def judge(
+    requests: Sequence[Request], *, every: float, delays: Sequence[tuple[float, float]] = (), reopened: int = 0
+) -> Lane:
+    """Return the figures of ``requests``. ``delays``: from when to when the prober itself got no processor."""
+
+    def measured(one: Request) -> bool:
+        return one.began - one.due < LATE and not any(one.due < end and begin < one.ended for begin, end in delays)
+
+    faults = [one for one in requests if one.cause]
+    good = [one for one in requests if not one.cause and measured(one)]
+    seconds = sorted(one.ended - one.began for one in good) or [0.0]
+    ends = sorted(one.ended for one in requests if not one.cause)
+    if requests:
+        ends = [min(one.due for one in requests), *ends, max(one.ended for one in requests)]
+    return Lane(
+        sent=len(requests),
+        failed=sum(one.answered for one in faults),
+        unanswered=sum(not one.answered for one in faults),
+        not_measured=len(requests) - len(faults) - len(good),
+        p50=round(seconds[len(seconds) // 2], 3),
+        p99=round(seconds[int(len(seconds) * 0.99)], 3),
+        gap=round(max((after - before - every for before, after in pairwise(ends)), default=0.0), 1),
+        reopened=reopened,
+        causes=dict(Counter(one.cause for one in faults)),
+    )
+
+
+class Line:
+    """Connections to one server: a new one for each request, or one that is kept."""
+
+    def __init__(self, server: str, *, context: ssl.SSLContext | None = None, kept: bool) -> None:
+        """Connect to ``server`` (URL) when there is a request."""
+        url = urlsplit(server)
+        self.kept, self.reopened, self._served = kept, 0, 0
+        kind = http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection
+        more: dict[str, Any] = {"context": context} if url.scheme == "https" else {}
+        self._connection = kind(url.hostname or "", url.port, timeout=PATIENCE, **more)
+        self._base = url.path.rstrip("/")
+
+    def ask(
+        self, method: str, path: str, *, body: bytes | None = None, headers: dict[str, str] | None = None
+    ) -> tuple[http.client.HTTPMessage, bytes]:
+        """Send a request once; return headers and body. Raises RefusedError, OSError, HTTPException."""
+        if not self.kept or self._left():
+            self.close()
+        try:
+            self._connection.request(method, self._base + path, body, headers or {})
+            answer = self._connection.getresponse()
+            content = answer.read()
+        except (OSError, http.client.HTTPException):
+            self.close()
+            raise
+        self._served += 1
+        if answer.status >= http.HTTPStatus.BAD_REQUEST:
+            raise RefusedError(f"HTTP {answer.status}")
+        return answer.headers, content
+
+    def stream(self, path: str, *, headers: dict[str, str]) -> Iterator[bytes]:
+        """Yield the lines of an answer as they come. Raises RefusedError, OSError, HTTPException."""
+        try:
+            self._connection.request("GET", self._base + path, headers=headers)
+            answer = self._connection.getresponse()
+            if answer.status >= http.HTTPStatus.BAD_REQUEST:
+                raise RefusedError(f"HTTP {answer.status}")
+            yield from answer
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+        self._served = 0
+
+    def _left(self) -> bool:
+        """Return whether the server closed the idle connection: any client sees that before it sends."""
+        # Before the first answer, what can be read are TLS session tickets.
+        if self._connection.sock is None or not self._served:
+            return False
+        left = bool(select.select([self._connection.sock], [], [], 0)[0])
+        self.reopened += left
+        return left
+
+
+class Ask(Protocol):
+    """Sends one request and notes what came of it."""
+
+    def __call__(
+        self, method: str, path: str, *, body: Any = None, headers: dict[str, str] | None = None
+    ) -> tuple[http.client.HTTPMessage, Any]:
+        """Return headers and the JSON of the answer, or its text. Raises FaultyError when it is noted as a fault."""
+
+
+class FaultyError(Exception):
+    """The request failed; what follows it cannot be asked."""
+
+
+@dataclass(kw_only=True)
+class Asked:
+    """A lane while it is asked. ``work``: sends the requests of one round."""
+
+    line: Line
+    work: Callable[[Ask], None]
+    requests: list[Request] = field(default_factory=list)
+    due: float = 0.0
+
+    def once(self, due: float) -> None:
+        """Do one round, which should begin at ``due``."""
+        self.due = due
+        with suppress(FaultyError):
+            self.work(self.ask)
+
+    def ask(
+        self, method: str, path: str, *, body: Any = None, headers: dict[str, str] | None = None
+    ) -> tuple[http.client.HTTPMessage, Any]:
+        """Send a request and note it. Raises FaultyError."""
+        data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+        kind = {"Content-Type": "application/json"} if data is not None and data is not body else {}
+        began, cause, answered, found = time.monotonic(), "", True, None
+        try:
+            found = self.line.ask(method, path, body=data, headers=kind | (headers or {}))
+        except RefusedError as error:
+            cause = str(error)
+        except (OSError, http.client.HTTPException) as error:
+            cause, answered = type(error).__name__, False
+        self.requests.append(Request(due=self.due, began=began, ended=time.monotonic(), cause=cause, answered=answered))
+        self.due = time.monotonic()  # the next of this round
+        if found is None:
+            raise FaultyError
+        told, content = found
+        try:
+            return told, json.loads(content) if content else None
+        except ValueError:
+            return told, content.decode(errors="replace")
+
+
+class Prober:
+    """Asks lanes, each in a thread of its own, and watches itself."""
+
+    def __init__(self, lanes: Mapping[str, Asked], *, every: float = EVERY) -> None:
+        """Take the ``lanes`` by name."""
+        self._lanes, self._every, self._ended = lanes, every, threading.Event()
+        self._delays: list[tuple[float, float]] = []
+        self._threads = [threading.Thread(target=self._keep, args=(one,), daemon=True) for one in lanes.values()]
+        self._threads.append(threading.Thread(target=self._watch, daemon=True))
+
+    def start(self) -> None:
+        """Ask each lane once, then all of them all the time. Raises AssertionError when one fails even at rest."""
+        for name, one in self._lanes.items():
+            one.once(time.monotonic())
+            assert not any(request.cause for request in one.requests), f"{name}, at rest: {one.requests}"
+            one.requests.clear()
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> dict[str, Lane]:
+        """End, and return the figures of each lane."""
+        self._ended.set()
+        for thread in self._threads:
+            thread.join()
+        return {
+            name: judge(one.requests, every=self._every, delays=self._delays, reopened=one.line.reopened)
+            for name, one in self._lanes.items()
+        }
+
+    def asked(self) -> int:
+        """Return how many requests were sent so far."""
+        return sum(len(one.requests) for one in self._lanes.values())
+
+    def _keep(self, one: Asked) -> None:
+        due = time.monotonic()
+        while not self._ended.wait(max(0.0, due - time.monotonic())):
+            one.once(due)
+            # A round that took longer than its time is the server's doing: the next is due when it ends.
+            due = max(due + self._every, time.monotonic())
+        one.line.close()
+
+    def _watch(self) -> None:
+        before = time.monotonic()
+        while not self._ended.wait(_TICK):
+            now = time.monotonic()
+            if now - before - _TICK >= LATE:
+                self._delays.append((before, now))
+            before = now
+
+
+@contextmanager
+def served(lanes: Mapping[str, Asked], *, every: float = EVERY) -> Iterator[dict[str, Lane]]:
+    """Ask while the block runs; afterwards what is yielded has the figures by lane."""
+    prober, found = Prober(lanes, every=every), dict[str, Lane]()
+    prober.start()
+    try:
+        yield found
+    finally:
+        found |= prober.stop()
+
+
+def both(
+    server: str, work: Callable[[Ask], None], *, context: ssl.SSLContext | None = None
+) -> Iterator[tuple[str, Asked]]:
+    """Yield a lane with a new connection for each request, and one with a kept connection."""
+    for name, kept in (("new", False), ("kept", True)):
+        yield name, Asked(line=Line(server, context=context, kept=kept), work=work)
