@@ -20,6 +20,8 @@ def wanted(plan: Plan) -> dict[str, tuple[RolePlan, ...]]:
     found = {name: one.roles for name, one in plan.identity.domains.items()}
     for one in plan.identity.providers:
         found[one.domain] = tuple(dict.fromkeys((*found.get(one.domain, ()), *one.roles)))
+    for domain, roles in plan.identity.roles.items():
+        found[domain] = tuple(dict.fromkeys((*found.get(domain, ()), *roles)))
     return found
 
 
