@@ -123,7 +123,7 @@ _RULE = (
 )
 
 
-def _group_rules(found: Object) -> dict[str, dict[str, Any]]:
+def rules_of(found: Object) -> dict[str, dict[str, Any]]:
     """Return the rules but the two that each group begins with, by id."""
     rules = {str(one["id"]): {key: one.get(key) for key in _RULE} for one in found.get("security_group_rules") or ()}
     return {
@@ -133,7 +133,7 @@ def _group_rules(found: Object) -> dict[str, dict[str, Any]]:
 
 
 def _write_group_rules(api: Api, found: Object, before: Any, after: Any) -> None:
-    for identity, rule in _group_rules(found).items():
+    for identity, rule in rules_of(found).items():
         if rule not in after:
             api.call("network", "DELETE", f"/security-group-rules/{identity}", absent=True)
     for rule in after:
@@ -184,13 +184,14 @@ _QUOTA = {
 }
 
 
-def _quota(api: Api, found: Object, service: str) -> dict[str, Any]:
+def quota(api: Api, found: Object, service: str) -> dict[str, Any]:
+    """Return a project's quotas with their use, of one service."""
     name, path, _, _, key = _QUOTA[service]
     return dict(api.call(name, "GET", path.format(found["id"]))[key])
 
 
 def _read_quotas(api: Api, found: Object, wanted: Any) -> Any:
-    read = {service: _quota(api, found, service) for service in wanted}
+    read = {service: quota(api, found, service) for service in wanted}
     return {
         service: {name: (read[service].get(name) or {}).get("limit") for name in limits}
         for service, limits in wanted.items()
@@ -200,7 +201,7 @@ def _read_quotas(api: Api, found: Object, wanted: Any) -> Any:
 def _refuse_quotas(api: Api, found: Object, wanted: Any) -> list[str]:
     said = []
     for service, limits in wanted.items():
-        read, word = _quota(api, found, service), _QUOTA[service][2]
+        read, word = quota(api, found, service), _QUOTA[service][2]
         for name, limit in limits.items():
             if not isinstance(read.get(name), Mapping):
                 said.append(f"{service} knows no quota {name}; it knows {', '.join(sorted(set(read) - {'id'}))}")
@@ -292,7 +293,7 @@ TYPE_ENCRYPTION = Part(_read_encryption, _write_encryption, fixed=True)
 VOLUME_QOS = _specs("specs", "/qos-specs/{}", "block_storage", "qos_specs", drop="/delete_keys")
 METADATA = Part(_read_metadata, _write_metadata)
 HOSTS = Part(lambda _api, found, _wanted: ordered(found.get("hosts") or ()), _write_hosts)
-GROUP_RULES = Part(lambda _api, found, _wanted: ordered(_group_rules(found).values()), _write_group_rules)
+GROUP_RULES = Part(lambda _api, found, _wanted: ordered(rules_of(found).values()), _write_group_rules)
 QOS_RULES = Part(lambda _api, found, _wanted: ordered(_qos_rules(found).values()), _write_qos_rules)
 INTERFACES = Part(_read_interfaces, _write_interfaces)
 CONTENT = Part(_read_content, _write_content)

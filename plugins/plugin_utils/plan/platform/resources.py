@@ -17,7 +17,11 @@ _ANY = {4: "IPv4", 6: "IPv6"}
 
 def resources(site: Site) -> tuple[ResourcePlan, ...]:
     """Return the resources of the site file: the engine knows in which order they are made."""
-    cloud = site.cloud
+    return of_cloud(site.cloud)
+
+
+def of_cloud(cloud: Cloud) -> tuple[ResourcePlan, ...]:
+    """Return the resources of `cloud:`."""
     more = (one for name, project in cloud.projects.items() for one in _of_project(name, project))
     return (*_identity(cloud), *_shared(cloud), *more)
 
