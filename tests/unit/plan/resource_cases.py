@@ -19,6 +19,7 @@ def _subnet(**given: Any) -> dict[str, Any]:
 
 _POOL = {"cloud/subnet_pools/office": {"prefixes": ["10.2.0.0/16"]}}
 _LDAP = {"url": "ldaps://ldap.corp.test", "users": {"tree": "dc=corp"}}
+_LARGE = {"hardware/diskless/memory_gb": 16}
 _ZONES = {"zone": "z1", "hosts": ["hypervisor-1"]}
 CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("cloud-without-service", "error", "cloud", project(dns_zones={"a.test": {"email": "a@b"}}), f"{P}.dns_zones"),
@@ -65,9 +66,9 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
      f"{P}.networks.a.subnets.one"),
     ("cloud-address-outside-subnet", "error", "cloud", _subnet(cidr="10.3.0.0/24", ranges=["10.3.0.9-10.3.1.9"]),
      f"{P}.networks.a.subnets.one"),
-    ("cloud-flavor-too-large", "error", "cloud", {"cloud/flavors/m": {"vcpus": 1, "memory_mb": 999999}},
+    ("cloud-flavor-too-large", "error", "cloud", {**_LARGE, "cloud/flavors/m": {"vcpus": 1, "memory_mb": 999999}},
      "cloud.flavors.m"),
-    ("cloud-flavor-too-large", "error", "cloud", {"cloud/flavors/m": {"vcpus": 4096, "memory_mb": 1}},
+    ("cloud-flavor-too-large", "error", "cloud", {**_LARGE, "cloud/flavors/m": {"vcpus": 4096, "memory_mb": 1}},
      "cloud.flavors.m"),
     ("cloud-host-unknown", "error", "cloud", {"cloud/aggregates/a": {"hosts": ["hypervisor-9"]}},
      "cloud.aggregates.a.hosts"),

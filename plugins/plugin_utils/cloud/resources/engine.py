@@ -53,7 +53,7 @@ def said(one: ResourcePlan) -> str:
 def foresee(plan: Plan, changes: Changes) -> None:
     """Record the resources that a cloud not deployed yet will get."""
     for one in plan.resources:
-        changes.add(f"create {said(one)}", name=said(one), after=dump({**one.values, **one.parts}))
+        changes.add(f"create {said(one)}", name=said(one), after=shown({**one.values, **one.parts}))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -149,7 +149,7 @@ class Resources:
                 with answered(what):
                     self.api.update(kind, step.found, self.index.ids(fields, one))
             return step, step.found, {key: value for key, value in self._parts(one).items() if key in step.parts}
-        if not self.changes.add(f"create {what}", name=what, after=dump({**one.values, **one.parts})):
+        if not self.changes.add(f"create {what}", name=what, after=shown({**one.values, **one.parts})):
             return None
         values = self.index.ids(self._values(one), one)
         body = {"name": one.name, **{key: value for key, value in values.items() if value is not None}}
@@ -250,6 +250,19 @@ HOLDS = {  # what ends with a project or domain, or stays without it
         ("identity", "/groups?domain_id={}", "groups"),
     ),
 }
+
+
+def shown(value: Any) -> str:
+    """Return what is wanted of a new resource as text, with names for references."""
+
+    def plain(part: Any) -> Any:
+        if isinstance(part, Mapping) and ("$id" in part or "$secret" in part):
+            return f"<{part.get('name') or part['$secret']}>"
+        if isinstance(part, Mapping):
+            return {key: plain(inner) for key, inner in part.items() if inner not in ("", None, [], {})}
+        return [plain(inner) for inner in part] if isinstance(part, list) else part
+
+    return dump(plain(value))
 
 
 def same_value(key: str, found: Any, wanted: Any) -> bool:

@@ -200,6 +200,8 @@ def _flavors(context: PlanContext, cloud: Cloud) -> Iterator[Finding]:
     room = [(one.cores - one.compute.reserved_cores, one.compute.cpu_allocation_ratio,
              (one.memory_gb - one.compute.reserved_memory_gb) * 1024 * one.compute.ram_allocation_ratio)
             for name in kinds if (one := context.layout.hardware.get(name))]  # fmt: skip
+    if any(memory <= 0 for _, _, memory in room):
+        return  # the profile has a test's least, not what there is
     for name, flavor in cloud.flavors.items() if room else ():
         if not any(flavor.vcpus <= cores * ratio and flavor.memory_mb <= memory for cores, ratio, memory in room):
             largest = max(room, key=lambda one: one[2])
