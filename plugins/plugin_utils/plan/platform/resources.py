@@ -94,7 +94,7 @@ def _shared(cloud: Cloud) -> Iterator[ResourcePlan]:
             "extra_specs": {**backend, **kind.extra_specs}, "access": _projects(kind.projects),
             "qos": reference("volume_qos", kind.qos) if kind.qos else None, "encryption": encryption or {},
         }  # fmt: skip
-        values = {"description": kind.description, "is_public": not kind.projects}
+        values = {"description": kind.description, "os-volume-type-access:is_public": not kind.projects}
         yield _one("volume_type", name, f"volume_types.{name}", values, parts=parts)
     for name, aggregate in cloud.aggregates.items():
         parts = {"metadata": dict(aggregate.metadata), "hosts": sorted(set(aggregate.hosts))}
