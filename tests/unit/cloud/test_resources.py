@@ -211,3 +211,11 @@ def test_manifests_have_the_fields_of_orc(made: Apis) -> None:
     assert subnet["resource"]["cidr"] == "10.0.1.0/24"
     assert found[1]["spec"]["import"] == {"filter": {"name": "provider", "external": True}}
     assert found[7]["spec"] == {"type": "Subnet", "routerRef": "out", "subnetRef": "front4"}
+
+
+def test_a_subnet_without_a_gateway_is_made_so_and_a_length_as_text_is_no_drift() -> None:
+    apis, networks = Apis(), {"data": {"subnets": {"data4": {"cidr": "10.0.9.0/24", "gateway": "none"}}}}
+    run(apis, plan(networks=networks, routers={}))
+    assert apis.named("subnet", "data4")["gateway_ip"] is None
+    apis.named("subnet_pool", "office")["default_prefixlen"] = "24"
+    assert run(apis, plan(networks=networks, routers={})).done == []

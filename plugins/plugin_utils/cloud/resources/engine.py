@@ -152,7 +152,10 @@ class Resources:
         if not self.changes.add(f"create {what}", name=what, after=shown({**one.values, **one.parts})):
             return None
         values = self.index.ids(self._values(one), one)
-        body = {"name": one.name, **{key: value for key, value in values.items() if value is not None}}
+        body = {
+            "name": one.name,
+            **{key: value for key, value in values.items() if value is not None or key == "gateway_ip"},
+        }
         body |= self._parts(one).get(kind.inline, {})
         owner = self.index.owner(one)
         if kind.owner and (one.kind != "dns_zone"):
@@ -273,6 +276,8 @@ def same_value(key: str, found: Any, wanted: Any) -> bool:
         return all(same_value(inner, found.get(inner), value) for inner, value in wanted.items())
     if isinstance(wanted, list) and isinstance(found, list):
         return bool(ordered(found) == ordered(wanted))
+    if isinstance(wanted, int) and isinstance(found, str) and found.isdigit():
+        return int(found) == wanted  # Neutron's default_prefixlen
     return bool((found or None) == (wanted or None))
 
 

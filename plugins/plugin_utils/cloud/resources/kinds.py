@@ -79,7 +79,8 @@ KINDS: dict[str, Kind] = {
         inline="specs", fixed=("consumer",), parts={"specs": parts.VOLUME_QOS},
     ),
     "volume_type": Kind(
-        service="block_storage", path="/types", fixed=("os-volume-type-access:is_public",), query="is_public=None", key="volume_type", plural="volume_types",
+        service="block_storage", path="/types", fixed=("os-volume-type-access:is_public",),
+        query="is_public=None", key="volume_type", plural="volume_types",
         parts={"extra_specs": parts.TYPE_SPECS, "access": parts.TYPE_ACCESS, "qos": parts.TYPE_QOS,
                "encryption": parts.TYPE_ENCRYPTION},
     ),
