@@ -15,7 +15,7 @@ from ..plugin_utils.paths import state_dir
 from ..plugin_utils.plan import Plan, SiteError, defaults, load_site, make_plan, to_json
 from ..plugin_utils.plan.output.packets import packets_svg
 from ..plugin_utils.plan.output.query import answer
-from ..plugin_utils.plan.output.report import count, defaults_text, summary, table
+from ..plugin_utils.plan.output.report import count, defaults_text, resources_text, summary, table
 from ..plugin_utils.plan.output.topology import topology_svg
 from ..plugin_utils.plan.output.zone import zone
 
@@ -40,6 +40,8 @@ class ActionModule(DocumentedAction):
         refused = counted["error"] + (counted["warning"] if given["strict"] else 0)
         if plan.findings:
             self._display.display(table(plan.findings))
+        if plan.resources:
+            self._display.display(f"resources of the cloud: {resources_text(plan.resources)}")
         in_effect = defaults(site, plan)
         self._display.display(defaults_text(in_effect))
         result: dict[str, Any] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import openstack
@@ -18,9 +18,11 @@ from requests.adapters import HTTPAdapter
 
 from ..errors import GroundupError
 from ..https import public_names
-from ..plan.types import Plan
 from ..services import keystone
 from .administrator import GATEWAY, VERIFY, UnreachedError, administrator
+
+if TYPE_CHECKING:
+    from ..plan.types import Plan
 
 Ask = Callable[[str, str], Mapping[str, Any]]  # service type, path -> answer
 # Microversions with plain host names, and with inventories by resource class.

@@ -32,6 +32,7 @@ class Grants:
 
     keystone: Keystone
     changes: Changes
+    coming: Collection[str] = ()  # changes of a dry run that others predict: "create project web of domain acme"
     faults: list[GroundupError] = field(default_factory=list)  # one domain's keep no other one from its roles
 
     def check(self, wanted: Mapping[str, Sequence[RolePlan]]) -> None:
@@ -41,6 +42,9 @@ class Grants:
             return
         roles, made = _by_name(self.keystone.all("roles")), {name.casefold() for name in wanted}
         domains = made | _by_name(self.keystone.all("domains")).keys()
+        coming = {line.casefold() for line in self.coming}
+        roles |= {one.role.casefold(): {} for one in every if f"create role {one.role}".casefold() in coming}
+        domains |= {one.domain.casefold() for one in every if f"create domain {one.domain}".casefold() in coming}
         lacking = [f"role {one.role}" for one in every if one.role.casefold() not in roles]
         lacking += [f"domain {one.domain}" for one in every if one.domain.casefold() not in domains]
         if lacking:
@@ -55,7 +59,7 @@ class Grants:
         """Give and take back. ``wanted``: roles by the domain of their groups; ``silent``: domains left as they are."""
         domains, planned = _by_name(self.keystone.all("domains")), {name.casefold(): name for name in wanted}
         for key, domain in sorted(domains.items()):
-            if key in OWN_DOMAINS or planned.get(key) in silent:
+            if (key in OWN_DOMAINS and key not in planned) or planned.get(key) in silent:
                 continue
             try:
                 if key in planned:
@@ -119,7 +123,8 @@ class Grants:
         group = self.keystone.named("groups", role.group, domain_id=domain["id"])
         if group is None:
             # No directory yet, perhaps: the group cannot be asked for.
-            made = domain.get(MARK) is None or f"create group {role.group} of domain {name}" in self.changes.done
+            new = f"create group {role.group} of domain {name}"
+            made = domain.get(MARK) is None or new in self.changes.done or new in self.coming
             if self.changes.check and made:
                 return None
             said = f"domain {name} has no group {role.group}"
@@ -130,6 +135,8 @@ class Grants:
                 return None
             raise _fault(name, f"Keystone has no domain {role.domain}", "run groundup.cloud.openstack again")
         found = self.keystone.named("roles", role.role)
+        if found is None and self.changes.check:
+            return None
         if found is None:
             raise _fault(name, f"Keystone has no role {role.role}", f"openstack role create {role.role}")
         end = f"groups/{group['id']}/roles/{found['id']}"
@@ -146,7 +153,7 @@ class Grants:
 
     def _foresee(self, name: str, role: RolePlan, domains: Mapping[str, Any]) -> None:
         """Record a role that is to be given, and its project if it is to be made."""
-        if role.project and self.changes.check and _made(role) not in self.changes.done:
+        if role.project and self.changes.check and _made(role) not in (*self.changes.done, *self.coming):
             place = domains.get(role.domain.casefold())
             if place is None or not self.keystone.named("projects", role.project, domain_id=place["id"]):
                 self.changes.add(_made(role))

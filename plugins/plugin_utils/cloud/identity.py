@@ -20,7 +20,16 @@ def wanted(plan: Plan) -> dict[str, tuple[RolePlan, ...]]:
     found = {name: one.roles for name, one in plan.identity.domains.items()}
     for one in plan.identity.providers:
         found[one.domain] = tuple(dict.fromkeys((*found.get(one.domain, ()), *one.roles)))
+    for domain, roles in plan.identity.roles.items():
+        found[domain] = tuple(dict.fromkeys((*found.get(domain, ()), *roles)))
     return found
+
+
+def coming(plan: Plan) -> list[str]:
+    """Return what module `resources` makes before, as it predicts it."""
+    kinds = ("domain", "role", "project", "group")
+    every = [one for one in plan.resources if one.kind in kinds]
+    return [f"create {one.kind} {one.name}" + (f" of domain {one.domain}" if one.domain else "") for one in every]
 
 
 def foresee(plan: Plan, changes: Changes) -> None:
@@ -36,7 +45,7 @@ def converge(keystone: Keystone, plan: Plan, changes: Changes, faults: Mapping[s
     """
     roles = wanted(plan)
     providers = federation.Federation(keystone=keystone, plan=plan, changes=changes)
-    groups = grants.Grants(keystone=keystone, changes=changes)
+    groups = grants.Grants(keystone=keystone, changes=changes, coming=coming(plan) if changes.check else ())
     providers.check()
     groups.check(roles)
     providers.converge()

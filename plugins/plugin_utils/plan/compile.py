@@ -20,6 +20,7 @@ from .platform.metal import metal, set_plane
 from .platform.ovn import ovn
 from .platform.preflight import preflight, set_neighbours
 from .platform.proxy import proxy
+from .platform.resources import resources
 from .types import Plan
 
 
@@ -66,6 +67,7 @@ def make_plan(site: Site) -> Plan:
         ceph=found,
         proxy=way_out,
         findings=(),
+        resources=resources(site),
         backup_directory=site.backups.directory,
     )
     return replace(plan, findings=find(PlanContext(layout=layout, plan=plan)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ...module_utils._plan.preflight import PreflightRoles, PreflightSite
@@ -124,6 +124,19 @@ class RolePlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ResourcePlan:
+    """Something in the cloud, in the form of its API; `{"$id": kind, "name": name}` stands for another one's id."""
+
+    kind: str
+    name: str
+    key: str  # in the site file
+    place: str  # project that owns it; "": the administrator's, or nobody's
+    domain: str  # of the project, or its own; "": in no domain
+    values: dict[str, Any]  # fields of the API
+    parts: dict[str, Any]  # what has calls of its own: rules, extra specs, quotas, ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LdapPlan:
     """A domain of Keystone whose users and groups are a directory's."""
 
@@ -158,3 +171,4 @@ class IdentityPlan:
 
     domains: dict[str, LdapPlan]
     providers: tuple[IdentityProviderPlan, ...]
+    roles: dict[str, tuple[RolePlan, ...]] = field(default_factory=dict)  # of `cloud:`, by domain of the group

@@ -25,6 +25,7 @@ from .part_types import (
     MetalPlan,
     PreflightPlan,
     ProxyPlan,
+    ResourcePlan,
 )
 
 __all__ = (
@@ -34,6 +35,7 @@ __all__ = (
     "KubernetesPlan",
     "NetworkPlan",
     "ReleasePlan",
+    "ResourcePlan",
 )  # the plan's, too
 
 Severity = Literal["error", "warning", "info"]
@@ -266,4 +268,5 @@ class Plan:
     ceph: CephPlan | None  # None: no Ceph, or only an external storage class
     proxy: ProxyPlan | None  # None: as the environment of each machine says
     findings: tuple[Finding, ...]
+    resources: tuple[ResourcePlan, ...] = ()  # of `cloud:`
     backup_directory: str | None = None  # on the controller, for sets of backups; None: in the state directory

@@ -174,4 +174,6 @@ def required(plan: Plan) -> tuple[str, ...]:
         names |= {*plan.ceph.secrets, *(client.secret for client in plan.ceph.clients.values())}
     for release in plan.openstack.releases:
         names |= references(release.values)
+    for one in plan.resources:
+        names |= references([one.values, one.parts])
     return tuple(sorted(names))

@@ -52,7 +52,7 @@ def planned(domains: dict[str, Any]) -> Any:
         name: SimpleNamespace(**{**one, "roles": tuple(SimpleNamespace(**role) for role in one["roles"])})
         for name, one in domains.items()
     }
-    return SimpleNamespace(site="lab", identity=SimpleNamespace(domains=found, providers=()))
+    return SimpleNamespace(site="lab", identity=SimpleNamespace(domains=found, providers=(), roles={}), resources=())
 
 
 def keystone() -> Keystone:

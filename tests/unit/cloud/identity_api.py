@@ -138,4 +138,4 @@ def plan(*providers: IdentityProviderPlan, **domains: tuple[RolePlan, ...]) -> A
         for name, roles in domains.items()
     }
     identity = IdentityPlan(domains=written, providers=providers)
-    return SimpleNamespace(site="lab", identity=identity, openstack=SimpleNamespace(charts="builtin"))
+    return SimpleNamespace(site="lab", identity=identity, resources=(), openstack=SimpleNamespace(charts="builtin"))

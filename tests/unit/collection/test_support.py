@@ -13,12 +13,21 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform.versi
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS
 
 SUPPORT = (ROOT / "docs/support.md").read_text()
-# Roles, that every site has; services, which have a table of their own; settings of a program that is chosen elsewhere.
+# Roles, that every site has; services, which have a table of their own; settings of a program that is chosen elsewhere;
+# fields of resources (`cloud:`), which take what their API takes.
 NO_CHOICE = {
+    "AddressScope.version",
     "Bond.lacp_rate",
+    "CloudSubnet.ipv6",
     "Compute.cpu_mode",
     "Compute.machine_type",
+    "Encryption.key_size",
+    "Encryption.location",
+    "Encryption.provider",
     "ExtraRelease.pod_security",
+    "GroupRule.direction",
+    "Image.format",
+    "Image.visibility",
     "MachineGroup.approve",
     "MachineGroup.roles",
     "Network.ranges",
@@ -26,6 +35,7 @@ NO_CHOICE = {
     "OpenStack.services",
     "Seed.runner",
     "Supply.firmware",
+    "VolumeQos.consumer",
 }
 
 

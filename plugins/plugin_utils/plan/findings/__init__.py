@@ -26,6 +26,7 @@ from . import (
     proxy,
     public,
     quorum,
+    resources,
     servers,
     services,
     storage,
@@ -40,7 +41,7 @@ from .order import ordered
 SUBJECTS = (
     addresses, servers, links, wiring, planes, machines, netboot, pools, public, availability, access, packages, quorum,
     domains, storage, ceph, disks, cluster, services, extra_releases, directories, identity_providers,
-    certificates, authorities, supply, proxy, system_disks, versions, unsupported,
+    resources, certificates, authorities, supply, proxy, system_disks, versions, unsupported,
 )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import types
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -14,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 from ..errors import Problem, SiteError
 from ..form import choose
 from ..model import Site
+from ..model.cloud import CLOUD_FILE, merged
 from ..model.site import NamedFile
 from .reader import named_files, parse_yaml, read_file
 
@@ -26,8 +28,32 @@ def load_site(path: str | Path) -> Site:
     Raises:
         SiteError: the file is faulty. Nothing else is raised, whatever the content.
     """
-    site = parse_site(read_file(path), file=str(path))
-    return with_files(site, named_files(path, site.named_files), now=datetime.now(UTC))
+    content = read_file(path)
+    data = parse_yaml(content, file=str(path))
+    more = _more(path, data)
+    site = build_site(data, file=str(path), content=content)
+    return with_files(site, {**more, **named_files(path, site.named_files)}, now=datetime.now(UTC))
+
+
+def _more(path: str | Path, data: dict[str, Any]) -> dict[str, NamedFile]:
+    """Put what the files of `cloud.files` say into ``data``; return the files. Raises SiteError."""
+    cloud = data.get("cloud")
+    names = cloud.get("files") if isinstance(cloud, dict) else None
+    if not isinstance(names, list) or not all(isinstance(one, str) and re.fullmatch(CLOUD_FILE, one) for one in names):
+        return {}  # the model says what is wrong, if anything is
+    found = named_files(path, names)
+    for name, file in found.items():
+        problem = Problem(key="cloud.files", reason=f"{name} {file.fault}", remedy="put it beside the site file")
+        if file.fault:
+            raise SiteError(problem, file=str(path))
+        try:
+            data["cloud"] = merged(data["cloud"], parse_yaml(file.text.encode(), file=str(Path(path).parent / name)))
+        except ValueError as error:
+            if isinstance(error, SiteError):
+                raise
+            reason = f"{error} is there already, or is no mapping"
+            raise SiteError(replace(problem, key=name, reason=reason, remedy="keep one"), file=str(path)) from error
+    return found
 
 
 def with_files(site: Site, files: Mapping[str, NamedFile], *, now: datetime) -> Site:

@@ -87,7 +87,8 @@ def _mac(value: str) -> str:
     return str(address)
 
 
-def _unquoted(value: Any) -> Any:
+def unquoted(value: Any) -> Any:
+    """Return ``value``. Raises ValueError for a number that should be text."""
     if isinstance(value, float | int) and not isinstance(value, bool):
         raise ValueError(  # noqa: TRY004 - pydantic turns only ValueError into a finding about the field
             f'YAML reads {value} as a number, which drops digits: write it in quotes, "{value}"'
@@ -166,7 +167,7 @@ PemFile = Annotated[
     AfterValidator(_pem_file),
     Field(json_schema_extra={"pattern": f"^{PEM_FILE}$", "examples": ["tls/public.pem"]}),
 ]
-Mac = Annotated[str, BeforeValidator(_unquoted), AfterValidator(_mac)]
+Mac = Annotated[str, BeforeValidator(unquoted), AfterValidator(_mac)]
 # Of Keystone, as people type it at a login, and as URLs carry it: its database takes accents for nothing.
 DomainName = Annotated[
     str,
@@ -181,7 +182,7 @@ Domain = Annotated[
     str, AfterValidator(_domain), Field(json_schema_extra={"pattern": rf"^{LABEL.pattern}(\.{LABEL.pattern})*$"})
 ]
 Version = Annotated[
-    str, BeforeValidator(_unquoted), Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9.+_-]*$")
+    str, BeforeValidator(unquoted), Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9.+_-]*$")
 ]
 Vlan = Annotated[int, Field(ge=1, le=4094)]
 Mtu = Annotated[int, Field(ge=1280, le=9216)]

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from ....module_utils._base.text import printable
-from ..types import Finding, Severity
+from ..types import Finding, ResourcePlan, Severity
 
 _PLACES = 4  # keys that the table shows of a finding
 _NAME, _WHERE = 34, 36  # characters; the longest finding name has 32
@@ -61,6 +61,12 @@ def defaults_text(values: Mapping[str, str]) -> str:
         if lines
         else "no defaults in effect"
     )
+
+
+def resources_text(resources: Sequence[ResourcePlan]) -> str:
+    """Return how many resources of each kind there are, as one line; "" for none."""
+    counted = Counter(one.kind.replace("_", " ") for one in resources)
+    return ", ".join(f"{number} {kind}{'s' if number != 1 else ''}" for kind, number in counted.items())
 
 
 def summary(findings: Sequence[Finding]) -> str:

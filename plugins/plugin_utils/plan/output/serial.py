@@ -26,11 +26,11 @@ def host_vars(host: HostPlan) -> dict[str, Any]:
 
 
 def site_vars(plan: Plan) -> dict[str, Any]:
-    """Return the plan without hosts, chart values and milder findings as plain data: Ansible templates it often."""
+    """Return the plan without hosts, resources, chart values, milder findings: Ansible templates it often."""
     releases = tuple(replace(release, values={}) for release in plan.openstack.releases)
     errors = tuple(finding for finding in plan.findings if finding.severity == "error")
     cloud = replace(plan.openstack, releases=releases, extra_releases={})
-    small = asdict(replace(plan, hosts={}, findings=errors, openstack=cloud))
+    small = asdict(replace(plan, hosts={}, findings=errors, openstack=cloud, resources=()))
     del small["hosts"]
     for release in small["openstack"]["releases"]:
         del release["values"]

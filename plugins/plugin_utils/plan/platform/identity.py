@@ -10,6 +10,7 @@ from ..model.ldap import Ldap, LdapGroups, LdapUsers
 from ..part_types import IdentityPlan, LdapPlan, RolePlan
 from . import trust
 from .identity_providers import identity_provider
+from .resources import roles
 
 CA_FILE = "/etc/keystone/ldap/tls.ca"  # in Keystone's pods; OpenStack-Helm's chart mounts it there
 PUBLIC_CAS = "/etc/ssl/certs/ca-certificates.crt"
@@ -24,6 +25,7 @@ def identity(site: Site) -> IdentityPlan:
     return IdentityPlan(
         domains={name: _ldap(site, name, one.ldap) for name, one in site.identity.domains.items()},
         providers=tuple(identity_provider(site, name, one) for name, one in sorted(site.identity.providers.items())),
+        roles=roles(site),
     )
 
 

@@ -1,0 +1,62 @@
+"""Action of module groundup.cloud.resources: uses the cloud's APIs from the controller."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ..module_utils._base import files
+from ..module_utils._base.changes import Changes
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.compose import site_plan
+from ..plugin_utils.errors import GroundupError
+from ..plugin_utils.plan.types import Plan
+
+
+class ActionModule(DocumentedAction):
+    """Make the cloud's resources, compare them, or export those of a project."""
+
+    RULES: ClassVar[dict[str, Any]] = {"required_if": [("step", "export", ["project"])]}
+
+    def work(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return the changes."""
+        plan, changes = site_plan(given["site_file"]), self.changes
+        if given["step"] == "export":
+            return self._export(plan, given)
+        if plan.resources or given["force"]:
+            converge(plan, changes, force=given["force"], write=given["step"] == "apply")
+        if given["step"] == "verify" and changes.done:
+            raise GroundupError(
+                f"not as the site file says: {'; '.join(changes.done)}", where="site file key cloud",
+                why="projects have other resources, rights or limits than they were promised",
+                remedy="run the playbook groundup.cloud.resources, or write into the site file what is there",
+            )  # fmt: skip
+        return {**changes.result(), **({"warnings": changes.warnings} if changes.warnings else {})}
+
+    def _export(self, plan: Plan, given: dict[str, Any]) -> dict[str, Any]:
+        from ..plugin_utils.cloud import connection
+        from ..plugin_utils.cloud.resources import export
+
+        text = export.text(connection.of_site(plan), plan, given["project"], domain=given["domain"], form=given["form"])
+        if given["output"]:
+            files.place(self.changes, Path(given["output"]), text, mode=0o644)
+        else:
+            self._display.display(text)
+        return {**self.changes.result(), "text": text}
+
+
+def converge(plan: Plan, changes: Changes, *, force: list[str], write: bool) -> None:
+    """Make the cloud as planned, or, unless ``write``, record what differs."""
+    from ..plugin_utils.cloud import connection  # late import: most sites need no cloud client here
+    from ..plugin_utils.cloud.administrator import VERIFY, or_foreseen
+    from ..plugin_utils.cloud.resources import engine
+    from ..plugin_utils.cloud.resources.api import Api
+    from ..plugin_utils.vault import open_store
+
+    kept = changes if write else Changes(check=True, done=changes.done, diffs=changes.diffs, warnings=changes.warnings)
+    with or_foreseen(changes, lambda: engine.foresee(plan, changes)):
+        with connection.answered("Keystone", remedy=VERIFY):
+            api = Api(connection.of_site(plan))
+            api.cloud.authorize()
+        store = None if kept.check else open_store(plan.site, write=False)
+        engine.Resources(api=api, plan=plan, changes=kept, store=store, force=force).converge()

@@ -1,0 +1,72 @@
+#!/usr/bin/python
+"""Documentation of the action plugin of the same name."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: resources
+short_description: Make the cloud's resources as the site file has them
+version_added: 0.2.0
+description:
+  - "Private: for the playbooks C(groundup.cloud.resources), C(groundup.cloud.openstack) and
+    C(groundup.cloud.cloud_export) of the same collection. Runs on the control node, in one process."
+  - Makes and changes what C(cloud) of the site file names, in the order that one needs the other. Compares everything
+    before the first change, and refuses before it what an API cannot change, what somebody else made, and quotas below
+    their use.
+  - Touches only what has the site's mark. What has it and is no longer in the site file stays, with a warning.
+  - In a dry run without a cloud, predicts all of it as new.
+options:
+  step:
+    description:
+      - V(apply) changes the cloud.
+      - V(verify) changes nothing, and fails when the cloud is not as the site file says.
+      - V(export) writes a project of the cloud as C(cloud) of a site file, or as manifests.
+    type: str
+    choices: [apply, verify, export]
+    required: true
+  force:
+    description:
+      - V(delete) deletes what has the site's mark and is no longer in the site file.
+      - V(adopt) takes over what has a name of the site file and no mark.
+    type: list
+    elements: str
+    choices: [adopt, delete]
+    default: []
+  project:
+    description: Project to export.
+    type: str
+  domain:
+    description: Its domain.
+    type: str
+    default: Default
+  form:
+    description: V(site) is the form of the site file, V(orc) manifests of the OpenStack Resource Controller.
+    type: str
+    choices: [site, orc]
+    default: site
+  output:
+    description: File to write. Without it, the text is shown.
+    type: path
+extends_documentation_fragment:
+  - groundup.cloud.attributes
+  - groundup.cloud.site.file
+"""
+
+EXAMPLES = r"""
+- name: Make resources
+  groundup.cloud.resources:
+    step: apply
+    site_file: inventories/rack/site.yml
+"""
+
+RETURN = r"""
+changes:
+  description: Changes, one line each.
+  type: list
+  elements: str
+  returned: always
+text:
+  description: What was exported.
+  type: str
+  returned: with step export
+"""

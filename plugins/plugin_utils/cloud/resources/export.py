@@ -1,0 +1,150 @@
+"""A project of a living cloud as `cloud` of a site file, so that a site takes it over; or as manifests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from ...errors import GroundupError
+from ...plan.model.cloud import Cloud
+from ...plan.platform.resources import of_cloud
+from ..connection import answered
+from . import orc
+from .api import Api
+from .kinds import KINDS, SERVICES
+from .parts import quota, rules_of
+
+if TYPE_CHECKING:
+    from ...plan.types import Plan
+
+_QUOTAS = {"compute": "compute", "block_storage": "volume", "network": "network"}
+_LEFT = """\
+# Project {name} of domain {domain}, as it is. Not in it: instances, volumes, images (their source is not known), ports,
+# floating IPs, users and their roles, application credentials. Take it over with
+# ansible-playbook groundup.cloud.resources -e '{{"resources_force": ["adopt"]}}'
+"""
+
+
+def text(cloud: Any, plan: Plan, name: str, *, domain: str, form: str) -> str:
+    """Return a project of ``cloud`` as YAML, of ``form`` site or orc. Raises GroundupError."""
+    with answered(f"project {name}"):
+        found = _Reader(Api(cloud), plan).project(name, domain)
+    if form == "orc":
+        return yaml.safe_dump_all(orc.manifests(of_cloud(Cloud.model_validate(found))), sort_keys=False)
+    return _LEFT.format(name=name, domain=domain) + yaml.safe_dump({"cloud": found}, sort_keys=False)
+
+
+@dataclass(slots=True)
+class _Reader:
+    api: Api
+    plan: Plan
+
+    def project(self, name: str, domain: str) -> dict[str, Any]:
+        """Return the project in the form of the site file, with what it needs of the cloud."""
+        domains = {str(one["id"]): str(one["name"]) for one in self.api.list(KINDS["domain"])}
+        mine = [one for one in self.api.list(KINDS["project"], f"name={name}")
+                if domains.get(one["domain_id"], "").casefold() == domain.casefold()]  # fmt: skip
+        if not mine:
+            raise GroundupError(
+                f"there is no project {name} in domain {domain}", where="Keystone", why="nothing can be exported",
+                remedy="openstack project list --long; -e project=NAME -e domain=NAME",
+            )  # fmt: skip
+        identity = str(mine[0]["id"])
+        found: dict[str, Any] = {**_described(mine[0]), "domain": domain}
+        served = {one: service in self.plan.openstack.services for one, service in SERVICES.items()}
+        limits = {
+            _QUOTAS[service]: {key: int(one["limit"]) for key, one in quota(self.api, mine[0], _QUOTAS[service]).items()
+                               if isinstance(one, Mapping)}
+            for service in _QUOTAS if served[service]
+        }  # fmt: skip
+        shared: dict[str, Any] = {}
+        if served["network"]:
+            found |= self._network(identity, shared)
+        if served["dns"]:
+            zones = [one for one in self.api.list(KINDS["dns_zone"]) if one["project_id"] == identity]
+            found["dns_zones"] = {
+                one["name"].rstrip("."): {**_described(one), "email": one["email"], "ttl": one["ttl"]} for one in zones
+            }
+        found |= {"quotas": limits, "roles": list(self._roles(identity, domains))}
+        return {"projects": {name: {key: value for key, value in found.items() if value}}, **shared}
+
+    def _roles(self, project: str, domains: Mapping[str, str]) -> Iterator[dict[str, str]]:
+        path = f"/role_assignments?scope.project.id={project}&include_names=true"
+        for one in self.api.all("identity", path, "role_assignments"):
+            if group := one.get("group"):
+                yield {"group": group["name"], "group_domain": domains[group["domain"]["id"]],
+                       "role": one["role"]["name"]}  # fmt: skip
+
+    def _network(self, project: str, shared: dict[str, Any]) -> dict[str, Any]:
+        """Return networks, routers and security groups of a project; put policies and pools into ``shared``."""
+        every = {name: self.api.list(KINDS[name]) for name in (
+            "network", "subnet", "router", "security_group", "subnet_pool", "qos_policy")}  # fmt: skip
+        own = {kind: [one for one in objects if one["project_id"] == project] for kind, objects in every.items()}
+        names = {str(one["id"]): str(one["name"]) for objects in every.values() for one in objects}
+        networks = {}
+        for one in own["network"]:
+            subnets = [each for each in own["subnet"] if each["network_id"] == one["id"]]
+            networks[one["name"]] = {
+                **_described(one), "mtu": one["mtu"], **({"shared": True} if one["shared"] else {}),
+                **({} if one.get("port_security_enabled", True) else {"port_security": False}),
+                **({"qos": names[one["qos_policy_id"]]} if one.get("qos_policy_id") else {}),
+                "subnets": {each["name"] or each["cidr"]: _subnet(each, names) for each in subnets},
+            }  # fmt: skip
+        routers = {}
+        for one in own["router"]:
+            gateway = (one["external_gateway_info"] or {}).get("network_id")
+            read = KINDS["router"].parts["interfaces"].read
+            joined = [names[each] for each in read(self.api, one, []) if each in names]
+            routers[one["name"]] = {
+                **_described(one), "subnets": joined, **({"external": names[gateway]} if gateway else {})
+            }  # fmt: skip
+        groups = {one["name"]: {**_described(one), "rules": [_rule(rule, names) for rule in rules_of(one).values()]}
+                  for one in own["security_group"] if one["name"] != "default"}  # fmt: skip
+        used = {str(one.get("qos_policy_id")) for one in own["network"]}
+        policies = {one["name"]: _policy(one) for one in every["qos_policy"] if one["id"] in used}
+        taken = {str(one.get("subnetpool_id")) for one in own["subnet"]}
+        pools = {one["name"]: {**_described(one), "prefixes": one["prefixes"], "prefix": int(one["default_prefixlen"]),
+                               "shared": one["shared"]}
+                 for one in every["subnet_pool"] if one["id"] in taken and one["name"] != "tenants"}  # fmt: skip
+        shared |= {key: value for key, value in (("qos_policies", policies), ("subnet_pools", pools)) if value}
+        return {"networks": networks, "routers": routers, "security_groups": groups}
+
+
+def _described(found: Mapping[str, Any]) -> dict[str, str]:
+    """Return the description without a mark."""
+    written = str(found.get("description") or "").partition("[groundup.cloud: ")[0].strip()
+    return {"description": written} if written else {}
+
+
+def _subnet(one: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    ranges = [f"{pool['start']}-{pool['end']}" for pool in one["allocation_pools"]]
+    return {
+        **_described(one), "cidr": one["cidr"], "gateway": one["gateway_ip"] or "none", "ranges": ranges,
+        **({} if one["enable_dhcp"] else {"dhcp": False}),
+        **({"dns": one["dns_nameservers"]} if one["dns_nameservers"] else {}),
+        **({"pool": names[one["subnetpool_id"]]} if one.get("subnetpool_id") in names else {}),
+        **({"ipv6": one["ipv6_address_mode"]} if one.get("ipv6_address_mode") else {}),
+    }  # fmt: skip
+
+
+def _rule(rule: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    ports = [rule[end] for end in ("port_range_min", "port_range_max") if rule[end] is not None]
+    group = rule["remote_group_id"]
+    return {
+        "direction": rule["direction"], **({"protocol": str(rule["protocol"])} if rule["protocol"] else {}),
+        **({"ports": sorted(set(ports))} if ports else {}),
+        **({"cidr": rule["remote_ip_prefix"]} if rule["remote_ip_prefix"] else {}),
+        **({"group": names[group]} if group in names else {}),
+        **({"ipv6": True} if rule["ethertype"] == "IPv6" and not rule["remote_ip_prefix"] else {}),
+    }  # fmt: skip
+
+
+def _policy(one: Mapping[str, Any]) -> dict[str, Any]:
+    limits = {f"kbps_{'in' if rule['direction'] == 'ingress' else 'out'}": rule["max_kbps"]
+              for rule in one["rules"] if rule["type"] == "bandwidth_limit"}  # fmt: skip
+    limits |= {"dscp" if rule["type"] == "dscp_marking" else "": rule.get("dscp_mark") for rule in one["rules"]}
+    limits.pop("", None)
+    return {**_described(one), **limits, "shared": one["shared"]}

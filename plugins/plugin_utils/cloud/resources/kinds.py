@@ -1,0 +1,131 @@
+"""The kinds of resources: where each is found, what cannot be changed, where its mark is; in the order they are made.
+
+The mark: the description ends with "[groundup.cloud: SITE]"; images, aggregates and volume QoS have the property
+groundup_resources instead. An address scope has room for neither, and is known by its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from . import parts
+from .parts import Part
+
+PROPERTY = "groundup_resources"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """A kind of resources."""
+
+    service: str  # as openstacksdk calls it
+    path: str
+    key: str  # of one in a body; "": the body itself
+    plural: str  # of many
+    owner: str = ""  # field with the id of its project or domain
+    fixed: tuple[str, ...] = ()  # fields that the API cannot change
+    mark: Literal["description", "property", ""] = "description"
+    at: str = ""  # field that holds the property; "": the object itself
+    method: str = "PUT"
+    listed: str = ""  # path of the list, where it is another one
+    query: str = ""
+    version: str | None = None  # microversion
+    headers: Mapping[str, str] = field(default_factory=dict)
+    by_domain: bool = False  # whether it is listed domain by domain
+    inline: str = ""  # part that a new one is made with
+    parts: Mapping[str, Part] = field(default_factory=dict)
+
+    def text(self, written: str, site: str) -> str:
+        """Return a description with the mark of ``site``."""
+        return f"{written} {_mark(site)}".strip()
+
+    def ours(self, found: Mapping[str, Any], site: str) -> bool:
+        """Return whether ``found`` was made from the site file of ``site``, or taken over."""
+        if self.mark == "description":
+            return str(found.get("description") or "").endswith(_mark(site))
+        place: Mapping[str, Any] = found.get(self.at) or {} if self.at else found
+        return not self.mark or place.get(PROPERTY) == site
+
+    def unfinished(self, found: Mapping[str, Any]) -> bool:
+        """Return whether a killed run may have made ``found``, and had no time to mark it: nothing is in it."""
+        return self.key == "aggregate" and not found.get("hosts") and not found.get("metadata")
+
+
+def _mark(site: str) -> str:
+    return f"[groundup.cloud: {site}]"
+
+
+_NEUTRON: dict[str, Any] = {"service": "network", "owner": "project_id"}
+_KEYSTONE: dict[str, Any] = {"service": "identity", "method": "PATCH"}
+KINDS: dict[str, Kind] = {
+    "domain": Kind(**_KEYSTONE, path="/domains", key="domain", plural="domains"),
+    "role": Kind(**_KEYSTONE, path="/roles", key="role", plural="roles"),
+    "project": Kind(
+        **_KEYSTONE, path="/projects", key="project", plural="projects", owner="domain_id",
+        parts={"quotas": parts.QUOTAS},
+    ),
+    "group": Kind(
+        **_KEYSTONE, path="/groups", key="group", plural="groups", owner="domain_id", by_domain=True,
+    ),
+    "flavor": Kind(
+        service="compute", path="/flavors", listed="/flavors/detail", query="is_public=None", key="flavor",
+        plural="flavors", version="2.75", parts={"extra_specs": parts.FLAVOR_SPECS, "access": parts.FLAVOR_ACCESS},
+        fixed=("vcpus", "ram", "disk", "OS-FLV-EXT-DATA:ephemeral", "swap", "os-flavor-access:is_public"),
+    ),
+    "volume_qos": Kind(
+        service="block_storage", path="/qos-specs", key="qos_specs", plural="qos_specs", mark="property", at="specs",
+        inline="specs", fixed=("consumer",), parts={"specs": parts.VOLUME_QOS},
+    ),
+    "volume_type": Kind(
+        service="block_storage", path="/types", fixed=("os-volume-type-access:is_public",),
+        query="is_public=None", key="volume_type", plural="volume_types",
+        parts={"extra_specs": parts.TYPE_SPECS, "access": parts.TYPE_ACCESS, "qos": parts.TYPE_QOS,
+               "encryption": parts.TYPE_ENCRYPTION},
+    ),
+    "aggregate": Kind(
+        service="compute", path="/os-aggregates", key="aggregate", plural="aggregates", mark="property", at="metadata",
+        version="2.53", parts={"metadata": parts.METADATA, "hosts": parts.HOSTS},
+    ),
+    "image": Kind(
+        service="image", path="/images", query="limit=100", key="", plural="images", owner="owner", mark="property",
+        method="PATCH", fixed=("disk_format", "container_format", "groundup_sha256"),
+        parts={"content": parts.CONTENT},
+    ),
+    "address_scope": Kind(
+        **_NEUTRON, path="/address-scopes", key="address_scope", plural="address_scopes", mark="",
+        fixed=("ip_version",),
+    ),
+    "subnet_pool": Kind(**_NEUTRON, path="/subnetpools", key="subnetpool", plural="subnetpools"),
+    "qos_policy": Kind(
+        **_NEUTRON, path="/qos/policies", key="policy", plural="policies", parts={"rules": parts.QOS_RULES}
+    ),
+    "network": Kind(
+        **_NEUTRON, path="/networks", key="network", plural="networks",
+        fixed=("provider:network_type", "provider:physical_network", "provider:segmentation_id"),
+    ),
+    "subnet": Kind(
+        **_NEUTRON, path="/subnets", key="subnet", plural="subnets",
+        fixed=("cidr", "network_id", "ip_version", "subnetpool_id", "ipv6_address_mode", "ipv6_ra_mode"),
+    ),
+    "security_group": Kind(
+        **_NEUTRON, path="/security-groups", key="security_group", plural="security_groups",
+        parts={"rules": parts.GROUP_RULES},
+    ),
+    "router": Kind(
+        **_NEUTRON, path="/routers", key="router", plural="routers", parts={"interfaces": parts.INTERFACES}
+    ),
+    "dns_zone": Kind(
+        service="dns", path="/zones", key="", plural="zones", owner="project_id", method="PATCH",
+        headers={"X-Auth-All-Projects": "true"},
+    ),
+    "account": Kind(
+        **_KEYSTONE, path="/users", key="user", plural="users", owner="domain_id", by_domain=True,
+        parts={"credential": parts.CREDENTIAL},
+    ),
+}  # fmt: skip
+SERVICES = {  # service of the site, by openstacksdk's name of it
+    "identity": "keystone", "compute": "nova", "block_storage": "cinder", "image": "glance", "network": "neutron",
+    "dns": "designate",
+}  # fmt: skip

@@ -1,0 +1,157 @@
+"""A cloud's APIs in memory, as far as resources ask: lists, and what changes one, by the table of kinds."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import requests
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources.kinds import KINDS, Kind
+
+ADMIN = "admin-project"
+_NEW: dict[str, dict[str, Any]] = {  # what an API shows of a new one beside what it was given
+    "flavor": {"extra_specs": {}},
+    "volume_type": {"extra_specs": {}, "qos_specs_id": None},
+    "image": {"status": "queued"},
+    "network": {"mtu": 1442, "shared": False, "qos_policy_id": None, "router:external": False},
+    "subnet": {
+        "gateway_ip": "10.0.0.1",
+        "dns_nameservers": [],
+        "allocation_pools": [{"start": "10.0.1.2", "end": "10.0.1.9"}],
+    },
+    "router": {"external_gateway_info": None},
+    "qos_policy": {"rules": []},
+    "subnet_pool": {"address_scope_id": None},
+}
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+@dataclass
+class Apis:
+    """A connection of openstacksdk, and what is behind it."""
+
+    current_project_id: str = ADMIN
+    objects: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: {name: [] for name in KINDS})
+    asked: list[str] = field(default_factory=list)  # changes only: "POST /networks"
+    quotas: dict[str, dict[str, Any]] = field(default_factory=dict)
+    ports: list[dict[str, Any]] = field(default_factory=list)
+    dies_after: int = -1  # changes
+    ids: Any = field(default_factory=itertools.count)
+
+    def __post_init__(self) -> None:
+        self.objects["domain"].append({"id": "default", "name": "Default", "description": ""})
+        project = {"id": ADMIN, "name": "admin", "domain_id": "default", "description": ""}
+        self.objects["project"].append(project)
+        provider = {"id": "ext", "name": "provider", "project_id": ADMIN, "description": "", "router:external": True}
+        self.objects["network"].append({**_NEW["network"], **provider})
+
+    def __getattr__(self, service: str) -> Any:
+        if service.startswith("__"):
+            raise AttributeError(service)
+        return _Service(self, service)
+
+    def named(self, kind: str, name: str) -> dict[str, Any]:
+        return next(one for one in self.objects[kind] if one["name"] == name)
+
+    def answer(self, service: str, method: str, url: str, body: Any) -> tuple[int, Any]:
+        parts = urlsplit(url)
+        path, query = parts.path, dict(parse_qsl(parts.query))
+        if method != "GET":
+            if len(self.asked) == self.dies_after:
+                raise Killed
+            self.asked.append(f"{method} {path}")
+        for name, kind in KINDS.items():
+            if kind.service == service and path in (kind.path, kind.listed):
+                return self._whole(name, kind, method, query, body)
+        for name, kind in KINDS.items():
+            for one in self.objects[name] if kind.service == service else ():
+                if path == f"{kind.path}/{one['id']}":
+                    return self._one(name, kind, one, method, body)
+        return self._more(path, method, query, body)
+
+    def _whole(self, name: str, kind: Kind, method: str, query: dict[str, str], body: Any) -> tuple[int, Any]:
+        if method == "GET":
+            filters = {
+                key: value for key, value in query.items() if key in ("domain_id", "name", "project_id", "owner")
+            }
+            found = [one for one in self.objects[name]
+                     if all(str(one.get(key)) == value for key, value in filters.items())]  # fmt: skip
+            return 200, {kind.plural: found}
+        given = body[kind.key] if kind.key else body
+        made = {**_NEW.get(name, {}), **given, "id": f"{name}-{next(self.ids)}"}
+        made.pop("password", None)
+        if name == "volume_qos":
+            made["specs"] = {key: made.pop(key) for key in [*made] if key not in ("id", "name", "consumer")}
+        if name == "security_group":
+            made["security_group_rules"] = [{"id": "r", "direction": "egress", "ethertype": "IPv4"}]
+        self.objects[name].append(made)
+        return 201, {kind.key: made} if kind.key else made
+
+    def _one(self, name: str, kind: Kind, one: dict[str, Any], method: str, body: Any) -> tuple[int, Any]:
+        if method == "DELETE":
+            self.objects[name].remove(one)
+            return 204, None
+        if kind.service == "image":
+            one |= {change["path"][1:]: change["value"] for change in body}
+        else:
+            one |= body[kind.key] if kind.key else body
+        return 200, {kind.key: one}
+
+    def _more(self, path: str, method: str, query: dict[str, str], body: Any) -> tuple[int, Any]:
+        if "quota" in path:
+            identity = path.split("/")[2]
+            limits = self.quotas.setdefault(identity, {"cores": {"limit": 20, "in_use": 7, "used": 7, "reserved": 0}})
+            if method == "PUT":
+                for key, limit in next(iter(body.values())).items():
+                    limits[key]["limit"] = limit
+            return 200, {"quota_set": limits, "quota": limits}
+        if path == "/ports":
+            return 200, {"ports": [one for one in self.ports if one["device_id"] == query["device_id"]]}
+        if path.endswith("_router_interface"):
+            router, subnet = path.split("/")[2], body["subnet_id"]
+            port = {
+                "device_id": router,
+                "device_owner": "network:router_interface",
+                "fixed_ips": [{"subnet_id": subnet}],
+            }
+            self.ports = [one for one in self.ports if one != port] + ([port] if "/add_" in path else [])
+            return 200, {}
+        if path.startswith("/security-group-rules"):
+            if method == "POST":
+                rule = body["security_group_rule"]
+                group = next(one for one in self.objects["security_group"] if one["id"] == rule["security_group_id"])
+                group["security_group_rules"].append({**rule, "id": f"rule-{next(self.ids)}"})
+            for group in self.objects["security_group"] if method == "DELETE" else ():
+                group["security_group_rules"] = [
+                    one for one in group["security_group_rules"] if not path.endswith(f"/{one['id']}")
+                ]
+            return 201, {}
+        if path.endswith("/os-extra_specs"):
+            flavor = next(one for one in self.objects["flavor"] if one["id"] == path.split("/")[2])
+            flavor["extra_specs"] |= body["extra_specs"]
+            return 200, {}
+        return 200, {query.get("plural") or path.rpartition("/")[2]: []}
+
+
+@dataclass
+class _Service:
+    apis: Apis
+    name: str
+
+    def request(self, url: str, method: str, *, json: Any = None, **_more: Any) -> requests.Response:
+        status, body = self.apis.answer(self.name, method, url, json)
+        answer = requests.Response()
+        answer.status_code = status
+        answer._content = b"" if body is None else _json(body)
+        answer.headers["content-type"] = "application/json"
+        return answer
+
+
+def _json(body: Any) -> bytes:
+    return json.dumps(body).encode()
