@@ -144,3 +144,18 @@ def test_each_service_is_in_the_catalog_by_its_official_type_and_by_the_one_befo
         urls = {one["type"]: one["endpoints"] for one in services}
         assert urls[api.official] == urls[api.type]
         assert urls[api.type]["public"] == public_endpoint(plan, name, api.type).url
+
+
+def test_every_service_with_rules_enforces_scope_and_the_default_roles(rendered: dict[str, Any]) -> None:
+    files = {
+        name: [item for item in items if name_of(item) == f"Secret/{name}-etc" and "policy.yaml" in item["data"]]
+        for name, items in rendered.items()
+    }
+    judged = {name for name, found in files.items() if found}
+    assert judged >= {"keystone", "nova", "neutron", "glance", "cinder", "placement", "heat"}
+    # Horizon asks the services, Ceph's gateways are no service of OpenStack: all others have rules.
+    assert {name for name in rendered if RECORDS[name].kind == "service"} - judged <= {"horizon", "ceph-rgw"}
+    for name in judged - {"horizon", "ceph-rgw"}:
+        options = configuration(rendered[name], name, "glance-api.conf" if name == "glance" else f"{name}.conf")
+        assert options["oslo_policy"]["enforce_scope"] == options["oslo_policy"]["enforce_new_defaults"] == "true", name
+        assert options["oslo_policy"]["policy_file"] == f"/etc/{name}/policy.yaml"

@@ -207,3 +207,14 @@ def test_a_secret_given_to_a_charts_own_pod_is_for_everyone_in_it(plan: Plan) ->
     secrets = [volume["secret"] for pod in pods for volume in pod["volumes"] if "secret" in volume]
     assert secrets
     assert all(secret["defaultMode"] & 0o004 for secret in secrets)
+
+
+def test_no_service_that_has_rules_is_without_scope_and_default_roles(plan: Plan) -> None:
+    """With either set of charts: it is their values that say so."""
+    without = {
+        release.name
+        for release in plan.openstack.releases
+        if release.values.get("conf", {}).get(release.name, {}).get("oslo_policy")
+        != {"enforce_scope": True, "enforce_new_defaults": True}
+    }
+    assert without == {"mariadb", "memcached", "rabbitmq", "horizon", "ceph-rgw"}

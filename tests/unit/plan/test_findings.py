@@ -20,6 +20,7 @@ from ansible_collections.groundup.cloud.tests.unit.plan import (
     pool_cases,
     provider_cases,
     public_cases,
+    rules_cases,
     storage_cases,
     wiring_cases,
 )
@@ -38,6 +39,7 @@ CASES = [
         certificate_cases,
         provider_cases,
         public_cases,
+        rules_cases,
     )
     for case in subject.CASES
 ]
