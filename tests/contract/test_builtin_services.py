@@ -92,6 +92,7 @@ def test_neutron_is_told_the_tunnels_mtu_and_every_member_of_ovns_databases(
     (mount,) = [one for one in server["containers"][0]["volumeMounts"] if one["name"] == "ovn-tls"]
     assert volume["secret"]["secretName"] == "neutron-ovn-tls"
     assert ml2["ovn"]["ovn_nb_private_key"] == f"{mount['mountPath']}/tls.key"
+    assert dict(ml2["ovs"]) == {"igmp_snooping_enable": "true", "igmp_flood_unregistered": "true"}
 
 
 def test_neutrons_workers_run_once_and_read_what_the_server_reads(rendered: dict[str, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -50,7 +51,9 @@ def shared_values(plan: Plan, sizes: Sizes, record: ServiceRecord) -> Values:
         },
         "endpoints": endpoints,
         "manifests": {"job_image_repo_sync": False},
-        "conf": merge(merge(_roles(record), _token_validation(record)), quotas.values(plan, record.name)),
+        "conf": reduce(
+            merge, (_token_validation(record), quotas.values(plan, record.name), _keys(plan, record)), _roles(record)
+        ),
     }
 
 
@@ -61,6 +64,17 @@ def _roles(record: ServiceRecord) -> Values:
     """
     on = {"enforce_scope": True, "enforce_new_defaults": True}
     return {record.name: {"oslo_policy": on}} if "cache" in record.uses else {}
+
+
+def _keys(plan: Plan, record: ServiceRecord) -> Values:
+    """Return `conf` of who asks Barbican for keys of encrypted volumes: Castellan looks for Keystone on localhost."""
+    if record.name not in ("cinder", "nova") or "barbican" not in plan.openstack.services:
+        return {}
+    identity = f"http://keystone-api.{plan.openstack.namespace}.svc.{plan.kubernetes.dns_domain}:5000/v3"
+    options = {
+        "auth_endpoint": identity, "barbican_endpoint_type": "internal", "barbican_region_name": plan.openstack.region,
+    }  # fmt: skip
+    return {record.name: {"key_manager": {"backend": "barbican"}, "barbican": options}}
 
 
 def _token_validation(record: ServiceRecord) -> Values:
