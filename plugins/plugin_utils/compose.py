@@ -13,7 +13,7 @@ from typing import Any
 from .paths import COLLECTION
 from .plan import load_site, make_plan
 from .plan.chart_files import ChartFile, ChartFileError, find, read_chart
-from .plan.findings import extra_charts, overrides
+from .plan.findings import extra_charts, overrides, policies
 from .plan.findings.order import ordered
 from .plan.types import Finding, Plan, ReleasePlan
 from .services import RECORDS
@@ -22,6 +22,7 @@ from .services.parts import merge, shared_values
 from .services.sizes import sizes
 
 BUILTIN = COLLECTION / "charts"
+_ABOUT_VALUES = (*overrides.NAMES, *extra_charts.NAMES, *policies.NAMES)  # findings that are made here
 _LIBRARY = "groundup-lib"  # chart whose values under `service` every built-in one begins with
 
 
@@ -37,7 +38,7 @@ def with_values(plan: Plan) -> Plan:
     """
     size, cloud = sizes(plan), plan.openstack
     made = list[ReleasePlan]()
-    found = [one for one in plan.findings if one.name not in (*overrides.NAMES, *extra_charts.NAMES)]
+    found = [one for one in plan.findings if one.name not in _ABOUT_VALUES]
     for release in cloud.releases:
         if release.is_extra:
             values, said = extra_charts.read(release, cloud.extra_releases[release.name], plan.supply.images)
@@ -48,6 +49,7 @@ def with_values(plan: Plan) -> Plan:
         values = merge(shared_values(plan, size, record), record.values(plan, size))
         if own := cloud.overrides.get(release.name):
             found += _unknown(release, own, values, cloud.charts)
+            found += policies.check(f"openstack.overrides.{release.name}.values", release.name, own)
         values = merge(values, own or {})
         made.append(replace(release, values=with_policy(plan, record, values)))
     cloud = replace(cloud, releases=tuple(made))

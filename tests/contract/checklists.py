@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import configparser
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -195,6 +196,16 @@ CHECKS: dict[str, Callable[[Seen], bool]] = {
     "identity-lockout": lambda seen: seen.conf("keystone").getint(
         "security_compliance", "lockout_failure_attempts", fallback=0
     ) > 0,
+    "identity-passwords": lambda seen: (
+        not re.match(seen.conf("keystone")["security_compliance"]["password_regex"], "a" * 11)
+    ),
+    "default-roles": lambda seen: all(
+        config.getboolean("oslo_policy", name, fallback=False)
+        for config in (seen.conf("keystone"), *seen.confs()) for name in ("enforce_scope", "enforce_new_defaults")
+    ),
+    "image-import": lambda seen: "web-download" not in seen.conf("glance", "glance-api.conf").get(
+        "DEFAULT", "enabled_import_methods", fallback="web-download"
+    ),
     "Check-Dashboard-04": lambda seen: seen.dashboard["CSRF_COOKIE_SECURE"] is True,
     "Check-Dashboard-05": lambda seen: (
         seen.dashboard["SESSION_COOKIE_SECURE"] is seen.dashboard["SESSION_COOKIE_HTTPONLY"] is True

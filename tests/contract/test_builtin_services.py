@@ -92,6 +92,7 @@ def test_neutron_is_told_the_tunnels_mtu_and_every_member_of_ovns_databases(
     (mount,) = [one for one in server["containers"][0]["volumeMounts"] if one["name"] == "ovn-tls"]
     assert volume["secret"]["secretName"] == "neutron-ovn-tls"
     assert ml2["ovn"]["ovn_nb_private_key"] == f"{mount['mountPath']}/tls.key"
+    assert dict(ml2["ovs"]) == {"igmp_snooping_enable": "true", "igmp_flood_unregistered": "true"}
 
 
 def test_neutrons_workers_run_once_and_read_what_the_server_reads(rendered: dict[str, Any]) -> None:
@@ -144,3 +145,18 @@ def test_each_service_is_in_the_catalog_by_its_official_type_and_by_the_one_befo
         urls = {one["type"]: one["endpoints"] for one in services}
         assert urls[api.official] == urls[api.type]
         assert urls[api.type]["public"] == public_endpoint(plan, name, api.type).url
+
+
+def test_every_service_with_rules_enforces_scope_and_the_default_roles(rendered: dict[str, Any]) -> None:
+    files = {
+        name: [item for item in items if name_of(item) == f"Secret/{name}-etc" and "policy.yaml" in item["data"]]
+        for name, items in rendered.items()
+    }
+    judged = {name for name, found in files.items() if found}
+    assert judged >= {"keystone", "nova", "neutron", "glance", "cinder", "placement", "heat"}
+    # Horizon asks the services, Ceph's gateways are no service of OpenStack: all others have rules.
+    assert {name for name in rendered if RECORDS[name].kind == "service"} - judged <= {"horizon", "ceph-rgw"}
+    for name in judged - {"horizon", "ceph-rgw"}:
+        options = configuration(rendered[name], name, "glance-api.conf" if name == "glance" else f"{name}.conf")
+        assert options["oslo_policy"]["enforce_scope"] == options["oslo_policy"]["enforce_new_defaults"] == "true", name
+        assert options["oslo_policy"]["policy_file"] == f"/etc/{name}/policy.yaml"

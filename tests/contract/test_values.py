@@ -207,3 +207,25 @@ def test_a_secret_given_to_a_charts_own_pod_is_for_everyone_in_it(plan: Plan) ->
     secrets = [volume["secret"] for pod in pods for volume in pod["volumes"] if "secret" in volume]
     assert secrets
     assert all(secret["defaultMode"] & 0o004 for secret in secrets)
+
+
+def test_nova_and_cinder_ask_barbican_for_keys_at_the_clusters_keystone(plan: Plan) -> None:
+    found = {
+        one.name: one.values["conf"][one.name] for one in plan.openstack.releases if one.name in ("nova", "cinder")
+    }
+    assert set(found) == {"nova", "cinder"}
+    for conf in found.values():
+        assert conf["key_manager"] == {"backend": "barbican"}
+        assert conf["barbican"]["auth_endpoint"].startswith(f"http://keystone-api.{plan.openstack.namespace}.svc.")
+        assert conf["barbican"]["barbican_endpoint_type"] == "internal"
+
+
+def test_no_service_that_has_rules_is_without_scope_and_default_roles(plan: Plan) -> None:
+    """With either set of charts: it is their values that say so."""
+    without = {
+        release.name
+        for release in plan.openstack.releases
+        if release.values.get("conf", {}).get(release.name, {}).get("oslo_policy")
+        != {"enforce_scope": True, "enforce_new_defaults": True}
+    }
+    assert without == {"mariadb", "memcached", "rabbitmq", "horizon", "ceph-rgw"}

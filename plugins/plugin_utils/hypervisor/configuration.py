@@ -34,7 +34,7 @@ _OF_THE_CONTROL_PLANE = (
     "keystone_authtoken",
     "cache",
 )
-_CLIENTS = ("placement", "neutron", "glance", "cinder", "service_user", "barbican")
+_CLIENTS = ("placement", "neutron", "glance", "cinder", "service_user")
 
 # oslo.privsep adds the context and a socket to the helper's command.
 _NOVA_PRIVSEP = ("nova_sys_admin", "vif_plug_ovs_privileged", "vif_plug_linux_bridge_privileged", "privsep_osbrick")
@@ -173,6 +173,12 @@ def nova_host(cluster: CloudAccess, host: Host) -> str:
             # The charts' own list answers inside the cluster only: empty, the catalog's public endpoint is used.
             "glance": {**client, "api_servers": ""},
             "cinder": {**client, "catalog_info": "volumev3::publicURL"},
+            # Keys of encrypted volumes, with the user's token: Castellan has words of its own.
+            "barbican": {
+                "auth_endpoint": cluster.auth_url,
+                "barbican_endpoint_type": "public",
+                "verify_ssl_path": TRUST,
+            },
         }
     )
 

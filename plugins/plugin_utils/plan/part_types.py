@@ -166,9 +166,18 @@ class IdentityProviderPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IdentityPlan:
-    """Users of the cloud that are not its own."""
+class LoginPlan:
+    """Rules for tokens and for the passwords of Keystone's own users."""
 
+    token_life: int  # seconds
+    compliance: dict[str, Any]  # Keystone's options of that section
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdentityPlan:
+    """Who logs in to the cloud, and by which rules."""
+
+    logins: LoginPlan
     domains: dict[str, LdapPlan]
     providers: tuple[IdentityProviderPlan, ...]
     roles: dict[str, tuple[RolePlan, ...]] = field(default_factory=dict)  # of `cloud:`, by domain of the group

@@ -239,6 +239,8 @@ class OpenStackPlan:
     cpu_share: float  # cores of the smallest node it runs on / cores of the profile's control host; at most 1
     replicas: dict[str, int] = field(default_factory=dict)  # as written: members or pods by service, pods of each `api`
     workers: dict[str, int] = field(default_factory=dict)  # as written: processes per pod, by service
+    quotas: dict[str, int] = field(default_factory=dict)  # of a project, by `services.quotas`; -1: no limit
+    image_sources: list[str] = field(default_factory=list)  # hosts that Glance fetches images from for users
     overrides: dict[str, dict[str, Any]] = field(default_factory=dict)  # release -> values merged over the plan's
     extra_releases: dict[str, ExtraReleasePlan] = field(default_factory=dict)
 

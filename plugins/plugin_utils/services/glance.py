@@ -27,6 +27,7 @@ _KEYRING = "images-rbd-keyring"  # name of the Secret
 _VOLUME = {"lab": "4Gi", "edge": "100Gi", "rack": "200Gi", "region": "500Gi"}
 _CHUNK = 64 * 1024 * 1024  # bytes per chunk of an upload; with uWSGI's smaller default, snapshots would hang
 _THREADS = 8  # of each process: a client that reads slowly holds one
+_PYTHON = "/var/lib/openstack/bin/python3"  # by which Glance converts; under uWSGI it does not know its own
 _SIZE = 256 * 1024  # bytes of the test image
 
 
@@ -40,6 +41,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
     own = {
         "conf": {
             **queued("glance"),
+            "glance": {**queued("glance")["glance"], **_imports(plan, pods["glance"])},
             "glance_api_uwsgi": uwsgi(sizes.workers["glance"], threads=_THREADS, **{"chunked-input-limit": _CHUNK}),
         },
         # A file store needs no setup, the layer storage creates pools, and no image is fetched from elsewhere.
@@ -57,6 +59,30 @@ def values(plan: Plan, sizes: Sizes) -> Values:
         },
     }
     return merge(merge(shared, own), _rbd(plan, plan.ceph, sizes) if plan.ceph else _files(plan))
+
+
+def _imports(plan: Plan, pods: int) -> Values:
+    """Return the ways of an import: by upload, and from the hosts of the site file.
+
+    Glance fetches a URL by itself, from within the cluster. It compares names, not addresses: a list of forbidden ones
+    is passed by any name that leads to them, so that only a list of allowed hosts guards what is inside.
+    """
+    sources = plan.openstack.image_sources
+    # What was staged is in one pod. Ours tell each other which; OpenStack-Helm's cannot.
+    direct = ["glance-direct"] if plan.openstack.charts == "builtin" or pods == 1 else []
+    found: Values = {
+        "DEFAULT": {"enabled_import_methods": f"[{','.join([*direct, *(['web-download'] if sources else [])])}]"},
+        "wsgi": {"python_interpreter": _PYTHON},
+    }
+    if sources:
+        found["import_filtering_opts"] = {
+            "allowed_hosts": f"[{','.join(sources)}]", "allowed_schemes": "[https,http]", "allowed_ports": "[443,80]",
+        }  # fmt: skip
+    if plan.ceph:
+        # A raw image is cloned in Ceph, any other one is copied and converted for each instance and volume.
+        found["image_import_opts"] = {"image_import_plugins": "[image_conversion]"}
+        found["image_conversion"] = {"output_format": "raw"}
+    return found
 
 
 def _files(plan: Plan) -> Values:
@@ -86,6 +112,8 @@ def verify(context: VerifierContext) -> Verification:
 
 
 def _ask(client: Client) -> Iterator[Check]:
+    said = ((client.call("GET", "/info/import").body or {}).get("import-methods") or {}).get("value") or []
+    yield judge_methods(said, str(client.context.value("conf.glance.DEFAULT.enabled_import_methods") or "[]"))
     left = client.call("GET", f"/images?name={PROBE}").body or {}
     now = datetime.datetime.now(datetime.UTC)
     for entry in left.get("images") or ():
@@ -101,6 +129,13 @@ def _ask(client: Client) -> Iterator[Check]:
     finally:
         client.gone(f"/images/{image}")
     yield judge(content, back, algorithm=str(record.get("os_hash_algo")), digest=str(record.get("os_hash_value")))
+
+
+def judge_methods(said: list[str], wanted: str) -> Check:
+    """Check that images come in by the planned ways, and by no other: one of them asks any URL."""
+    ok = sorted(said) == sorted(wanted.strip("[]").split(",") if wanted != "[]" else [])
+    detail = f"imports: {', '.join(said) or 'none'}" + ("" if ok else f"; planned {wanted}")
+    return Check(name="imports", ok=ok, detail=detail, object=_OBJECT)
 
 
 def judge(content: bytes, back: bytes, *, algorithm: str, digest: str) -> Check:

@@ -126,6 +126,9 @@ def values(plan: Plan, sizes: Sizes) -> Values:
         },
         "manifests": {"pod_helm_test": False},
     }
+    # A login ends with its token at the latest, and not before.
+    raw = {"SESSION_TIMEOUT": plan.identity.logins.token_life}
+    own = merge(own, {"conf": {"horizon": {"local_settings": {"config": {"raw": raw}}}}})
     own = merge(own, federation.dashboard_values(plan))
     own = merge(own, _objects()) if _certificates(plan) else own
     return merge(own, _domains(plan)) if plan.identity.domains else own

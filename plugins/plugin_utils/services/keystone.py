@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from ..errors import GroundupError
 from ..health.verification import Check, Layer, Verification
-from . import RECORDS, federation
+from . import RECORDS, federation, keystone_logins
 from .parts import WORKERS, api_endpoint, api_values, merge, public_endpoint
 from .record import PublicApi, ServiceRecord, Values
 from .secrets import account, secret
@@ -24,7 +24,6 @@ ADMIN = {
 }  # fmt: skip
 SERVICE_ROLE = "service"  # for calls between services; it is nothing in Keystone
 ADMIN_CREDENTIAL = "keystone/admin"  # name of the secret
-PASSWORD_LENGTH = 12
 _OBJECT = "Deployment/keystone-api"
 
 _API = PublicApi(type="identity", host="identity", path="/v3", health="/v3/", port=5000, node_port=30500)
@@ -118,11 +117,6 @@ def values(plan: Plan, sizes: Sizes) -> Values:
                 # none, and each such answer would be an error in the log.
                 "api": {"response_validation": "ignore"},
                 "oslo_middleware": {"enable_proxy_headers_parsing": True},
-                # Asked of whoever sets a password; length is what counts (NIST SP 800-63B). Old ones stay valid.
-                "security_compliance": {
-                    "password_regex": f"^.{{{PASSWORD_LENGTH},}}",
-                    "password_regex_description": f"a password has at least {PASSWORD_LENGTH} characters",
-                },
                 # Notifications have no consumer yet, and with a driver a broken queue would stall every login.
                 "oslo_messaging_notifications": {"driver": "noop"},
             },
@@ -140,6 +134,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
         },
     }
     own = merge(api_values(plan, sizes, "keystone", memory="512Mi", limit="2Gi", cpu=500), own)
+    own = merge(own, keystone_logins.values(plan.identity.logins))
     own = merge(own, federation.keystone_values(plan))
     return merge(own, _directories(plan)) if plan.identity.domains else own
 
@@ -171,10 +166,16 @@ def verify(context: VerifierContext) -> Verification:
     listed = [entry["url"].rstrip("/") for entry in answer.catalog if entry["type"] == _API.type]
     scope = f"scoped to {answer.project}, expires {answer.expires}"
     own = f"the catalog has {', '.join(listed) or 'no identity endpoint'}; it is {url}"
+    logins = context.plan.identity.logins
+    rules = context.request(
+        "GET", f"{url}/domains/default/config/security_compliance", headers={"X-Auth-Token": answer.id}
+    )
     return Verification(
         checks=(
             Check(name="token", ok=True, detail=scope, object=_OBJECT),
             Check(name="endpoint", ok=url in listed, detail=own, object=_OBJECT),
+            keystone_logins.judge_life(answer.issued, answer.expires, logins.token_life),
+            keystone_logins.judge_passwords(rules.body, logins),
         )
     )
 
@@ -186,6 +187,7 @@ class Token:
     id: str = field(repr=False)
     project: str
     expires: str
+    issued: str = ""
     catalog: list[dict[str, str]]  # type, name, region and URL of every public endpoint
 
 
@@ -215,6 +217,7 @@ def token(context: VerifierContext) -> Token | Check:
     ]  # fmt: skip
     return Token(
         id=answer.headers["x-subject-token"], project=project, expires=str(issued.get("expires_at")),
+        issued=str(issued.get("issued_at")),
         catalog=sorted(public, key=lambda entry: entry["type"]),
     )  # fmt: skip
 

@@ -103,6 +103,9 @@ def _ml2(plan: OvnPlan) -> Values:
             "max_header_size": max(plan.max_header_size, plan.path_mtu - plan.tenant_mtu - 20),
         },
         "ml2_type_vlan": ranges,
+        # Multicast goes to ports that asked for it. Of groups that nobody asked for it goes to all, as before: OVN asks
+        # nobody again, and forgets members after five minutes.
+        "ovs": {"igmp_snooping_enable": True, "igmp_flood_unregistered": True},
         "ovn": {
             **ovn.connection(plan, TLS),
             "ovn_metadata_enabled": True,

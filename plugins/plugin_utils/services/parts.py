@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ..layers.roles import CONTROL_LABEL
 from ..layers.scales import Scale
-from . import RECORDS, needs, provider
+from . import RECORDS, needs, provider, quotas
 from .record import PublicApi, ServiceRecord, Values
 from .sizes import Sizes
 from .timeouts import TIMEOUTS
@@ -50,11 +51,33 @@ def shared_values(plan: Plan, sizes: Sizes, record: ServiceRecord) -> Values:
         },
         "endpoints": endpoints,
         "manifests": {"job_image_repo_sync": False},
-        "conf": _token_validation(record.name) if "cache" in record.uses and "keystone" in record.needs else {},
+        "conf": reduce(
+            merge, (_token_validation(record), quotas.values(plan, record.name), _keys(plan, record)), _roles(record)
+        ),
     }
 
 
-def _token_validation(service: str) -> Values:
+def _roles(record: ServiceRecord) -> Values:
+    """Return `conf` of an API with policies: the roles reader, member, manager and admin mean the same in all of them.
+
+    Cinder alone still has both options off: there a reader of a project might write, as in releases before Xena.
+    """
+    on = {"enforce_scope": True, "enforce_new_defaults": True}
+    return {record.name: {"oslo_policy": on}} if "cache" in record.uses else {}
+
+
+def _keys(plan: Plan, record: ServiceRecord) -> Values:
+    """Return `conf` of who asks Barbican for keys of encrypted volumes: Castellan looks for Keystone on localhost."""
+    if record.name not in ("cinder", "nova") or "barbican" not in plan.openstack.services:
+        return {}
+    identity = f"http://keystone-api.{plan.openstack.namespace}.svc.{plan.kubernetes.dns_domain}:5000/v3"
+    options = {
+        "auth_endpoint": identity, "barbican_endpoint_type": "internal", "barbican_region_name": plan.openstack.region,
+    }  # fmt: skip
+    return {record.name: {"key_manager": {"backend": "barbican"}, "barbican": options}}
+
+
+def _token_validation(record: ServiceRecord) -> Values:
     """Return `conf` of an API that validates tokens: it waits for Keystone a while, and remembers the answer itself.
 
     No Memcached: the client library unpickles what it is given before anything is decrypted or verified, so that who
@@ -62,8 +85,10 @@ def _token_validation(service: str) -> Values:
     keystonemiddleware has no limit of its own: a Keystone that is stuck would hold every process of every API, for as
     long as their liveness probes let it.
     """
+    if "cache" not in record.uses or "keystone" not in record.needs:
+        return {}
     patience = {"http_connect_timeout": TIMEOUTS.identity, "http_request_max_retries": 1}  # of the whole answer
-    return {service: {"keystone_authtoken": {"memcached_servers": " ", **patience}}}
+    return {record.name: {"keystone_authtoken": {"memcached_servers": " ", **patience}}}
 
 
 def public_endpoint(plan: Plan, service: str, type_: str = "") -> EndpointPlan:

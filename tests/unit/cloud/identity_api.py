@@ -15,6 +15,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types imp
     IdentityPlan,
     IdentityProviderPlan,
     LdapPlan,
+    LoginPlan,
     RolePlan,
 )
 
@@ -137,5 +138,5 @@ def plan(*providers: IdentityProviderPlan, **domains: tuple[RolePlan, ...]) -> A
         name: LdapPlan(options={}, secret=f"keystone/ldap-{name}", ca=None, roles=roles)
         for name, roles in domains.items()
     }
-    identity = IdentityPlan(domains=written, providers=providers)
+    identity = IdentityPlan(logins=LoginPlan(token_life=3600, compliance={}), domains=written, providers=providers)
     return SimpleNamespace(site="lab", identity=identity, resources=(), openstack=SimpleNamespace(charts="builtin"))

@@ -15,6 +15,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.https import Answer
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import (
     IdentityPlan,
     IdentityProviderPlan,
+    LoginPlan,
     RolePlan,
 )
 
@@ -119,7 +120,8 @@ def test_somebody_elses_provider_and_another_domain_are_refused() -> None:
 def test_a_provider_that_keystone_sends_nobody_to_is_told() -> None:
     endpoints = [SimpleNamespace(service="keystone", type="identity", name="identity.test")]
     own: Any = SimpleNamespace(
-        identity=IdentityPlan(domains={}, providers=(SSO,)), edge=SimpleNamespace(endpoints=endpoints)
+        identity=IdentityPlan(logins=LoginPlan(token_life=3600, compliance={}), domains={}, providers=(SSO,)),
+        edge=SimpleNamespace(endpoints=endpoints),
     )
 
     def answers(status: int, location: str = "") -> Any:

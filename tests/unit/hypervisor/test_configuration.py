@@ -111,6 +111,8 @@ def test_the_host_part_wins_over_what_answers_inside_the_cluster_only() -> None:
         assert ini.value(text, client, "auth_url") == "https://identity.lab.test/v3"
         assert ini.value(text, client, "valid_interfaces") == "public"
     assert ini.value(text, "glance", "api_servers") == ""
+    assert ini.value(text, "barbican", "auth_endpoint") == "https://identity.lab.test/v3"
+    assert ini.value(text, "barbican", "barbican_endpoint_type") == "public"
     assert ini.value(text, "DEFAULT", "transport_url") == "rabbit://nova:pw@10.90.0.11:30672/nova"
 
 

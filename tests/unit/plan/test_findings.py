@@ -21,6 +21,7 @@ from ansible_collections.groundup.cloud.tests.unit.plan import (
     provider_cases,
     public_cases,
     resource_cases,
+    rules_cases,
     storage_cases,
     wiring_cases,
 )
@@ -40,6 +41,7 @@ CASES = [
         provider_cases,
         public_cases,
         resource_cases,
+        rules_cases,
     )
     for case in subject.CASES
 ]

@@ -50,7 +50,13 @@ def test_a_misspelt_key_is_told_with_the_one_that_was_meant(
 @pytest.mark.parametrize(
     "values",
     [
-        {"conf": {"nova": {"DEFAULT": {"cpu_allocation_ratio": 4}}, "policy": {"x": "role:admin"}, "my_file": "text"}},
+        {
+            "conf": {
+                "nova": {"DEFAULT": {"cpu_allocation_ratio": 4}},
+                "policy": {"admin_api": "role:admin"},
+                "my_file": "text",
+            }
+        },
         {"pod": {"replicas": {"osapi": 3}, "resources": {"enabled": True}, "tolerations": {}, "probes": {}}},
         {"endpoints": {"my_own": {"hosts": {}}}},
         {"labels": {"osapi": {"node_selector_key": "x"}}},
@@ -127,7 +133,12 @@ def test_a_key_that_openstack_helms_chart_does_not_have_is_told(
 @pytest.mark.parametrize(
     "values",
     [
-        {"conf": {"nova": {"DEFAULT": {"cpu_allocation_ratio": 4}, "my_section": {}}, "policy": {"x": "role:admin"}}},
+        {
+            "conf": {
+                "nova": {"DEFAULT": {"cpu_allocation_ratio": 4}, "my_section": {}},
+                "policy": {"admin_api": "role:admin"},
+            }
+        },
         {"endpoints": {"my_own": {"hosts": {}}}, "annotations": {"pod": {"mine": {}}}},
         {"pod": {"labels": {"mine": {"include": True}}, "mounts": {"nova_compute": {"nova_compute": {}}}}},
         {"pod": {"resources": {"jobs": {"only_in_templates": {"limits": {"cpu": "1"}}}}}},
@@ -208,3 +219,19 @@ def test_templates_tell_which_values_are_used(tmp_path: Path, template: str, unk
     values = {"a-key": {"below": 1}, "other": 1, "map": {"more": 1}}
     found = compared("values", "own", values, read_chart(tmp_path), ours={})
     assert sorted(one.where[0].removeprefix("values.") for one in found) == unknown
+
+
+@pytest.mark.parametrize(
+    ("release", "rules"),
+    [
+        ("nova", {"os_compute_api:servers:create": "role:manager and project_id:%(project_id)s"}),
+        ("nova", {"ours": "role:manager", "os_compute_api:servers:delete": "rule:ours or rule:context_is_admin"}),
+        ("neutron", {"get_network:mtu": "role:manager"}),  # of an attribute
+        ("cinder", {"volume:create": "rule:xena_system_admin_or_project_member"}),
+    ],
+)
+def test_rules_that_a_service_asks_for_and_ones_own_are_no_mistakes(
+    plan_of: Callable[..., Plan], release: str, rules: dict[str, str]
+) -> None:
+    found = plan_of("cloud", overridden({"conf": {"policy": rules}}, release)).findings
+    assert [one for one in found if one.name == "policy-unknown-rule"] == []

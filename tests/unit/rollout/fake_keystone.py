@@ -32,6 +32,8 @@ class Keystone:
         self.deletes = 204  # what it answers to a deletion
         self.later: list[str] = []  # added once a token was issued
         self.status = 201
+        self.issued = "11:00"  # a token ends at 12:00
+        self.rules = ".{12,}"
         self.seen_hosts: list[str] = []
         keystone = self
 
@@ -48,6 +50,7 @@ class Keystone:
                 endpoints = [{**public, "url": url} for url in keystone.urls]
                 token = {
                     "project": body["auth"]["scope"]["project"], "expires_at": "2026-11-21T12:00:00Z",
+                    "issued_at": f"2026-11-21T{keystone.issued}:00Z",
                     "catalog": [{"type": "identity", "name": "keystone", "endpoints": endpoints}],
                 }  # fmt: skip
                 self.answer(keystone.status, {"token": token}, {"X-Subject-Token": "t"})
@@ -60,6 +63,8 @@ class Keystone:
                     urls += [(name, f"https://{name}.test/v1") for name in keystone.services]
                     found = [{"interface": "public", "service_id": one, "url": url} for one, url in urls]
                     self.answer(200, {"endpoints": found})
+                elif self.path.endswith("/security_compliance"):
+                    self.answer(200, {"config": {"security_compliance": {"password_regex": keystone.rules}}})
                 else:
                     self.answer(300, {})
 

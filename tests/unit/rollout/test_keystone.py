@@ -11,6 +11,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.health.context import Verifier, VerifierContext
 from ansible_collections.groundup.cloud.plugins.plugin_utils.health.verification import Verification
 from ansible_collections.groundup.cloud.plugins.plugin_utils.https import UnansweredError, request
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import LoginPlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import EndpointPlan, ReleasePlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import RolloutError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.catalog import (
@@ -22,6 +23,10 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.services import REC
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.keystone import verify
 
 from .fake_keystone import NAME, PASSWORD, Keystone, Services, authority, endpoint, image_at, service
+
+LOGINS = LoginPlan(
+    token_life=3600, compliance={"password_regex": ".{12,}", "password_regex_description": "at least 12 characters"}
+)
 
 
 def asked(
@@ -47,6 +52,7 @@ def asked(
         domain="test",
         edge=SimpleNamespace(endpoints=endpoints, address="127.0.0.1"),
         host=SimpleNamespace(names={}),
+        identity=SimpleNamespace(logins=LOGINS),
         openstack=SimpleNamespace(releases=[SimpleNamespace(name=name) for name in rolled_out]),
     )
     domain = {"user_domain_name": "default", "project_domain_name": "default"}
@@ -71,6 +77,14 @@ def failures(verification: Verification) -> dict[str, str]:
 def test_keystone_verifies_by_a_scoped_token_through_its_public_name(keystone: Keystone, tmp_path: Path) -> None:
     assert failures(asked(keystone, tmp_path, verifier=verify)) == {}
     assert keystone.seen_hosts == [f"{NAME}:{keystone.port}"]
+
+
+def test_tokens_and_rules_for_passwords_are_the_plans(keystone: Keystone, tmp_path: Path) -> None:
+    keystone.issued, keystone.rules = "00:00", ""
+    found = failures(asked(keystone, tmp_path, verifier=verify))
+    assert list(found) == ["token life", "password rules"]
+    assert found["token life"].startswith("43200 s, by the plan 3600")
+    assert found["password rules"] == "Keystone asks for nothing, the plan for .{12,}"
 
 
 def test_a_wrong_password_is_a_matter_of_credentials(keystone: Keystone, tmp_path: Path) -> None:

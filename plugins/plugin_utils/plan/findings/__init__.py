@@ -18,6 +18,7 @@ from . import (
     extra_releases,
     identity_providers,
     links,
+    logins,
     machines,
     netboot,
     packages,
@@ -41,7 +42,7 @@ from .order import ordered
 SUBJECTS = (
     addresses, servers, links, wiring, planes, machines, netboot, pools, public, availability, access, packages, quorum,
     domains, storage, ceph, disks, cluster, services, extra_releases, directories, identity_providers,
-    resources, certificates, authorities, supply, proxy, system_disks, versions, unsupported,
+    resources, logins, certificates, authorities, supply, proxy, system_disks, versions, unsupported,
 )  # fmt: skip
 
 

@@ -48,7 +48,19 @@ def check(context: PlanContext) -> Iterator[Finding]:
                 why="at the next upgrade nobody knows whether they may go",
                 remedy=f"write openstack.overrides.{name}.why",
             )
+    yield from _sources(context)
     yield from _router_id(context)
+
+
+def _sources(context: PlanContext) -> Iterator[Finding]:
+    inside = context.plan.kubernetes.dns_domain
+    for name in context.plan.openstack.image_sources:
+        if "." not in name or f".{name}".endswith((f".{inside}", ".svc", ".localhost")):
+            yield error("image-source-inside", "openstack.image_sources")(
+                what=f"{name} is a name within the cluster",
+                why="whoever may import an image would read what answers there, as Glance's pod",
+                remedy="write the whole public name of a host that serves images, such as cloud.debian.org",
+            )
 
 
 def _advice(context: PlanContext) -> Iterator[Finding]:

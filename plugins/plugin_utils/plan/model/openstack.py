@@ -8,8 +8,9 @@ from pydantic import AfterValidator, Field, create_model
 from pydantic.config import JsonDict
 
 from ...services import RECORDS, of_kind
+from ...services.quotas import QUOTAS, Quota
 from ..types import PodSecurity
-from .base import Model, Name, Plain, Text, Version
+from .base import Domain, Model, Name, Plain, Text, Version
 from .platform import Reference
 
 Replicas = create_model(  # type: ignore[call-overload]  # fields of the records, unknown to mypy
@@ -51,6 +52,10 @@ Workers = create_model(  # type: ignore[call-overload]  # fields of the records,
         if record.workers
     },
 )
+
+
+def _more(one: Quota) -> str:
+    return f"; profiles rack and region: {one.more[0]} and {one.more[1]}" if one.more else ""
 
 
 # What the plan says better, with the word that was meant; editors offer and check it as one types.
@@ -109,6 +114,20 @@ class ExtraRelease(Model):
     )
 
 
+Quotas = create_model(  # type: ignore[call-overload]  # fields of the table, unknown to mypy
+    "Quotas",
+    __base__=Model,
+    __doc__="Limits of a project that nobody gave others. -1: none.",
+    **{
+        name: (
+            Annotated[int, Field(ge=-1, le=10**9)] | None,
+            Field(None, description=f"{one.what}. Default: {one.default}{_more(one)}."),
+        )
+        for name, one in QUOTAS.items()
+    },
+)
+
+
 class OpenStack(Model):
     """The OpenStack cloud."""
 
@@ -129,6 +148,12 @@ class OpenStack(Model):
     )
     replicas: Replicas = Field(default_factory=Replicas, description="Sizes of services.")
     workers: Workers = Field(default_factory=Workers, description="Processes of services.")
+    quotas: Quotas = Field(default_factory=Quotas, description="Default quotas of projects.")
+    image_sources: list[Domain] = Field(
+        default_factory=list,
+        description="Names of hosts that Glance fetches images from when a user names their URL (web-download). "
+        "Default: none, and users upload.",
+    )
     overrides: dict[Name, Override] = Field(
         default_factory=dict,
         json_schema_extra=_RELEASES,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from ...services.keystone_logins import LOCKOUT
 from ..model import Site
 from ..model.ldap import Ldap, LdapGroups, LdapUsers
-from ..part_types import IdentityPlan, LdapPlan, RolePlan
+from ..part_types import IdentityPlan, LdapPlan, LoginPlan, RolePlan
 from . import trust
 from .identity_providers import identity_provider
 from .resources import roles
@@ -23,9 +24,32 @@ _ENABLED = 512  # userAccountControl of an ordinary account
 def identity(site: Site) -> IdentityPlan:
     """Return the domains whose users somebody else keeps, and the providers, by name."""
     return IdentityPlan(
+        logins=_logins(site),
         domains={name: _ldap(site, name, one.ldap) for name, one in site.identity.domains.items()},
         providers=tuple(identity_provider(site, name, one) for name, one in sorted(site.identity.providers.items())),
         roles=roles(site),
+    )
+
+
+def _logins(site: Site) -> LoginPlan:
+    rules, lockout = site.identity.passwords, site.identity.lockout
+    attempts = lockout.attempts
+    if attempts is None:
+        attempts = LOCKOUT if site.openstack.charts == "builtin" else 0
+    told = f"a password has at least {rules.length} characters"
+    return LoginPlan(
+        token_life=site.identity.token_life,
+        compliance={
+            "lockout_failure_attempts": attempts or None,
+            "lockout_duration": lockout.seconds,
+            # One expression for both. Keystone's own file reads a dollar as the beginning of a name.
+            "password_regex": f"(?=.{{{rules.length},}}){rules.regex or ''}".replace("$", "$$"),
+            "password_regex_description": f"{told}; {rules.explanation}" if rules.explanation else told,
+            "unique_last_password_count": rules.history,
+            "minimum_password_age": rules.minimum_days,
+            "password_expires_days": rules.expire_days,
+            "change_password_upon_first_use": rules.change_first,
+        },
     )
 
 

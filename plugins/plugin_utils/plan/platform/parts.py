@@ -11,7 +11,7 @@ from ...layers.ports import PORTS
 from ...layers.purposes import PURPOSES
 from ...layers.roles import CONTROL_LABEL, ROLES
 from ...layers.scales import Scale, scale
-from ...services import RECORDS, needs, of_kind
+from ...services import RECORDS, needs, of_kind, quotas
 from ...services.record import PublicApi
 from ..layout.addresses import nth_of
 from ..layout.context import Layout
@@ -266,6 +266,7 @@ def openstack(layout: Layout) -> OpenStackPlan:
         scale=_scale(layout),
         cpu_share=_cpu_share(layout),
         replicas={name: size for name, size in written.replicas.model_dump().items() if size is not None},
+        quotas={**quotas.defaults(layout.site.profile), **written.quotas.model_dump(exclude_none=True)},
         workers={name: count for name, count in written.workers.model_dump().items() if count is not None},
         overrides={name: override.values for name, override in written.overrides.items()},
     )

@@ -1,0 +1,52 @@
+"""Mistakes in policies, tokens and passwords, each with the finding it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def values(release: str, **conf: Any) -> dict[str, Any]:
+    """Return the change of a site file that overrides `conf` of a release."""
+    return {f"openstack/overrides/{release}": {"why": "a test", "values": {"conf": conf}}}
+
+
+def policy(release: str, name: str, rule: str) -> tuple[dict[str, Any], str]:
+    """Return the change that writes a rule, and its place."""
+    return values(release, policy={name: rule}), f"openstack.overrides.{release}.values.conf.policy.{name}"
+
+
+_KEY = "identity.passwords"
+_REAL = {"openstack/charts": "/srv/charts"}
+_KEYSTONE = "openstack.overrides.keystone.values.conf.keystone"
+
+# name, severity, example, changes, a key the finding points at
+CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
+    *(
+        ("policy-unknown-rule", "error", "cloud", *policy(*written))
+        for written in (
+            ("nova", "os_compute_api:servers:crate", "role:member"),
+            ("neutron", "get_netwrok:mtu", "role:reader"),
+            ("glance", "delete_image", "rule:owners"),
+        )
+    ),
+    ("image-source-inside", "error", "cloud", {"openstack/image_sources": ["keystone-api"]}, "openstack.image_sources"),
+    ("image-source-inside", "error", "cloud", {"openstack/image_sources": ["keystone-api.openstack.svc"]},
+     "openstack.image_sources"),
+    ("password-regex-invalid", "error", "cloud", {"identity/passwords": {"regex": "(?=.*[0-9]"}}, f"{_KEY}.regex"),
+    ("password-regex-refuses-services", "error", "cloud", {"identity/passwords": {"regex": ".*[!?]"}}, f"{_KEY}.regex"),
+    ("password-regex-unexplained", "warning", "cloud", {"identity/passwords": {"regex": ".*[0-9]"}},
+     f"{_KEY}.explanation"),
+    ("password-expires-before-change", "error", "cloud",
+     {"identity/passwords": {"minimum_days": 30, "expire_days": 30}}, f"{_KEY}.minimum_days"),
+    ("lockout-off", "warning", "region", {"identity/lockout": {"attempts": 0}}, "identity.lockout.attempts"),
+    ("lockout-of-services", "warning", "cloud", {"identity/lockout": {"attempts": 5}, **_REAL},
+     "identity.lockout.attempts"),
+    ("expiry-of-services", "error", "cloud", {"identity/passwords": {"expire_days": 90}, **_REAL},
+     f"{_KEY}.expire_days"),
+    ("expiry-of-services", "error", "cloud", {"identity/passwords": {"change_first": True}, **_REAL},
+     f"{_KEY}.change_first"),
+    ("token-outlives-keys", "error", "cloud", values("keystone", keystone={"token": {"expiration": 259200}}),
+     _KEYSTONE),
+    ("token-outlives-keys", "error", "cloud", values("keystone", keystone={"fernet_tokens": {"max_active_keys": 3}}),
+     _KEYSTONE),
+]  # fmt: skip
