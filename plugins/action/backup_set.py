@@ -47,15 +47,13 @@ class ActionModule(StepAction):
         step = given["step"]
         if step == "decide":
             return job.decide(given["answers"])
-        if step == "mariadb":
-            return job.mariadb(given["restore"])
         if step == "compare":
             return job.compare(given["domains"])
         if step == "keys_put":
             return self._host(step, given, content=job.keys())
         if step == "etcd_put":
             return self._put(job, given)
-        return {"state": job.state, "restart": job.restart, "end": job.end}[step]()
+        return {"state": job.state, "mariadb": job.mariadb, "restart": job.restart, "end": job.end}[step]()
 
     def _put(self, job: RestoreJob, given: dict[str, Any]) -> dict[str, Any]:
         """Send snapshot and etcdutl to the host, which removes them with its directory of this task."""

@@ -92,7 +92,7 @@ options:
     type: str
     default: ""
   domains:
-    description: Ids of instances that hypervisors have, by host. With O(step=compare).
+    description: Results of C(virsh list), by hypervisor. With O(step=compare).
     type: dict
     default: {}
 extends_documentation_fragment:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from ....module_utils._base import consent
 from ....module_utils._base.changes import Changes
@@ -98,8 +98,9 @@ class RestoreJob:
         with scratch_etcd.unsealed(self._plan.site, self._content(take.ETCD), size=size) as snapshot:
             yield snapshot, program
 
-    def mariadb(self, restore: str) -> dict[str, Any]:
+    def mariadb(self) -> dict[str, Any]:
         """Put the databases back, and restart what has read the old. Raises GroundupError."""
+        restore = (journal.under_way(self._plan.site) or self._unbegun()).name
         about = self._backup.parts[take.MARIADB]
         members = Members(self._api(), self._plan.openstack.namespace)
         if not members.placed(restore) and self._changes.add(f"restore MariaDB from {self._backup.name}"):
@@ -124,15 +125,22 @@ class RestoreJob:
         )
         return self._changes.result() | {"warnings": told}
 
-    def compare(self, domains: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-        """Return how the cloud's databases differ from what is there. ``domains``: instances, by hypervisor."""
-        found = compare.compare(self._plan, self._api(), domains)
-        return {"changed": False, "differences": found}
+    def compare(self, answers: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        """Return how the cloud's databases differ from what is there. ``answers``: of virsh, by hypervisor."""
+        domains = {host: said["stdout"].split() for host, said in answers.items() if said.get("rc") == 0}
+        away = [f"{host} did not say which instances it has" for host in sorted(answers.keys() - domains.keys())]
+        return {"changed": False, "differences": [*away, *compare.compare(self._plan, self._api(), domains)]}
 
     def end(self) -> dict[str, Any]:
         """Write down that the restore has ended."""
         journal.end(self._plan.site)
         return {"changed": False}
+
+    def _unbegun(self) -> NoReturn:
+        raise GroundupError(
+            "no restore is under way", where="the state directory, " + journal.FILE,
+            why="its name is in the names of what is set aside", remedy="run the playbook from its beginning",
+        )  # fmt: skip
 
     def _api(self, **options: float) -> Api:
         return Api(kubeconfig_path(self._plan.site), **options)
