@@ -1,4 +1,4 @@
-"""A snapshot is restored into one member under the manifest of a host that had joined; two others join it, and count."""
+"""A snapshot is restored into one member with the flags of one that had joined; two others join it, and count."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _SERVE = """
 set -eu
 setsid mariadbd --datadir=/scratch --log-bin=/scratch/binlog --skip-log-error </dev/null >/scratch/log 2>&1 &
 for _ in $(seq 600); do
-  mariadb-admin --defaults-file=/etc/mysql/admin_user.cnf --socket=/run/mysqld/mysqld.sock ping >/dev/null 2>&1 && exit 0
+  mariadb-admin --defaults-file=/etc/mysql/admin_user.cnf --socket=/run/mysqld/mysqld.sock ping >&/dev/null && exit 0
   sleep 0.1
 done
 tail -n 20 /scratch/log >&2; exit 1
@@ -59,7 +59,7 @@ def test_a_volume_gets_the_copy_keeps_what_it_had_and_goes_on_after_a_kill(
         place(target, NAME, size=len(half), pieces=[half])
     assert (data / "mysql/old").read_text() == "old"  # nothing is moved before the copy is whole
     # Killed while the former data move: after the first, and before the copy's last.
-    killed = SCRIPT.replace("  sync; touch \"$kept/emptied\"", "  exit 9")
+    killed = SCRIPT.replace('  sync; touch "$kept/emptied"', "  exit 9")
     assert target.run(("bash", "-c", killed, "r", "/scratch", NAME, str(len(stream))), source=[bytes(stream)]).code == 9
     assert not (data / "mysql").exists()  # the chart's start program sees no database
     killed = SCRIPT.replace('  mv "$kept/new/mysql" .', "  exit 9")

@@ -8,6 +8,7 @@ import shutil
 import tarfile
 from collections.abc import Iterable
 from pathlib import Path
+from typing import IO
 
 from ...errors import GroundupError
 from ...paths import state_dir
@@ -42,7 +43,7 @@ def put(site: str, pieces: Iterable[bytes]) -> int:
     with tarfile.open(fileobj=io.BufferedReader(state.reader(pieces), 1 << 16), mode="r|") as archive:
         for member in archive:
             if not member.name.startswith(state.SITE_FILE) and member.name != journal.FILE:
-                archive.extract(member, new, filter="data")
+                _write(new, member, archive.extractfile(member))
     found = sorted((path for path in new.rglob("*") if path.is_file()), key=lambda path: path == new / STORE)
     if not found or found[-1] != new / STORE:
         raise GroundupError(
@@ -55,8 +56,21 @@ def put(site: str, pieces: Iterable[bytes]) -> int:
     return len(found)
 
 
+def _write(home: Path, member: tarfile.TarInfo, content: IO[bytes] | None) -> None:
+    path = home / member.name
+    if content is None or ".." in path.parts or not path.is_relative_to(home):
+        raise GroundupError(
+            f"the set's state has {member.name!r}, which is no file below it", where=str(home),
+            why="only files of the state directory are written", remedy="use an older set",
+        )  # fmt: skip
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with path.open("xb") as stream:
+        path.chmod(member.mode & 0o755)
+        shutil.copyfileobj(content, stream)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
 def _move(path: Path, target: Path) -> None:
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with path.open("rb") as stream:
-        os.fsync(stream.fileno())
     path.replace(target)
