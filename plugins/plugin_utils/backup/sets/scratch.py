@@ -75,6 +75,7 @@ def manifest(name: str, *, like: Mapping[str, Any], claim: str = "") -> dict[str
             "terminationGracePeriodSeconds": 1,
             "securityContext": {
                 "runAsUser": USER, "runAsGroup": USER, "fsGroup": USER, "runAsNonRoot": True,
+                "fsGroupChangePolicy": "OnRootMismatch",
                 "seccompProfile": {"type": "RuntimeDefault"},
             },
             "containers": [
