@@ -1,7 +1,7 @@
 """All is lost and comes back: etcd of every control host and every volume of MariaDB, from one backup set.
 
-Needs tests/e2e/network/site.yml (or inventories/cloud). Prints a line of JSON for each loss: seconds until it serves again,
-and what a writer, who stamped a row and an object each second, had written last and finds afterwards.
+Needs tests/e2e/network/site.yml (or inventories/cloud). Prints a line of JSON for each loss: seconds until it serves
+again, and what a writer, who stamped a row and an object each second, had written last and finds afterwards.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Writer:
 
     def stamp(self, now: float) -> None:
         with suppress(GroundupError):
-            self.query(f"INSERT INTO {TABLE} VALUES ({now:.3f})")
+            self.query(f"INSERT INTO {TABLE} VALUES ({now:.3f})")  # noqa: S608  # a constant and a number
             self.rows.append(now)
         with suppress(GroundupError):
             body = {"data": {"stamp": f"{now:.3f}"}}
@@ -106,6 +106,22 @@ def saved(writer: Writer, tmp_path_factory: pytest.TempPathFactory, guest: str) 
     return {"backup_directory": str(directory), "restore_from": newest.name}
 
 
+@dataclass(frozen=True, kw_only=True)
+class Drill:
+    """A site that is saved, with an instance, and a writer."""
+
+    plan: Plan
+    writer: Writer
+    saved: dict[str, Any]
+    guest: str
+    connect: Callable[[str], Any]
+
+
+@pytest.fixture(scope="module")
+def drill(plan: Plan, writer: Writer, saved: dict[str, Any], guest: str, connect: Callable[[str], Any]) -> Drill:
+    return Drill(plan=plan, writer=writer, saved=saved, guest=guest, connect=connect)
+
+
 def lose_etcd(plan: Plan, connect: Callable[[str], Any]) -> None:
     for name in plan.edge.hosts:
         root(
@@ -127,21 +143,20 @@ def lose_volumes(plan: Plan, api: Api, connect: Callable[[str], Any]) -> None:
 
 @pytest.mark.parametrize("parts", [["etcd"], ["mariadb"], ["etcd", "mariadb"]], ids="+".join)
 def test_what_was_lost_is_back_and_an_instance_from_before_answers(
-    parts: list[str], plan: Plan, state: Path, writer: Writer, saved: dict[str, Any], guest: str,
-    connect: Callable[[str], Any], capfd: pytest.CaptureFixture[str], tmp_path: Path,
-) -> None:  # fmt: skip
-    api = Api(state / "kubeconfig", patience=0.0)
+    parts: list[str], drill: Drill, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    plan, writer, api = drill.plan, drill.writer, drill.writer.api
     with writer.writing():
         until(lambda: len(writer.rows) > 3 and len(writer.objects) > 3, seconds=60)
         lost = time.time()
         if "mariadb" in parts:
-            lose_volumes(plan, api, connect)
+            lose_volumes(plan, api, drill.connect)
         if "etcd" in parts:
-            lose_etcd(plan, connect)
+            lose_etcd(plan, drill.connect)
         started = time.monotonic()
-        play("restore", restore_parts=parts, restore_force=["overwrite"], **saved)
+        play("restore", restore_parts=parts, restore_force=["overwrite"], **drill.saved)
         seconds = time.monotonic() - started
-    rows = [float(one) for one in writer.query(f"SELECT at FROM {TABLE}").split()]
+    rows = [float(one) for one in writer.query("SELECT at FROM drill.stamps").split()]
     lines: dict[str, Any] = {"parts": parts, "rto_seconds": round(seconds, 1)}
     if "mariadb" in parts:
         gone = [one for one in writer.rows if one < lost and round(one, 3) not in rows]
@@ -153,5 +168,5 @@ def test_what_was_lost_is_back_and_an_instance_from_before_answers(
         print(f"\n{json.dumps(lines)}", flush=True)
     assert seconds <= (WHOLE if len(parts) > 1 else ETCD if parts == ["etcd"] else MARIADB)
     play("status")
-    with pinged(guest, tmp_path / "ping"):  # it answers before, and after
+    with pinged(drill.guest, tmp_path / "ping"):  # it answers before, and after
         pass
