@@ -188,14 +188,17 @@ def main() -> None:
     """Run the step."""
     run_step(
         {
-            "look": keys.look, "take": keys.take, "keys_put": etcd_restore.put_keys, "etcd_look": etcd_restore.look,
-            "etcd_stop": etcd_restore.stop, "etcd_put": etcd_restore.put, "etcd_leave": etcd_restore.leave,
-            **dict.fromkeys(
-                ("test", "verify", "open", "decide", "state", "restart", "mariadb", "compare", "end"), None
-            ),
+            "look": keys.look,
+            "take": keys.take,
+            **dict.fromkeys(("test", "verify", "open", "decide", "state")),
+            "keys_put": etcd_restore.put_keys,
+            "etcd_look": etcd_restore.look,
+            "etcd_stop": etcd_restore.stop,
+            "etcd_put": etcd_restore.put,
+            "etcd_leave": etcd_restore.leave,
+            **dict.fromkeys(("restart", "mariadb", "compare", "end")),
         },
-        secret=("content",),
-    )  # fmt: skip
+    )
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore impo
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore.job import RestoreJob
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import SetBackup, SetShelf
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import run_lease
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 
@@ -63,7 +64,7 @@ def test_a_second_restore_of_other_parts_or_by_a_living_run_is_refused(plan: Pla
     assert '{"restore_parts": ["kubernetes-keys"]}' in str(caught.value)
     path = state_dir(plan.site) / journal.FILE
     said = json.loads(path.read_text())
-    path.write_text(json.dumps({**said, "run": journal.run_lease.identity(os.getpid())}))  # alive, not our parent
+    path.write_text(json.dumps({**said, "run": run_lease.identity(os.getpid())}))  # alive, not our parent
     with pytest.raises(GroundupError, match="a restore is under way: of "):
         job(plan).decide({})
     path.write_text("{")
