@@ -163,6 +163,12 @@ LONG_TIERS = (
         e2e("network_kept", options=("-s",)),  # it prints what it measures
     ),
     lab_tier(
+        "drill",  # etcd and every database lost and restored: it prints how long that takes, and what is lost
+        LARGE_CLOUD_SITE,
+        ("ci/lab", "up"),
+        e2e("drill", options=("-s",)),
+    ),
+    lab_tier(
         "storage",
         STORAGE_SITE,
         playbooks(STORAGE_SITE, *CLUSTER, "storage"),

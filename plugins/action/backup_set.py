@@ -1,12 +1,18 @@
-"""Action of module groundup.cloud.backup_set: all but the keys of a control host is read and written here."""
+"""Action of module groundup.cloud.backup_set: all but the files of a control host is read and written here."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..plugin_utils import site_identity
 from ..plugin_utils.actions import StepAction
 from ..plugin_utils.plan import load_site, make_plan
+
+if TYPE_CHECKING:
+    from ..plugin_utils.backup.restore.job import RestoreJob
+
+_ON_HOST = ("look", "etcd_look", "etcd_stop", "etcd_leave")
+_RESTORE = ("decide", "state", "mariadb", "restart", "compare", "end", "etcd_put", "keys_put")
 
 
 class ActionModule(StepAction):
@@ -15,23 +21,51 @@ class ActionModule(StepAction):
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the step's result."""
         self._play_context.no_log = True  # with -vvv the connection would show the keys
-        if given["step"] == "look":
-            return self._keys("look")
-        from ..plugin_utils.backup.sets.job import BackupJob  # late: every control host is asked first
+        step = given["step"]
+        if step in _ON_HOST:
+            return self._host(step, given)
 
         plan = make_plan(load_site(given["site_file"]))
         site_identity.refuse_other(plan, self.variables.get("site_force") or ())
+        if step in _RESTORE:
+            from ..plugin_utils.backup.restore.job import RestoreJob  # late: every control host is asked first
+
+            return self._restore(RestoreJob(plan, given, self.changes, say=self._display.display), given)
+        from ..plugin_utils.backup.sets.job import BackupJob  # late, too
+
         job = BackupJob(plan, given, self.changes)
-        if given["step"] == "test":
+        if step == "test":
             return job.test(say=self._display.display)
-        if given["step"] == "verify":
-            return job.verify()
-        if given["step"] == "open":
-            return job.open()
-        handed = self._keys("take")
+        if step in ("verify", "open"):
+            return job.verify() if step == "verify" else job.open()
+        handed = self._host("take", given)
         if "content" not in handed:
             return handed
         return job.take(host=self.variables["inventory_hostname"], content=handed.pop("content"))
 
-    def _keys(self, step: str) -> dict[str, Any]:
-        return self.on_host(step=step, given={"name": self.variables["inventory_hostname"]})
+    def _restore(self, job: RestoreJob, given: dict[str, Any]) -> dict[str, Any]:
+        step = given["step"]
+        if step == "decide":
+            return job.decide(given["answers"])
+        if step == "compare":
+            return job.compare(given["domains"])
+        if step == "keys_put":
+            return self._host(step, given, content=job.keys())
+        if step == "etcd_put":
+            return self._put(job, given)
+        return {"state": job.state, "mariadb": job.mariadb, "restart": job.restart, "end": job.end}[step]()
+
+    def _put(self, job: RestoreJob, given: dict[str, Any]) -> dict[str, Any]:
+        """Send snapshot and etcdutl to the host, which removes them with its directory of this task."""
+        with job.snapshot() as files:
+            place = self._make_tmp_path()
+            sent = [
+                self._transfer_file(str(file), self._connection._shell.join_path(place, file.name)) for file in files
+            ]
+            self._fixup_perms2([place, *sent], execute=True)
+            return self._host("etcd_put", given, snapshot=sent[0], program=sent[1])
+
+    def _host(self, step: str, given: dict[str, Any], **more: Any) -> dict[str, Any]:
+        own = {name: given[name] for name in ("restore", "api", "source")}
+        own |= {"name": self.variables["inventory_hostname"], "site": self.variables["groundup_site"]["site"]}
+        return self.on_host(step=step, given={**own, **more})

@@ -8,7 +8,7 @@ module: backup_set
 short_description: Save a site's cluster and databases as one sealed set, and test that it restores
 version_added: 0.2.0
 description:
-  - "Private: for the playbooks C(groundup.cloud.backup) and C(groundup.cloud.backup_open)."
+  - "Private: for the playbooks C(groundup.cloud.backup), C(groundup.cloud.backup_open) and C(groundup.cloud.restore)."
   - A set is a directory named by its time, with C(set.json) and one encrypted file a part. Parts are C(kubernetes-keys)
     (C(/etc/kubernetes/pki) and the key of Secrets at rest), C(state) (the site's state directory and site file),
     C(mariadb), and C(etcd).
@@ -23,8 +23,31 @@ options:
         scratch pod, and compares what they hold with the set. It touches nothing that runs.
       - V(verify) reads the newest set. It fails when the set is damaged, too old, of another site, or failed its test.
       - V(open) decrypts O(parts) of O(source) into the new directory O(into). Only the password is needed, no store.
+      - V(decide) refuses what must not be restored, and says what replaces what, and which control host does what;
+        but in check mode it writes down that the restore is under way. V(end) writes down that it has ended.
+      - V(etcd_look) says what a control host has of etcd. V(etcd_stop) ends its kubelet and control plane. V(etcd_put)
+        puts the snapshot of O(source) in place there, and starts them. V(etcd_leave) clears the host, to join anew.
+        V(keys_put) puts back Kubernetes' keys that are missing. What is replaced is set aside.
+      - V(state) puts back the controller's state, V(mariadb) the databases. V(restart) restarts what watches
+        Kubernetes. V(compare) lists RV(differences) of the cloud's databases from what is there.
     type: str
-    choices: [look, take, test, verify, open]
+    choices:
+      - look
+      - take
+      - test
+      - verify
+      - open
+      - decide
+      - state
+      - keys_put
+      - etcd_look
+      - etcd_stop
+      - etcd_put
+      - etcd_leave
+      - restart
+      - mariadb
+      - compare
+      - end
     required: true
   directory:
     description: Directory of the sets. Default is C(backups.directory) of the site file, else the state directory.
@@ -35,7 +58,7 @@ options:
     type: int
     default: 14
   days:
-    description: Maximum age of the newest set, in days.
+    description: Maximum age of the newest set, or of the one that is restored, in days.
     type: float
     default: 2.0
   source:
@@ -43,13 +66,35 @@ options:
     type: str
     default: newest
   parts:
-    description: Parts to open. Default is all.
+    description: Parts to open, or to restore. Default is all.
     type: list
     elements: str
     default: []
   into:
     description: Directory to create, with mode 0700, for the content of O(parts).
     type: path
+  force:
+    description: Risks of a restore to accept.
+    type: list
+    elements: str
+    choices: [overwrite, outdated, mixed-times, other-secrets, control-host-away]
+    default: []
+  answers:
+    description: Results of V(etcd_look), by control host. With O(step=decide).
+    type: dict
+    default: {}
+  restore:
+    description: Name of the restore, RV(restore).
+    type: str
+    default: ""
+  api:
+    description: URL of the host's own API server. With O(step=etcd_put).
+    type: str
+    default: ""
+  domains:
+    description: Results of C(virsh list), by hypervisor. With O(step=compare).
+    type: dict
+    default: {}
 extends_documentation_fragment:
   - groundup.cloud.attributes.lines
   - groundup.cloud.site.file
@@ -85,6 +130,42 @@ tested:
   description: Result of the restore test, with C(state), C(time), C(seconds) and C(parts).
   type: dict
   returned: with O(step=test), and with O(step=verify) when there was one
+table:
+  description: What replaces what, with C(part), C(now) and C(set).
+  type: list
+  elements: dict
+  returned: with O(step=decide)
+restore:
+  description: Name of the restore, its time. Empty in check mode.
+  type: str
+  returned: with O(step=decide)
+set:
+  description: Path of the set.
+  type: str
+  returned: with O(step=decide)
+target:
+  description: Control host on which etcd is restored.
+  type: str
+  returned: with O(step=decide)
+stops:
+  description: Control hosts whose etcd ends before.
+  type: list
+  elements: str
+  returned: with O(step=decide)
+leaves:
+  description: Control hosts that are cleared, and join anew.
+  type: list
+  elements: str
+  returned: with O(step=decide)
+goes_on:
+  description: Whether the restore had begun before.
+  type: bool
+  returned: with O(step=decide)
+differences:
+  description: How the cloud's databases differ from hypervisors, each other and OVN, a line each.
+  type: list
+  elements: str
+  returned: with O(step=compare)
 opened:
   description: Paths of the decrypted files.
   type: list
@@ -94,18 +175,30 @@ changes:
   description: Changes made, or predicted in check mode, one line each.
   type: list
   elements: str
-  returned: with O(step=take) and O(step=open)
+  returned: with every step that changes something
 """
 
 from ..module_utils._base.module import run_step
-from ..module_utils._kubeadm import keys
+from ..module_utils._kubeadm import etcd_restore, keys
 
 RULES = {"required_if": [("step", "open", ("into",))]}
 
 
 def main() -> None:
     """Run the step."""
-    run_step({"look": keys.look, "take": keys.take, "test": None, "verify": None, "open": None})
+    run_step(
+        {
+            "look": keys.look,
+            "take": keys.take,
+            **dict.fromkeys(("test", "verify", "open", "decide", "state")),
+            "keys_put": etcd_restore.put_keys,
+            "etcd_look": etcd_restore.look,
+            "etcd_stop": etcd_restore.stop,
+            "etcd_put": etcd_restore.put,
+            "etcd_leave": etcd_restore.leave,
+            **dict.fromkeys(("restart", "mariadb", "compare", "end")),
+        },
+    )
 
 
 if __name__ == "__main__":

@@ -95,6 +95,18 @@ class Etcd:
                 return member
         return None
 
+    def state(self) -> dict[str, Any]:
+        """Return the own member's version, cluster, revision, keys and peers. Raises NodeApiError."""
+        status = self._ask(self._server, "maintenance/status")
+        if status.get("leader", "0") == "0" or status.get("errors"):
+            raise NodeApiError(f"it has no leader, or reports {status.get('errors')}")
+        held = self._ask(self._server, "kv/range", {"key": "AA==", "range_end": "AA==", "count_only": True})
+        names = sorted(member.name for member in self.members())
+        return {
+            "version": str(status["version"]), "cluster": str(status["header"]["cluster_id"]),
+            "revision": int(held["header"]["revision"]), "keys": int(held.get("count", 0)), "members": names,
+        }  # fmt: skip
+
     def remove(self, member: EtcdMember) -> None:
         """Remove ``member`` from the cluster. Raises NodeApiError."""
         self._ask(self._server, "cluster/member/remove", {"ID": member.id})

@@ -8,6 +8,7 @@ import tarfile
 from typing import TYPE_CHECKING, Any
 
 from .._base.errors import GroundupError
+from .._base.files import write_file
 from .host import NodeHost
 
 if TYPE_CHECKING:
@@ -18,20 +19,25 @@ if TYPE_CHECKING:
 
 NEEDED = ("pki/ca.key", "pki/etcd/ca.key", "pki/sa.key")  # nothing can make these again
 ENCRYPTION = "site/encryption.yaml"
+# What every control host has alike; other files are one host's own, and made from these.
+SHARED = (
+    *(f"pki/{name}.{kind}" for name in ("ca", "etcd/ca", "front-proxy-ca") for kind in ("crt", "key")),
+    "pki/sa.key", "pki/sa.pub", ENCRYPTION,
+)  # fmt: skip
 
 
 def look(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG001  # it only reads
     """Return the names of the files that :func:`take` reads; ``leader``: this host has them. Raises GroundupError."""
     host = NodeHost(name=given["name"])
-    files = [name for name, _ in _files(host)]
-    return {"changed": False, "leader": not _missing(files), "files": files}
+    found = [name for name, _ in files(host)]
+    return {"changed": False, "leader": not _missing(found), "files": found}
 
 
 def take(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG001  # it only reads
     """Return all files as ``content``, a tar archive in base64. Raises GroundupError when a key is missing."""
     host, packed = NodeHost(name=given["name"]), io.BytesIO()
-    files = _files(host)
-    found = [name for name, _ in files]
+    listed = files(host)
+    found = [name for name, _ in listed]
     if missing := _missing(found):
         raise GroundupError(
             f"{host.name} lacks {', '.join(missing)}",
@@ -40,16 +46,37 @@ def take(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:  # noqa: AR
             remedy="if this host is no member of the cluster yet, run the playbook groundup.cloud.kubernetes first",
         )
     with tarfile.open(fileobj=packed, mode="w") as archive:
-        for name, path in files:
+        for name, path in listed:
             archive.add(path, arcname=name, recursive=False)
     return {"changed": False, "files": found, "content": base64.b64encode(packed.getvalue()).decode()}
+
+
+def put(host: NodeHost, changes: Changes, content: str) -> bool:
+    """Write those of `SHARED` in ``content`` that are missing; return whether one was. Raises GroundupError."""
+    with tarfile.open(fileobj=io.BytesIO(base64.b64decode(content))) as archive:
+        there = [name for name in SHARED if name in archive.getnames()]
+        texts = {name: stream.read() for name in there if (stream := archive.extractfile(name))}
+    places = {name: host.paths.kubernetes / name for name in texts}
+    if other := [name for name, path in places.items() if path.exists() and path.read_bytes() != texts[name]]:
+        raise GroundupError(
+            f"{host.name} has other keys than the set: {', '.join(other)}",
+            where=f"host {host.name}, {host.paths.kubernetes}",
+            why="certificates and Secrets of one are worth nothing with the keys of the other; nothing was changed",
+            remedy="leave kubernetes-keys out of restore_parts; or move these files away, if they are the wrong ones",
+        )
+    missing = [name for name, path in places.items() if not path.exists()]
+    for name in missing:
+        if changes.add(f"put back {name}"):
+            write_file(places[name], texts[name], mode=0o644 if name.endswith((".crt", ".pub")) else 0o600)
+    return bool(missing)
 
 
 def _missing(found: list[str]) -> list[str]:
     return [name for name in NEEDED if name not in found]
 
 
-def _files(host: NodeHost) -> list[tuple[str, Path]]:
+def files(host: NodeHost) -> list[tuple[str, Path]]:
+    """Return name and path of every file of a set."""
     return sorted((str(path.relative_to(host.paths.kubernetes)), path) for path in _paths(host))
 
 

@@ -108,4 +108,4 @@ def test_the_scratch_pod_is_restricted_and_takes_over_where_it_may_run() -> None
     assert container["securityContext"]["allowPrivilegeEscalation"] is False
     assert made["securityContext"]["runAsNonRoot"] is True
     assert made["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
-    assert [set(one) - {"name"} for one in made["volumes"]] == [{"emptyDir"}]
+    assert [set(one) - {"name"} for one in made["volumes"]] == [{"emptyDir"}, {"emptyDir"}]

@@ -130,6 +130,8 @@ class FakeHost(NodeHost):
             self.loaded = made
         if verb in ("start", "restart"):
             self.running.add(unit)
+        if verb == "stop":
+            self.running.discard(unit)
         if verb == "enable":
             self.at_boot.add(unit)
         return ""

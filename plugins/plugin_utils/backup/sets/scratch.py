@@ -30,8 +30,15 @@ def pod(api: Api, namespace: str, *, like: Object) -> Iterator[PodContainer]:
     for left in api.get(pods, labelSelector=LABEL)["items"]:
         if (left.get("status") or {}).get("phase") in ("Succeeded", "Failed"):  # of killed runs: LIFE has passed
             api.delete(f"{pods}/{left['metadata']['name']}", gracePeriodSeconds="0")
-    name = f"groundup-restore-test-{secrets.token_hex(3)}"
-    api.request("POST", pods, body=manifest(name, like=like))
+    with started(api, namespace, manifest(f"groundup-restore-test-{secrets.token_hex(3)}", like=like)) as container:
+        yield container
+
+
+@contextmanager
+def started(api: Api, namespace: str, body: dict[str, Any]) -> Iterator[PodContainer]:
+    """Yield the container of the pod ``body``, which is removed afterwards. Raises GroundupError, ApiError."""
+    pods, name = resource_path("v1", "pods", namespace=namespace), str(body["metadata"]["name"])
+    api.request("POST", pods, body=body)
     try:
         found: Object = {}
 
@@ -43,16 +50,17 @@ def pod(api: Api, namespace: str, *, like: Object) -> Iterator[PodContainer]:
             raise GroundupError(
                 f"the scratch pod does not start: {state_of(found)}{_conditions(found)}",
                 where=f"namespace {namespace}, pod {name}",
-                why="MariaDB's part of the set was not restored, so nothing is known of it",
-                remedy="see what the cluster says of the pod; then run groundup.cloud.backup, tag test",
+                why="MariaDB's part of the set was not restored",
+                remedy="see what the cluster says of the pod; then run this again",
             )
         yield PodContainer(api=api, namespace=namespace, pod=name, container=CONTAINER)
     finally:
         api.delete(f"{pods}/{name}", gracePeriodSeconds="0")
 
 
-def manifest(name: str, *, like: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the pod. It obeys the Pod Security Standard `restricted`."""
+def manifest(name: str, *, like: Mapping[str, Any], claim: str = "") -> dict[str, Any]:
+    """Return the pod, with the volume of ``claim`` or an empty one. It obeys the Pod Security Standard `restricted`."""
+    volume: dict[str, Any] = {"persistentVolumeClaim": {"claimName": claim}} if claim else {"emptyDir": {}}
     image = next(one["image"] for one in like["spec"]["containers"] if one["name"] == "mariadb")
     return {
         "apiVersion": "v1",
@@ -67,6 +75,7 @@ def manifest(name: str, *, like: Mapping[str, Any]) -> dict[str, Any]:
             "terminationGracePeriodSeconds": 1,
             "securityContext": {
                 "runAsUser": USER, "runAsGroup": USER, "fsGroup": USER, "runAsNonRoot": True,
+                "fsGroupChangePolicy": "OnRootMismatch",
                 "seccompProfile": {"type": "RuntimeDefault"},
             },
             "containers": [
@@ -79,12 +88,12 @@ def manifest(name: str, *, like: Mapping[str, Any]) -> dict[str, Any]:
                         "capabilities": {"drop": ["ALL"]},
                     },
                     "volumeMounts": [
-                        {"name": "scratch", "mountPath": HOME, "subPath": "data"},
-                        {"name": "scratch", "mountPath": "/tmp", "subPath": "tmp"},  # noqa: S108 - in the pod
+                        {"name": "data", "mountPath": HOME},
+                        {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108 - in the pod
                     ],
                 }
             ],
-            "volumes": [{"name": "scratch", "emptyDir": {}}],
+            "volumes": [{"name": "data", **volume}, {"name": "tmp", "emptyDir": {}}],
         },
     }  # fmt: skip
 

@@ -18,7 +18,7 @@ from ...errors import GroundupError
 from ...paths import state_dir
 from .etcd import EtcdConnection
 
-_ARTIFACT = "etcd-programs"
+ARTIFACT = "etcd-programs"
 _MEMORY = Path("/dev/shm")  # noqa: S108 - a directory of ours in it: what is unsealed for a test is on no disk
 _ROOM = 3, 256 << 20  # a copy beside the snapshot and growth; etcd's log
 _START = 60.0  # seconds
@@ -29,7 +29,7 @@ _SOCKETS = {"client": "client:1", "peer": "peer:1"}  # etcd wants host:port, and
 def lacking() -> str:
     """Return why etcd cannot be restored on this machine, "" when it can. Nothing is built for a test."""
     try:
-        missing = supply.missing([_ARTIFACT])
+        missing = supply.missing([ARTIFACT])
     except GroundupError as error:
         return f"etcd's programs are not here: {error.what}"
     return (
@@ -41,12 +41,9 @@ def lacking() -> str:
 
 def restored(site: str, pieces: Iterable[bytes], *, size: int) -> dict[str, Any]:
     """Restore a snapshot and return the state of the etcd that has it. Raises GroundupError when it does not."""
-    programs = supply.ensure([_ARTIFACT])[_ARTIFACT].path
-    with _scratch(site, size) as place:
-        snapshot = place / "snapshot.db"
-        with snapshot.open("wb") as stream:
-            for piece in pieces:
-                stream.write(piece)
+    programs = supply.ensure([ARTIFACT])[ARTIFACT].path
+    with unsealed(site, pieces, size=size) as snapshot:
+        place = snapshot.parent
         argv = [
             str(programs / "etcdutl"), "snapshot", "restore", snapshot.name, "--data-dir=data", f"--name={_NAME}",
             f"--initial-cluster={_NAME}={_PEER}", f"--initial-advertise-peer-urls={_PEER}",
@@ -88,6 +85,17 @@ def _state(program: Path, place: Path) -> dict[str, Any]:
             return found
         finally:
             process.kill()
+
+
+@contextmanager
+def unsealed(site: str, pieces: Iterable[bytes], *, size: int) -> Iterator[Path]:
+    """Yield a file with ``pieces``, alone in a directory of ours, in memory when there is room."""
+    with _scratch(site, size) as place:
+        snapshot = place / "snapshot.db"
+        with snapshot.open("wb") as stream:
+            for piece in pieces:
+                stream.write(piece)
+        yield snapshot
 
 
 @contextmanager

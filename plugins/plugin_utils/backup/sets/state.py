@@ -70,9 +70,14 @@ def take(found: Iterable[tuple[str, Path]], write: Write) -> dict[str, Any]:
     return {"files": number}
 
 
+def reader(pieces: Iterable[bytes]) -> io.RawIOBase:
+    """Return a file for tarfile from pieces."""
+    return _Reader(pieces)
+
+
 def names(pieces: Iterable[bytes]) -> list[str]:
     """Return the names of the files in an archive; all of it is read. Raises tarfile.TarError."""
-    source = io.BufferedReader(_Reader(pieces), 1 << 16)
+    source = io.BufferedReader(reader(pieces), 1 << 16)
     with tarfile.open(fileobj=source, mode="r|") as archive:
         found = [member.name for member in archive if member.isfile()]
     while source.read(1 << 16):  # what follows the end of the archive, to the end of the part

@@ -1,0 +1,197 @@
+"""Restore etcd: stop every member, put a snapshot on one control host, clear the others to join it as new members.
+
+Former data are renamed, never deleted. `RECORD` says which restore a host has passed; all else is seen on the host.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from .._base.changes import Changes
+from .._base.errors import GroundupError
+from .._base.files import read, sync, write_file
+from .._base.wait import wait_until
+from .._host import units
+from . import half_made, keys, static_pods
+from .api import NodeApiError
+from .etcd import Etcd
+from .files import KUBELET
+from .host import NodeHost
+from .rolling_restart import unready
+from .spec import CRI_SOCKET, Paths
+from .state import observe
+
+RECORD = "restore.json"  # in Paths.site, which kubeadm reset leaves alone
+SUFFIX = ".before-restore"
+PUT, LEFT = "put", "left"  # what a host did in a restore
+BUMP = 1_000_000_000  # revisions: more than are written between a backup and a loss
+TIMEOUT = 300.0  # seconds, for a snapshot of several GiB
+_STOP = 60.0
+_RESET = 300.0
+_API = 300.0  # seconds for etcd, then the API, to start
+
+
+def look(_: Changes, given: dict[str, Any]) -> dict[str, Any]:
+    """Return what this control host has of etcd, and what its member says now. Raises GroundupError, OSError."""
+    host = NodeHost(name=given["name"])
+    found, flags = observe(host.paths), _flags(host.paths)
+    try:
+        now, why = Etcd(host).state() if found.etcd_data else {}, ""
+    except (GroundupError, NodeApiError) as error:
+        now, why = {}, getattr(error, "what", str(error))
+    present = [name for name, _ in keys.files(host)]
+    return {
+        "changed": False, "blank": found.blank, "member": found.finished and bool(flags), "etcd_data": found.etcd_data,
+        "ca": found.ca_fingerprint, "keys": all(name in present for name in keys.NEEDED), "now": now, "why": why,
+        "image": static_pods.container("etcd", host.paths).get("image", ""), "passed": _passed(host.paths),
+    }  # fmt: skip
+
+
+def stop(changes: Changes, given: dict[str, Any]) -> None:
+    """Stop the kubelet and the control plane's containers, unless this host has passed this restore already."""
+    host = NodeHost(name=given["name"])
+    if _passed(host.paths).get("restore") != given["restore"] and not observe(host.paths).blank:
+        with host.alone():
+            _stop(host, changes)
+
+
+def put(changes: Changes, given: dict[str, Any]) -> None:
+    """Put a snapshot in the place of etcd's data, and start the control plane with it. Raises GroundupError, OSError.
+
+    ``given``: ``restore`` (its name), ``snapshot`` and ``program`` (files; etcdutl), ``api`` (URL of the own server).
+    """
+    host = NodeHost(name=given["name"])
+    with host.alone():
+        if _passed(host.paths).get("restore") != given["restore"]:
+            _stop(host, changes)
+            _replace(host, changes, given)
+        if _kubelet() != "active" and changes.add("start the kubelet"):
+            units.control("start", KUBELET)
+    if reason := wait_until(lambda: unready(host, given["api"]), timeout=_API, pause=1.0):
+        raise GroundupError(
+            f"the API of {host.name} is not ready {_API:.0f} s after etcd was restored: {reason}",
+            where=f"host {host.name}, {given['api']}/readyz", why="the other control hosts join through it",
+            remedy="see crictl ps -a and journalctl -u kubelet on the host; then run this again: it goes on here",
+        )  # fmt: skip
+
+
+def leave(changes: Changes, given: dict[str, Any]) -> None:
+    """Clear a control host of the cluster that was, its data and files set aside: it joins as a new member.
+
+    Raises GroundupError, OSError.
+    """
+    host = NodeHost(name=given["name"])
+    paths = host.paths
+    if _passed(paths).get("restore") == given["restore"]:
+        return
+    with host.alone():
+        found = observe(paths)
+        if not found.blank and changes.add("clear the node, to join the restored cluster as a new one"):
+            _stop(host, changes)
+            kept = half_made.set_aside(paths, etcd=found.etcd_data, emptied=False, host=host.name)
+            changes.warnings.append(f"{host.name} joins anew; set aside: {', '.join(map(str, kept))}")
+            half_made.begin(
+                paths, half_made.HalfMade(cluster=given["site"], verb="join")
+            )  # if killed: reset, never kept
+            argv = [
+                "kubeadm", "reset", "--force", "--cri-socket", CRI_SOCKET, "--ignore-preflight-errors", "all",
+                "--skip-phases", "remove-etcd-member",
+            ]  # fmt: skip
+            host.run(argv, timeout=_RESET, why="it belongs to a cluster that is no more")
+            for name in ("bootstrap-kubelet.conf", "super-admin.conf"):
+                (paths.kubernetes / name).unlink(missing_ok=True)
+        if not changes.check:
+            _record(paths, given["restore"], LEFT)
+
+
+def put_keys(changes: Changes, given: dict[str, Any]) -> None:
+    """Put back the authorities and keys of Kubernetes that are missing. Raises GroundupError for ones that differ."""
+    host = NodeHost(name=given["name"])
+    if keys.put(host, changes, given["content"]) and not changes.check and host.paths.init_file.exists():
+        host.phase("certs", "all", why="certificates are made from the authorities that were put back")
+
+
+def _replace(host: NodeHost, changes: Changes, given: dict[str, Any]) -> None:
+    paths, flags, name = host.paths, _flags(host.paths), given["restore"]
+    if not flags:
+        raise GroundupError(
+            f"{host.name} has no manifest of etcd", where=f"{static_pods.manifest('etcd', paths)}",
+            why="name and address of the member are read from it", remedy="restore on another control host",
+        )  # fmt: skip
+    mounted = paths.etcd.is_mount()  # it cannot be renamed
+    place = paths.etcd / "member" if mounted else paths.etcd
+    new = paths.etcd / "restoring" if mounted else paths.etcd.with_name("etcd.restoring")
+    if not changes.add(f"restore etcd from the set {given['source']}"):
+        return
+    if new.exists():  # of a killed run
+        shutil.rmtree(new)
+    restore_snapshot(host, given, into=new, member=flags["name"], peer=flags["initial-advertise-peer-urls"])
+    if place.exists():
+        aside = _free(place.with_name(f"{place.name}.{name}{SUFFIX}"))
+        place.rename(aside)
+        changes.warnings.append(f"{host.name}: what etcd had is set aside: {aside}")
+    (new / "member" if mounted else new).rename(place)
+    sync(place.parent)
+    _record(paths, name, PUT)
+
+
+def restore_snapshot(host: NodeHost, given: dict[str, Any], *, into: Path, member: str, peer: str) -> None:
+    """Make the data of a cluster of one ``member`` from a snapshot, with an identity that no other cluster has."""
+    argv = [
+        given["program"], "snapshot", "restore", given["snapshot"], f"--data-dir={into}", f"--name={member}",
+        f"--initial-cluster={member}={peer}", f"--initial-advertise-peer-urls={peer}",
+        f"--initial-cluster-token=restore-{given['restore']}", f"--bump-revision={BUMP}", "--mark-compacted",
+    ]  # fmt: skip
+    host.run(argv, timeout=TIMEOUT, why="without it there is no cluster; what etcd had is where it was")
+
+
+def _stop(host: NodeHost, changes: Changes) -> None:
+    """Stop the kubelet, then the containers of the control plane, which it would start again."""
+    if _kubelet() in units.ACTIVE and changes.add("stop the kubelet"):
+        units.control("stop", KUBELET)
+
+    def running() -> list[str]:
+        text = host.run(
+            ["crictl", "ps", "--output", "json"], timeout=_STOP, why="etcd must not run on what is replaced"
+        )
+        found = json.loads(text or "{}").get("containers") or []
+        return [
+            str(one["id"]) for one in found if one["labels"].get("io.kubernetes.container.name") in static_pods.STATIC
+            and one["labels"].get("io.kubernetes.pod.namespace") == "kube-system"
+        ]  # fmt: skip
+
+    if (found := running()) and changes.add("stop etcd and the control plane"):
+        host.run(["crictl", "stop", "--timeout", "10", *found], timeout=_STOP, why="etcd's data are replaced")
+    if not changes.check and (left := wait_until(running, timeout=_STOP)):
+        raise GroundupError(
+            f"containers of the control plane still run on {host.name}: {', '.join(left)}", where=f"host {host.name}",
+            why="etcd would write to data that are renamed", remedy="crictl stop ends them; then run this again",
+        )  # fmt: skip
+
+
+def _kubelet() -> str:
+    return units.properties(KUBELET, "ActiveState").get("ActiveState", "")
+
+
+def _flags(paths: Paths) -> dict[str, str]:
+    return static_pods.flags(static_pods.container("etcd", paths))
+
+
+def _free(path: Path) -> Path:
+    """Return ``path``, or with a number when there is such a one: a killed run's."""
+    names = (path if not number else path.with_name(f"{path.name}.{number}") for number in range(1000))
+    return next(name for name in names if not name.exists())
+
+
+def _passed(paths: Paths) -> dict[str, str]:
+    try:
+        return dict(json.loads(read(paths.site / RECORD) or "{}"))
+    except ValueError:
+        return {}
+
+
+def _record(paths: Paths, restore: str, did: str) -> None:
+    write_file(paths.site / RECORD, json.dumps({"restore": restore, "did": did}).encode(), mode=0o600)

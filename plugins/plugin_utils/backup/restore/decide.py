@@ -1,0 +1,183 @@
+"""What stands against the restore of a set, what replaces what, and on which control host etcd is restored. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from ....module_utils._base.consent import Reason
+from ..sets.disk import SetBackup
+from ..sets.mariadb import Contents
+from ..sets.take import ETCD, KEYS, MARIADB, STATE
+
+ORDER = (STATE, KEYS, ETCD, MARIADB)
+OVERWRITE, OUTDATED, MIXED, SECRETS, AWAY = (
+    "overwrite", "outdated", "mixed-times", "other-secrets", "control-host-away",
+)  # fmt: skip
+_APART = timedelta(hours=1)  # between parts of one set: longer than a backup takes
+_TAG = re.compile(r":v?(\d+\.\d+\.\d+)[^@/]*(?:@|$)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Control:
+    """The control hosts' etcd, as each host answered; None: it did not."""
+
+    answers: Mapping[str, Mapping[str, Any] | None]
+    first: str  # of the plan
+
+    def passed(self, restore: str) -> dict[str, str]:
+        """Return what hosts have done already in the restore of this name."""
+        found = {host: (said or {}).get("passed") or {} for host, said in self.answers.items()}
+        return {host: one["did"] for host, one in found.items() if restore and one.get("restore") == restore}
+
+    def target(self, restore: str) -> str:
+        """Return the host to restore on: the one that did already, else the first that is a whole member; "": none."""
+        if done := [host for host, did in self.passed(restore).items() if did == "put"]:
+            return done[0]
+        able = sorted(host for host, said in self.answers.items() if said and said["member"])
+        return self.first if self.first in able else next(iter(able), "")
+
+    def living(self, restore: str) -> dict[str, Mapping[str, Any]]:
+        """Return what members say that answer and have not been restored."""
+        passed = self.passed(restore)
+        return {host: said["now"] for host, said in self.answers.items() if said and said["now"] and host not in passed}
+
+    @property
+    def away(self) -> list[str]:
+        """Return the hosts that did not answer."""
+        return sorted(host for host, said in self.answers.items() if said is None)
+
+    @property
+    def version(self) -> str:
+        """Return the version of etcd that the hosts start, "" when none says."""
+        images = (str((said or {}).get("image", "")) for said in self.answers.values())
+        return next((found.group(1) for image in images if (found := _TAG.search(image))), "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Present:
+    """What is there now, as far as it can be asked."""
+
+    control: Control
+    database: Contents | None = None  # None: no member of MariaDB answers
+    unknown_heads: Mapping[str, str] = field(default_factory=dict)  # of the set, that no live image has a migration of
+    store: str = ""  # identity of the secrets store
+    fingerprints: Mapping[str, str] = field(default_factory=dict)
+    release: str = ""  # of OpenStack
+    restore: str = ""  # name of the restore under way
+    placed: bool = False  # it has put MariaDB's data in place
+
+
+def reasons(backup: SetBackup, parts: Collection[str], now: Present, *, days: float, at: datetime) -> Iterator[Reason]:
+    """Yield what stands against restoring ``parts``, those first that nothing overrides."""
+    if lacking := sorted(set(parts) - backup.parts.keys()):
+        yield Reason(text=f"it has no part {', '.join(lacking)}")
+        return
+    if STATE not in parts and now.store != backup.store:
+        yield Reason(text=f"it is of another secrets store ({backup.store}; this site's is {now.store or 'not there'})")
+    if ETCD in parts:
+        yield from _etcd(backup, now)
+    if MARIADB in parts:
+        yield from _mariadb(backup, now)
+    yield from _times(backup, parts, days=days, at=at)
+    if STATE not in parts:
+        other = [name for name, said in backup.fingerprints.items() if now.fingerprints.get(name, said) != said]
+        if other:
+            yield Reason(
+                code=SECRETS, text=f"secrets have changed since, and services know the new: {', '.join(other)}"
+            )
+
+
+def _etcd(backup: SetBackup, now: Present) -> Iterator[Reason]:
+    saved, runs = backup.versions.get("etcd", ""), now.control.version
+    if not now.control.target(now.restore):
+        yield Reason(text="no control host is a member with etcd's manifest and Kubernetes' keys to restore etcd on")
+    if runs and not 0 <= _minor(runs) - _minor(saved) <= 1:
+        yield Reason(text=f"it is of etcd {saved}, the control hosts start {runs}, which does not read its data")
+    if away := now.control.away:
+        yield Reason(
+            code=AWAY, text=f"{', '.join(away)} did not answer: one that comes back still has the old etcd, and two of "
+            "three would be a second cluster; keep them off, and clear them before they start",
+        )  # fmt: skip
+    if (living := now.control.living(now.restore)) and now.restore == "":
+        host, said = next(iter(sorted(living.items())))
+        yield Reason(
+            code=OVERWRITE, text=f"etcd lives ({host}: {said['keys']} keys at revision {said['revision']}): all "
+            f"that was written since {taken(backup, ETCD)} is undone",
+        )  # fmt: skip
+
+
+def _mariadb(backup: SetBackup, now: Present) -> Iterator[Reason]:
+    saved, found = backup.versions.get("MariaDB", ""), now.database
+    if found and _series(found.version) != _series(saved):
+        yield Reason(
+            text=f"it is of MariaDB {saved}, the members run {found.version}: physical data fit one series only"
+        )
+    if (release := backup.versions.get("OpenStack", "")) != now.release:
+        yield Reason(text=f"its schemas are of OpenStack {release}, the site runs {now.release}")
+    if now.unknown_heads:
+        told = ", ".join(f"{database} {head}" for database, head in sorted(now.unknown_heads.items()))
+        yield Reason(text=f"its schemas are newer than the images that run: they have no migration {told}")
+    if found and not now.placed and now.restore == "":
+        yield Reason(
+            code=OVERWRITE, text=f"MariaDB lives ({_held(found.rows)}): all that was written since "
+            f"{taken(backup, MARIADB)} is undone",
+        )  # fmt: skip
+
+
+def _times(backup: SetBackup, parts: Collection[str], *, days: float, at: datetime) -> Iterator[Reason]:
+    times = {part: datetime.fromisoformat(backup.parts[part]["taken"]) for part in parts}
+    if max(times.values()) - min(times.values()) > _APART:
+        told = ", ".join(f"{part} {time:%Y-%m-%d %H:%M}" for part, time in times.items())
+        yield Reason(code=MIXED, text=f"its parts are of unlike times: {told}")
+    if (age := at.astimezone(UTC) - min(times.values())) > timedelta(days=days):
+        yield Reason(code=OUTDATED, text=f"it is {age / timedelta(days=1):.1f} days old, {days:g} are allowed")
+
+
+def table(backup: SetBackup, parts: Collection[str], now: Present) -> list[dict[str, str]]:
+    """Return what replaces what, a row a part."""
+    return [{"part": part, "now": _now(part, now), "set": _saved(part, backup)} for part in ORDER if part in parts]
+
+
+def taken(backup: SetBackup, part: str) -> str:
+    """Return when a part was taken."""
+    return f"{datetime.fromisoformat(backup.parts[part]['taken']):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _saved(part: str, backup: SetBackup) -> str:
+    about, when = backup.parts[part], taken(backup, part)
+    if part == ETCD:
+        return f"{min(about['keys'])} keys at revision {min(about['revision'])}, of {when}"
+    if part == MARIADB:
+        return f"{_held({table: min(pair) for table, pair in about['rows'].items()})}, of {when}"
+    return f"{about['files']} files, of {when}"
+
+
+def _now(part: str, now: Present) -> str:
+    if part == STATE:
+        return f"secrets store {now.store}" if now.store else "none"
+    if part == MARIADB:
+        return "restored already" if now.placed else _held(now.database.rows) if now.database else "no member answers"
+    if part == KEYS:
+        lacking = sorted(host for host, said in now.control.answers.items() if said and not said["keys"])
+        return f"missing on {', '.join(lacking)}" if lacking else "there: not touched"
+    if now.control.passed(now.restore):
+        return f"restored already on {now.control.target(now.restore)}"
+    said = [f"{host}: {one['keys']} keys at revision {one['revision']}" for host, one in now.control.living("").items()]
+    return "; ".join(sorted(said)) or "no member answers"
+
+
+def _held(rows: Mapping[str, int]) -> str:
+    return f"{len({table.partition('.')[0] for table in rows})} databases, {sum(rows.values())} rows"
+
+
+def _minor(version: str) -> int:
+    major, minor = (int(word) for word in re.findall(r"\d+", version)[:2])
+    return major * 1000 + minor
+
+
+def _series(version: str) -> Sequence[str]:
+    return re.findall(r"\d+", version)[:2]

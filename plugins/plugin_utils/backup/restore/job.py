@@ -1,0 +1,180 @@
+"""The steps of a restore that are done on the controller, and what the steps on hosts are given."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NoReturn
+
+from ....module_utils._base import consent
+from ....module_utils._base.changes import Changes
+from ... import supply
+from ...errors import GroundupError
+from ...kube.access import kubeconfig_path
+from ...kube.client import Api
+from ...paths import state_dir
+from ...plan.types import Plan
+from ...vault import STORE, fingerprints, open_store
+from ..sets import scratch_etcd, take
+from ..sets.job import site_shelf
+from ..sets.mariadb import Contents, choose, contents
+from . import compare, decide, journal, state, workloads
+from .decide import Control, Present
+from .mariadb import Members, summary
+
+_SHORT = 10.0  # seconds for an API that may be lost
+
+
+class RestoreJob:
+    """One run's work with one set."""
+
+    def __init__(self, plan: Plan, given: Mapping[str, Any], changes: Changes, *, say: Callable[[str], object]) -> None:
+        """Find the set. Raises GroundupError when there is none, or it is another site's."""
+        self._plan, self._given, self._changes, self._say = plan, given, changes, say
+        self._shelf = site_shelf(plan, given["directory"])
+        self._backup, self._place = self._shelf.find(given["source"])
+        self._shelf.refuse_other(self._backup, site=plan.site, place=self._place)
+        self._parts = given["parts"] or list(take.parts(plan))
+        if unknown := sorted(set(self._parts) - set(decide.ORDER)):
+            raise GroundupError(
+                f"there is no part {', '.join(unknown)} to restore", where="the variable restore_parts",
+                why="what is not known cannot be put back", remedy=f"name of {', '.join(decide.ORDER)}",
+            )  # fmt: skip
+
+    def decide(self, answers: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        """Refuse what must not be restored; return what replaces what, and who does what. Changes nothing else.
+
+        A restore that goes on keeps its name; one that begins gets one, unless in check mode. Raises GroundupError.
+        """
+        backup, site = self._backup, self._plan.site
+        begun = journal.under_way(site)
+        journal.refuse(begun, sha256=backup.sha256, parts=self._parts)
+        if take.STATE in self._parts and not begun:
+            state.refuse_living(site)
+        self._shelf.check(backup, self._place)
+        now = self._present(answers, name=begun.name if begun else "")
+        given = self._given
+        against = decide.reasons(backup, self._parts, now, days=given["days"], at=datetime.now(UTC))
+        consent.refuse(
+            "restore", backup.name, against, given["force"], where=str(self._place),
+            why="what is restored takes the place of what is there; nothing was changed", first="use another set",
+        )  # fmt: skip
+        rows = decide.table(backup, self._parts, now)
+        restore = begun
+        if self._changes.add(f"restore {', '.join(self._parts)} from {backup.name}"):
+            restore = journal.begin(site, begun, source=str(self._place), sha256=backup.sha256, parts=self._parts)
+        etcd, name = take.ETCD in self._parts, restore.name if restore else ""
+        passed, target = now.control.passed(name), now.control.target(name)
+        hosts = sorted(now.control.answers.keys() - set(now.control.away)) if etcd else []
+        return {
+            "changed": bool(self._changes.done), "changes": self._changes.done, "table": rows, "parts": self._parts,
+            "restore": name, "set": str(self._place), "goes_on": bool(begun), "target": target,
+            "stops": [host for host in hosts if host not in passed],
+            "leaves": [host for host in hosts if host != target and host not in passed],
+        }  # fmt: skip
+
+    def state(self) -> dict[str, Any]:
+        """Put the state back, unless a run before this one has. Raises GroundupError."""
+        home = state_dir(self._plan.site)
+        if (home / STORE).exists():  # refused before, but for a restore that goes on
+            return self._changes.result()
+        if self._changes.add(f"put the state of the site back into {home}"):
+            number = state.put(self._plan.site, self._content(take.STATE))
+            self._say(f"restore: {number} files of the state of {self._plan.site}")
+        return self._changes.result()
+
+    def keys(self) -> str:
+        """Return Kubernetes' keys, a tar archive in base64. Raises GroundupError."""
+        return base64.b64encode(b"".join(self._content(take.KEYS))).decode()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[tuple[Path, Path]]:
+        """Yield etcd's snapshot, and the program etcdutl. Raises GroundupError."""
+        program = supply.ensure([scratch_etcd.ARTIFACT])[scratch_etcd.ARTIFACT].path / "etcdutl"
+        size = int(self._backup.parts[take.ETCD]["size"])
+        with scratch_etcd.unsealed(self._plan.site, self._content(take.ETCD), size=size) as snapshot:
+            yield snapshot, program
+
+    def mariadb(self) -> dict[str, Any]:
+        """Put the databases back, and restart what has read the old. Raises GroundupError."""
+        restore = (journal.under_way(self._plan.site) or self._unbegun()).name
+        about = self._backup.parts[take.MARIADB]
+        members = Members(self._api(), self._plan.openstack.namespace)
+        if not members.placed(restore) and self._changes.add(f"restore MariaDB from {self._backup.name}"):
+            self._say(f"restore: ending {members.count} members of MariaDB")
+            members.stop()
+            members.place(restore, size=about["size"], pieces=lambda: self._content(take.MARIADB))
+        self._say("restore: starting MariaDB with the set's data")
+        members.start()
+        told, faults = summary(contents(choose(self._api(), self._plan.openstack.namespace)), about)
+        self._say(f"restore: MariaDB holds {told}; its services restart")
+        number = workloads.restart_services(self._api(), self._plan.openstack.namespace)
+        self._changes.done.append(f"restart {number} pods that had read the databases before")
+        return self._changes.result() | {"warnings": [f"MariaDB, against the set: {one}" for one in faults]}
+
+    def restart(self) -> dict[str, Any]:
+        """Restart what watches Kubernetes on nodes; name Nodes that are no more. Raises ApiError."""
+        api = self._api()
+        self._changes.done.append(f"restart {workloads.restart_network(api)} pods of the pod network")
+        gone = workloads.nodes_without_host(api, self._plan.hosts)
+        told = (
+            [f"Nodes of no host in the site file: {', '.join(gone)}; kubectl delete node removes them"] if gone else []
+        )
+        return self._changes.result() | {"warnings": told}
+
+    def compare(self, answers: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        """Return how the cloud's databases differ from what is there. ``answers``: of virsh, by hypervisor."""
+        domains = {host: said["stdout"].split() for host, said in answers.items() if said.get("rc") == 0}
+        away = [f"{host} did not say which instances it has" for host in sorted(answers.keys() - domains.keys())]
+        return {"changed": False, "differences": [*away, *compare.compare(self._plan, self._api(), domains)]}
+
+    def end(self) -> dict[str, Any]:
+        """Write down that the restore has ended."""
+        journal.end(self._plan.site)
+        return {"changed": False}
+
+    def _unbegun(self) -> NoReturn:
+        raise GroundupError(
+            "no restore is under way", where="the state directory, " + journal.FILE,
+            why="its name is in the names of what is set aside", remedy="run the playbook from its beginning",
+        )  # fmt: skip
+
+    def _api(self, **options: float) -> Api:
+        return Api(kubeconfig_path(self._plan.site), **options)
+
+    def _content(self, part: str) -> Iterable[bytes]:
+        store = open_store(self._plan.site, write=False)
+        return self._shelf.content(self._backup, self._place, part, store=store)
+
+    def _present(self, answers: Mapping[str, Mapping[str, Any]], *, name: str) -> Present:
+        store = open_store(self._plan.site, write=False)
+        there = (state_dir(self._plan.site) / STORE).exists()
+        hosts = {host: said if "member" in said else None for host, said in answers.items()}
+        database, placed = self._database(name) if take.MARIADB in self._parts else (None, False)
+        return Present(
+            control=Control(answers=hosts, first=self._plan.kubernetes.first_control), database=database,
+            placed=placed, unknown_heads=self._unknown_heads(database), restore=name,
+            store=store.identity if there else "", fingerprints=fingerprints(store.items()) if there else {},
+            release=self._plan.openstack.release,
+        )  # fmt: skip
+
+    def _database(self, name: str) -> tuple[Contents | None, bool]:
+        """Return what MariaDB holds, None when it does not answer; and whether it is restored already."""
+        try:
+            api = self._api(timeout=_SHORT, patience=0.0)
+            placed = bool(name) and Members(api, self._plan.openstack.namespace).placed(name)
+            return contents(choose(api, self._plan.openstack.namespace)), placed
+        except GroundupError:
+            return None, False
+
+    def _unknown_heads(self, database: Contents | None) -> dict[str, str]:
+        heads = self._backup.heads if take.MARIADB in self._parts else {}
+        asked = {name: head for name, head in heads.items() if not database or database.heads.get(name) != head}
+        try:
+            api = self._api(timeout=_SHORT, patience=0.0)
+            return compare.unknown_heads(api, self._plan.openstack.namespace, asked)
+        except GroundupError:
+            return {}  # nothing runs that could be asked: the release decides

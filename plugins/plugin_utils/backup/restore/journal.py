@@ -1,0 +1,95 @@
+"""Which restore of a site is under way: what no host can say. How far it is, is read from hosts and volumes."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ....module_utils._base.files import read, write_file
+from ...errors import GroundupError
+from ...kube import run_lease
+from ...paths import state_dir
+
+FILE = "restore.json"
+_STAMP = "%Y%m%dT%H%M%SZ"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restore:
+    """A restore that has begun. ``name``, its time, is in the names of what it sets aside."""
+
+    name: str
+    set: str
+    sha256: str  # of the set
+    parts: tuple[str, ...]
+    run: str  # process that began it, or went on with it last
+
+    @property
+    def alive(self) -> bool:
+        """Return whether a process that is not ours works at it."""
+        return self.run != _own() and not run_lease.abandoned(_lease(self.run))
+
+
+def under_way(site: str) -> Restore | None:
+    """Return the restore that has begun and not ended, None without one. Raises GroundupError when it is unreadable."""
+    path = _path(site)
+    if (text := read(path)) is None:
+        return None
+    try:
+        said = json.loads(text)
+        return Restore(**{**said, "parts": tuple(said["parts"])})
+    except (ValueError, TypeError, LookupError) as error:
+        raise GroundupError(
+            f"the record of a restore cannot be read: {error}", where=str(path),
+            why="a restore may be half done, and another one would mix two sets",
+            remedy="if none is under way, remove the file",
+        ) from error  # fmt: skip
+
+
+def refuse(found: Restore | None, *, sha256: str, parts: Sequence[str]) -> None:
+    """Refuse to restore beside a run that works, or another set or parts than those begun. Raises GroundupError."""
+    if found is None:
+        return
+    if found.alive:
+        raise GroundupError(
+            f"a restore is under way: of {found.set}, by {run_lease.holder(_lease(found.run))}",
+            where="the state directory, " + FILE, why="two at once would mix their data",
+            remedy="wait until it has ended",
+        )  # fmt: skip
+    if found.sha256 != sha256 or set(found.parts) != set(parts):
+        raise GroundupError(
+            f"a restore of {', '.join(found.parts)} from {found.set} has begun and not ended",
+            where="the state directory, " + FILE, why="parts of two sets would be of unlike times",
+            remedy=f"-e restore_from={found.set} -e '{json.dumps({'restore_parts': list(found.parts)})}' goes on; "
+            f"to begin another one all the same, remove {FILE}",
+        )  # fmt: skip
+
+
+def begin(site: str, found: Restore | None, *, source: str, sha256: str, parts: Sequence[str]) -> Restore:
+    """Write down that a restore is under way by this run; one that has begun keeps its name. Raises OSError."""
+    name = found.name if found else datetime.now(UTC).strftime(_STAMP)
+    restore = Restore(name=name, set=source, sha256=sha256, parts=tuple(parts), run=_own())
+    _path(site).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_file(_path(site), (json.dumps(asdict(restore)) + "\n").encode(), mode=0o600)
+    return restore
+
+
+def end(site: str) -> None:
+    """Write down that it has ended. Raises OSError."""
+    _path(site).unlink(missing_ok=True)
+
+
+def _path(site: str) -> Path:
+    return state_dir(site) / FILE
+
+
+def _own() -> str:
+    return run_lease.identity(os.getppid())  # every task is a process of its own
+
+
+def _lease(run: str) -> dict[str, dict[str, str]]:
+    return {"spec": {"holderIdentity": run}}

@@ -1,0 +1,76 @@
+"""The state of a site on the controller: put back where there is none, from a set and the password alone."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import tarfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO
+
+from ...errors import GroundupError
+from ...paths import state_dir
+from ...vault import STORE
+from ..sets import state
+from . import journal
+
+_WRITING = ".restoring"
+
+
+def refuse_living(site: str) -> None:
+    """Refuse to write over the state of a site that has a secrets store. Raises GroundupError."""
+    if (store := state_dir(site) / STORE).exists():
+        raise GroundupError(
+            "this controller has a state of the site: it is not replaced", where=str(store),
+            why="its secrets may be newer than the set's, and nothing makes them again",
+            remedy="leave state out of restore_parts; or move the directory away, if it is the wrong one",
+        )  # fmt: skip
+
+
+def put(site: str, pieces: Iterable[bytes]) -> int:
+    """Write the files of an archive into the state directory, the secrets store last; return their number.
+
+    A killed run leaves no store, so that the next begins again. Raises GroundupError, OSError, tarfile.TarError.
+    """
+    home = state_dir(site)
+    refuse_living(site)
+    new = home / _WRITING
+    if new.exists():
+        shutil.rmtree(new)
+    new.mkdir(mode=0o700, parents=True)
+    with tarfile.open(fileobj=io.BufferedReader(state.reader(pieces), 1 << 16), mode="r|") as archive:
+        for member in archive:
+            if not member.name.startswith(state.SITE_FILE) and member.name != journal.FILE:
+                _write(new, member, archive.extractfile(member))
+    found = sorted((path for path in new.rglob("*") if path.is_file()), key=lambda path: path == new / STORE)
+    if not found or found[-1] != new / STORE:
+        raise GroundupError(
+            f"the set's state has no {STORE}", where=str(new), why="a controller without it has no secret of the site",
+            remedy="use an older set",
+        )  # fmt: skip
+    for path in found:
+        _move(path, home / path.relative_to(new))
+    shutil.rmtree(new)
+    return len(found)
+
+
+def _write(home: Path, member: tarfile.TarInfo, content: IO[bytes] | None) -> None:
+    path = home / member.name
+    if content is None or ".." in path.parts or not path.is_relative_to(home):
+        raise GroundupError(
+            f"the set's state has {member.name!r}, which is no file below it", where=str(home),
+            why="only files of the state directory are written", remedy="use an older set",
+        )  # fmt: skip
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with path.open("xb") as stream:
+        path.chmod(member.mode & 0o755)
+        shutil.copyfileobj(content, stream)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def _move(path: Path, target: Path) -> None:
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.replace(target)

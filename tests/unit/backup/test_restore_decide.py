@@ -1,0 +1,144 @@
+"""What stands against a restore, and who restores etcd: from what hosts and databases said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore import compare, decide
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore.decide import Control, Present
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import SetBackup
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.mariadb import Contents
+
+AT = datetime(2026, 11, 28, 15, tzinfo=UTC)
+IMAGE = "10.0.0.1:5000/etcd:3.6.8-0@sha256:" + "0" * 64
+BOTH = ("etcd", "mariadb")
+ALIVE = {"version": "3.6.8", "cluster": "1", "revision": 900, "keys": 50, "members": ["control-1"]}
+
+
+def host(**said: Any) -> dict[str, Any]:
+    return {"member": True, "now": {}, "passed": {}, "keys": True, "image": IMAGE, **said}
+
+
+def control(**answers: Any) -> Control:
+    named = {name.replace("_", "-"): said for name, said in answers.items()}
+    return Control(answers=named or {"control-1": host()}, first="control-1")
+
+
+def backup(**changes: Any) -> SetBackup:
+    taken = {"taken": "2026-11-28T14:00:00+00:00", "files": 3}
+    parts = {
+        "kubernetes-keys": dict(taken), "state": dict(taken),
+        "mariadb": {**taken, "rows": {"nova.instances": [7, 9], "nova.flavors": [3, 3]}},
+        "etcd": {**taken, "keys": [41, 40], "revision": [800, 810]},
+    }  # fmt: skip
+    whole = SetBackup(
+        name="20261128T140000Z", site="lab", store="store-1", sha256="0", size=1, counts={}, key="", parts=parts,
+        versions={"etcd": "3.6.8", "MariaDB": "11.8.9-MariaDB", "OpenStack": "2026.1"}, heads={"nova": "a"},
+        fingerprints={"nova/db": "x"},
+    )  # fmt: skip
+    return replace(whole, **changes)
+
+
+def present(**changes: Any) -> Present:
+    return replace(Present(control=control(), store="store-1", release="2026.1"), **changes)
+
+
+def against(made: SetBackup, now: Present, *, parts: tuple[str, ...] = BOTH, days: float = 2) -> dict[str | None, str]:
+    return {one.code: one.text for one in decide.reasons(made, parts, now, days=days, at=AT)}
+
+
+def test_a_set_that_fits_a_site_that_lost_all_is_restored_without_a_consent() -> None:
+    assert against(backup(), present()) == {}
+
+
+LIVES = Contents(version="11.8.9-MariaDB", heads={"nova": "a"}, rows={"nova.instances": 12})
+
+
+@pytest.mark.parametrize(
+    ("made", "now", "code", "said"),
+    [
+        (backup(store="other"), present(), None, "another secrets store"),
+        (backup(), present(store=""), None, "another secrets store (store-1; this site's is not there)"),
+        (backup(parts={}), present(), None, "it has no part etcd, mariadb"),
+        (backup(versions={**backup().versions, "etcd": "3.7.3"}), present(), None, "it is of etcd 3.7.3"),
+        (backup(versions={**backup().versions, "etcd": "3.4.1"}), present(), None, "it is of etcd 3.4.1"),
+        (backup(versions={**backup().versions, "OpenStack": "2026.2"}), present(), None, "of OpenStack 2026.2"),
+        (backup(versions={**backup().versions, "MariaDB": "12.0"}), present(database=LIVES), None, "of MariaDB 12.0"),
+        (backup(), present(unknown_heads={"nova": "zz"}), None, "they have no migration nova zz"),
+        (backup(), present(control=control(control_1=host(member=False))), None, "no control host is a member"),
+        (backup(), present(control=control(control_1=host(), control_2=None)), "control-host-away", "control-2"),
+        (backup(), present(control=control(control_1=host(now=ALIVE))), "overwrite", "50 keys at revision 900"),
+        (backup(), present(database=LIVES), "overwrite", "1 databases, 12 rows"),
+        (backup(), present(fingerprints={"nova/db": "y"}), "other-secrets", "nova/db"),
+    ],
+)  # fmt: skip
+def test_what_stands_against_a_restore_is_named(made: SetBackup, now: Present, code: str | None, said: str) -> None:
+    assert said in against(made, now)[code]
+
+
+def test_age_and_unlike_times_need_a_consent() -> None:
+    old = backup()
+    old.parts["mariadb"]["taken"] = (AT - timedelta(days=3)).isoformat()
+    found = against(old, present())
+    assert "3.0 days old, 2 are allowed" in found["outdated"]
+    assert "its parts are of unlike times: " in found["mixed-times"]
+    assert against(old, present(), parts=("etcd",)) == {}
+
+
+def test_a_set_restores_a_controller_whose_store_is_lost() -> None:
+    assert against(backup(), present(store=""), parts=("state",)) == {}
+
+
+def test_a_restore_that_goes_on_asks_for_no_second_consent_and_leaves_alone_who_has_passed() -> None:
+    name = "20261128T150000Z"
+    hosts = control(
+        control_1=host(member=False), control_2=host(passed={"restore": name, "did": "put"}, now=ALIVE),
+        control_3=host(passed={"restore": name, "did": "left"}, member=False),
+    )  # fmt: skip
+    now = present(control=hosts, restore=name, database=LIVES, placed=True)
+    assert against(backup(), now) == {}
+    assert hosts.target(name) == "control-2"
+    assert hosts.passed(name) == {"control-2": "put", "control-3": "left"}
+    assert hosts.passed("another") == {}
+    assert [row["now"] for row in decide.table(backup(), BOTH, now)] == [
+        "restored already on control-2",
+        "restored already",
+    ]
+
+
+def test_the_plans_first_control_host_restores_unless_it_is_no_member() -> None:
+    assert control(control_1=host(), control_2=host()).target("") == "control-1"
+    assert control(control_1=host(member=False), control_2=host()).target("") == "control-2"
+    assert control(control_1=None).target("") == ""
+
+
+def test_the_table_says_what_replaces_what() -> None:
+    now = present(control=control(control_1=host(now=ALIVE)), database=LIVES)
+    assert decide.table(backup(), ("mariadb", "etcd", "kubernetes-keys", "state"), now) == [
+        {"part": "state", "now": "secrets store store-1", "set": "3 files, of 2026-11-28 14:00:00 UTC"},
+        {"part": "kubernetes-keys", "now": "there: not touched", "set": "3 files, of 2026-11-28 14:00:00 UTC"},
+        {
+            "part": "etcd", "now": "control-1: 50 keys at revision 900",
+            "set": "40 keys at revision 800, of 2026-11-28 14:00:00 UTC",
+        },
+        {
+            "part": "mariadb", "now": "1 databases, 12 rows",
+            "set": "1 databases, 10 rows, of 2026-11-28 14:00:00 UTC",
+        },
+    ]  # fmt: skip
+
+
+def test_instances_without_rows_rows_without_instances_and_allocations_are_named() -> None:
+    rows = {"a": "hv-1", "b": "hv-1", "c": "hv-2", "d": "", "e": "hv-3"}
+    assert list(compare.instances(rows, {"hv-1": ["a", "x"], "hv-2": ["b"]})) == [
+        "hv-1 has the instance x, which is in no database (made since the backup): it runs on",
+        "hv-2 has the instance b, which Nova has on hv-1",
+        "Nova has the instance c on hv-2, which has it not (deleted or moved since the backup)",
+    ]
+    assert list(compare.placement(rows, {"hv-1": ["a", "b", "x"], "hv-2": ["c"]})) == [
+        "Placement allots hv-1 to x, which is no instance (nova-manage placement audit)",
+        "Placement has nothing of the instance e on hv-3 (nova-manage placement heal_allocations)",
+    ]

@@ -1,0 +1,105 @@
+"""A restore on the controller: refused, begun, gone on with; and the state directory, put back where there is none."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import tarfile
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import documented
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore import journal, state
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore.job import RestoreJob
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import SetBackup, SetShelf
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import run_lease
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
+
+Make = Callable[..., SetBackup]
+
+
+def job(plan: Plan, *, check: bool = False, **options: Any) -> RestoreJob:
+    defaults = {name: option.get("default") for name, option in documented("backup_set").items()}
+    given = {**defaults, "site_file": "site.yml", "parts": ["kubernetes-keys"], **options}
+    return RestoreJob(plan, given, Changes(check=check), say=lambda _: None)
+
+
+def test_a_check_writes_no_journal_and_a_run_does_until_it_ends(plan: Plan, made: Make) -> None:
+    made()
+    assert job(plan, check=True).decide({})["restore"] == ""
+    assert journal.under_way(plan.site) is None
+    name = job(plan).decide({})["restore"]
+    assert journal.under_way(plan.site)
+    again = job(plan).decide({})
+    assert (again["restore"], again["goes_on"]) == (name, True)
+    job(plan).end()
+    assert journal.under_way(plan.site) is None
+
+
+def test_a_damaged_set_unknown_parts_and_another_sites_set_are_refused(plan: Plan, shelf: SetShelf, made: Make) -> None:
+    backup = made()
+    with pytest.raises(GroundupError, match="no part rabbitmq to restore"):
+        job(plan, parts=["rabbitmq"])
+    file = shelf.home / backup.name / "etcd.sealed"
+    file.write_bytes(file.read_bytes()[:-1])
+    with pytest.raises(GroundupError, match=r"backup-damaged.: part etcd has another SHA-256"):
+        job(plan).decide({})
+    other = made(datetime(2026, 1, 1, tzinfo=UTC), site="elsewhere")
+    with pytest.raises(GroundupError, match="backup-of-another-site"):
+        job(plan, source=other.name)
+
+
+def test_a_second_restore_of_other_parts_or_by_a_living_run_is_refused(plan: Plan, made: Make) -> None:
+    made()
+    job(plan).decide({})
+    with pytest.raises(GroundupError, match=r"kubernetes-keys from .* has begun and not ended") as caught:
+        job(plan, parts=["kubernetes-keys", "mariadb"]).decide({})
+    assert '{"restore_parts": ["kubernetes-keys"]}' in str(caught.value)
+    path = state_dir(plan.site) / journal.FILE
+    said = json.loads(path.read_text())
+    path.write_text(json.dumps({**said, "run": run_lease.identity(os.getpid())}))  # alive, not our parent
+    with pytest.raises(GroundupError, match="a restore is under way: of "):
+        job(plan).decide({})
+    path.write_text("{")
+    with pytest.raises(GroundupError, match="the record of a restore cannot be read"):
+        job(plan).decide({})
+
+
+def _archive(*names: str) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for name in names:
+            member = tarfile.TarInfo(name)
+            member.size, member.mode = len(name), 0o600
+            archive.addfile(member, io.BytesIO(name.encode()))
+    return packed.getvalue()
+
+
+def test_a_state_is_put_back_whole_and_never_over_a_living_one(plan: Plan, tmp_path: Path, monkeypatch: Any) -> None:
+    with pytest.raises(GroundupError, match="this controller has a state of the site"):
+        state.put(plan.site, [_archive("secrets.yml")])
+    monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path / "new"))
+    with pytest.raises(GroundupError, match=r"the set's state has no secrets\.yml"):
+        state.put(plan.site, [_archive("ca.crt")])
+    home = state_dir(plan.site)
+    (home / "ssh").mkdir()
+    (home / "ssh/id_ed25519").write_text("of a killed run")
+    content = _archive("secrets.yml", "ssh/id_ed25519", "site-file/site.yml", journal.FILE)
+    assert state.put(plan.site, [content[:700], content[700:]]) == 2
+    found = sorted(str(one.relative_to(home)) for one in home.rglob("*") if one.is_file())
+    assert found == ["secrets.yml", "ssh/id_ed25519"]
+    assert (home / "ssh/id_ed25519").read_text() == "ssh/id_ed25519"
+
+
+def test_a_name_outside_of_the_state_directory_is_not_written(plan: Plan, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path / "new"))
+    with pytest.raises(GroundupError, match="is no file below it"):
+        state.put(plan.site, [_archive("../../escaped", "secrets.yml")])
+    assert not (state_dir(plan.site) / "secrets.yml").exists()
