@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.backup_set: all but the keys of a control host is read and written here."""
+"""Action of module groundup.cloud.backup_set: what hosts hand over is read there, all else is done here."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from ..plugin_utils import site_identity
 from ..plugin_utils.actions import StepAction
+from ..plugin_utils.backup.sets import handed
 from ..plugin_utils.plan import load_site, make_plan
 
 
@@ -15,11 +16,12 @@ class ActionModule(StepAction):
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the step's result."""
         self._play_context.no_log = True  # with -vvv the connection would show the keys
-        if given["step"] == "look":
-            return self._keys("look")
-        from ..plugin_utils.backup.sets.job import BackupJob  # late: every control host is asked first
-
         plan = make_plan(load_site(given["site_file"]))
+        if given["step"] == "hand":
+            name = self.variables["inventory_hostname"]
+            return handed.hand(plan, name, lambda part, options: self.on_host(step=part, given=options))
+        from ..plugin_utils.backup.sets.job import BackupJob  # late: hosts are asked first
+
         site_identity.refuse_other(plan, self.variables.get("site_force") or ())
         job = BackupJob(plan, given, self.changes)
         if given["step"] == "test":
@@ -28,10 +30,5 @@ class ActionModule(StepAction):
             return job.verify()
         if given["step"] == "open":
             return job.open()
-        handed = self._keys("take")
-        if "content" not in handed:
-            return handed
-        return job.take(host=self.variables["inventory_hostname"], content=handed.pop("content"))
-
-    def _keys(self, step: str) -> dict[str, Any]:
-        return self.on_host(step=step, given={"name": self.variables["inventory_hostname"]})
+        said = ((host, self.variables["hostvars"].get(host) or {}) for host in plan.hosts)
+        return job.take({host: found[handed.RESULT] for host, found in said if handed.RESULT in found})

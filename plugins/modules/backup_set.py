@@ -10,21 +10,24 @@ version_added: 0.2.0
 description:
   - "Private: for the playbooks C(groundup.cloud.backup) and C(groundup.cloud.backup_open)."
   - A set is a directory named by its time, with C(set.json) and one encrypted file a part. Parts are C(kubernetes-keys)
-    (C(/etc/kubernetes/pki) and the key of Secrets at rest), C(state) (the site's state directory and site file),
-    C(mariadb), and C(etcd).
+    (C(/etc/kubernetes/pki) and the key of Secrets at rest), C(state) (the site's state directory and site file), C(ovn)
+    (the northbound database), C(seed), C(ceph) (maps, keys and configuration), C(rabbitmq) (definitions),
+    C(openstack-keys) (Keystone's repositories, Barbican's key), C(mariadb), and C(etcd). A site has those of what it
+    runs.
   - Parts are encrypted while they are read, with a key that the password of the secrets store opens. A killed run
     leaves nothing that looks like a set, and the next one removes its remains.
 options:
   step:
     description:
-      - V(look) says whether a control host has the keys (RV(leader)). V(take) saves a set, with the keys of the control
-        host that it runs on; in check mode it asks each source and lists RV(found).
+      - V(hand), on a control host, a monitor's host or the seed, hands over the parts that the host has (RV(parts)), or
+        says why it cannot (RV(refused)). V(take), on the control node, saves a set with what hosts handed over
+        (variable C(backup_said)). In check mode no content is read; RV(found) lists each source.
       - V(test) opens all parts of O(source), restores etcd into a process on the control node and MariaDB into a
         scratch pod, and compares what they hold with the set. It touches nothing that runs.
       - V(verify) reads the newest set. It fails when the set is damaged, too old, of another site, or failed its test.
       - V(open) decrypts O(parts) of O(source) into the new directory O(into). Only the password is needed, no store.
     type: str
-    choices: [look, take, test, verify, open]
+    choices: [hand, take, test, verify, open]
     required: true
   directory:
     description: Directory of the sets. Default is C(backups.directory) of the site file, else the state directory.
@@ -63,15 +66,14 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-leader:
-  description: Whether this control host has the keys.
-  type: bool
-  returned: with O(step=look)
-files:
-  description: Names of the host's files that belong to a set.
-  type: list
-  elements: str
-  returned: with O(step=look)
+parts:
+  description: What the host hands over, by part.
+  type: dict
+  returned: with O(step=hand)
+refused:
+  description: Why the host does not hand over a part, by part.
+  type: dict
+  returned: with O(step=hand)
 found:
   description: What a backup reads, with C(part), C(source) and C(what).
   type: list
@@ -98,14 +100,18 @@ changes:
 """
 
 from ..module_utils._base.module import run_step
+from ..module_utils._ceph import backup as ceph
+from ..module_utils._ironic import backup as seed
 from ..module_utils._kubeadm import keys
+from ..module_utils._ovn import backup as ovn
 
 RULES = {"required_if": [("step", "open", ("into",))]}
 
 
 def main() -> None:
     """Run the step."""
-    run_step({"look": keys.look, "take": keys.take, "test": None, "verify": None, "open": None})
+    hosts = {"kubernetes-keys": keys.take, "ovn": ovn.take, "seed": seed.take, "ceph": ceph.take}  # steps of hand
+    run_step({**hosts, "take": None, "test": None, "verify": None, "open": None}, secret=("key",))
 
 
 if __name__ == "__main__":

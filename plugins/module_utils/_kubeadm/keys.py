@@ -7,7 +7,6 @@ import io
 import tarfile
 from typing import TYPE_CHECKING, Any
 
-from .._base.errors import GroundupError
 from .host import NodeHost
 
 if TYPE_CHECKING:
@@ -20,33 +19,21 @@ NEEDED = ("pki/ca.key", "pki/etcd/ca.key", "pki/sa.key")  # nothing can make the
 ENCRYPTION = "site/encryption.yaml"
 
 
-def look(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG001  # it only reads
-    """Return the names of the files that :func:`take` reads; ``leader``: this host has them. Raises GroundupError."""
-    host = NodeHost(name=given["name"])
-    files = [name for name, _ in _files(host)]
-    return {"changed": False, "leader": not _missing(files), "files": files}
+def take(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the files' names, and all of them as ``content``, a tar archive in base64; in check mode the names alone.
 
-
-def take(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG001  # it only reads
-    """Return all files as ``content``, a tar archive in base64. Raises GroundupError when a key is missing."""
+    ``leader``: this host has the keys that nothing can make again.
+    """
     host, packed = NodeHost(name=given["name"]), io.BytesIO()
     files = _files(host)
     found = [name for name, _ in files]
-    if missing := _missing(found):
-        raise GroundupError(
-            f"{host.name} lacks {', '.join(missing)}",
-            where=f"host {host.name}, {host.paths.kubernetes}",
-            why="nothing can make these keys again: a set without them restores no cluster",
-            remedy="if this host is no member of the cluster yet, run the playbook groundup.cloud.kubernetes first",
-        )
+    said = {"changed": False, "leader": all(name in found for name in NEEDED), "files": found}
+    if changes.check or not said["leader"]:
+        return said
     with tarfile.open(fileobj=packed, mode="w") as archive:
         for name, path in files:
             archive.add(path, arcname=name, recursive=False)
-    return {"changed": False, "files": found, "content": base64.b64encode(packed.getvalue()).decode()}
-
-
-def _missing(found: list[str]) -> list[str]:
-    return [name for name in NEEDED if name not in found]
+    return said | {"content": base64.b64encode(packed.getvalue()).decode()}
 
 
 def _files(host: NodeHost) -> list[tuple[str, Path]]:

@@ -29,6 +29,7 @@ from ..shelf import Shelf
 from .seal import Sealer, SealError, new_key, opened
 
 ABOUT, TESTED, SUFFIX = "set.json", "tested.json", ".sealed"
+ENVELOPE = ("file", "sha256", "stored", "size", "taken", "source")  # what set.json says of each part
 PLAYBOOK = "groundup.cloud.backup"
 STAMP = "%Y%m%dT%H%M%SZ"
 _NAME = re.compile(r"\d{8}T\d{6}Z")
@@ -42,7 +43,7 @@ class SetBackup(SealedBackup):
     """Description of a set. ``sha256`` is of the digests of all parts, ``size`` of all their files."""
 
     key: str  # of the parts, encrypted with the password of the secrets store
-    parts: dict[str, dict[str, Any]]  # each has file, sha256, stored, size (of the content), taken, source
+    parts: dict[str, dict[str, Any]]  # each has ENVELOPE; size: of the content
     versions: dict[str, str]
     heads: dict[str, str]  # schema of a database -> its migration
     fingerprints: dict[str, str]  # of the secrets, by name
@@ -93,7 +94,7 @@ class SetShelf(Shelf[SetBackup]):
             backup.taken  # noqa: B018 - raises ValueError for a name that is no time
             for part in backup.parts.values():
                 datetime.fromisoformat(part["taken"])
-                _ = part["file"], part["sha256"], part["stored"], part["size"], part["source"]
+                _ = [part[field] for field in ENVELOPE]
         except (ValueError, TypeError, LookupError, AttributeError) as error:
             raise self.damaged(str(place / ABOUT), f"{type(error).__name__}: {error}") from error
         return backup, place

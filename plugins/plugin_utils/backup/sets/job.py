@@ -20,10 +20,9 @@ from ...plan.types import Plan
 from ...vault import open_store
 from . import mariadb, scratch, take
 from .disk import SetBackup, SetShelf, shelf_of, tested, write_tested
+from .parts import FILES, lacking, parts
 from .read_test import ReadTest
 
-_FILES = {take.KEYS: "kubernetes-keys.tar", take.STATE: "state.tar", take.MARIADB: "mariadb.mbstream",
-          take.ETCD: "etcd.db"}  # fmt: skip
 NOT_OFF_HOST = (
     "sets are on this machine's own disk, and are lost with it (no-target-off-host): mount a file system of another "
     "place, and write its directory into backups.directory of the site file"
@@ -52,14 +51,14 @@ class BackupJob:
         self._plan, self._given, self._changes = plan, given, changes
         self._shelf = site_shelf(plan, given["directory"])
 
-    def take(self, *, host: str, content: str) -> dict[str, Any]:
-        """Save a set, with the keys of ``host`` (in base64); in check mode only look. Raises GroundupError."""
+    def take(self, said: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        """Save a set, with what hosts handed over, by host; in check mode only look. Raises GroundupError."""
         _refuse_missing_target(self._shelf, given=bool(self._given["directory"] or self._plan.backup_directory))
-        sources = take.Sources.find(self._plan, site_file=self._given["site_file"], host=host, content=content)
+        sources = take.Sources.find(self._plan, site_file=self._given["site_file"], said=said)
         warnings = [] if off_host(self._plan, self._shelf) else [NOT_OFF_HOST]
-        if not self._changes.add(f"save {', '.join(take.parts(self._plan))} below {self._shelf.home}"):
+        if not self._changes.add(f"save {', '.join(parts(self._plan))} below {self._shelf.home}"):
             return self._changes.result() | {"found": take.survey(sources), "warnings": warnings}
-        backup = take.take(sources, self._shelf, store=open_store(self._plan.site, write=False))
+        backup = take.take(sources, self._shelf)
         self._changes.done += [f"remove the set {name}" for name in self._shelf.prune(self._given["keep"])]
         return self._changes.result() | {"backup": self._summary(backup), "warnings": warnings}
 
@@ -67,7 +66,9 @@ class BackupJob:
         """Test that a set restores, and keep the result beside it. Raises GroundupError when a part is damaged."""
         backup, place = self._named()
         store = open_store(self._plan.site, write=False)
-        result = ReadTest(self._shelf, backup, place, store=store, container=self._scratch, home=scratch.HOME).run()
+        result = ReadTest(
+            self._plan, self._shelf, backup, place, store=store, container=self._scratch, home=scratch.HOME
+        ).run()
         write_tested(place, result.plain())
         for name, part in result.parts.items():
             say(f"restore test of {backup.name}: {name}: {part.state}: {part.what}")
@@ -82,7 +83,7 @@ class BackupJob:
         backup, place = self._shelf.find("newest")
         self._shelf.refuse_other(backup, site=self._plan.site, place=place)
         self._shelf.check(backup, place)
-        if lacking := [part for part in take.parts(self._plan) if part not in backup.parts]:
+        if lacking := [part for part in parts(self._plan) if part not in backup.parts]:
             raise self._shelf.damaged(str(place), f"it has no part {', '.join(lacking)}")
         self._refuse_old(backup)
         result, warnings = tested(place), list[str]()
@@ -110,7 +111,7 @@ class BackupJob:
                 f"{into} is there already", where="the variable backup_into",
                 why="what is decrypted would lie among other files, or take their place", remedy="name a new directory",
             )  # fmt: skip
-        files = {part: into / _FILES.get(part, part) for part in wanted}
+        files = {part: into / FILES.get(part, part) for part in wanted}
         if not self._changes.add(f"decrypt {', '.join(wanted)} of {backup.name} into {into}"):
             return self._changes.result() | {"backup": self._summary(backup)}
         into.mkdir(mode=0o700)
@@ -154,12 +155,14 @@ class BackupJob:
 
     def _summary(self, backup: SetBackup) -> dict[str, Any]:
         hidden = ("key", "fingerprints", "parts")
-        parts = {
+        told = {
             name: {field: part[field] for field in ("size", "stored", "sha256", "taken", "source")}
             for name, part in backup.parts.items()
         }
         said = {field: value for field, value in asdict(backup).items() if field not in hidden}
-        return {**said, "path": str(self._shelf.home / backup.name), "parts": parts}
+        return {
+            **said, "path": str(self._shelf.home / backup.name), "parts": told, "without": lacking(self._plan),
+        }  # fmt: skip
 
 
 def _refuse_missing_target(shelf: SetShelf, *, given: bool) -> None:
