@@ -20,10 +20,16 @@ class ActionModule(StepAction):
         if given["step"] == "hand":
             name = self.variables["inventory_hostname"]
             return handed.hand(plan, name, lambda part, options: self.on_host(step=part, given=options))
+        from ..plugin_utils.backup.sets import timer
         from ..plugin_utils.backup.sets.job import BackupJob  # late: hosts are asked first
 
         site_identity.refuse_other(plan, self.variables.get("site_force") or ())
+        if given["step"] == "timer":
+            timer.converge(plan, given["site_file"], self.changes)
+            return self.changes.result()
         job = BackupJob(plan, given, self.changes)
+        if given["step"] == "upload":
+            return job.upload()
         if given["step"] == "test":
             return job.test(say=self._display.display)
         if given["step"] == "verify":

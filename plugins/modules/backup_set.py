@@ -24,25 +24,30 @@ options:
         (variable C(backup_said)). In check mode no content is read; RV(found) lists each source.
       - V(test) opens all parts of O(source), restores etcd into a process on the control node and MariaDB into a
         scratch pod, and compares what they hold with the set. It touches nothing that runs.
+      - V(upload) copies the newest set to the bucket of C(backups.s3), and removes old ones there; without a bucket it
+        does nothing.
       - V(verify) reads the newest set. It fails when the set is damaged, too old, of another site, or failed its test.
-      - V(open) decrypts O(parts) of O(source) into the new directory O(into). Only the password is needed, no store.
+      - V(open) decrypts O(parts) of O(source) into the new directory O(into). Only the password is needed, no store;
+        for a set in the bucket also the keys of it.
+      - V(timer) installs or removes the systemd timer of C(backups.schedule) on the control node.
     type: str
-    choices: [hand, take, test, verify, open]
+    choices: [hand, take, test, upload, verify, open, timer]
     required: true
   directory:
     description: Directory of the sets. Default is C(backups.directory) of the site file, else the state directory.
     type: str
     default: ""
   keep:
-    description: Number of sets to keep, beside the newest that passed its restore test. V(0) keeps all.
+    description:
+      - Number of sets to keep, beside the newest that passed its restore test. V(0) keeps all. Default is
+        C(backups.keep) of the site file.
     type: int
-    default: 14
   days:
     description: Maximum age of the newest set, in days.
     type: float
     default: 2.0
   source:
-    description: A set, as its name, V(newest), or its path.
+    description: A set, as its name, V(newest), its path, or C(s3:) and its name in the bucket, for V(step=open).
     type: str
     default: newest
   parts:
@@ -111,7 +116,10 @@ RULES = {"required_if": [("step", "open", ("into",))]}
 def main() -> None:
     """Run the step."""
     hosts = {"kubernetes-keys": keys.take, "ovn": ovn.take, "seed": seed.take, "ceph": ceph.take}  # steps of hand
-    run_step({**hosts, "take": None, "test": None, "verify": None, "open": None}, secret=("key",))
+    run_step(
+        {**hosts, "take": None, "test": None, "upload": None, "verify": None, "open": None, "timer": None},
+        secret=("key",),
+    )
 
 
 if __name__ == "__main__":

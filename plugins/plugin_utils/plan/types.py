@@ -20,6 +20,7 @@ from ..layers.roles import Role
 from ..layers.scales import Scale
 from .part_types import (
     AccessPlan,
+    BackupPlan,
     IdentityPlan,
     LinkPlan,
     MetalPlan,
@@ -266,4 +267,5 @@ class Plan:
     ceph: CephPlan | None  # None: no Ceph, or only an external storage class
     proxy: ProxyPlan | None  # None: as the environment of each machine says
     findings: tuple[Finding, ...]
+    backups: BackupPlan = field(default_factory=BackupPlan)
     backup_directory: str | None = None  # on the controller, for sets of backups; None: in the state directory

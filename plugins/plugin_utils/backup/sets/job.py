@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from ....module_utils._base.changes import Changes
@@ -16,16 +17,18 @@ from ...errors import GroundupError
 from ...kube.access import kubeconfig_path
 from ...kube.client import Api
 from ...kube.piped import Container
+from ...plan.part_types import S3Plan
 from ...plan.types import Plan
 from ...vault import open_store
 from . import mariadb, scratch, take
-from .disk import SetBackup, SetShelf, shelf_of, tested, write_tested
+from .disk import SetBackup, SetShelf, shelf_of, tested, write_tested, write_uploaded
 from .parts import FILES, lacking, parts
 from .read_test import ReadTest
+from .s3 import SCHEME, BucketSets
 
 NOT_OFF_HOST = (
     "sets are on this machine's own disk, and are lost with it (no-target-off-host): mount a file system of another "
-    "place, and write its directory into backups.directory of the site file"
+    "place, and write its directory into backups.directory of the site file; or name a bucket (backups.s3)"
 )
 
 
@@ -35,7 +38,9 @@ def site_shelf(plan: Plan, directory: str = "") -> SetShelf:
 
 
 def off_host(plan: Plan, shelf: SetShelf) -> bool:
-    """Return whether sets are kept on another file system than the state of the site."""
+    """Return whether sets are kept on another file system than the state of the site, or in a bucket elsewhere."""
+    if plan.backups.s3:
+        return True
     home = next((one for one in (shelf.home, *shelf.home.parents) if one.exists()), Path("/"))
     state = kubeconfig_path(plan.site).parent
     return state not in (shelf.home, *shelf.home.parents) and (
@@ -59,8 +64,23 @@ class BackupJob:
         if not self._changes.add(f"save {', '.join(parts(self._plan))} below {self._shelf.home}"):
             return self._changes.result() | {"found": take.survey(sources), "warnings": warnings}
         backup = take.take(sources, self._shelf)
-        self._changes.done += [f"remove the set {name}" for name in self._shelf.prune(self._given["keep"])]
+        keep, days = self._keep
+        self._changes.done += [f"remove the set {name}" for name in self._shelf.prune(keep, days=days)]
         return self._changes.result() | {"backup": self._summary(backup), "warnings": warnings}
+
+    def upload(self) -> dict[str, Any]:
+        """Copy the newest set to the bucket, and remove old ones there. Raises GroundupError."""
+        if not self._plan.backups.s3:
+            return {"changed": False}
+        backup, place = self._shelf.find("newest")
+        self._shelf.refuse_other(backup, site=self._plan.site, place=place)
+        self._shelf.check(backup, place)
+        bucket, (keep, days) = self._bucket(self._plan.backups.s3), self._keep
+        if bucket.upload(place, backup):
+            self._changes.add(f"copy the set {backup.name} to {bucket.where}")
+        write_uploaded(place, bucket.where)
+        self._changes.done += [f"remove {name} in {bucket.where}" for name in bucket.prune(keep, days=days)]
+        return self._changes.result() | {"backup": self._summary(backup)}
 
     def test(self, *, say: Callable[[str], object]) -> dict[str, Any]:
         """Test that a set restores, and keep the result beside it. Raises GroundupError when a part is damaged."""
@@ -86,6 +106,10 @@ class BackupJob:
         if lacking := [part for part in parts(self._plan) if part not in backup.parts]:
             raise self._shelf.damaged(str(place), f"it has no part {', '.join(lacking)}")
         self._refuse_old(backup)
+        if target := self._plan.backups.s3:
+            bucket = self._bucket(target)
+            if faults := bucket.faults(backup):
+                raise bucket.lacks(backup, faults)
         result, warnings = tested(place), list[str]()
         if not off_host(self._plan, self._shelf):
             warnings.append(NOT_OFF_HOST)
@@ -102,8 +126,27 @@ class BackupJob:
 
     def open(self) -> dict[str, Any]:
         """Decrypt parts of a set into a new directory. Raises GroundupError; then the directory is removed."""
-        backup, place = self._named()
-        into = Path(self._given["into"])
+        with self._fetched() as (backup, place):
+            return self._open(backup, place, Path(self._given["into"]))
+
+    @contextmanager
+    def _fetched(self) -> Iterator[tuple[SetBackup, Path]]:
+        """Yield the set to open; one in the bucket is copied here for as long."""
+        source, target = self._given["source"], self._plan.backups.s3
+        if not source.startswith(SCHEME):
+            yield self._named()
+            return
+        if not target:
+            raise GroundupError(
+                "the site file has no bucket for backups", where=f"{source}; backups.s3 of the site file",
+                why="it says where the bucket is", remedy="write backups.s3, or name a set by name or path",
+            )  # fmt: skip
+        beside = Path(self._given["into"]).absolute().parent
+        with TemporaryDirectory(prefix=".groundup-set-", dir=beside) as copied:
+            name, wanted = source.removeprefix(SCHEME), self._given["parts"]
+            yield self._named(str(self._bucket(target).fetch(name, Path(copied), parts=wanted)))
+
+    def _open(self, backup: SetBackup, place: Path, into: Path) -> dict[str, Any]:
         wanted = self._given["parts"] or list(backup.parts)
         store = open_store(self._plan.site, write=False)
         if into.exists():
@@ -129,8 +172,17 @@ class BackupJob:
             "opened": [str(one) for one in files.values()],
         }
 
-    def _named(self) -> tuple[SetBackup, Path]:
-        backup, place = self._shelf.find(self._given["source"])
+    @property
+    def _keep(self) -> tuple[int, int]:
+        """How many sets stay, and for how many days."""
+        given = self._given["keep"]
+        return self._plan.backups.keep if given is None else given, self._plan.backups.keep_days
+
+    def _bucket(self, target: S3Plan) -> BucketSets:
+        return BucketSets(target, open_store(self._plan.site, write=False))
+
+    def _named(self, source: str = "") -> tuple[SetBackup, Path]:
+        backup, place = self._shelf.find(source or self._given["source"])
         self._shelf.refuse_other(backup, site=self._plan.site, place=place)
         return backup, place
 
