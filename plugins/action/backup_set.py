@@ -7,7 +7,7 @@ from typing import Any
 from ..plugin_utils import site_identity
 from ..plugin_utils.actions import StepAction
 from ..plugin_utils.backup.sets import handed
-from ..plugin_utils.plan import load_site, make_plan
+from ..plugin_utils.plan import Plan, load_site, make_plan
 
 
 class ActionModule(StepAction):
@@ -28,13 +28,13 @@ class ActionModule(StepAction):
             timer.converge(plan, given["site_file"], self.changes)
             return self.changes.result()
         job = BackupJob(plan, given, self.changes)
-        if given["step"] == "upload":
-            return job.upload()
-        if given["step"] == "test":
-            return job.test(say=self._display.display)
-        if given["step"] == "verify":
-            return job.verify()
-        if given["step"] == "open":
-            return job.open()
+        steps = {
+            "take": lambda: job.take(self._said(plan)), "test": lambda: job.test(say=self._display.display),
+            "upload": job.upload, "verify": job.verify, "open": job.open,
+        }  # fmt: skip
+        return steps[given["step"]]()
+
+    def _said(self, plan: Plan) -> dict[str, dict[str, Any]]:
+        """Return what hosts handed over in this run."""
         said = ((host, self.variables["hostvars"].get(host) or {}) for host in plan.hosts)
-        return job.take({host: found[handed.RESULT] for host, found in said if handed.RESULT in found})
+        return {host: found[handed.RESULT] for host, found in said if handed.RESULT in found}

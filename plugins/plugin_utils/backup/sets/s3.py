@@ -1,6 +1,7 @@
-"""Copies of backup sets in an S3 bucket: `<prefix>/<site>/<set>/<file>`, set.json last, so that a copy is whole or absent.
+"""Copies of backup sets in an S3 bucket: `<prefix>/<site>/<set>/<file>`.
 
-What goes there is sealed already. Files are sent piece by piece: memory does not grow with them.
+set.json comes last: a copy is whole or absent. All that goes there is sealed already. Files are sent piece by piece:
+memory does not grow with them.
 """
 
 from __future__ import annotations

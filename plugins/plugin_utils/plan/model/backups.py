@@ -62,8 +62,8 @@ class Backups(Model):
     )
     schedule: Annotated[str, Field(pattern=r"^[A-Za-z0-9 *,./:~\-]+$", max_length=100)] | None = Field(
         None,
-        description="When a systemd timer of the control node makes a backup (systemd.time(7), OnCalendar). Default: no "
-        "timer.",
+        description="When a systemd timer of the control node makes a backup (systemd.time(7), OnCalendar). "
+        "Default: no timer.",
         json_schema_extra={"examples": ["*-*-* 02:00:00"]},
     )
     password_file: Directory | None = Field(
