@@ -1,6 +1,6 @@
 """What a control node does with a bucket, run where the test's object gateway is: prints one JSON line.
 
-Usage: python -m ...bucket SITE_FILE DIRECTORY ENDPOINT. The keys are in the environment.
+Usage: bucket.py SITE_FILE DIRECTORY ENDPOINT. The keys are in the environment.
 """
 
 from __future__ import annotations

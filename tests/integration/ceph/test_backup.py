@@ -69,7 +69,7 @@ def test_sets_are_copied_listed_removed_and_opened_at_a_real_gateway(ceph: Loopb
     }  # fmt: skip
     inside = ["nsenter", "-t", ceph.command()[2], "-n", "--", sys.executable]
     subprocess.run([*inside, "-c", _BUCKET], check=True, env=environment)
-    argv = [*inside, "-m", bucket.__name__, str(SITE), str(tmp_path), "http://127.0.0.1:7480"]
+    argv = [*inside, str(Path(bucket.__file__)), str(SITE), str(tmp_path), "http://127.0.0.1:7480"]
     done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
