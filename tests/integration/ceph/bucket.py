@@ -45,6 +45,10 @@ def main(site_file: str, directory: str, endpoint: str) -> dict[str, Any]:
                 write(os.urandom(min(size, 1 << 20)))
             return {}
 
+        def word(write: Callable[[bytes], object]) -> Mapping[str, Any]:
+            write(b"state")
+            return {}
+
         with writing(shelf, site=site, store=store, now=_NOW + timedelta(days=day)) as writer:
             writer.part("etcd", fill, source="a test")
             writer.part("state", lambda write: (write(b"state") and {}) or {}, source="a test")

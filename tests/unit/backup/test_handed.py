@@ -89,7 +89,7 @@ def test_a_host_hands_over_what_it_has_and_says_what_it_cannot(cloud: Plan) -> N
 
 
 def test_a_part_that_nobody_hands_over_ends_the_backup_with_each_hosts_reason(cloud: Plan) -> None:
-    said = {
+    said: dict[str, dict[str, Any]] = {
         "control-1": {
             "parts": {"kubernetes-keys": {"files": [], "content": ""}},
             "refused": {"ovn": "another cluster"},

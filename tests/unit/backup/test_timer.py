@@ -35,8 +35,8 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def scheduled(plan: Plan, **more: str) -> Plan:
-    return replace(plan, backups=BackupPlan(schedule="*-*-* 02:00", **more))
+def scheduled(plan: Plan, *, password_file: str | None = None) -> Plan:
+    return replace(plan, backups=BackupPlan(schedule="*-*-* 02:00", password_file=password_file))
 
 
 def converged(plan: Plan, *, check: bool = False) -> list[str]:

@@ -9,7 +9,7 @@ from ..part_types import BackupPlan, S3Plan
 def backups(site: Site) -> BackupPlan:
     """Return how sets of backups are kept, and when they are made."""
     written, target = site.backups, site.backups.s3
-    s3 = target and S3Plan(
+    s3 = target if target is None else S3Plan(
         endpoint=target.endpoint, bucket=target.bucket, region=target.region,
         prefix="/".join(filter(None, (target.prefix.strip("/"), site.site))) + "/",
         access_key=f"{target.credentials}-access-key", secret_key=f"{target.credentials}-secret-key",
