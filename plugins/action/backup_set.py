@@ -19,7 +19,9 @@ class ActionModule(StepAction):
         plan = make_plan(load_site(given["site_file"]))
         if given["step"] == "hand":
             name = self.variables["inventory_hostname"]
-            return handed.hand(plan, name, lambda part, options: self.on_host(step=part, given=options))
+            return handed.hand(
+                plan, name, lambda part, options: self.on_host(step="hand", given={"part": part, **options})
+            )
         from ..plugin_utils.backup.sets import timer
         from ..plugin_utils.backup.sets.job import BackupJob  # late: hosts are asked first
 

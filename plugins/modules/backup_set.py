@@ -110,16 +110,15 @@ from ..module_utils._ironic import backup as seed
 from ..module_utils._kubeadm import keys
 from ..module_utils._ovn import backup as ovn
 
+# What a host hands over, by part.
+PARTS = {"kubernetes-keys": keys.take, "ovn": ovn.take, "seed": seed.take, "ceph": ceph.take}
 RULES = {"required_if": [("step", "open", ("into",))]}
 
 
 def main() -> None:
     """Run the step."""
-    hosts = {"kubernetes-keys": keys.take, "ovn": ovn.take, "seed": seed.take, "ceph": ceph.take}  # steps of hand
-    run_step(
-        {**hosts, "take": None, "test": None, "upload": None, "verify": None, "open": None, "timer": None},
-        secret=("key",),
-    )
+    ours = ("take", "test", "upload", "verify", "open", "timer")  # the action's
+    run_step({"hand": lambda changes, given: PARTS[given["part"]](changes, given), **dict.fromkeys(ours)})
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
             {"backups/s3": {"endpoint": url, "bucket": "sets"}},
             "backups.s3.endpoint",
         )
-        for url in ("https://s3.lab.test", "http://10.90.0.11:7480")
+        for url in ("https://s3.lab.test", "http://other.lab.test:7480")
     ),
     # the cluster
     ("openstack-on-tenant-cluster", "error", "lab", {"kubernetes/serves": "tenants"}, "kubernetes.serves"),
