@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.backup_set: all but the files of a control host is read and written here."""
+"""Action of module groundup.cloud.backup_set: what hosts hand over or put back is done there, all else here."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..plugin_utils import site_identity
 from ..plugin_utils.actions import StepAction
-from ..plugin_utils.plan import load_site, make_plan
+from ..plugin_utils.backup.sets import handed
+from ..plugin_utils.plan import Plan, load_site, make_plan
 
 if TYPE_CHECKING:
     from ..plugin_utils.backup.restore.job import RestoreJob
 
-_ON_HOST = ("look", "etcd_look", "etcd_stop", "etcd_leave")
+_ON_HOST = ("etcd_look", "etcd_stop", "etcd_leave")
 _RESTORE = ("decide", "state", "mariadb", "restart", "compare", "end", "etcd_put", "keys_put")
 
 
@@ -24,24 +25,29 @@ class ActionModule(StepAction):
         step = given["step"]
         if step in _ON_HOST:
             return self._host(step, given)
-
         plan = make_plan(load_site(given["site_file"]))
+        if step == "hand":
+            name = self.variables["inventory_hostname"]
+            return handed.hand(
+                plan, name, lambda part, options: self.on_host(step="hand", given={"part": part, **options})
+            )
         site_identity.refuse_other(plan, self.variables.get("site_force") or ())
         if step in _RESTORE:
             from ..plugin_utils.backup.restore.job import RestoreJob  # late: every control host is asked first
 
             return self._restore(RestoreJob(plan, given, self.changes, say=self._display.display), given)
-        from ..plugin_utils.backup.sets.job import BackupJob  # late, too
+        from ..plugin_utils.backup.sets import timer
+        from ..plugin_utils.backup.sets.job import BackupJob  # late: hosts are asked first
 
+        if step == "timer":
+            timer.converge(plan, given["site_file"], self.changes)
+            return self.changes.result()
         job = BackupJob(plan, given, self.changes)
-        if step == "test":
-            return job.test(say=self._display.display)
-        if step in ("verify", "open"):
-            return job.verify() if step == "verify" else job.open()
-        handed = self._host("take", given)
-        if "content" not in handed:
-            return handed
-        return job.take(host=self.variables["inventory_hostname"], content=handed.pop("content"))
+        steps = {
+            "take": lambda: job.take(self._said(plan)), "test": lambda: job.test(say=self._display.display),
+            "upload": job.upload, "verify": job.verify, "open": job.open,
+        }  # fmt: skip
+        return steps[step]()
 
     def _restore(self, job: RestoreJob, given: dict[str, Any]) -> dict[str, Any]:
         step = given["step"]
@@ -69,3 +75,8 @@ class ActionModule(StepAction):
         own = {name: given[name] for name in ("restore", "api", "source")}
         own |= {"name": self.variables["inventory_hostname"], "site": self.variables["groundup_site"]["site"]}
         return self.on_host(step=step, given={**own, **more})
+
+    def _said(self, plan: Plan) -> dict[str, dict[str, Any]]:
+        """Return what hosts handed over in this run."""
+        said = ((host, self.variables["hostvars"].get(host) or {}) for host in plan.hosts)
+        return {host: found[handed.RESULT] for host, found in said if handed.RESULT in found}

@@ -10,19 +10,26 @@ version_added: 0.2.0
 description:
   - "Private: for the playbooks C(groundup.cloud.backup), C(groundup.cloud.backup_open) and C(groundup.cloud.restore)."
   - A set is a directory named by its time, with C(set.json) and one encrypted file a part. Parts are C(kubernetes-keys)
-    (C(/etc/kubernetes/pki) and the key of Secrets at rest), C(state) (the site's state directory and site file),
-    C(mariadb), and C(etcd).
+    (C(/etc/kubernetes/pki) and the key of Secrets at rest), C(state) (the site's state directory and site file), C(ovn)
+    (the northbound database), C(seed), C(ceph) (maps, keys and configuration), C(rabbitmq) (definitions),
+    C(openstack-keys) (Keystone's repositories, Barbican's key), C(mariadb), and C(etcd). A site has those of what it
+    runs.
   - Parts are encrypted while they are read, with a key that the password of the secrets store opens. A killed run
     leaves nothing that looks like a set, and the next one removes its remains.
 options:
   step:
     description:
-      - V(look) says whether a control host has the keys (RV(leader)). V(take) saves a set, with the keys of the control
-        host that it runs on; in check mode it asks each source and lists RV(found).
+      - V(hand), on a control host, a monitor's host or the seed, hands over the parts that the host has (RV(parts)), or
+        says why it cannot (RV(refused)). V(take), on the control node, saves a set with what hosts handed over
+        (variable C(backup_said)). In check mode no content is read; RV(found) lists each source.
       - V(test) opens all parts of O(source), restores etcd into a process on the control node and MariaDB into a
         scratch pod, and compares what they hold with the set. It touches nothing that runs.
+      - V(upload) copies the newest set to the bucket of C(backups.s3), and removes old ones there; without a bucket it
+        does nothing.
       - V(verify) reads the newest set. It fails when the set is damaged, too old, of another site, or failed its test.
-      - V(open) decrypts O(parts) of O(source) into the new directory O(into). Only the password is needed, no store.
+      - V(open) decrypts O(parts) of O(source) into the new directory O(into). Only the password is needed, no store;
+        for a set in the bucket also the keys of it.
+      - V(timer) installs or removes the systemd timer of C(backups.schedule) on the control node.
       - V(decide) refuses what must not be restored, and says what replaces what, and which control host does what;
         but in check mode it writes down that the restore is under way. V(end) writes down that it has ended.
       - V(etcd_look) says what a control host has of etcd. V(etcd_stop) ends its kubelet and control plane. V(etcd_put)
@@ -32,11 +39,13 @@ options:
         Kubernetes. V(compare) lists RV(differences) of the cloud's databases from what is there.
     type: str
     choices:
-      - look
+      - hand
       - take
       - test
+      - upload
       - verify
       - open
+      - timer
       - decide
       - state
       - keys_put
@@ -54,15 +63,16 @@ options:
     type: str
     default: ""
   keep:
-    description: Number of sets to keep, beside the newest that passed its restore test. V(0) keeps all.
+    description:
+      - Number of sets to keep, beside the newest that passed its restore test. V(0) keeps all. Default is
+        C(backups.keep) of the site file.
     type: int
-    default: 14
   days:
     description: Maximum age of the newest set, or of the one that is restored, in days.
     type: float
     default: 2.0
   source:
-    description: A set, as its name, V(newest), or its path.
+    description: A set, as its name, V(newest), its path, or C(s3:) and its name in the bucket, for V(step=open).
     type: str
     default: newest
   parts:
@@ -108,15 +118,14 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-leader:
-  description: Whether this control host has the keys.
-  type: bool
-  returned: with O(step=look)
-files:
-  description: Names of the host's files that belong to a set.
-  type: list
-  elements: str
-  returned: with O(step=look)
+parts:
+  description: What the host hands over, by part.
+  type: dict
+  returned: with O(step=hand)
+refused:
+  description: Why the host does not hand over a part, by part.
+  type: dict
+  returned: with O(step=hand)
 found:
   description: What a backup reads, with C(part), C(source) and C(what).
   type: list
@@ -179,24 +188,28 @@ changes:
 """
 
 from ..module_utils._base.module import run_step
+from ..module_utils._ceph import backup as ceph
+from ..module_utils._ironic import backup as seed
 from ..module_utils._kubeadm import etcd_restore, keys
+from ..module_utils._ovn import backup as ovn
 
+# What a host hands over, by part.
+PARTS = {"kubernetes-keys": keys.take, "ovn": ovn.take, "seed": seed.take, "ceph": ceph.take}
 RULES = {"required_if": [("step", "open", ("into",))]}
 
 
 def main() -> None:
     """Run the step."""
+    ours = ("take", "test", "upload", "verify", "open", "timer", "decide", "state", "restart", "mariadb", "compare", "end")
     run_step(
         {
-            "look": keys.look,
-            "take": keys.take,
-            **dict.fromkeys(("test", "verify", "open", "decide", "state")),
+            "hand": lambda changes, given: PARTS[given["part"]](changes, given),
+            **dict.fromkeys(ours),  # the action's
             "keys_put": etcd_restore.put_keys,
             "etcd_look": etcd_restore.look,
             "etcd_stop": etcd_restore.stop,
             "etcd_put": etcd_restore.put,
             "etcd_leave": etcd_restore.leave,
-            **dict.fromkeys(("restart", "mariadb", "compare", "end")),
         },
     )
 

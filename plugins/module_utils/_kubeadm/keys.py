@@ -26,29 +26,21 @@ SHARED = (
 )  # fmt: skip
 
 
-def look(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG001  # it only reads
-    """Return the names of the files that :func:`take` reads; ``leader``: this host has them. Raises GroundupError."""
-    host = NodeHost(name=given["name"])
-    found = [name for name, _ in files(host)]
-    return {"changed": False, "leader": not _missing(found), "files": found}
+def take(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the files' names, and all of them as ``content``, a tar archive in base64; in check mode the names alone.
 
-
-def take(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG001  # it only reads
-    """Return all files as ``content``, a tar archive in base64. Raises GroundupError when a key is missing."""
+    ``leader``: this host has the keys that nothing can make again.
+    """
     host, packed = NodeHost(name=given["name"]), io.BytesIO()
     listed = files(host)
     found = [name for name, _ in listed]
-    if missing := _missing(found):
-        raise GroundupError(
-            f"{host.name} lacks {', '.join(missing)}",
-            where=f"host {host.name}, {host.paths.kubernetes}",
-            why="nothing can make these keys again: a set without them restores no cluster",
-            remedy="if this host is no member of the cluster yet, run the playbook groundup.cloud.kubernetes first",
-        )
+    said = {"changed": False, "leader": all(name in found for name in NEEDED), "files": found}
+    if changes.check or not said["leader"]:
+        return said
     with tarfile.open(fileobj=packed, mode="w") as archive:
         for name, path in listed:
             archive.add(path, arcname=name, recursive=False)
-    return {"changed": False, "files": found, "content": base64.b64encode(packed.getvalue()).decode()}
+    return said | {"content": base64.b64encode(packed.getvalue()).decode()}
 
 
 def put(host: NodeHost, changes: Changes, content: str) -> bool:
@@ -69,10 +61,6 @@ def put(host: NodeHost, changes: Changes, content: str) -> bool:
         if changes.add(f"put back {name}"):
             write_file(places[name], texts[name], mode=0o644 if name.endswith((".crt", ".pub")) else 0o600)
     return bool(missing)
-
-
-def _missing(found: list[str]) -> list[str]:
-    return [name for name in NEEDED if name not in found]
 
 
 def files(host: NodeHost) -> list[tuple[str, Path]]:

@@ -31,7 +31,7 @@ class OvnBackup(Backup):
 class OvnPart(BackupPart[OvnBackup, DatabaseSnapshot]):
     """The northbound database. Every control host is asked; the leading member does the work."""
 
-    codes = (OVERWRITE, NEW_CLUSTER)
+    name, codes = "ovn", (OVERWRITE, NEW_CLUSTER)
 
     def shelf(self) -> Shelf[OvnBackup]:
         """Return the site's backups."""

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from ..errors import GroundupError
@@ -26,11 +27,13 @@ class BackupPart(ABC, Generic[Kind, Content]):
     says that another host does the work.
     """
 
+    name: ClassVar[str]  # of the part, in a set too
     codes: ClassVar[tuple[str, ...]] = ()  # of reasons against a restore that an operator may accept
 
     def __init__(self, plan: Plan, on_host: OnHost) -> None:
         """Take the plan of the site, and what runs a step on the host: ``on_host(step, **options)``."""
         self.plan, self.on_host = plan, on_host
+        self._file: dict[str, str] = {}  # of what was loaded from a set
 
     @abstractmethod
     def shelf(self) -> Shelf[Kind]:
@@ -86,16 +89,48 @@ class BackupPart(ABC, Generic[Kind, Content]):
         return shelf.keep(stored, now=now, site=self.plan.site, **sealed, **self.about(content, found))
 
     def load(self, name: str) -> tuple[Kind, Content, bytes]:
-        """Return metadata, content and data of a backup; ``name``: as in `Shelf.load`. Raises GroundupError."""
+        """Return metadata, content and data of a backup. Raises GroundupError.
+
+        ``name``: as in `Shelf.load`; or a set's name or path. The newest is that of all backups and sets.
+        """
+        if found := self._of_set(name):
+            return found
         backup, stored = self.shelf().load(name)
         data = self.unseal(backup, stored)
         return backup, self.parse(data, where=f"the backup {backup.name}"), data
+
+    def _of_set(self, name: str) -> tuple[Kind, Content, bytes] | None:
+        from .sets.disk import ABOUT, ENVELOPE, shelf_of  # late: a set is made of parts
+
+        sets, own = shelf_of(self.plan.site, self.plan.backup_directory), self.shelf().names()
+        if name == "newest":
+            name = next(iter(sets.names()), "")
+            if not name or (own and own[0] >= name) or self.name not in sets.find(name)[0].parts:
+                return None
+        elif not (Path(name) / ABOUT).is_file() if "/" in name else name in own or name not in sets.names():
+            return None
+        backup, place = sets.find(name)
+        data = b"".join(sets.content(backup, place, self.name, store=open_store(self.plan.site, write=False)))
+        about = backup.parts[self.name]
+        facts = {field: value for field, value in about.items() if field not in ENVELOPE} | self.envelope(backup)
+        self._file = {"file": str(place / about["file"])}
+        kept = self.shelf().kind(
+            name=backup.name, site=backup.site, sha256=about["sha256"], size=about["stored"], **facts
+        )  # fmt: skip
+        return kept, self.parse(data, where=f"part {self.name} of the set {backup.name}"), data
+
+    def envelope(self, backup: SealedBackup) -> dict[str, Any]:  # noqa: ARG002  # a sealed part's look at it
+        """Return what the metadata of a part of the set ``backup`` say beside `about`."""
+        return {}
+
+    def _summary(self, backup: Kind) -> dict[str, Any]:
+        return self.shelf().summary(backup) | self._file
 
     def verify(self, *, days: float, now: datetime | None = None) -> dict[str, Any]:
         """Return the newest backup. Raises GroundupError when it is damaged, or older than ``days``."""
         backup, _, _ = self.load("newest")
         self.shelf().refuse_old(backup, days=days, now=now)
-        return {"changed": False, "backup": self.shelf().summary(backup)}
+        return {"changed": False, "backup": self._summary(backup)}
 
     def take(self, *, keep: int) -> dict[str, Any]:
         """Save what is there, and remove all but the newest ``keep`` backups (0: none)."""
@@ -125,7 +160,7 @@ class BackupPart(ABC, Generic[Kind, Content]):
             done["changes"] = [*before.get("changes", ()), *done.get("changes", ())]
             if not _works(done):
                 return done
-        return done | {"backup": self.shelf().summary(backup), **self.advice(backup, content)}
+        return done | {"backup": self._summary(backup), **self.advice(backup, content)}
 
     def _run(self, step: str, **more: Any) -> dict[str, Any]:
         return self.on_host(step, **self.options(), **more)
@@ -169,6 +204,10 @@ class SealedPart(BackupPart[Sealed, Content]):
         """Return the encrypted data, and whose password opens them."""
         store = open_store(self.plan.site, write=False)
         return store.seal(data), {"store": store.identity}
+
+    def envelope(self, backup: SealedBackup) -> dict[str, Any]:
+        """Return whose password opens it."""
+        return {"store": backup.store}
 
     def unseal(self, backup: Sealed, stored: bytes) -> bytes:
         """Return the decrypted data. Raises GroundupError for a backup of another secrets store."""

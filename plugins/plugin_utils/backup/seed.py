@@ -36,7 +36,7 @@ class SeedBackup(SealedBackup):
 class SeedPart(SealedPart[SeedBackup, IronicSnapshot]):
     """What the seed knows of machines."""
 
-    codes = (OVERWRITE, OUTDATED)
+    name, codes = "seed", (OVERWRITE, OUTDATED)
 
     def shelf(self, *, replaced: bool = False) -> Shelf[SeedBackup]:
         """Return the site's backups; ``replaced``: the states that restores replaced, of which none is "the newest"."""

@@ -12,6 +12,7 @@ from .layout.context import PlanContext
 from .layout.machines import lay_out
 from .model import Site
 from .platform import parts as platform
+from .platform.backups import backups
 from .platform.ceph import ceph
 from .platform.host import host_settings
 from .platform.hypervisor import hypervisor
@@ -68,6 +69,7 @@ def make_plan(site: Site) -> Plan:
         proxy=way_out,
         findings=(),
         resources=resources(site),
+        backups=backups(site),
         backup_directory=site.backups.directory,
     )
     return replace(plan, findings=find(PlanContext(layout=layout, plan=plan)))

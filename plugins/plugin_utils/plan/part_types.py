@@ -96,6 +96,29 @@ class RunnerPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class S3Plan:
+    """A bucket for copies of backup sets."""
+
+    endpoint: str
+    bucket: str
+    prefix: str  # of a site's sets: "groundup/cloud/"
+    region: str
+    access_key: str  # name in the secrets store
+    secret_key: str  # name in the secrets store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackupPlan:
+    """How long backup sets stay, and when they are made."""
+
+    keep: int = 14  # 0: all
+    keep_days: int = 0  # 0: without limit
+    schedule: str | None = None  # OnCalendar of a systemd timer; None: no timer
+    password_file: str | None = None  # for the timer; None: that of the run that makes it
+    s3: S3Plan | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MetalPlan:
     """Settings for installing machines from power-off."""
 

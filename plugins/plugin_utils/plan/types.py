@@ -20,6 +20,7 @@ from ..layers.roles import Role
 from ..layers.scales import Scale
 from .part_types import (
     AccessPlan,
+    BackupPlan,
     IdentityPlan,
     LinkPlan,
     MetalPlan,
@@ -271,4 +272,5 @@ class Plan:
     proxy: ProxyPlan | None  # None: as the environment of each machine says
     findings: tuple[Finding, ...]
     resources: tuple[ResourcePlan, ...] = ()  # of `cloud:`
+    backups: BackupPlan = field(default_factory=BackupPlan)
     backup_directory: str | None = None  # on the controller, for sets of backups; None: in the state directory

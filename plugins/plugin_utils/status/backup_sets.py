@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ..backup.sets import disk, job
+from ..backup.sets import disk, job, timer
 from ..backup.sets.take import parts
 from ..errors import GroundupError
 from ..plan.types import Plan
@@ -21,7 +21,8 @@ def set_rows(plan: Plan, *, days: float, now: datetime | None = None) -> list[St
         what = f"{plan.backup_directory} is not there: is it mounted?"
         return [StatusRow(name=_SETS, state="broken", what=what, remedy="mount it, or correct backups.directory")]
     if not shelf.names():
-        return [StatusRow(name=_SETS, state="warning", what="no set yet: nothing of the cluster is saved", remedy=run)]
+        what = "no set yet: nothing of the cluster is saved"
+        return [StatusRow(name=_SETS, state="warning", what=what, remedy=run), *_timer(plan)]
     try:
         newest, place = shelf.find("newest")
         shelf.refuse_other(newest, site=plan.site, place=place)
@@ -51,7 +52,18 @@ def set_rows(plan: Plan, *, days: float, now: datetime | None = None) -> list[St
             "write backups.directory (docs/backup.md)",
         )
         rows.append(StatusRow(name=_SETS, state="warning", what=what, remedy=remedy))
-    return rows
+    if plan.backups.s3 and not (place / disk.UPLOADED).is_file():
+        what = f"the newest is not in the bucket {plan.backups.s3.bucket}"
+        rows.append(StatusRow(name="bucket", state="warning", what=what, remedy=f"{run}, tag upload"))
+    return [*rows, *_timer(plan)]
+
+
+def _timer(plan: Plan) -> list[StatusRow]:
+    if not plan.backups.schedule:
+        return []
+    wrong = timer.fault(plan)
+    what, remedy = wrong or (plan.backups.schedule, "")
+    return [StatusRow(name="timer", state="broken" if wrong else "ok", what=what, remedy=remedy)]
 
 
 def _whole(file: Path, size: int) -> bool:

@@ -79,7 +79,7 @@ def _cluster(plan: Plan) -> tuple[dict[str, Object], dict[str, Rows]]:
 
 
 def _backups(plan: Plan, *, days: float) -> Rows:
-    return [*set_rows(plan, days=days), *upkeep.backup_rows(plan, days=days)]
+    return set_rows(plan, days=days)
 
 
 def _not_made(part: str, layer: str) -> StatusRow:

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
-from .. import backup
-from ..errors import GroundupError
 from ..kube import expiry
 from ..kube.types import Object
 from ..kube.verify import EXPIRY_FAILS
 from ..metal.journal import home_of
 from ..metal.overview import Overview, Row
 from ..plan.types import Plan
-from ..services import neutron
 from .cluster import version
 from .rows import RowState, StatusRow, run_layer, spoken_age
 
@@ -51,32 +47,6 @@ def _renewal(plan: Plan, kind: str) -> str:
     if kind == expiry.EDGE and plan.edge.certificate:
         return "run the playbook groundup.cloud.certificate with a new one, best from a hook of an ACME client"
     return expiry.renewal(kind)
-
-
-def backup_rows(plan: Plan, *, days: float, now: datetime | None = None) -> list[StatusRow]:
-    """Return one row a part with backups: the age of the newest, which is read and held against its digest."""
-    has = {"ovn": neutron.SERVICE.name in plan.openstack.services, "seed": plan.metal is not None}
-    return [_backup(plan, name, days, now or datetime.now(UTC)) for name in backup.names() if has.get(name, True)]
-
-
-def _backup(plan: Plan, name: str, days: float, now: datetime) -> StatusRow:
-    shelf = backup.find(name)(plan, dict).shelf()
-    names = shelf.names()
-    if not names:
-        return StatusRow(name=name, state="warning", what="no backup yet", remedy=f"run the playbook {shelf.playbook}")
-    try:
-        newest, _ = shelf.load("newest")
-    except GroundupError as error:
-        return StatusRow(name=name, state="broken", what=error.what, remedy=error.remedy)
-    age = (now - newest.taken).total_seconds()
-    late = age > days * 86400
-    return StatusRow(
-        name=name,
-        state="warning" if late else "ok",
-        what=f"the newest is {spoken_age(age)} old, {len(names)} kept",
-        remedy=f"run the playbook {shelf.playbook}, each night by cron" if late else "",
-        facts={"newest": newest.name, "age": int(age), "size": newest.size, "kept": len(names)},
-    )
 
 
 def version_rows(

@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import SetBackup, SetShelf, writing
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.job import site_shelf
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.parts import parts
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
-
-PARTS = ("kubernetes-keys", "state", "mariadb", "etcd")
 
 
 @pytest.fixture
@@ -36,14 +35,14 @@ def shelf(plan: Plan) -> SetShelf:
 def made(plan: Plan, shelf: SetShelf) -> Callable[..., SetBackup]:
     """Return what writes a set; each part has its own name as content."""
 
-    def make(now: datetime | None = None, *, site: str = plan.site, parts: tuple[str, ...] = PARTS) -> SetBackup:
+    def make(now: datetime | None = None, *, site: str = plan.site, parts: tuple[str, ...] = parts(plan)) -> SetBackup:
         store = open_store(plan.site, write=False)
         with writing(shelf, site=site, store=store, now=now or datetime.now(UTC)) as writer:
             for name in parts:
 
                 def fill(write: Callable[[bytes], object], name: str = name) -> dict[str, Any]:
                     write(name.encode())
-                    return {"files": 1}
+                    return {"files": 1, "counts": {}}
 
                 writer.part(name, fill, source="a test")
             return writer.finish(

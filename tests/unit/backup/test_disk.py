@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import stat
 import subprocess
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets import disk
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import (
     SetBackup,
     SetShelf,
@@ -130,12 +133,48 @@ def test_a_set_of_another_site_is_refused_by_name(plan: Plan, shelf: SetShelf, m
         shelf.refuse_other(backup, site=plan.site, place=place)
 
 
+def left_by(shelf: SetShelf) -> str:
+    """Return the ending of what this controller leaves unfinished."""
+    return disk._writer(shelf.home)
+
+
+def test_two_controllers_leave_each_others_unfinished_sets_alone_until_nobody_wrote_for_a_day(
+    shelf: SetShelf, made: Make
+) -> None:
+    others, own = (shelf.home / f".partial-20261127T020000Z{end}" for end in ("-another", left_by(shelf)))
+    for place in (others, own):
+        place.mkdir(parents=True)
+        (place / "etcd.sealed").write_bytes(b"half")
+    made(NOW)
+    assert (others.exists(), own.exists()) == (True, False)
+    day = NOW.timestamp() - 90_000
+    os.utime(others, (day, day))
+    made(NOW + timedelta(days=1))
+    assert others.exists(), "its part is still written to"
+    os.utime(others / "etcd.sealed", (day, day))
+    os.utime(others, (day, day))
+    made(NOW + timedelta(days=2))
+    assert not others.exists()
+
+
+def test_sets_are_removed_by_count_and_by_age_and_never_the_newest_or_the_newest_tested() -> None:
+    names = [(NOW - timedelta(days=day)).strftime(disk.STAMP) for day in range(6)]
+    gone = partial(disk.surplus, names, now=NOW)
+    assert gone(keep=0, days=0, proven=None) == []
+    assert gone(keep=4, days=0, proven=None) == names[4:]
+    assert gone(keep=14, days=2.5, proven=None) == names[3:]
+    assert gone(keep=2, days=2.5, proven=names[4]) == [names[2], names[3], names[5]]
+    later = NOW + timedelta(days=90)
+    assert disk.surplus(names, keep=0, days=30, proven=None, now=later) == names[1:]
+    assert disk.surplus([], keep=1, days=1, proven=None) == []
+
+
 def test_the_oldest_are_removed_and_a_removal_that_is_cut_short_goes_on(shelf: SetShelf, made: Make) -> None:
     for day in range(4):
         made(NOW + timedelta(days=day))
     assert shelf.prune(3) == ["20261128T020000Z"]
     assert len(shelf.names()) == 3
-    (shelf.home / shelf.names()[-1]).rename(shelf.home / ".removed-20261129T020000Z")
+    (shelf.home / shelf.names()[-1]).rename(shelf.home / f".removed-20261129T020000Z{left_by(shelf)}")
     assert len(shelf.names()) == 2
     made(NOW + timedelta(days=9))
     assert shelf.remains() == []

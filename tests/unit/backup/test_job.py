@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import io
 import stat
 import tarfile
@@ -17,7 +16,8 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.changes impor
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import documented
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets import disk, job, state
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import SetBackup, SetShelf
-from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.take import Keys
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.handed import Handed
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.take import credentials
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
@@ -54,12 +54,12 @@ def test_verification_names_what_is_old_untested_and_on_the_same_disk(
     with pytest.raises(GroundupError, match=r"backup-too-old.: etcd 0\.0 days, kubernetes-keys 0\.0 days"):
         work(plan, days=0.0).verify()
     with pytest.raises(GroundupError, match="the directory for backups is not there"):
-        work(plan, directory=str(tmp_path / "not-mounted")).take(host="c", content="")
+        work(plan, directory=str(tmp_path / "not-mounted")).take({})
 
 
 def test_a_set_without_a_part_of_the_plan_is_damaged(plan: Plan, made: Make) -> None:
-    made(datetime.now(UTC), parts=("kubernetes-keys", "state", "etcd"))
-    with pytest.raises(GroundupError, match="it has no part mariadb"):
+    made(datetime.now(UTC), parts=("kubernetes-keys", "state", "rabbitmq", "etcd"))
+    with pytest.raises(GroundupError, match="it has no part openstack-keys, mariadb"):
         work(plan).verify()
 
 
@@ -103,7 +103,7 @@ def test_a_part_that_cannot_be_tested_is_told_and_a_damaged_one_fails(
     assert found
     assert (found["state"], found["parts"]["etcd"]) == ("damaged", {"state": "not run", "what": "no programs"})
     assert found["parts"]["mariadb"]["state"] == "not run", "there is no kubeconfig"
-    assert len(lines) == 4
+    assert len(lines) == len(backup.parts) == 6
 
 
 def test_the_state_of_the_controller_is_saved_without_the_password(plan: Plan, tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_host_without_a_credential_of_etcd_is_named() -> None:
     packed = io.BytesIO()
     tarfile.open(fileobj=packed, mode="w").close()
     with pytest.raises(GroundupError, match="control-1 lacks a credential of etcd"):
-        Keys(host="control-1", content=base64.b64decode(base64.b64encode(packed.getvalue()))).credentials()
+        credentials(Handed(part="kubernetes-keys", host="control-1", said={}, content=packed.getvalue()))
 
 
 def test_status_has_a_row_a_part(plan: Plan, shelf: SetShelf, made: Make) -> None:
@@ -143,7 +143,8 @@ def test_status_has_a_row_a_part(plan: Plan, shelf: SetShelf, made: Make) -> Non
     )
     rows = {row.name: row for row in set_rows(plan, days=2)}
     assert {name: row.state for name, row in rows.items()} == {
-        "kubernetes-keys": "warning", "state": "broken", "mariadb": "warning", "etcd": "ok", "sets": "warning",
+        "kubernetes-keys": "warning", "state": "broken", "rabbitmq": "warning",
+        "openstack-keys": "warning", "mariadb": "warning", "etcd": "ok", "sets": "warning",
     }  # fmt: skip
     assert rows["etcd"].what.endswith("old, restore test: ok")
     assert rows["mariadb"].what.endswith("not tested that it restores")

@@ -35,6 +35,17 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("copies-on-one-host", "error", "region", {"storage/failure_domain": "osd"}, "storage.failure_domain"),
     ("quorum-in-one-failure-domain", "error", "region", {"machines/control/racks": ["c1"]}, "machines.control"),
     ("quorum-in-one-failure-domain", "warning", "region", {"machines/control/racks": ["c1", "c2"]}, "machines.control"),
+    # backups
+    *(
+        (
+            "backups-in-own-object-store",
+            "error",
+            "lab",
+            {"backups/s3": {"endpoint": url, "bucket": "sets"}},
+            "backups.s3.endpoint",
+        )
+        for url in ("https://s3.lab.test", "http://other.lab.test:7480")
+    ),
     # the cluster
     ("openstack-on-tenant-cluster", "error", "lab", {"kubernetes/serves": "tenants"}, "kubernetes.serves"),
     ("dns-domain-meets-domain", "error", "lab", {"kubernetes/dns_domain": "lab.test", "domain": "lab.test"}, "domain"),

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils import backup
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import expiry
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import MachineCard, WayStep
@@ -37,28 +36,6 @@ def test_a_certificate_of_the_operators_own_is_renewed_by_no_run(plan: Plan, mon
     remedies = [upkeep.certificate_rows(one, [], warn_below=30, reachable=True)[0].remedy for one in (plan, own)]
     assert ["any run" in one for one in remedies] == [True, False]
     assert "groundup.cloud.certificate" in remedies[1]
-
-
-def test_backups_are_missing_young_old_or_damaged(plan: Plan, state: Path) -> None:
-    (row,) = upkeep.backup_rows(plan, days=2, now=NOW)
-    assert (row.name, row.state, row.what) == ("ovn", "warning", "no backup yet")
-    assert row.remedy.endswith("groundup.cloud.network_backup")
-    shelf = backup.find("ovn")(plan, dict).shelf()
-    shelf.keep(
-        b"data", now=NOW - timedelta(hours=20), site=plan.site, counts={}, database="nb", cluster="c", schema="1"
-    )
-    (young,) = upkeep.backup_rows(plan, days=2, now=NOW)
-    assert (young.state, young.what) == ("ok", "the newest is 20 h old, 1 kept")
-    (old,) = upkeep.backup_rows(plan, days=0.5, now=NOW)
-    assert (old.state, "each night" in old.remedy) == ("warning", True)
-    next((state / "backups/ovn-nb").glob("*.db.gz")).write_bytes(b"other")
-    (damaged,) = upkeep.backup_rows(plan, days=2, now=NOW)
-    assert (damaged.state, "damaged" in damaged.what) == ("broken", True)
-
-
-def test_a_part_that_the_site_lacks_has_no_row(plan: Plan) -> None:
-    small = dataclasses.replace(plan, openstack=dataclasses.replace(plan.openstack, services=("keystone",)))
-    assert upkeep.backup_rows(small, days=2, now=NOW) == []
 
 
 def test_versions_are_held_against_the_site_file(plan: Plan) -> None:

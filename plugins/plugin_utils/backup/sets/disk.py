@@ -1,7 +1,8 @@
 """Backup sets on disk: a directory named by its time, with `set.json` and one sealed file a part.
 
 A set is written under another name and renamed when it is whole: what a killed run leaves does not look like a set, and
-the next run removes it. A set that is removed is renamed first.
+the next run removes it. A set that is removed is renamed first. Several controllers may use one directory: each removes
+its own remains, and those of others after a day without a change.
 """
 
 from __future__ import annotations
@@ -12,10 +13,13 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+import socket
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +32,13 @@ from ..part import SealedBackup
 from ..shelf import Shelf
 from .seal import Sealer, SealError, new_key, opened
 
-ABOUT, TESTED, SUFFIX = "set.json", "tested.json", ".sealed"
+ABOUT, TESTED, UPLOADED, SUFFIX = "set.json", "tested.json", "uploaded.json", ".sealed"
+ENVELOPE = ("file", "sha256", "stored", "size", "taken", "source")  # what set.json says of each part
 PLAYBOOK = "groundup.cloud.backup"
 STAMP = "%Y%m%dT%H%M%SZ"
 _NAME = re.compile(r"\d{8}T\d{6}Z")
 _WRITING, _REMOVING = ".partial-", ".removed-"
-_READ = 1 << 20
+_ABANDONED = 86400.0  # seconds without a change until what another controller began counts as left behind
 Fill = Callable[[Callable[[bytes], object]], Mapping[str, Any]]
 
 
@@ -42,7 +47,7 @@ class SetBackup(SealedBackup):
     """Description of a set. ``sha256`` is of the digests of all parts, ``size`` of all their files."""
 
     key: str  # of the parts, encrypted with the password of the secrets store
-    parts: dict[str, dict[str, Any]]  # each has file, sha256, stored, size (of the content), taken, source
+    parts: dict[str, dict[str, Any]]  # each has ENVELOPE; size: of the content
     versions: dict[str, str]
     heads: dict[str, str]  # schema of a database -> its migration
     fingerprints: dict[str, str]  # of the secrets, by name
@@ -57,23 +62,25 @@ class SetShelf(Shelf[SetBackup]):
         found = self.home.iterdir() if self.home.is_dir() else ()
         return sorted((one.name for one in found if _NAME.fullmatch(one.name) and one.is_dir()), reverse=True)
 
-    def prune(self, keep: int) -> list[str]:
-        """Remove all but the newest ``keep`` (0: none), and the newest that passed its restore test: those after it
-        may all be bad. Return the removed names.
-        """
+    def prune(self, keep: int, *, days: float = 0.0, now: datetime | None = None) -> list[str]:
+        """Remove the sets of `surplus`; return their names."""
         names = self.names()
         proven = next((name for name in names if (tested(self.home / name) or {}).get("state") == "ok"), None)
-        gone = [name for name in names[keep:] if name != proven] if keep > 0 else []
+        gone = surplus(names, keep=keep, days=days, proven=proven, now=now)
         for name in gone:
-            away = self.home / f"{_REMOVING}{name}"
-            (self.home / name).rename(away)
-            shutil.rmtree(away)
+            away = self.home / f"{_REMOVING}{name}{_writer(self.home)}"
+            with suppress(FileNotFoundError):  # another controller was faster
+                (self.home / name).rename(away)
+                shutil.rmtree(away)
         return gone
 
     def remains(self) -> list[Path]:
-        """Return what killed runs left."""
+        """Return what killed runs of this controller left, and what others left behind."""
         found = self.home.iterdir() if self.home.is_dir() else ()
-        return sorted(one for one in found if one.name.startswith((_WRITING, _REMOVING)))
+        return sorted(
+            one for one in found
+            if one.name.startswith((_WRITING, _REMOVING)) and (one.name.endswith(_writer(self.home)) or _abandoned(one))
+        )  # fmt: skip
 
     def find(self, name: str) -> tuple[SetBackup, Path]:
         """Return a set and its directory. ``name``: of a set, ``newest``, or a path. Raises GroundupError."""
@@ -93,7 +100,7 @@ class SetShelf(Shelf[SetBackup]):
             backup.taken  # noqa: B018 - raises ValueError for a name that is no time
             for part in backup.parts.values():
                 datetime.fromisoformat(part["taken"])
-                _ = part["file"], part["sha256"], part["stored"], part["size"], part["source"]
+                _ = [part[field] for field in ENVELOPE]
         except (ValueError, TypeError, LookupError, AttributeError) as error:
             raise self.damaged(str(place / ABOUT), f"{type(error).__name__}: {error}") from error
         return backup, place
@@ -146,6 +153,36 @@ class SetShelf(Shelf[SetBackup]):
         )  # fmt: skip
 
 
+def surplus(
+    names: Sequence[str], *, keep: int, days: float, proven: str | None, now: datetime | None = None
+) -> list[str]:
+    """Return which sets of ``names``, newest first, are removed: beyond ``keep``, or older than ``days`` (0: none).
+
+    Never the newest; nor ``proven``, the newest that passed its restore test: those after it may all be bad.
+    """
+    oldest = ((now or datetime.now(UTC)) - timedelta(days=days)).strftime(STAMP) if days > 0 else ""
+    late = [name for number, name in enumerate(names) if (keep > 0 and number >= keep) or name < oldest]
+    return [name for name in late if name not in (names[0], proven)]
+
+
+def _writer(home: Path) -> str:
+    """Return what ends the names of what this controller, by this state directory, has not finished."""
+    try:
+        machine = Path("/etc/machine-id").read_text(encoding="ascii").strip()
+    except OSError:
+        machine = str(uuid.getnode())
+    mine = f"{machine} {socket.gethostname()} {state_dir(home.name)}"
+    return f"-{hashlib.sha256(mine.encode()).hexdigest()[:12]}"
+
+
+def _abandoned(place: Path) -> bool:
+    try:
+        newest = max(one.stat().st_mtime for one in (place, *place.iterdir()))
+    except FileNotFoundError:  # its own controller removes it just now
+        return False
+    return time.time() - newest > _ABANDONED
+
+
 def default_home(site: str) -> Path:
     """Return where sets are without a directory of their own: beside what they are to save."""
     return state_dir(site) / "backups" / "sets"
@@ -167,7 +204,7 @@ class SetWriter:
         """Make the directory."""
         self._shelf, self._site, self._store = shelf, site, store
         self.name, self._key = now.strftime(STAMP), new_key()
-        self._place = shelf.home / f"{_WRITING}{self.name}"
+        self._place = shelf.home / f"{_WRITING}{self.name}{_writer(shelf.home)}"
         self._parts: dict[str, dict[str, Any]] = {}
         if (shelf.home / self.name).exists():
             raise GroundupError(
@@ -236,6 +273,12 @@ def writing(shelf: SetShelf, *, site: str, store: Store, now: datetime | None = 
 def write_tested(place: Path, result: Mapping[str, Any]) -> None:
     """Keep the result of a restore test beside the set."""
     write_file(place / TESTED, (json.dumps(result, sort_keys=True, indent=1) + "\n").encode(), mode=0o600)
+
+
+def write_uploaded(place: Path, where: str) -> None:
+    """Note beside a set that it was copied to the bucket ``where``."""
+    said = {"where": where, "time": datetime.now(UTC).isoformat(timespec="seconds")}
+    write_file(place / UPLOADED, (json.dumps(said) + "\n").encode(), mode=0o600)
 
 
 def tested(place: Path) -> dict[str, Any] | None:

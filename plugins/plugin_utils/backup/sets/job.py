@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from ....module_utils._base.changes import Changes
@@ -16,17 +17,18 @@ from ...errors import GroundupError
 from ...kube.access import kubeconfig_path
 from ...kube.client import Api
 from ...kube.piped import Container
+from ...plan.part_types import S3Plan
 from ...plan.types import Plan
 from ...vault import open_store
 from . import mariadb, scratch, take
-from .disk import SetBackup, SetShelf, shelf_of, tested, write_tested
+from .disk import SetBackup, SetShelf, shelf_of, tested, write_tested, write_uploaded
+from .parts import FILES, lacking, parts
 from .read_test import ReadTest
+from .s3 import SCHEME, BucketSets
 
-_FILES = {take.KEYS: "kubernetes-keys.tar", take.STATE: "state.tar", take.MARIADB: "mariadb.mbstream",
-          take.ETCD: "etcd.db"}  # fmt: skip
 NOT_OFF_HOST = (
     "sets are on this machine's own disk, and are lost with it (no-target-off-host): mount a file system of another "
-    "place, and write its directory into backups.directory of the site file"
+    "place, and write its directory into backups.directory of the site file; or name a bucket (backups.s3)"
 )
 
 
@@ -36,7 +38,9 @@ def site_shelf(plan: Plan, directory: str = "") -> SetShelf:
 
 
 def off_host(plan: Plan, shelf: SetShelf) -> bool:
-    """Return whether sets are kept on another file system than the state of the site."""
+    """Return whether sets are kept on another file system than the state of the site, or in a bucket elsewhere."""
+    if plan.backups.s3:
+        return True
     home = next((one for one in (shelf.home, *shelf.home.parents) if one.exists()), Path("/"))
     state = kubeconfig_path(plan.site).parent
     return state not in (shelf.home, *shelf.home.parents) and (
@@ -52,22 +56,39 @@ class BackupJob:
         self._plan, self._given, self._changes = plan, given, changes
         self._shelf = site_shelf(plan, given["directory"])
 
-    def take(self, *, host: str, content: str) -> dict[str, Any]:
-        """Save a set, with the keys of ``host`` (in base64); in check mode only look. Raises GroundupError."""
+    def take(self, said: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        """Save a set, with what hosts handed over, by host; in check mode only look. Raises GroundupError."""
         _refuse_missing_target(self._shelf, given=bool(self._given["directory"] or self._plan.backup_directory))
-        sources = take.Sources.find(self._plan, site_file=self._given["site_file"], host=host, content=content)
+        sources = take.Sources.find(self._plan, site_file=self._given["site_file"], said=said)
         warnings = [] if off_host(self._plan, self._shelf) else [NOT_OFF_HOST]
-        if not self._changes.add(f"save {', '.join(take.parts(self._plan))} below {self._shelf.home}"):
+        if not self._changes.add(f"save {', '.join(parts(self._plan))} below {self._shelf.home}"):
             return self._changes.result() | {"found": take.survey(sources), "warnings": warnings}
-        backup = take.take(sources, self._shelf, store=open_store(self._plan.site, write=False))
-        self._changes.done += [f"remove the set {name}" for name in self._shelf.prune(self._given["keep"])]
+        backup = take.take(sources, self._shelf)
+        keep, days = self._keep
+        self._changes.done += [f"remove the set {name}" for name in self._shelf.prune(keep, days=days)]
         return self._changes.result() | {"backup": self._summary(backup), "warnings": warnings}
+
+    def upload(self) -> dict[str, Any]:
+        """Copy the newest set to the bucket, and remove old ones there. Raises GroundupError."""
+        if not self._plan.backups.s3:
+            return {"changed": False}
+        backup, place = self._shelf.find("newest")
+        self._shelf.refuse_other(backup, site=self._plan.site, place=place)
+        self._shelf.check(backup, place)
+        bucket, (keep, days) = self._bucket(self._plan.backups.s3), self._keep
+        if bucket.upload(place, backup):
+            self._changes.add(f"copy the set {backup.name} to {bucket.where}")
+        write_uploaded(place, bucket.where)
+        self._changes.done += [f"remove {name} in {bucket.where}" for name in bucket.prune(keep, days=days)]
+        return self._changes.result() | {"backup": self._summary(backup)}
 
     def test(self, *, say: Callable[[str], object]) -> dict[str, Any]:
         """Test that a set restores, and keep the result beside it. Raises GroundupError when a part is damaged."""
         backup, place = self._named()
         store = open_store(self._plan.site, write=False)
-        result = ReadTest(self._shelf, backup, place, store=store, container=self._scratch, home=scratch.HOME).run()
+        result = ReadTest(
+            self._plan, self._shelf, backup, place, store=store, container=self._scratch, home=scratch.HOME
+        ).run()
         write_tested(place, result.plain())
         for name, part in result.parts.items():
             say(f"restore test of {backup.name}: {name}: {part.state}: {part.what}")
@@ -82,9 +103,13 @@ class BackupJob:
         backup, place = self._shelf.find("newest")
         self._shelf.refuse_other(backup, site=self._plan.site, place=place)
         self._shelf.check(backup, place)
-        if lacking := [part for part in take.parts(self._plan) if part not in backup.parts]:
+        if lacking := [part for part in parts(self._plan) if part not in backup.parts]:
             raise self._shelf.damaged(str(place), f"it has no part {', '.join(lacking)}")
         self._refuse_old(backup)
+        if target := self._plan.backups.s3:
+            bucket = self._bucket(target)
+            if faults := bucket.faults(backup):
+                raise bucket.lacks(backup, faults)
         result, warnings = tested(place), list[str]()
         if not off_host(self._plan, self._shelf):
             warnings.append(NOT_OFF_HOST)
@@ -101,8 +126,27 @@ class BackupJob:
 
     def open(self) -> dict[str, Any]:
         """Decrypt parts of a set into a new directory. Raises GroundupError; then the directory is removed."""
-        backup, place = self._named()
-        into = Path(self._given["into"])
+        with self._fetched() as (backup, place):
+            return self._open(backup, place, Path(self._given["into"]))
+
+    @contextmanager
+    def _fetched(self) -> Iterator[tuple[SetBackup, Path]]:
+        """Yield the set to open; one in the bucket is copied here for as long."""
+        source, target = self._given["source"], self._plan.backups.s3
+        if not source.startswith(SCHEME):
+            yield self._named()
+            return
+        if not target:
+            raise GroundupError(
+                "the site file has no bucket for backups", where=f"{source}; backups.s3 of the site file",
+                why="it says where the bucket is", remedy="write backups.s3, or name a set by name or path",
+            )  # fmt: skip
+        beside = Path(self._given["into"]).absolute().parent
+        with TemporaryDirectory(prefix=".groundup-set-", dir=beside) as copied:
+            name, wanted = source.removeprefix(SCHEME), self._given["parts"]
+            yield self._named(str(self._bucket(target).fetch(name, Path(copied), parts=wanted)))
+
+    def _open(self, backup: SetBackup, place: Path, into: Path) -> dict[str, Any]:
         wanted = self._given["parts"] or list(backup.parts)
         store = open_store(self._plan.site, write=False)
         if into.exists():
@@ -110,7 +154,7 @@ class BackupJob:
                 f"{into} is there already", where="the variable backup_into",
                 why="what is decrypted would lie among other files, or take their place", remedy="name a new directory",
             )  # fmt: skip
-        files = {part: into / _FILES.get(part, part) for part in wanted}
+        files = {part: into / FILES.get(part, part) for part in wanted}
         if not self._changes.add(f"decrypt {', '.join(wanted)} of {backup.name} into {into}"):
             return self._changes.result() | {"backup": self._summary(backup)}
         into.mkdir(mode=0o700)
@@ -128,8 +172,17 @@ class BackupJob:
             "opened": [str(one) for one in files.values()],
         }
 
-    def _named(self) -> tuple[SetBackup, Path]:
-        backup, place = self._shelf.find(self._given["source"])
+    @property
+    def _keep(self) -> tuple[int, int]:
+        """How many sets stay, and for how many days."""
+        given = self._given["keep"]
+        return self._plan.backups.keep if given is None else given, self._plan.backups.keep_days
+
+    def _bucket(self, target: S3Plan) -> BucketSets:
+        return BucketSets(target, open_store(self._plan.site, write=False))
+
+    def _named(self, source: str = "") -> tuple[SetBackup, Path]:
+        backup, place = self._shelf.find(source or self._given["source"])
         self._shelf.refuse_other(backup, site=self._plan.site, place=place)
         return backup, place
 
@@ -154,12 +207,14 @@ class BackupJob:
 
     def _summary(self, backup: SetBackup) -> dict[str, Any]:
         hidden = ("key", "fingerprints", "parts")
-        parts = {
+        told = {
             name: {field: part[field] for field in ("size", "stored", "sha256", "taken", "source")}
             for name, part in backup.parts.items()
         }
         said = {field: value for field, value in asdict(backup).items() if field not in hidden}
-        return {**said, "path": str(self._shelf.home / backup.name), "parts": parts}
+        return {
+            **said, "path": str(self._shelf.home / backup.name), "parts": told, "without": lacking(self._plan),
+        }  # fmt: skip
 
 
 def _refuse_missing_target(shelf: SetShelf, *, given: bool) -> None:

@@ -12,6 +12,7 @@ from ...kube.piped import Container, PodContainer
 from ...kube.types import Object, resource_path
 from ...kube.workloads import is_ready
 from .etcd import lacks
+from .service_keys import SEALED
 
 SELECTOR, CONTAINER = "application=mariadb,component=server", "mariadb"
 _ACCOUNT = "/etc/mysql/admin_user.cnf"
@@ -40,16 +41,22 @@ SELECT IFNULL(GROUP_CONCAT(CONCAT("SELECT 'rows', ", QUOTE(table_schema), ", ", 
  ", COUNT(*) FROM `", table_schema, "`.`", table_name, "`") SEPARATOR ' UNION ALL '), 'DO 0')
  INTO @counts FROM information_schema.tables WHERE table_type = 'BASE TABLE' AND table_schema NOT IN OWN;
 EXECUTE IMMEDIATE @counts;
-""".replace("OWN", _OWN)
+SELECT IFNULL(GROUP_CONCAT(CONCAT("(SELECT 'sealed', ", QUOTE(table_schema), ", ", QUOTE(table_name),
+ ", CONVERT(`", column_name, "` USING utf8mb4) COLLATE utf8mb4_bin FROM `", table_schema, "`.`", table_name,
+ "` WHERE `", column_name, "` LIKE 'gAAAA%' LIMIT 1)") SEPARATOR ' UNION ALL '), 'DO 0')
+ INTO @sealed FROM information_schema.columns WHERE (table_schema, table_name, column_name) IN (SEALED);
+EXECUTE IMMEDIATE @sealed;
+""".replace("OWN", _OWN).replace("SEALED", ", ".join(map(str, SEALED)))
 
 
 @dataclass(slots=True)
 class Contents:
-    """What databases hold: version of the server, heads of migrations by database, rows by table."""
+    """What databases hold: version of the server, heads of migrations by database, rows by table, a text by key."""
 
     version: str = ""
     heads: dict[str, str] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)
+    sealed: list[tuple[str, str]] = field(default_factory=list)  # repository of service_keys.py, one text of it
 
 
 def parse(text: str) -> Contents:
@@ -63,6 +70,8 @@ def parse(text: str) -> Contents:
             found.heads[database] = ",".join(filter(None, (found.heads.get(database, ""), value)))
         elif what == "rows":
             found.rows[f"{database}.{table}"] = int(value)
+        elif what == "sealed":
+            found.sealed += [(name, value) for place, name in SEALED.items() if place[:2] == (database, table)]
         else:
             raise ValueError(f"unknown line {line!r}")
     if not found.version:

@@ -1,4 +1,4 @@
-"""The restore test of a set: every part is opened, etcd and MariaDB are restored into scratch processes and counted.
+"""The restore test of a set: each part is opened; etcd and MariaDB are restored into scratch processes and counted.
 
 It proves that the set restores to what it says; it touches nothing that runs. A part that cannot be tested here is told
 as "not run", never as good.
@@ -12,17 +12,18 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from ....module_utils._kubeadm.keys import NEEDED as NEEDED_KEYS
 from ...errors import GroundupError
 from ...kube.client import ApiError
 from ...kube.piped import Container
+from ...plan.types import Plan
 from ...vault import Store
-from . import etcd, mariadb, scratch_etcd, state
+from . import etcd, handed, mariadb, rabbitmq, scratch_etcd, service_keys, state
 from .disk import SetBackup, SetShelf
-from .take import ETCD, KEYS, MARIADB, STATE
+from .parts import CEPH, ETCD, KEYS, MARIADB, OVN, RABBITMQ, SEED, SERVICE_KEYS, STATE
 
 State = Literal["ok", "damaged", "not run"]
 # In the scratch container: size of the stream, which has no end of its own; statements; a writable directory.
@@ -76,17 +77,21 @@ class RestoreTest:
 class ReadTest:
     """Tests one set. ``container``: yields where MariaDB's part is restored, as a context manager."""
 
-    def __init__(self, shelf: SetShelf, backup: SetBackup, place: Path, *, store: Store,
+    def __init__(self, plan: Plan, shelf: SetShelf, backup: SetBackup, place: Path, *, store: Store,
                  container: Callable[[], AbstractContextManager[Container]], home: str) -> None:  # fmt: skip
         """Take the set, and where to restore to; ``home``: writable directory in the container."""
         self._shelf, self._backup, self._place, self._store = shelf, backup, place, store
-        self._container, self._home = container, home
+        self._plan, self._container, self._home = plan, container, home
+        self._sealed: list[tuple[str, str]] | None = None  # of the databases, once they are restored
 
     def run(self) -> RestoreTest:
         """Test all parts of the set; no failure of one ends the others."""
         started, now = time.monotonic(), datetime.now(UTC)
-        tests = {KEYS: self._keys, STATE: self._state, ETCD: self._etcd, MARIADB: self._mariadb}
-        found = {part: self._tested(tests[part]) for part in self._backup.parts if part in tests}
+        tests: dict[str, Callable[[], tuple[list[str], str]]] = {
+            **{part: partial(self._handed, part) for part in (KEYS, OVN, SEED, CEPH)}, STATE: self._state,
+            ETCD: self._etcd, RABBITMQ: self._rabbitmq, MARIADB: self._mariadb, SERVICE_KEYS: self._service_keys,
+        }  # fmt: skip
+        found = {part: self._tested(test) for part, test in tests.items() if part in self._backup.parts}
         seconds = round(time.monotonic() - started, 1)
         return RestoreTest(time=now.isoformat(timespec="seconds"), seconds=seconds, parts=found)
 
@@ -97,7 +102,7 @@ class ReadTest:
             return PartTested(state="not run", what=str(error))
         except ApiError as error:
             return PartTested(state="not run", what=f"{error.message} ({error.where})")
-        except (GroundupError, tarfile.TarError) as error:
+        except (GroundupError, tarfile.TarError, OSError, EOFError) as error:
             return PartTested(state="damaged", what=error.what if isinstance(error, GroundupError) else str(error))
         shown = "; ".join(faults[:5]) + (f"; and {len(faults) - 5} more" if len(faults) > 5 else "")
         return PartTested(state="damaged" if faults else "ok", what=shown or told)
@@ -105,15 +110,19 @@ class ReadTest:
     def _pieces(self, part: str) -> Iterable[bytes]:
         return self._shelf.content(self._backup, self._place, part, store=self._store)
 
-    def _keys(self) -> tuple[list[str], str]:
-        return self._archive(KEYS, NEEDED_KEYS)
+    def _handed(self, part: str) -> tuple[list[str], str]:
+        return handed.judge(self._plan, part, self._backup.parts[part], self._pieces(part))
 
     def _state(self) -> tuple[list[str], str]:
-        return self._archive(STATE, state.NEEDED)
+        found = state.names(self._pieces(STATE))
+        return state.judge(state.NEEDED, self._backup.parts[STATE], found), f"{len(found)} files"
 
-    def _archive(self, part: str, needed: Iterable[str]) -> tuple[list[str], str]:
-        found = state.names(self._pieces(part))
-        return state.judge(needed, self._backup.parts[part], found), f"{len(found)} files"
+    def _rabbitmq(self) -> tuple[list[str], str]:
+        return rabbitmq.judge(self._backup.parts[RABBITMQ], b"".join(self._pieces(RABBITMQ)))
+
+    def _service_keys(self) -> tuple[list[str], str]:
+        text = b"".join(self._pieces(SERVICE_KEYS))
+        return service_keys.judge(self._backup.parts[SERVICE_KEYS], text, self._sealed)
 
     def _etcd(self) -> tuple[list[str], str]:
         if reason := scratch_etcd.lacking():
@@ -129,6 +138,7 @@ class ReadTest:
             except GroundupError as error:
                 raise NotRunError(f"{error.what} ({error.where})") from error
             found = restored(container, self._pieces(MARIADB), size=about["size"], home=self._home)
+        self._sealed = found.sealed
         told = f"{len({one.partition('.')[0] for one in found.rows})} databases, {sum(found.rows.values())} rows"
         return mariadb.judge(about, found), told
 

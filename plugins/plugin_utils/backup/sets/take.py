@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import io
+import json
 import tarfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,41 +16,32 @@ from ...kube.access import kubeconfig_path
 from ...kube.client import Api
 from ...kube.piped import PodContainer
 from ...plan.types import Plan
-from ...vault import Store, fingerprints
-from . import etcd, mariadb, state
-from .disk import SetBackup, SetShelf, SetWriter, writing
+from ...vault import Store, fingerprints, open_store
+from . import etcd, mariadb, rabbitmq, service_keys, state
+from .disk import SetBackup, SetShelf, writing
 from .etcd import EtcdConnection
+from .handed import Handed, collect
+from .parts import CEPH, ETCD, KEYS, MARIADB, OVN, RABBITMQ, SEED, SERVICE_KEYS, STATE, lacking, parts
 
-KEYS, STATE, ETCD, MARIADB = "kubernetes-keys", "state", "etcd", "mariadb"
+__all__ = ["ETCD", "KEYS", "MARIADB", "STATE", "Sources", "parts", "survey", "take"]
+
 _CREDENTIALS = ("pki/etcd/ca.crt", "pki/etcd/healthcheck-client.crt", "pki/etcd/healthcheck-client.key")
+Fill = Callable[[Callable[[bytes], object]], Mapping[str, Any]]
 
 
-def parts(plan: Plan) -> tuple[str, ...]:
-    """Return the parts of the site's sets, in the order they are taken: etcd last, as it changes most."""
-    database = (MARIADB,) if "mariadb" in {one.name for one in plan.openstack.releases} else ()
-    return (KEYS, STATE, *database, ETCD)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Keys:
-    """Kubernetes' keys of a control host, as it handed them over: a tar archive."""
-
-    host: str
-    content: bytes
-
-    def credentials(self) -> dict[str, str]:
-        """Return CA, certificate and key of a client of etcd. Raises GroundupError."""
-        with tarfile.open(fileobj=io.BytesIO(self.content)) as archive:
-            try:
-                found = [archive.extractfile(name) for name in _CREDENTIALS]
-            except KeyError as error:
-                raise GroundupError(
-                    f"{self.host} lacks a credential of etcd: {error}", where=f"host {self.host}, /etc/kubernetes/pki",
-                    why="etcd gives a snapshot only to clients with a certificate",
-                    remedy="kubeadm init phase certs etcd-healthcheck-client on the host makes them again",
-                ) from error  # fmt: skip
-            texts = [one.read().decode("ascii") for one in found if one]
-        return dict(zip(("ca", "certificate", "key"), texts, strict=True))
+def credentials(keys: Handed) -> dict[str, str]:
+    """Return CA, certificate and key of a client of etcd, of Kubernetes' keys. Raises GroundupError."""
+    with tarfile.open(fileobj=io.BytesIO(keys.content)) as archive:
+        try:
+            found = [archive.extractfile(name) for name in _CREDENTIALS]
+        except KeyError as error:
+            raise GroundupError(
+                f"{keys.host} lacks a credential of etcd: {error}", where=f"host {keys.host}, /etc/kubernetes/pki",
+                why="etcd gives a snapshot only to clients with a certificate",
+                remedy="kubeadm init phase certs etcd-healthcheck-client on the host makes them again",
+            ) from error  # fmt: skip
+        texts = [one.read().decode("ascii") for one in found if one]
+    return dict(zip(("ca", "certificate", "key"), texts, strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,24 +50,25 @@ class Sources:
 
     plan: Plan
     site_file: str
-    keys: Keys
+    handed: Mapping[str, Handed]  # by part
     api: Api
+    store: Store
     database: PodContainer | None
 
     @classmethod
-    def find(cls, plan: Plan, *, site_file: str, host: str, content: str) -> Sources:
-        """Find them. ``content``: the keys of the control host ``host``, in base64. Raises GroundupError."""
-        api = Api(kubeconfig_path(plan.site))
+    def find(cls, plan: Plan, *, site_file: str, said: Mapping[str, Mapping[str, Any]]) -> Sources:
+        """Find them. ``said``: what hosts handed over, by host. Raises GroundupError."""
+        handed, api = collect(plan, said), Api(kubeconfig_path(plan.site))
         database = mariadb.choose(api, plan.openstack.namespace) if MARIADB in parts(plan) else None
-        keys = Keys(host=host, content=base64.b64decode(content))
-        return cls(plan=plan, site_file=site_file, keys=keys, api=api, database=database)
+        store = open_store(plan.site, write=False)
+        return cls(plan=plan, site_file=site_file, handed=handed, api=api, store=store, database=database)
 
     @contextmanager
     def etcd(self) -> Iterator[tuple[str, EtcdConnection]]:
         """Yield the first member that answers with a leader, and a connection to it. Raises GroundupError."""
-        credentials, errors = self.keys.credentials(), list[GroundupError]()
+        allowed, errors = credentials(self.handed[KEYS]), list[GroundupError]()
         for pod in etcd.members(self.api):
-            with etcd.connected(self.api, pod, **credentials) as connection:
+            with etcd.connected(self.api, pod, **allowed) as connection:
                 try:
                     connection.state()
                 except GroundupError as error:
@@ -86,51 +78,79 @@ class Sources:
                 return
         raise errors[0]
 
+    @contextmanager
+    def open(self, part: str) -> Iterator[tuple[str, Fill]]:
+        """Yield where a part is read from, and what writes it. Raises GroundupError."""
+        namespace, database = self.plan.openstack.namespace, self.database
+        if part in self.handed:
+            one = self.handed[part]
+            about = one.about(self.plan)
+            yield one.source, lambda write: (write(one.content), about)[1]
+        elif part == STATE:
+            files = state.files(self.plan.site, self.site_file)
+            yield "this machine", lambda write: state.take(files, write)
+        elif part == RABBITMQ:
+            password = self.store.get(rabbitmq.PASSWORD)
+            yield "RabbitMQ", lambda write: rabbitmq.take(self.api, namespace, password=password, write=write)
+        elif part == SERVICE_KEYS:
+            keys = service_keys.read(self.api, self.plan, self.store)
+            text = json.dumps(keys, sort_keys=True).encode()
+            yield f"namespace {namespace}", lambda write: (write(text), service_keys.about(keys))[1]
+        elif part == MARIADB and database:
+            yield database.name, lambda write: mariadb.take(database, write)
+        elif part == ETCD:
+            with self.etcd() as (pod, connection):
+                yield f"pod {pod}", lambda write: etcd.take(connection, write)
+
 
 def survey(sources: Sources) -> list[dict[str, Any]]:
     """Return what a backup would read, and from where: it is asked, nothing is copied. Raises GroundupError."""
-    with tarfile.open(fileobj=io.BytesIO(sources.keys.content)) as archive:
-        found = [_row(KEYS, f"host {sources.keys.host}", f"{len(archive.getnames())} files")]
-    files = state.files(sources.plan.site, sources.site_file)
+    plan, namespace = sources.plan, sources.plan.openstack.namespace
+    found = [_row(one.part, one.source, one.told()) for one in sources.handed.values()]
+    files = state.files(plan.site, sources.site_file)
     found.append(_row(STATE, "this machine", f"{len(files)} files"))
+    if RABBITMQ in parts(plan):
+        found.append(_row(RABBITMQ, "RabbitMQ", ", ".join(rabbitmq.members(sources.api, namespace))))
+    if SERVICE_KEYS in parts(plan):
+        keys = service_keys.about(service_keys.read(sources.api, plan, sources.store))["counts"]
+        found.append(_row(SERVICE_KEYS, f"namespace {namespace}", ", ".join(f"{n} {name}" for name, n in keys.items())))
     if sources.database:
         held = mariadb.contents(sources.database)
         databases = {table.partition(".")[0] for table in held.rows}
         told = f"MariaDB {held.version}, {len(databases)} databases, {sum(held.rows.values())} rows"
         found.append(_row(MARIADB, sources.database.name, told))
+    found += [_row(part, "-", f"not in a set of this site: {why}") for part, why in lacking(plan).items()]
+    if not sources.handed[KEYS].content:  # in check mode no host hands over its keys, without which etcd says nothing
+        return [*found, _row(ETCD, f"pod {etcd.members(sources.api)[0]}", "Ready")]
     with sources.etcd() as (pod, connection):
         now = connection.state()
-        found.append(_row(ETCD, f"pod {pod}", f"etcd {now['version']}, {now['keys']} keys"))
-    return found
+        return [*found, _row(ETCD, f"pod {pod}", f"etcd {now['version']}, {now['keys']} keys")]
 
 
-def take(sources: Sources, shelf: SetShelf, *, store: Store, now: datetime | None = None) -> SetBackup:
+def take(sources: Sources, shelf: SetShelf, *, now: datetime | None = None) -> SetBackup:
     """Write one set. Raises GroundupError naming the part that failed; then there is no set."""
-    plan, versions, heads, counts = sources.plan, dict[str, str](), dict[str, str](), dict[str, int]()
+    plan, store, said = sources.plan, sources.store, dict[str, Mapping[str, Any]]()
     with writing(shelf, site=plan.site, store=store, now=now) as writer:
-        counts[KEYS] = _keys(writer, sources.keys)["files"]
-        files = state.files(plan.site, sources.site_file)
-        counts[STATE] = writer.part(STATE, lambda write: state.take(files, write), source="this machine")["files"]
-        if database := sources.database:
-            said = writer.part(MARIADB, lambda write: mariadb.take(database, write), source=database.name)
-            versions["MariaDB"], heads = said["version"], said["heads"]
-            counts["rows"] = sum(min(pair) for pair in said["rows"].values())
-        with sources.etcd() as (pod, connection):
-            said = writer.part(ETCD, lambda write: etcd.take(connection, write), source=f"pod {pod}")
-            versions["etcd"], counts["keys"] = said["version"], min(said["keys"])
-        versions["Kubernetes"] = str(sources.api.get("/version")["gitVersion"]).removeprefix("v")
+        for part in parts(plan):
+            if part in sources.handed or part not in (KEYS, OVN, SEED, CEPH):
+                with sources.open(part) as (source, fill):
+                    said[part] = writer.part(part, fill, source=source)
+        versions = {"Kubernetes": str(sources.api.get("/version")["gitVersion"]).removeprefix("v")}
+        named = {ETCD: "etcd", MARIADB: "MariaDB", RABBITMQ: "RabbitMQ"}
+        versions |= {name: said[part]["version"] for part, name in named.items() if part in said}
         if plan.openstack.releases:
             versions["OpenStack"] = plan.openstack.release
-        return writer.finish(versions=versions, heads=heads, counts=counts, fingerprints=fingerprints(store.items()))
+        return writer.finish(
+            versions=versions, heads=said.get(MARIADB, {}).get("heads", {}), counts=_counts(said),
+            fingerprints=fingerprints(store.items()),
+        )  # fmt: skip
 
 
-def _keys(writer: SetWriter, keys: Keys) -> Mapping[str, Any]:
-    def fill(write: Callable[[bytes], object]) -> dict[str, Any]:
-        write(keys.content)
-        with tarfile.open(fileobj=io.BytesIO(keys.content)) as archive:
-            return {"files": len(archive.getnames())}
-
-    return writer.part(KEYS, fill, source=f"host {keys.host}")
+def _counts(said: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
+    found = {part: one.get("files") or sum(one.get("counts", {}).values()) for part, one in said.items()
+             if part not in (ETCD, MARIADB)}  # fmt: skip
+    rows = {"rows": sum(min(pair) for pair in said[MARIADB]["rows"].values())} if MARIADB in said else {}
+    return {**found, **rows, "keys": min(said[ETCD]["keys"])}
 
 
 def _row(part: str, source: str, what: str) -> dict[str, Any]:

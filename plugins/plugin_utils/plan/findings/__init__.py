@@ -9,6 +9,7 @@ from . import (
     addresses,
     authorities,
     availability,
+    backups,
     ceph,
     certificates,
     cluster,
@@ -42,7 +43,7 @@ from .order import ordered
 SUBJECTS = (
     addresses, servers, links, wiring, planes, machines, netboot, pools, public, availability, access, packages, quorum,
     domains, storage, ceph, disks, cluster, services, extra_releases, directories, identity_providers,
-    resources, logins, certificates, authorities, supply, proxy, system_disks, versions, unsupported,
+    resources, logins, certificates, authorities, supply, proxy, system_disks, versions, backups, unsupported,
 )  # fmt: skip
 
 

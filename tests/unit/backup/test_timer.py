@@ -1,0 +1,91 @@
+"""The timer of backups: the units that systemd gets, without the password; refused where nothing would run it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets import timer
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import BackupPlan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.status.backup_sets import set_rows
+
+# Stands for systemd, which this machine may lack: says what a file says, and keeps what it is told.
+_SYSTEMCTL = """#!/bin/sh
+here=$(dirname "$0")
+case " $* " in *" show "*) cat "$here/shown";; *) echo "$*" >> "$here/told";; esac
+"""
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory with systemctl, what it shows and what it was told, and the units."""
+    (tmp_path / "systemctl").write_text(_SYSTEMCTL)
+    (tmp_path / "systemctl").chmod(0o755)
+    (tmp_path / "shown").write_text("ActiveState=inactive\nResult=success\n")
+    (tmp_path / "units").mkdir()
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(timer, "_BOOTED", tmp_path)
+    monkeypatch.setattr(timer, "_home", lambda: tmp_path / "units")
+    monkeypatch.setattr(timer, "_root", lambda: True)
+    return tmp_path
+
+
+def scheduled(plan: Plan, *, password_file: str | None = None) -> Plan:
+    return replace(plan, backups=BackupPlan(schedule="*-*-* 02:00", password_file=password_file))
+
+
+def converged(plan: Plan, *, check: bool = False) -> list[str]:
+    changes = Changes(check=check)
+    timer.converge(plan, "/srv/si te/site.yml", changes)
+    return changes.done
+
+
+def test_the_timer_runs_the_playbook_with_the_password_file_and_never_the_password(plan: Plan, machine: Path) -> None:
+    assert len(converged(scheduled(plan), check=True)) == 3
+    assert [*(machine / "units").iterdir()] == []
+    assert converged(scheduled(plan))
+    service = (machine / "units/groundup-backup-lab.service").read_text()
+    assert f'Environment="ANSIBLE_VAULT_PASSWORD_FILE={machine}/password"' in service
+    assert '/ansible-playbook" "-i" "/srv/si te/site.yml" "groundup.cloud.backup"\n' in service
+    assert "of this test" not in service
+    assert "OnCalendar=*-*-* 02:00\nPersistent=true\n" in (machine / "units/groundup-backup-lab.timer").read_text()
+    told = (machine / "told").read_text().splitlines()
+    assert told[-1] == "restart -- groundup-backup-lab.timer"
+    (machine / "shown").write_text("ActiveState=active\nResult=success\n")
+    assert converged(scheduled(plan)) == []
+    assert converged(plan) == [f"remove {machine}/units/groundup-backup-lab.{kind}" for kind in ("timer", "service")]
+    assert converged(plan) == []
+
+
+def test_no_password_file_and_no_systemd_are_refused(
+    plan: Plan, machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(GroundupError, match="the timer of backups has no password file: /nowhere/word"):
+        converged(scheduled(plan, password_file="/nowhere/word"))
+    monkeypatch.setattr(timer, "_BOOTED", machine / "none")
+    with pytest.raises(GroundupError, match="needs systemd, which does not run this machine"):
+        converged(scheduled(plan))
+    assert [*(machine / "units").iterdir()] == []
+    assert converged(plan) == []
+
+
+def test_status_says_that_the_timer_is_off_or_that_its_last_run_failed(plan: Plan, machine: Path) -> None:
+    def row() -> tuple[str, str]:
+        (found,) = [one for one in set_rows(scheduled(plan), days=2) if one.name == "timer"]
+        return found.state, found.what
+
+    assert row() == ("broken", "groundup-backup-lab.timer does not run")
+    (machine / "shown").write_text("ActiveState=active\nResult=exit-code\n")
+    assert row() == ("broken", "its last run failed (exit-code)")
+    (machine / "shown").write_text("ActiveState=active\nResult=success\n")
+    assert row() == ("ok", "*-*-* 02:00")
+    assert [one.name for one in set_rows(plan, days=2)] == ["sets"]
+
+
+def test_what_systemd_reads_into_a_value_is_escaped() -> None:
+    assert timer._quoted('a "b" %h $x \\') == '"a \\"b\\" %%h $$x \\\\"'
