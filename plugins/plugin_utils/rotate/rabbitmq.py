@@ -19,7 +19,7 @@ SELECTOR, PORT = "application=rabbitmq,component=server", 15672
 _MAY = {"configure": ".*", "write": ".*", "read": ".*"}
 _TIMEOUT = 30.0
 _OK, _MISSING, _UNAUTHORIZED = (200, 201, 204), 404, 401
-_REFUSED, _NO_OPERATOR = "Login failed", "Not management user"  # what it says of a service's account
+_REFUSED, _NO_OPERATOR = "Not_Authorized", "Not management user"  # what it says of a service's account
 
 
 @dataclass(frozen=True, slots=True)
