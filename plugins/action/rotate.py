@@ -7,7 +7,7 @@ from typing import Any
 from ..plugin_utils import rotate, site_identity
 from ..plugin_utils.actions import DocumentedAction
 from ..plugin_utils.compose import site_plan
-from ..plugin_utils.rotate.base import Asked
+from ..plugin_utils.rotate.base import RotationAsked
 from ..plugin_utils.vault import open_store
 
 
@@ -18,7 +18,7 @@ class ActionModule(DocumentedAction):
         """Return the step's result."""
         kind, plan = rotate.find(given["what"]), site_plan(given["site_file"])
         site_identity.refuse_other(plan, self.variables.get("site_force") or ())
-        asked = Asked(
+        asked = RotationAsked(
             plan=plan, site_file=given["site_file"], store=open_store(plan.site, write=not self.changes.check),
             changes=self.changes, only=tuple(given["only"]), force=tuple(given["force"]), timeout=given["timeout"],
             say=self._display.display,

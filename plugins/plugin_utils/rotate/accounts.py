@@ -47,7 +47,7 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True)
-class Login:
+class Credential:
     """User name and password."""
 
     user: str
@@ -59,8 +59,8 @@ class Change:
     """An account in rotation."""
 
     account: Account
-    old: Login
-    new: Login
+    old: Credential
+    new: Credential
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,10 +83,10 @@ class AccountRotation(Kind[Accounts]):
         """Return whether the secret ``name`` is the password of such an account."""
 
     @abstractmethod
-    def accepts(self, login: Login) -> bool:
+    def accepts(self, login: Credential) -> bool:
         """Return whether all members of the server let it in. Raises GroundupError when one cannot say."""
 
-    def refuses(self, login: Login) -> bool:
+    def refuses(self, login: Credential) -> bool:
         """Return whether no member lets it in. Raises GroundupError when one cannot say."""
         return not self.accepts(login)
 
@@ -188,20 +188,20 @@ class AccountRotation(Kind[Accounts]):
             return [f"{self.server} accepts two of {one.user}" for one in state.todo]
         return [f"{self.server} refuses {one.user}" for one in state.todo if not self.accepts(self._present(one))]
 
-    def _present(self, one: Account) -> Login:
+    def _present(self, one: Account) -> Credential:
         values = self.asked.store.items()
-        return Login(values.get(one.secret + USER, one.user), self.asked.store.get(one.secret))
+        return Credential(values.get(one.secret + USER, one.user), self.asked.store.get(one.secret))
 
     def _changes(self, state: Accounts) -> Iterator[Change]:
         """Yield what is in rotation, with the old and the new."""
         for one in state.todo:
             values, present, name = self.asked.store.items(), self._present(one), one.secret
             if name + NEXT in values:
-                new = Login(values.get(name + USER + NEXT, present.user), values[name + NEXT])
+                new = Credential(values.get(name + USER + NEXT, present.user), values[name + NEXT])
                 yield Change(account=one, old=present, new=new)
             elif name + FORMER in values:
                 first = one.user if self.renames else present.user
-                old = Login(values.get(name + USER + FORMER, first), values[name + FORMER])
+                old = Credential(values.get(name + USER + FORMER, first), values[name + FORMER])
                 yield Change(account=one, old=old, new=present)
 
     def _unused(self, change: Change) -> None:
@@ -218,7 +218,7 @@ class AccountRotation(Kind[Accounts]):
                 remedy="run this again when the rollout is through; a pod that does not end: kubectl delete pod",
             )  # fmt: skip
 
-    def _until(self, done: Callable[[Login], bool], login: Login, what: str) -> None:
+    def _until(self, done: Callable[[Credential], bool], login: Credential, what: str) -> None:
         if wait_until(lambda: not done(login), timeout=_APPLIES):
             raise self._failed(f"{what} {login.user}")
 

@@ -26,7 +26,7 @@ PHASES: tuple[Phase, ...] = ("both", "use", "drop")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class RotationAsked:
     """What an operator asks of a rotation."""
 
     plan: Plan
@@ -56,7 +56,7 @@ class Kind(ABC, Generic[State]):
     loses: ClassVar[str]  # what would be lost if a reason were ignored
     codes: ClassVar[tuple[str, ...]] = ()  # of reasons that ``force`` may accept
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: RotationAsked) -> None:
         """Take what is asked. Raises GroundupError for a risk that the kind does not have."""
         self.asked = asked
         if unknown := sorted(set(asked.force) - set(self.codes)):

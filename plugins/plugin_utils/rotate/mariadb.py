@@ -41,7 +41,7 @@ def native(password: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Database:
+class DatabaseAccounts:
     """The cluster: what one member is told, all know."""
 
     members: list[Container]

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from ..errors import GroundupError
-from .accounts import Login
+from .accounts import Credential
 
 SELECTOR, PORT = "application=rabbitmq,component=server", 15672
 _MAY = {"configure": ".*", "write": ".*", "read": ".*"}
@@ -27,10 +27,10 @@ class Queue:
     """One member."""
 
     connect: Callable[[], AbstractContextManager[socket.socket]]
-    admin: Login
+    admin: Credential
     name: str
 
-    def accepts(self, login: Login) -> bool:
+    def accepts(self, login: Credential) -> bool:
         """Return whether it lets ``login`` in. Raises GroundupError when it does not say."""
         status, said = self._ask("GET", "whoami", login=login)
         if status in _OK:
@@ -40,7 +40,7 @@ class Queue:
             raise failed(f"no answer to a login: {status} {reason}", self.name)
         return reason == _NO_OPERATOR
 
-    def make(self, login: Login, host: str) -> None:
+    def make(self, login: Credential, host: str) -> None:
         """Make an account that may do everything in the virtual host ``host``, and nothing else."""
         user = quote(login.user, safe="")
         self._do("PUT", f"users/{user}", {"password": login.password, "tags": ""})
@@ -62,7 +62,7 @@ class Queue:
         if status not in _OK and not (method == "DELETE" and status == _MISSING):
             raise failed(f"{method} {path}: {status} {said.get('reason', '')}", self.name)
 
-    def _ask(self, method: str, path: str, *, login: Login, body: Any = None) -> tuple[int, Any]:
+    def _ask(self, method: str, path: str, *, login: Credential, body: Any = None) -> tuple[int, Any]:
         word = base64.b64encode(f"{login.user}:{login.password}".encode()).decode()
         headers = {"Authorization": f"Basic {word}", "Content-Type": "application/json"}
         client = http.client.HTTPConnection("127.0.0.1")

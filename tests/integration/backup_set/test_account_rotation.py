@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.accounts import Login
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.accounts import Credential
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.rabbitmq import PORT, Queue
 from ansible_collections.groundup.cloud.tests.integration.images.conftest import Image
 
@@ -61,12 +61,12 @@ def member(image: Callable[[str], Image], tmp_path_factory: pytest.TempPathFacto
 
 
 def test_a_second_account_takes_the_place_of_the_first(member: Namespaces) -> None:
-    queue = Queue(lambda: _inside(member, PORT), Login("guest", "guest"), member.name)
-    old, new = Login("nova", "before"), Login("nova-b", "af/ter:")
+    queue = Queue(lambda: _inside(member, PORT), Credential("guest", "guest"), member.name)
+    old, new = Credential("nova", "before"), Credential("nova-b", "af/ter:")
     queue.make(old, "no/va")
     assert queue.accepts(old)
     assert not queue.accepts(new)
-    assert not queue.accepts(Login("nova", "af/ter:"))
+    assert not queue.accepts(Credential("nova", "af/ter:"))
     queue.make(new, "no/va")
     assert queue.accepts(new)
     assert queue.accepts(old)
@@ -79,7 +79,7 @@ def test_a_second_account_takes_the_place_of_the_first(member: Namespaces) -> No
 
 
 def test_a_virtual_host_that_is_not_there_is_an_error_without_a_password(member: Namespaces) -> None:
-    queue = Queue(lambda: _inside(member, PORT), Login("guest", "guest"), member.name)
+    queue = Queue(lambda: _inside(member, PORT), Credential("guest", "guest"), member.name)
     with pytest.raises(GroundupError, match="RabbitMQ: PUT permissions/away/other: 400") as refused:
-        queue.make(Login("other", "pass-word"), "away")
+        queue.make(Credential("other", "pass-word"), "away")
     assert "pass-word" not in str(refused.value)

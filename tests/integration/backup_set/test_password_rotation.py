@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.mariadb import Database, native
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.mariadb import DatabaseAccounts, native
 from ansible_collections.groundup.cloud.tests.integration.images.conftest import Image
 
 from .containers import Namespaces, container
@@ -41,7 +41,7 @@ def member(image: Callable[[str], Image], tmp_path_factory: pytest.TempPathFacto
 
 @pytest.mark.parametrize("user", ["nova", "it's"])
 def test_both_passwords_log_in_and_then_the_old_is_refused(member: Namespaces, user: str) -> None:
-    database = Database([member, member])
+    database = DatabaseAccounts([member, member])
     assert database.accepts(user, "before")
     assert database.refuses(user, "after")
     database.set(user, "after", "before")
@@ -55,13 +55,13 @@ def test_both_passwords_log_in_and_then_the_old_is_refused(member: Namespaces, u
 
 def test_an_account_that_is_not_there_is_an_error_and_not_a_change(member: Namespaces) -> None:
     with pytest.raises(GroundupError, match="the password of nobody cannot be set: ERROR 1396") as refused:
-        Database([member]).set("nobody", "after")
+        DatabaseAccounts([member]).set("nobody", "after")
     assert native("after") not in str(refused.value)
 
 
 def test_a_server_that_is_away_is_no_refusal(member: Namespaces) -> None:
     away = Namespaces(member.name, member.pid)
-    database = Database([away])
+    database = DatabaseAccounts([away])
     member.run(["mv", "/run/mysqld/mysqld.sock", "/run/mysqld/away"])
     with pytest.raises(GroundupError, match="nova cannot log in: ERROR 2002"):
         database.refuses("nova", "before")

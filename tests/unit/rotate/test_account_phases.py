@@ -11,8 +11,8 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate import accounts
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.accounts import AccountRotation, Change, Login
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.base import PHASES, Asked
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.accounts import AccountRotation, Change, Credential
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.base import PHASES, RotationAsked
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.usage import Usage
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import PasswordSource, Store, fingerprints, replaced
 
@@ -83,7 +83,7 @@ class World:
     def run(self, renames: bool, phases: tuple[str, ...] = PHASES, **more: Any) -> None:
         """Run the playbook: each phase in a process of its own."""
         for phase in phases:
-            asked = Asked(
+            asked = RotationAsked(
                 plan=self.plan,
                 site_file="site.yml",
                 store=self.store(),
@@ -110,7 +110,7 @@ class Toy(AccountRotation):
     def of_kind(self, name: str) -> bool:
         return name.endswith("/db")
 
-    def accepts(self, login: Login) -> bool:
+    def accepts(self, login: Credential) -> bool:
         return (login.user, login.password) in self.world.server
 
     def admit(self, change: Change) -> None:

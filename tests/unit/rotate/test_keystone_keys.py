@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.base import Asked
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.base import RotationAsked
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.kinds import keystone_keys
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.kinds.keystone_keys import KeystoneKeys
 
@@ -49,7 +49,7 @@ def kind(cluster: Cluster, monkeypatch: pytest.MonkeyPatch, *only: str) -> Keyst
     plan: Any = SimpleNamespace(site="test", openstack=SimpleNamespace(namespace="openstack"))
     store: Any = None  # the keys are not in it
     return KeystoneKeys(
-        Asked(plan=plan, site_file="site.yml", store=store, changes=Changes(check=False), only=only, timeout=1)
+        RotationAsked(plan=plan, site_file="site.yml", store=store, changes=Changes(check=False), only=only, timeout=1)
     )
 
 

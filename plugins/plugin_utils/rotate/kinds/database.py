@@ -5,8 +5,8 @@ The passwords of the administrator and of the members themselves are not rotated
 
 from __future__ import annotations
 
-from ..accounts import AccountRotation, Change, Login
-from ..mariadb import Database, members
+from ..accounts import AccountRotation, Change, Credential
+from ..mariadb import DatabaseAccounts, members
 
 
 class DatabasePasswords(AccountRotation):
@@ -16,19 +16,19 @@ class DatabasePasswords(AccountRotation):
     loses = "services lose the database until somebody sets the old passwords again"
 
     @property
-    def database(self) -> Database:
+    def database(self) -> DatabaseAccounts:
         """Return the members. Raises GroundupError when one is away: what is set there, it must learn."""
-        return Database(members(self.api, self.namespace))
+        return DatabaseAccounts(members(self.api, self.namespace))
 
     def of_kind(self, name: str) -> bool:
         """Return whether it is a service's."""
         return name.endswith("/db")
 
-    def accepts(self, login: Login) -> bool:
+    def accepts(self, login: Credential) -> bool:
         """Ask every member."""
         return self.database.accepts(login.user, login.password)
 
-    def refuses(self, login: Login) -> bool:
+    def refuses(self, login: Credential) -> bool:
         """Ask every member."""
         return self.database.refuses(login.user, login.password)
 

@@ -29,7 +29,7 @@ _KEPT = 3600  # seconds that a job that ended can be looked at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Keys:
+class KeystoneKeysState:
     """What there is."""
 
     cron: dict[str, Object]  # kind of keys -> its cron job
@@ -37,7 +37,7 @@ class Keys:
     running: dict[str, str]  # kind of keys -> job that an earlier run began
 
 
-class KeystoneKeys(Kind[Keys]):
+class KeystoneKeys(Kind[KeystoneKeysState]):
     """Rotate them."""
 
     name = "keystone-keys"
@@ -50,7 +50,7 @@ class KeystoneKeys(Kind[Keys]):
     def _path(self, api: str, kind: str, name: str = "") -> str:
         return resource_path(api, kind, namespace=self.asked.plan.openstack.namespace, name=name)
 
-    def survey(self) -> Keys:
+    def survey(self) -> KeystoneKeysState:
         """Return cron jobs, keys and jobs. Raises GroundupError for a kind of keys that there is none of."""
         only = self.asked.only or tuple(_JOBS)
         if unknown := sorted(set(only) - set(_JOBS)):
@@ -63,7 +63,7 @@ class KeystoneKeys(Kind[Keys]):
         cron = {what: one for what, one in found.items() if one}
         secrets = {what: api.get(self._path("v1", "secrets", f"keystone-{what}-keys")) for what in cron}
         begun = api.get(self._path("batch/v1", "jobs"), labelSelector=_LABEL)["items"]
-        return Keys(
+        return KeystoneKeysState(
             cron=cron,
             age={what: (now - datetime.fromisoformat(changed(one))).total_seconds() for what, one in secrets.items()},
             running={
@@ -72,17 +72,17 @@ class KeystoneKeys(Kind[Keys]):
             },
         )  # fmt: skip
 
-    def reasons(self, state: Keys) -> Iterable[Reason]:
+    def reasons(self, state: KeystoneKeysState) -> Iterable[Reason]:
         """Return why not."""
         if not state.cron:
             yield Reason(text="the cluster has no cron job that rotates Keystone's keys")
 
-    def foresee(self, state: Keys) -> Foreseen:
+    def foresee(self, state: KeystoneKeysState) -> Foreseen:
         """Return the keys."""
         lines = [f"Keystone's {what} keys: the next one signs, the oldest goes; no pod restarts" for what in state.cron]
         return Foreseen(lines=lines, open=bool(state.running))
 
-    def use(self, state: Keys) -> None:
+    def use(self, state: KeystoneKeysState) -> None:
         """Run the jobs, one after another; go on with those that run. Raises GroundupError when one fails."""
         for what, cron in state.cron.items():
             job = state.running.get(what)
@@ -92,7 +92,7 @@ class KeystoneKeys(Kind[Keys]):
                 self.asked.changes.add(f"Keystone's {what} keys rotated by Job/{job}")
             self._finish(job)
 
-    def remains(self, state: Keys) -> list[str]:
+    def remains(self, state: KeystoneKeysState) -> list[str]:
         """Return the jobs that run."""
         return [f"Job/{name} runs" for what, name in state.running.items() if what in state.cron]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ...kube.types import resource_path
 from ...kube.workloads import is_ready
-from ..accounts import AccountRotation, Change, Login
+from ..accounts import AccountRotation, Change, Credential
 from ..rabbitmq import PORT, SELECTOR, Queue, failed
 
 
@@ -25,14 +25,14 @@ class MessagingAccounts(AccountRotation):
         ready = sorted(str(pod["metadata"]["name"]) for pod in pods if is_ready(pod))
         if not ready:
             raise failed("no member is Ready", f"namespace {namespace}, pods {SELECTOR}")
-        admin = Login("rabbitmq", self.asked.store.get("rabbitmq/admin"))
+        admin = Credential("rabbitmq", self.asked.store.get("rabbitmq/admin"))
         return Queue(lambda: api.connect(namespace, ready[0], PORT), admin, ready[0])
 
     def of_kind(self, name: str) -> bool:
         """Return whether it is a service's."""
         return name.endswith("/rabbitmq")
 
-    def accepts(self, login: Login) -> bool:
+    def accepts(self, login: Credential) -> bool:
         """Ask a member."""
         return self.queue.accepts(login)
 
