@@ -10,14 +10,28 @@ import hmac
 from collections.abc import Mapping
 
 from .names import CA_KEY
+from .rotation import FORMER, passing
 
 
 def fingerprints(values: Mapping[str, str]) -> dict[str, str]:
-    """Return a fingerprint of each of ``values``, secrets by name; empty while there is no CA key."""
+    """Return a fingerprint of each of ``values``, secrets by name; empty while there is no CA key.
+
+    Values of an open rotation have none: they are no longer, or not yet, what a site is deployed with.
+    """
     if CA_KEY not in values:
         return {}
     key = hashlib.sha256(values[CA_KEY].encode()).digest()
     return {
         name: hmac.digest(key, f"{name}\0{value}".encode(), "sha256").hex()[:32]
         for name, value in sorted(values.items())
+        if not passing(name)
     }
+
+
+def replaced(values: Mapping[str, str]) -> dict[str, str]:
+    """Return the fingerprint of each former value that a rotation has replaced, by the name it had.
+
+    Who has it and the CA's key has had the store that the cluster was deployed with.
+    """
+    former = {name.removesuffix(FORMER): value for name, value in values.items() if name.endswith(FORMER)}
+    return fingerprints({**former, CA_KEY: values[CA_KEY]}) if former and CA_KEY in values else {}

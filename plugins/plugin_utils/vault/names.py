@@ -34,6 +34,7 @@ IRONIC = "ironic/groundup"  # password of user groundup in the seed's Ironic
 MACHINES_PAGE = "ironic/operator"  # password of user operator of the seed's machines page
 NOVA_SSH_KEY = "nova/ssh-key"  # of a site with hypervisors
 EDGE_KEY = "edge/key"  # given: of the certificate that the site file names in edge.certificate
+USER = "-user"  # after the name of an account's password: the user name that a rotation has given it
 EDGE_NEXT = "edge/next-key"  # of a new one, while it takes the old one's place
 # Secrets of the infrastructure, independent of releases. Keys of certificates: `pki.users`.
 INFRASTRUCTURE = ("keepalived/auth", "kubernetes/encryption-key", CA_KEY)

@@ -8,7 +8,7 @@ would lock the operator out of databases with the old ones.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,8 @@ from ansible.parsing.vault import AnsibleVaultError, VaultLib, VaultSecret
 from ...module_utils._base.files import sync, write_file
 from ...module_utils._base.locks import locked
 from ..paths import SECRETS_IDENTITY, state_dir
-from .names import SecretsError, check_name, generate, reference
+from .content import parse
+from .names import USER, SecretsError, check_name, generate, reference
 from .password import VARIABLE, PasswordSource, password_source
 
 FILE = "secrets.yml"
@@ -55,6 +56,11 @@ class Store:
     def path(self) -> Path:
         """Return the path of the file."""
         return self._directory / FILE
+
+    @property
+    def source(self) -> PasswordSource:
+        """Return where its password is."""
+        return self._source
 
     @property
     def identity(self) -> str:
@@ -151,26 +157,46 @@ class Store:
 
     def forget(self, names: Collection[str]) -> tuple[str, ...]:
         """Remove given values that nothing uses any longer; return the names that were there. Raises SecretsError."""
-        there = tuple(sorted(set(names) & set(self._values)))
-        if not there or not self._write:
-            self._drop(there)
+
+        def remove(values: dict[str, str]) -> tuple[str, ...]:
+            there = tuple(sorted(set(names) & set(values)))
+            for name in there:
+                del values[name]
             return there
+
+        return self.edit(remove) if set(names) & set(self._values) else ()
+
+    def edit(self, change: Callable[[dict[str, str]], tuple[str, ...]]) -> tuple[str, ...]:
+        """Let ``change`` alter the values, in one write of the file; return the names that it returns: changed ones.
+
+        Without ``write`` only in memory. Raises SecretsError.
+        """
+        if not self._write:
+            return change(self._values)
         with locked(self._directory / LOCK):
             self._read()  # another run may have been faster
-            self._drop(there)
-            self._save()
-        return there
+            if changed := change(self._values):
+                self._save()
+        return changed
 
-    def _drop(self, names: Iterable[str]) -> None:
-        for name in names:
-            self._values.pop(name, None)
+    def reseal(self) -> None:
+        """Encrypt the file with the next password, which then is the present one. Repeated after a kill, it goes on."""
+        with locked(self._directory / LOCK):
+            self._read()
+            new = self._source.stage()
+            self._source.keep()
+            self._save(new)
+            self._source.promote()
 
     def lacking(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return those of ``names`` that the store lacks, sorted."""
         return tuple(sorted(set(names) - set(self._values)))
 
     def resolve(self, values: Any) -> Any:
-        """Return ``values`` with every ``{"$secret": name}`` replaced by its value. Raises SecretsError."""
+        """Return ``values`` with every ``{"$secret": name}`` replaced by its value. Raises SecretsError.
+
+        The username beside a password is the one that a rotation has given the account, if any has.
+        """
         return self._resolve(values, "")
 
     def seal(self, data: bytes) -> bytes:
@@ -180,7 +206,7 @@ class Store:
     def unseal(self, data: bytes, *, where: str) -> bytes:
         """Return the data that `seal` encrypted. Raises SecretsError."""
         try:
-            return bytes(self._vault(self._source.read()).decrypt(data))
+            return bytes(self._vault(*self._source.every()).decrypt(data))
         except AnsibleVaultError:
             raise SecretsError(
                 "it does not open",
@@ -193,6 +219,9 @@ class Store:
         if (name := reference(value, path)) is not None:
             return self.get(name)
         if isinstance(value, Mapping):
+            match value:
+                case {"username": str(), "password": {"$secret": str(name)}} if name + USER in self._values:
+                    value = {**value, "username": self._values[name + USER]}
             return {key: self._resolve(item, f"{path}.{key}" if path else str(key)) for key, item in value.items()}
         if isinstance(value, (list, tuple)):
             return [self._resolve(item, f"{path}[{index}]") for index, item in enumerate(value)]
@@ -217,7 +246,7 @@ class Store:
                 remedy=f"put the password back there, or let {VARIABLE} name the file that holds it",
             )
         try:
-            text = self._vault(self._source.read()).decrypt(encrypted)
+            text = self._vault(*self._source.every()).decrypt(encrypted)
         except AnsibleVaultError:
             # Not chained: the original error contains the encrypted text.
             raise SecretsError(
@@ -226,7 +255,7 @@ class Store:
                 why=f"the password from {self._source.path} is not the right one, or the file is damaged",
                 remedy="use the password this site was made with, or restore the store from your backup",
             ) from None
-        self._identity, self._values = _parse(text, self.path)
+        self._identity, self._values = parse(text, self.path)
         if self._write:
             self._source.opens(self.path)
 
@@ -243,8 +272,8 @@ class Store:
     def _public(self) -> bytes:
         return f"{self._identity}\n".encode()
 
-    def _save(self) -> None:
-        password = self._source.create(self.path)
+    def _save(self, password: bytes | None = None) -> None:
+        password = password or self._source.create(self.path)
         text = yaml.safe_dump({"version": 1, "identity": self._identity, "secrets": self._values}, sort_keys=True)
         write_file(self.path, self._vault(password).encrypt(text), mode=0o600)
         # A power loss takes a renamed file back until its directory is on disk; hosts may know the passwords by then.
@@ -252,26 +281,8 @@ class Store:
             sync(directory)
 
     @staticmethod
-    def _vault(password: bytes) -> VaultLib:
-        return VaultLib([("default", VaultSecret(password))])
-
-
-def _parse(text: bytes, path: Path) -> tuple[str, dict[str, str]]:
-    try:
-        content = yaml.safe_load(text)
-    except yaml.YAMLError:
-        content = None  # not chained: a YAML error quotes the faulty line
-    match content:
-        case {"version": 1, "identity": str(identity), "secrets": dict(values)} if all(
-            isinstance(item, str) for pair in values.items() for item in pair
-        ):
-            return identity, values
-    raise SecretsError(
-        "the secrets store opens, but its content is not what this version writes",
-        where=str(path),
-        why="it must be a mapping of version 1 with identity and secrets, every secret a string",
-        remedy="look at it with `ansible-vault view`, quote what is not a string, or restore it from your backup",
-    )
+    def _vault(*passwords: bytes) -> VaultLib:
+        return VaultLib([("default", VaultSecret(one)) for one in passwords])
 
 
 def _holds(path: Path, content: bytes) -> bool:
