@@ -1,6 +1,7 @@
 """Compute fingerprints of secrets, to compare the stores of two runs without showing a secret.
 
-They are keyed with the site's CA key, so that a short password cannot be guessed from its fingerprint.
+They are keyed with the site's first CA key, so that a short password cannot be guessed from its fingerprint. A rotation
+of the CA keeps that key's digest, because the cluster has fingerprints of it.
 """
 
 from __future__ import annotations
@@ -9,15 +10,21 @@ import hashlib
 import hmac
 from collections.abc import Mapping
 
-from .names import CA_KEY
+from .names import CA_KEY, FINGERPRINTS_KEY
 
 
 def fingerprints(values: Mapping[str, str]) -> dict[str, str]:
     """Return a fingerprint of each of ``values``, secrets by name; empty while there is no CA key."""
     if CA_KEY not in values:
         return {}
-    key = hashlib.sha256(values[CA_KEY].encode()).digest()
+    key = bytes.fromhex(digest_of(values))
     return {
         name: hmac.digest(key, f"{name}\0{value}".encode(), "sha256").hex()[:32]
         for name, value in sorted(values.items())
+        if name != FINGERPRINTS_KEY
     }
+
+
+def digest_of(values: Mapping[str, str]) -> str:
+    """Return what fingerprints are keyed with, for `FINGERPRINTS_KEY`: the first CA key's SHA-256."""
+    return values.get(FINGERPRINTS_KEY) or hashlib.sha256(values[CA_KEY].encode()).hexdigest()
