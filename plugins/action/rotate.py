@@ -1,0 +1,26 @@
+"""Action of module groundup.cloud.rotate: one phase of a rotation, from the controller."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..plugin_utils import rotate, site_identity
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.compose import site_plan
+from ..plugin_utils.rotate.base import Asked
+from ..plugin_utils.vault import open_store
+
+
+class ActionModule(DocumentedAction):
+    """Check, do a phase of, or verify the rotation of one kind of credential."""
+
+    def work(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return the step's result."""
+        kind, plan = rotate.find(given["what"]), site_plan(given["site_file"])
+        site_identity.refuse_other(plan, self.variables.get("site_force") or ())
+        asked = Asked(
+            plan=plan, site_file=given["site_file"], store=open_store(plan.site, write=not self.changes.check),
+            changes=self.changes, only=tuple(given["only"]), force=tuple(given["force"]), timeout=given["timeout"],
+            say=self._display.display,
+        )  # fmt: skip
+        return kind(asked).run(given["step"])

@@ -1,0 +1,1 @@
+"""What can be rotated: one module a kind."""
