@@ -20,6 +20,10 @@ options:
         member of, the host is prepared and RV(joins) is true. It interrupts no control host's API; RV(due) lists what
         needs it. Refuses an upgrade of Kubernetes, and a change of the key for Secrets at rest.
       - V(restart) restarts static pods that are due, and renews certificates that are. One control host at a time.
+      - V(encryption) reports, on a control host, the keys of Secrets at rest that its API server uses, and how many
+        Secrets in etcd each has written. Changes nothing.
+      - V(encrypt) has the API server of a control host use the keys in O(encryption_order), and restarts it. One control
+        host at a time. Refuses to drop a key that a Secret in etcd was written with.
       - V(join) joins a prepared host with the credentials O(join). Nothing else is converged.
       - V(membership) reports, on a control host, which cluster it belongs to, its etcd members and the days of its
         certificates. Changes nothing.
@@ -41,7 +45,7 @@ options:
         users and names. Refuses a node of another cluster, and directories of volumes that O(directories) does not
         name.
     type: str
-    choices: [maintain, restart, join, membership, decide, forget, access, leave_etcd, reset]
+    choices: [maintain, restart, encryption, encrypt, join, membership, decide, forget, access, leave_etcd, reset]
     required: true
   name:
     description: Name of the host it runs on.
@@ -108,9 +112,20 @@ options:
     type: list
     elements: dict
     default: []
-  encryption_key:
-    description: Key that encrypts Secrets at rest, 32 bytes in base64. For control hosts.
-    type: str
+  encryption_keys:
+    description:
+      - Keys of Secrets at rest (32 bytes in base64), by name. For control hosts.
+      - Default are those of the secrets store. The action plugin reads it.
+    type: dict
+    default: {}
+  encryption_order:
+    description:
+      - Names of keys; the first one writes, all read. V(identity) is no encryption.
+      - Default is that of a new control host, which the action plugin knows from the secrets store. A member keeps its
+        own until O(step=encrypt).
+    type: list
+    elements: str
+    default: []
   control_images:
     description:
       - Images of C(etcd), C(kube-apiserver), C(kube-controller-manager), C(kube-scheduler) and C(coredns), with their
@@ -218,6 +233,19 @@ etcd:
   type: list
   elements: str
   returned: with O(step=membership)
+order:
+  description: Names of the keys that the API server uses; the first one writes.
+  type: list
+  elements: str
+  returned: with O(step=encryption)
+restarts:
+  description: Whether the API server has to restart to read them.
+  type: bool
+  returned: with O(step=encryption)
+stored:
+  description: Number of Secrets in etcd, by the name of the key that has written them.
+  type: dict
+  returned: with O(step=encryption)
 join:
   description: The option O(join). Null when no host waits, and in check mode.
   type: dict
@@ -233,7 +261,7 @@ from typing import Any
 
 from ..module_utils._base.changes import Changes
 from ..module_utils._base.module import run_step
-from ..module_utils._kubeadm import access, forget, leaving, membership
+from ..module_utils._kubeadm import access, encryption, forget, leaving, membership
 from ..module_utils._kubeadm.converge import converge
 from ..module_utils._kubeadm.host import NodeHost
 from ..module_utils._kubeadm.spec import Join, Node
@@ -242,7 +270,9 @@ from ..module_utils._plan.decode import from_dict
 _NODE = ("name", "role", "address", "site", "cluster", "supply", "sandbox_image")
 RULES = {
     "required_if": [
-        *(("step", step, _NODE) for step in ("maintain", "restart", "join")),
+        *(("step", step, _NODE) for step in ("maintain", "restart", "encrypt", "join")),
+        ("step", "encrypt", ("encryption_order",)),
+        ("step", "encryption", ("name",)),
         ("step", "join", ("join",)),
         ("step", "membership", ("name", "address", "site", "cluster")),
         ("step", "decide", ("site", "answers", "first")),
@@ -256,7 +286,12 @@ RULES = {
 
 def node_of(parameters: dict[str, Any]) -> Node:
     """Turn the module's parameters into a node. Raises OptionError for a field that one of them lacks."""
-    ours = {"control": parameters["role"] == "control", "ca_certificate": parameters["ca_certificate"] or None}
+    keys = parameters["encryption_keys"]
+    ordered = dict.fromkeys([*(name for name in parameters["encryption_order"] if name in keys), *keys])
+    ours = {
+        "control": parameters["role"] == "control", "ca_certificate": parameters["ca_certificate"] or None,
+        "encryption_keys": [{"name": name, "secret": keys[name]} for name in ordered],
+    }  # fmt: skip
     return from_dict(Node, parameters | ours, "options")
 
 
@@ -272,6 +307,12 @@ def _converge(step: str, changes: Changes, given: dict[str, Any]) -> dict[str, A
     ).result()
 
 
+def _encrypt(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
+    node = node_of(given)
+    encryption.change(node, NodeHost(name=node.name), changes, order=given["encryption_order"])
+    return changes.result()
+
+
 def _leave(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
     return leaving.leave(NodeHost(name=given["name"]), given, changes)
 
@@ -281,6 +322,8 @@ def main() -> None:
     run_step(
         {
             **{step: partial(_converge, step) for step in ("maintain", "restart", "join")},
+            "encryption": encryption.look,
+            "encrypt": _encrypt,
             "membership": membership.of_host,
             "decide": None,
             "forget": forget.remove,
@@ -288,7 +331,7 @@ def main() -> None:
             "leave_etcd": _leave,
             "reset": _leave,
         },
-        secret=("encryption_key", "join", "registry_login"),
+        secret=("encryption_keys", "join", "registry_login"),
     )
 
 

@@ -13,7 +13,7 @@ from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.files import write_file
 from .._host import units
-from . import api_server, data, documents, half_made, images, node_ports, renewal, timer
+from . import api_server, data, documents, encryption, half_made, images, node_ports, renewal, timer
 from .files import KUBELET, prepare
 from .host import NodeHost
 from .members import add_ons, maintain
@@ -74,6 +74,7 @@ def converge(
         result.membership = classify(found, node, expected_ca=expected_ca)
         if result.membership is Membership.MEMBER:
             refuse(node, host)
+            node = _as_encrypted(node, host, result)
         if join is None:
             prepare(node, host, changes, member=result.membership is Membership.MEMBER)
         if result.membership is Membership.MEMBER:
@@ -83,6 +84,19 @@ def converge(
         if not result.joins:
             result.ca = found.ca_fingerprint
         return result
+
+
+def _as_encrypted(node: Node, host: NodeHost, result: NodeResult) -> Node:
+    """Return ``node`` with the encryption of Secrets that it has: another needs all control hosts, in an order."""
+    if not node.control:
+        return node
+    kept = encryption.kept(node, host.paths)
+    if node.cluster.encrypt_secrets and not kept.cluster.encrypt_secrets:
+        result.changes.warnings.append(
+            f"Secrets are not encrypted at rest on {node.name}: ansible-playbook groundup.cloud.rotate "
+            "-e rotate_what=encryption-key turns it on"
+        )
+    return kept
 
 
 def _become_member(
