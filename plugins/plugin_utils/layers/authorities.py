@@ -15,11 +15,6 @@ def key_name(use: Use) -> str:
     return "pki/ca-key" if use == "site" else f"pki/authority/{use}-key"
 
 
-def next_key_name(use: Use) -> str:
-    """Return the name of the secret with the key of the authority that follows it, while it is rotated."""
-    return f"{key_name(use).removesuffix('-key')}-next-key"
-
-
 def file(use: Use) -> str:
     """Return the path of the authority's certificates in the site's state directory: the one that signs is first."""
     return "ca.crt" if use == "site" else f"pki/authority/{use}.crt"

@@ -16,9 +16,9 @@ from cryptography import x509
 from ...module_utils._base.files import write_file
 from ..layers import authorities
 from ..layers.authorities import USES, Use
-from ..vault import Store
+from ..vault import Store, rotation
 from ..vault.fingerprint import digest_of
-from ..vault.names import CA_KEY, FINGERPRINTS_KEY
+from ..vault.names import FINGERPRINTS_KEY
 from .authority import ensure_key, issued_by, read_certificates, same_key, successor, to_pem
 
 Position = Literal["closed", "both", "new"]  # no rotation; both are trusted; the new one signs, both are trusted
@@ -59,35 +59,34 @@ def position(found: Iterable[Succession]) -> Position:
 
 def begin(store: Store) -> None:
     """Make the keys of the successors; the next `ensure_authority` makes their certificates. Raises SecretsError."""
-    _tidy(store)
-    store.ensure(map(authorities.next_key_name, USES))
+    rotation.stage(store, _names(), users={})
 
 
 def switch(store: Store) -> None:
     """Have the successors sign from now on. Raises SecretsError."""
-    kept = store.items()
-    following = {
-        authorities.key_name(use): kept[name] for use in USES if (name := authorities.next_key_name(use)) in kept
-    }
-    if CA_KEY in following:
-        following[FINGERPRINTS_KEY] = digest_of(kept)
-    store.take(following, replacing=following)
-    _tidy(store)
+
+    def pin(values: dict[str, str]) -> tuple[str, ...]:
+        if FINGERPRINTS_KEY in values:
+            return ()
+        values[FINGERPRINTS_KEY] = digest_of(values)
+        return (FINGERPRINTS_KEY,)
+
+    store.edit(pin)
+    rotation.swap(store, _names())
 
 
 def drop(store: Store, directory: Path) -> None:
-    """Take the predecessors' certificates away. Raises PkiError, SecretsError, OSError."""
-    _tidy(store)
+    """Take the predecessors' certificates away, then their keys. Raises PkiError, SecretsError, OSError."""
     for one in look(store, directory):
-        if one.position == "new":
+        if one.position == "new" and one.other:
             text = "".join(map(to_pem, one.signs))
             write_file(directory / authorities.file(one.use), text.encode(), mode=0o644)
+    for name in _names():
+        rotation.end(store, name)
 
 
-def _tidy(store: Store) -> None:
-    """Forget the names of successors that sign already."""
-    names = {use: authorities.next_key_name(use) for use in USES}
-    store.forget([name for use, name in names.items() if name in store.names() and successor(store, use) is None])
+def _names() -> list[str]:
+    return list(map(authorities.key_name, USES))
 
 
 def _look(store: Store, directory: Path, use: Use) -> Succession:
@@ -100,7 +99,7 @@ def _look(store: Store, directory: Path, use: Use) -> Succession:
     place: Position = "closed"
     if following is not None:
         place = "both" if any(same_key(one, following) for one in other) else "closed"
-    elif other:
+    elif other or authorities.key_name(use) + rotation.FORMER in store.names():
         place = "new"
     return Succession(use=use, position=place, signs=signing, other=other)
 

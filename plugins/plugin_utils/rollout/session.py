@@ -29,7 +29,7 @@ from ..site_secrets import never_generated
 from ..supply import tool
 from ..supply.publish import digests
 from ..supply.publish.digests import PublishedDigests
-from ..vault import Redactor, Store, fingerprints, open_store, required
+from ..vault import Redactor, Store, fingerprints, open_store, replaced, required
 from ..vault.names import EDGE_KEY, EDGE_NEXT
 from .apply import certificates, namespaces
 from .engine import Rollout
@@ -54,19 +54,7 @@ class Session:
 
     def claim(self, *, write: bool) -> tuple[str, ...]:
         """Return the names of secrets that are new to the cluster. Raises RolloutError for another store."""
-        if self.api is None:
-            return self.store.names()
-        # A certificate's key may be a former one again.
-        keys = {name: value for name, value in self.store.items().items() if name not in (EDGE_KEY, EDGE_NEXT)}
-        return ownership.claim(
-            self.api,
-            namespace=self.plan.openstack.namespace,
-            identity=self.store.identity,
-            prints=fingerprints(keys),
-            given=never_generated(self.plan),
-            store=str(self.store.path),
-            write=write,
-        )
+        return claim(self.api, self.plan, self.store, write=write) if self.api else self.store.names()
 
     def certify(self, changes: Changes) -> None:
         """Create or update namespaces of the site's own releases, and the Secrets with pods' certificates.
@@ -86,6 +74,22 @@ class Session:
         known = _seconds(self.directory)
         known |= {report.name: report.seconds for report in result.releases if report.changed and not result.failed}
         write_file(self.directory / TIMES, json.dumps(known, indent=2).encode() + b"\n", mode=0o644)
+
+
+def claim(api: Api, plan: Plan, store: Store, *, write: bool) -> tuple[str, ...]:
+    """Return the names of secrets whose values are new to the cluster. Raises RolloutError for another store."""
+    # A certificate's key may be a former one again.
+    values = {name: value for name, value in store.items().items() if name not in (EDGE_KEY, EDGE_NEXT)}
+    return ownership.claim(
+        api,
+        namespace=plan.openstack.namespace,
+        identity=store.identity,
+        prints=fingerprints(values),
+        given=never_generated(plan),
+        replaced=replaced(values),
+        store=str(store.path),
+        write=write,
+    )
 
 
 @contextmanager

@@ -46,6 +46,7 @@ class Foreseen:
     lines: list[str] = field(default_factory=list)  # one action each; nothing when there is nothing to rotate
     rolls: tuple[str, ...] = ()  # releases that phase `use` restarts, pod by pod
     open: bool = False  # a killed rotation is gone on with
+    hypervisors: bool = False  # the playbook hypervisor follows phase `use`
 
 
 class Kind(ABC, Generic[State]):
@@ -77,14 +78,14 @@ class Kind(ABC, Generic[State]):
     def foresee(self, state: State) -> Foreseen:
         """Return what it would do."""
 
-    def both(self, state: State) -> None:  # noqa: B027  # a kind may have nothing to do in a phase
+    def both(self, state: State) -> None:  # a kind may have nothing to do in a phase
         """Make the new valid beside the old. Repeated after a kill: does only what is not done."""
 
     @abstractmethod
     def use(self, state: State) -> None:
         """Have everything use the new. A rollout follows when `foresee` names releases."""
 
-    def drop(self, state: State) -> None:  # noqa: B027  # a kind may have nothing to do in a phase
+    def drop(self, state: State) -> None:  # a kind may have nothing to do in a phase
         """Wait until nobody uses the old, and have it refused. Raises GroundupError while somebody does."""
 
     @abstractmethod
@@ -107,7 +108,8 @@ class Kind(ABC, Generic[State]):
         ahead = self.foresee(state)
         if step in PHASES and not self.asked.changes.check:
             {"both": self.both, "use": self.use, "drop": self.drop}[step](state)
-        told = {"open": ahead.open, "rolls": list(ahead.rolls), "next": self.next_steps(), "foreseen": ahead.lines}
+        told = {"open": ahead.open, "rolls": list(ahead.rolls), "hypervisors": ahead.hypervisors,
+                "next": self.next_steps(), "foreseen": ahead.lines}  # fmt: skip
         return {**self.asked.changes.result(), **told}
 
     def _verified(self, left: list[str]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ Scope: the file, its password, its names, and finding or redacting values in tex
 
 from __future__ import annotations
 
-from .fingerprint import fingerprints
+from .fingerprint import fingerprints, replaced
 from .names import SecretsError, references, required
 from .password import PasswordSource, password_source
 from .redact import Redactor
@@ -26,5 +26,6 @@ __all__ = [
     "open_store",
     "password_source",
     "references",
+    "replaced",
     "required",
 ]

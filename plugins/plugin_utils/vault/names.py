@@ -31,12 +31,12 @@ NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*(/[a-z0-9][a-z0-9_.-]*)+")
 CA_KEY = "pki/ca-key"
 FINGERPRINTS_KEY = "pki/fingerprints"  # of a site whose CA was rotated: the digest of the first one's key
 ENCRYPTION_KEY = "kubernetes/encryption-key"  # of Secrets at rest
-ENCRYPTION_NEXT = "kubernetes/encryption-next-key"  # while it is rotated
 PACKAGES_KEY = "packages/openpgp-key"  # of a site whose seed serves packages
 IRONIC = "ironic/groundup"  # password of user groundup in the seed's Ironic
 MACHINES_PAGE = "ironic/operator"  # password of user operator of the seed's machines page
 NOVA_SSH_KEY = "nova/ssh-key"  # of a site with hypervisors
 EDGE_KEY = "edge/key"  # given: of the certificate that the site file names in edge.certificate
+USER = "-user"  # after the name of an account's password: the user name that a rotation has given it
 EDGE_NEXT = "edge/next-key"  # of a new one, while it takes the old one's place
 # Secrets of the infrastructure, independent of releases. Keys of certificates: `pki.users`.
 INFRASTRUCTURE = ("keepalived/auth", ENCRYPTION_KEY, CA_KEY)
@@ -105,7 +105,7 @@ KINDS: tuple[tuple[str, Callable[[], str]], ...] = (
     ("*/openpgp-key", openpgp_key),
     ("keepalived/auth", vrrp_password),
     ("ceph/*", cephx_key),
-    ("*/encryption-*key", aes_key),
+    ("*/encryption-key", aes_key),
     ("*/kek", fernet_key),  # Barbican's simple crypto
     ("*/fernet-key", fernet_key),
     ("*/erlang-cookie", erlang_cookie),

@@ -8,7 +8,7 @@ would lock the operator out of databases with the old ones.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from ansible.parsing.vault import AnsibleVaultError, VaultLib, VaultSecret
 from ...module_utils._base.files import sync, write_file
 from ...module_utils._base.locks import locked
 from ..paths import SECRETS_IDENTITY, state_dir
-from .names import SecretsError, check_name, generate, reference
+from .names import USER, SecretsError, check_name, generate, reference
 from .password import VARIABLE, PasswordSource, password_source
 
 FILE = "secrets.yml"
@@ -151,26 +151,37 @@ class Store:
 
     def forget(self, names: Collection[str]) -> tuple[str, ...]:
         """Remove given values that nothing uses any longer; return the names that were there. Raises SecretsError."""
-        there = tuple(sorted(set(names) & set(self._values)))
-        if not there or not self._write:
-            self._drop(there)
+
+        def remove(values: dict[str, str]) -> tuple[str, ...]:
+            there = tuple(sorted(set(names) & set(values)))
+            for name in there:
+                del values[name]
             return there
+
+        return self.edit(remove) if set(names) & set(self._values) else ()
+
+    def edit(self, change: Callable[[dict[str, str]], tuple[str, ...]]) -> tuple[str, ...]:
+        """Let ``change`` alter the values, in one write of the file; return the names that it returns: changed ones.
+
+        Without ``write`` only in memory. Raises SecretsError.
+        """
+        if not self._write:
+            return change(self._values)
         with locked(self._directory / LOCK):
             self._read()  # another run may have been faster
-            self._drop(there)
-            self._save()
-        return there
-
-    def _drop(self, names: Iterable[str]) -> None:
-        for name in names:
-            self._values.pop(name, None)
+            if changed := change(self._values):
+                self._save()
+        return changed
 
     def lacking(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return those of ``names`` that the store lacks, sorted."""
         return tuple(sorted(set(names) - set(self._values)))
 
     def resolve(self, values: Any) -> Any:
-        """Return ``values`` with every ``{"$secret": name}`` replaced by its value. Raises SecretsError."""
+        """Return ``values`` with every ``{"$secret": name}`` replaced by its value. Raises SecretsError.
+
+        The username beside a password is the one that a rotation has given the account, if any has.
+        """
         return self._resolve(values, "")
 
     def seal(self, data: bytes) -> bytes:
@@ -193,6 +204,9 @@ class Store:
         if (name := reference(value, path)) is not None:
             return self.get(name)
         if isinstance(value, Mapping):
+            match value:
+                case {"username": str(), "password": {"$secret": str(name)}} if name + USER in self._values:
+                    value = {**value, "username": self._values[name + USER]}
             return {key: self._resolve(item, f"{path}.{key}" if path else str(key)) for key, item in value.items()}
         if isinstance(value, (list, tuple)):
             return [self._resolve(item, f"{path}[{index}]") for index, item in enumerate(value)]

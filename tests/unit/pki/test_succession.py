@@ -6,11 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.authorities import Use, file, next_key_name
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.authorities import Use, file
 from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import LeafSpec, ensure_authority, ensure_leaf
 from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import succession
 from ansible_collections.groundup.cloud.plugins.plugin_utils.pki.authority import issued_by
-from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import PasswordSource, Store, fingerprints
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import PasswordSource, Store, fingerprints, replaced
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault.rotation import passing
 from cryptography import x509
 
 USES: tuple[Use, ...] = ("site", "ovn")  # all are alike, and each costs the store's key derivation
@@ -69,7 +70,7 @@ def test_the_three_phases_replace_every_authority_and_what_it_issued(site: Path)
     settle(site)
     assert where(site) == "closed"
     assert all(found == [both[use][1]] for use, found in bundles(site).items())
-    assert not [name for name in opened(site).names() if "next" in name]
+    assert not [name for name in opened(site).names() if passing(name)]
     before = (site / "ca.crt").read_bytes()
     settle(site)
     assert (site / "ca.crt").read_bytes() == before
@@ -128,7 +129,7 @@ def test_a_rotation_killed_at_any_write_goes_on_to_the_same_end(
     assert where(site) == "closed"
     assert all(len(found) == 1 for found in bundles(site).values())
     assert all(issued_by(leaf, bundles(site)[use][0]) for use, leaf in leaves(site).items())
-    assert not set(opened(site).names()) & set(map(next_key_name, USES))
+    assert not [name for name in opened(site).names() if passing(name)]
 
 
 def test_fingerprints_of_other_secrets_are_the_same_after_a_rotation(site: Path) -> None:
@@ -140,3 +141,11 @@ def test_fingerprints_of_other_secrets_are_the_same_after_a_rotation(site: Path)
     after = fingerprints(opened(site).items())
     assert after["keystone/admin"] == before["keystone/admin"]
     assert after["pki/ca-key"] != before["pki/ca-key"]
+
+
+def test_the_fingerprint_of_the_key_that_leaves_is_known_until_it_is_dropped(site: Path) -> None:
+    before = fingerprints(opened(site).items())
+    assert replaced(opened(site).items()) == {}
+    for step in steps(site)[:4]:
+        step()
+    assert replaced(opened(site).items())["pki/ca-key"] == before["pki/ca-key"]

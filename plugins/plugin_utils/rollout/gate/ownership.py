@@ -2,7 +2,8 @@
 
 Another laptop's store, a newly generated one, or one from an old backup has passwords that the databases do not
 accept. It is refused before anything changes. A secret that somebody else made, such as a directory's password, may
-have a new value: its former fingerprints are kept, so that a store from before is refused. Nothing there is secret.
+have a new value: its former fingerprints are kept, so that a store from before is refused. So may one that is being
+rotated: only a store that has the value it replaces can name that value's fingerprint. Nothing there is secret.
 """
 
 from __future__ import annotations
@@ -26,12 +27,14 @@ def claim(
     identity: str,
     prints: Mapping[str, str],
     given: Collection[str],
+    replaced: Mapping[str, str],
     store: str,
     write: bool,
 ) -> tuple[str, ...]:
     """Return the names of secrets that the cluster has no fingerprint of; with ``write`` record them there.
 
-    ``identity`` and ``prints`` are those of the store in the file ``store``; ``given``: names that are never generated.
+    ``identity`` and ``prints`` are those of the store in the file ``store``; ``given``: names that are never generated;
+    ``replaced``: fingerprints of values that a rotation has replaced.
     Raises RolloutError when the cluster was deployed with other secrets.
     """
     path = resource_path("v1", "configmaps", namespace=namespace, name=NAME)
@@ -41,7 +44,8 @@ def claim(
     data: dict[str, str] = (found or {}).get("data") or {}
     known, former = _read(data, "fingerprints"), _read(data, "former")
     other = sorted(name for name, value in known.items() if prints.get(name, value) != value)
-    differing = [name for name in other if name not in given or prints[name] in former.get(name, "").split()]
+    allowed = {name for name in other if name in given or replaced.get(name) == known[name]}
+    differing = [name for name in other if name not in allowed or prints[name] in former.get(name, "").split()]
     if data.get("identity", identity) != identity or differing:
         raise _refusal(namespace, store, differing, other=data.get("identity", identity) != identity)
     new = tuple(sorted({*prints} - {*known} | {*other}))
