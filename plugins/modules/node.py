@@ -126,6 +126,12 @@ options:
     type: list
     elements: str
     default: []
+  issued_since:
+    description:
+      - Time (seconds since 1970). Older certificates of kubeadm are renewed, however long they last. Default is none.
+      - The action plugin reads it from the site's state directory while certificates are rotated.
+    type: float
+    default: 0
   control_images:
     description:
       - Images of C(etcd), C(kube-apiserver), C(kube-controller-manager), C(kube-scheduler) and C(coredns), with their

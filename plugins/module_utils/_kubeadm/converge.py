@@ -171,7 +171,8 @@ def _restart(node: Node, host: NodeHost, result: NodeResult, *, rolling_restart:
     """Apply changes that interrupt the host's etcd and API, or report them as due."""
     changes = result.changes
     due = [*images.outdated(node, host.paths), *([api_server.NAME] if api_server.differing(node, host.paths) else [])]
-    due += [*renewal.ending(result.certificates), *renewal.behind(host, changes)]
+    old = renewal.due(host, result.certificates, since=node.issued_since)
+    due += [*old, *renewal.behind(host, changes)]
     if not rolling_restart:
         result.due = list(dict.fromkeys(due))
         return
@@ -180,7 +181,7 @@ def _restart(node: Node, host: NodeHost, result: NodeResult, *, rolling_restart:
     anew = images.replace(node, host, changes) | api_server.rewrite(node, host, changes)
     if anew and not changes.check:
         wait_until_running(node, host, anew)
-    renewal.renew(node, host, changes, left=result.certificates, anew=anew)
+    renewal.renew(node, host, changes, left=result.certificates, anew=anew, since=node.issued_since)
     result.certificates = renewal.remaining(host.paths)
 
 

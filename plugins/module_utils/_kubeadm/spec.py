@@ -48,6 +48,7 @@ class Node:
     images: tuple[str, ...] = ()  # pulled before a join, to make the node Ready soon after
     downloads: tuple[Download, ...] = ()
     encryption_keys: tuple[EncryptionKey, ...] = ()  # of Secrets at rest, the one that writes first; control hosts only
+    issued_since: float = 0  # seconds since 1970: older certificates of kubeadm are renewed
     surveyed: bool = False  # all control hosts were checked, and none belongs to a cluster
     ca_certificate: str | None = None  # PEM, for registry and file server only; None: the host's trust store
     registry_login: str | None = None  # user:password

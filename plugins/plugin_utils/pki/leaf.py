@@ -141,12 +141,6 @@ def ensure_leaf(
     return Leaf(certificate=certificate, reason=reason)
 
 
-def older(directory: Path, user: str, since: datetime) -> bool:
-    """Return whether the certificate of ``user`` was issued before ``since``. Raises PkiError."""
-    current = read_certificate(certificate_path(directory, user))
-    return current is not None and current.not_valid_before_utc + BACKDATE < since.replace(microsecond=0)
-
-
 def _why(
     current: x509.Certificate | None,
     spec: LeafSpec,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from cryptography import x509
+from cryptography.hazmat.primitives import hashes
 
 from ...module_utils._base.files import write_file
 from ..layers import authorities
@@ -46,6 +47,17 @@ class Succession:
 def look(store: Store, directory: Path) -> tuple[Succession, ...]:
     """Return where the rotation of each authority is. Raises PkiError, SecretsError."""
     return tuple(_look(store, directory, use) for use in USES)
+
+
+def published(directory: Path) -> dict[str, str]:
+    """Return the certificate (PEM) of every authority, successors and predecessors too, by fingerprint."""
+    found = [one for use in USES for one in read_certificates(directory / authorities.file(use))]
+    return {fingerprint(one): to_pem(one) for one in found}
+
+
+def fingerprint(certificate: x509.Certificate) -> str:
+    """Return the SHA-256 of ``certificate``, in hexadecimal."""
+    return certificate.fingerprint(hashes.SHA256()).hex()
 
 
 def position(found: Iterable[Succession]) -> Position:
