@@ -12,32 +12,48 @@ from urllib.parse import unquote, urlsplit
 
 import pymysql
 
+ACCESS_DENIED = 1045
 
-def statements(database: str, user: str, password: str) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the SQL, with arguments, that makes ``database`` and lets ``user`` do anything in it and nothing else."""
-    schema = "`" + database.replace("`", "``") + "`"
-    return [
-        (f"CREATE DATABASE IF NOT EXISTS {schema}", ()),
-        ("CREATE USER IF NOT EXISTS %s@'%%' IDENTIFIED BY %s", (user, password)),
-        ("ALTER USER %s@'%%' IDENTIFIED BY %s", (user, password)),
-        (f"GRANT ALL PRIVILEGES ON {schema.replace('%', '%%')}.* TO %s@'%%'", (user,)),
-    ]
+
+def quoted(database: str) -> str:
+    """Return the name of a database as SQL with arguments takes it."""
+    return "`" + database.replace("`", "``").replace("%", "%%") + "`"
+
+
+def connect(url: str) -> pymysql.Connection:
+    """Connect as the account of ``url``, to no database."""
+    at = urlsplit(url)
+    return pymysql.connect(
+        host=at.hostname or "",
+        port=at.port or 3306,
+        user=unquote(at.username or ""),
+        password=unquote(at.password or ""),
+        connect_timeout=10,
+    )
+
+
+def accepted(url: str) -> bool:
+    """Return whether the account has the password. To set it again would end the second one of a rotation."""
+    try:
+        connect(url).close()
+    except pymysql.err.OperationalError as error:
+        if error.args[0] != ACCESS_DENIED:
+            raise
+        return False
+    return True
 
 
 def make(admin_url: str, service_url: str) -> None:
-    """Make the database and the account that ``service_url`` names."""
+    """Make the database and the account that ``service_url`` names; it may do anything in it and nothing else."""
     admin, service = urlsplit(admin_url), urlsplit(service_url)
-    database = service.path.lstrip("/")
-    connection = pymysql.connect(
-        host=admin.hostname or "",
-        port=admin.port or 3306,
-        user=unquote(admin.username or ""),
-        password=unquote(admin.password or ""),
-        connect_timeout=10,
-    )
-    with connection, connection.cursor() as cursor:
-        for sql, arguments in statements(database, unquote(service.username or ""), unquote(service.password or "")):
-            cursor.execute(sql, arguments or None)
+    database, user = service.path.lstrip("/"), unquote(service.username or "")
+    account = (user, unquote(service.password or ""))
+    with connect(admin_url) as connection, connection.cursor() as cursor:
+        cursor.execute(f"CREATE DATABASE IF NOT EXISTS {quoted(database)}", ())
+        cursor.execute("CREATE USER IF NOT EXISTS %s@'%%' IDENTIFIED BY %s", account)
+        if not accepted(service_url):
+            cursor.execute("ALTER USER %s@'%%' IDENTIFIED BY %s", account)
+        cursor.execute(f"GRANT ALL PRIVILEGES ON {quoted(database)}.* TO %s@'%%'", (user,))
     print(f"{database} on {admin.hostname}:{admin.port} for {service.username}: there", flush=True)
 
 

@@ -111,7 +111,8 @@ class Kind(ABC, Generic[State]):
         ahead = self.foresee(state)
         if step in PHASES and not self.asked.changes.check:
             {"both": self.both, "use": self.use, "drop": self.drop}[step](state)
-        told = {"open": ahead.open, "phases": list(ahead.phases), "layers": list(ahead.layers), "rolls": list(ahead.rolls), "hypervisors": ahead.hypervisors,
+        told = {"open": ahead.open, "rolls": list(ahead.rolls), "hypervisors": ahead.hypervisors,
+                "phases": list(ahead.phases), "layers": list(ahead.layers),
                 "next": self.next_steps(), "foreseen": ahead.lines}  # fmt: skip
         return {**self.asked.changes.result(), **told}
 

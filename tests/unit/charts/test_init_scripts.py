@@ -65,7 +65,46 @@ def test_every_database_of_a_service_is_made_with_its_account(
         monkeypatch.setenv(f"SERVICE_{name}", f"nova in {name}")
     db_init.main()
     assert made == [(f"root of {name}", f"nova in {name}") for name in ("oslo_db", "oslo_db_cell0")]
-    assert db_init.statements("nova_cell0", "nova", "word")[1] == (
-        "CREATE USER IF NOT EXISTS %s@'%%' IDENTIFIED BY %s",
-        ("nova", "word"),
-    )
+
+
+class Database:
+    """MariaDB's accounts, as pymysql reaches them."""
+
+    def __init__(self, *passwords: str) -> None:
+        self.passwords, self.said = passwords, list[tuple[str, object]]()
+        self.err = ModuleType("pymysql.err")
+        self.err.OperationalError = type("OperationalError", (Exception,), {})  # type: ignore[attr-defined]
+
+    def connect(self, *, user: str, password: str, **_: object) -> Database:
+        if user == "nova" and password not in self.passwords:
+            raise self.err.OperationalError(1045, "Access denied")
+        return self
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def cursor(self) -> Database:
+        return self
+
+    def __enter__(self) -> Database:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing is open."""
+
+    def execute(self, sql: str, arguments: object) -> None:
+        self.said.append((sql, arguments))
+
+
+@pytest.mark.parametrize(("passwords", "altered"), [(("word", "old"), False), (("old",), True)])
+def test_a_password_that_works_is_not_set_again_or_a_rotation_would_lose_the_second(
+    monkeypatch: pytest.MonkeyPatch, passwords: tuple[str, ...], altered: bool
+) -> None:
+    database = Database(*passwords)
+    monkeypatch.setitem(sys.modules, "pymysql", database)
+    db_init = script("groundup-lib/files/db-init.py")
+    db_init.make("mysql+pymysql://root:x@db:3306/", "mysql+pymysql://nova:word@db:3306/no%60v")
+    alter = ("ALTER USER %s@'%%' IDENTIFIED BY %s", ("nova", "word"))
+    assert (alter in database.said) is altered
+    assert database.said[1] == ("CREATE USER IF NOT EXISTS %s@'%%' IDENTIFIED BY %s", ("nova", "word"))
+    assert database.said[-1] == ("GRANT ALL PRIVILEGES ON `no%%60v`.* TO %s@'%%'", ("nova",))
