@@ -22,8 +22,8 @@ options:
       - V(restart) restarts static pods that are due, and renews certificates that are. One control host at a time.
       - V(encryption) reports, on a control host, the keys of Secrets at rest that its API server uses, and how many
         Secrets in etcd each has written. Changes nothing.
-      - V(encrypt) has the API server of a control host use the keys in O(encryption_order), and restarts it. One control
-        host at a time. Refuses to drop a key that a Secret in etcd was written with.
+      - V(encrypt) has the API server of a control host use the keys in O(encryption_order), and restarts it. One
+        control host at a time. Refuses to drop a key that a Secret in etcd was written with.
       - V(join) joins a prepared host with the credentials O(join). Nothing else is converged.
       - V(membership) reports, on a control host, which cluster it belongs to, its etcd members and the days of its
         certificates. Changes nothing.

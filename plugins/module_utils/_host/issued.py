@@ -1,17 +1,16 @@
-"""Report which of the site's CAs each file of this host trusts, and the certificates it shows. Reads public parts only."""
+"""Report which of the site's CAs each file of this host trusts, and the certificates it shows: public parts only."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from .._base import files
 from .._base.changes import Changes
+from .._base.tls import certificates
 from . import apt, trust
 
-PEM = re.compile(r"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
 # Every file that a layer writes with a certificate of the site: as they are, or below a directory.
 PLACES = (
     str(apt.OURS.with_name("seed-ca.crt")), "/etc/containerd/certs.d/*/ca.crt", "/etc/haproxy/tls/*.pem",
@@ -28,7 +27,7 @@ def look(changes: Changes, given: Mapping[str, Any]) -> dict[str, Any]:  # noqa:
 
 
 def _places(known: Mapping[str, str], root: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    store = [path for path in _found([f"{trust.OURS}/groundup-*.crt"], root)]
+    store = _found([f"{trust.OURS}/groundup-*.crt"], root)
     yield str(trust.OURS), _of(known, store)  # its files are one certificate each
     yield str(trust.BUNDLE), {**_of(known, _found([str(trust.BUNDLE)], root)), "shows": []}  # with Debian's
     for path in _found(PLACES, root):
@@ -40,7 +39,7 @@ def _found(patterns: Iterable[str], root: Path) -> list[Path]:
 
 
 def _of(known: Mapping[str, str], paths: Iterable[Path]) -> dict[str, Any]:
-    found = [one for path in paths for one in PEM.findall(files.read(path) or "")]
+    found = [one for path in paths for one in certificates(files.read(path) or "")]
     return {
         "trusts": sorted({known[_bare(one)] for one in found if _bare(one) in known}),
         "shows": [one for one in found if _bare(one) not in known],

@@ -126,4 +126,3 @@ def _refuse_used(host: NodeHost, gone: Sequence[str]) -> None:
             why="no API server could read those any more",
             remedy="run the playbook groundup.cloud.rotate again, which writes them anew",
         )
-

@@ -131,5 +131,5 @@ def _encryption(node: Node, paths: Paths) -> None:
             f"the key of Secrets at rest on {node.name} is not the one in the site's store of secrets",
             where=f"host {node.name}, {paths.at(documents.ENCRYPTION)}; secret kubernetes/encryption-key",
             why="an API server with another key could not read a single Secret",
-            remedy="restore the store this cluster was made with; keys are rotated by the playbook groundup.cloud.rotate",
+            remedy="restore the store this cluster was made with; groundup.cloud.rotate changes keys",
         )

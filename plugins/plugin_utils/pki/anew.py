@@ -44,7 +44,7 @@ def end(directory: Path) -> None:
 
 
 def new_keys(store: Store, directory: Path, specs: tuple[LeafSpec, ...]) -> tuple[str, ...]:
-    """Give certificates that are too old another key: `ensure_leaf` issues them for it. Return the names of the keys."""
+    """Give certificates that are too old another key, for which `ensure_leaf` issues them. Return the keys' names."""
     after = since(directory)
     if after is None:
         return ()

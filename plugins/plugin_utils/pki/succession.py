@@ -114,4 +114,3 @@ def _look(store: Store, directory: Path, use: Use) -> Succession:
     elif other or authorities.key_name(use) + rotation.FORMER in store.names():
         place = "new"
     return Succession(use=use, position=place, signs=signing, other=other)
-

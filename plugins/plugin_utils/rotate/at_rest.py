@@ -77,9 +77,7 @@ def begin(store: Store) -> None:
 def read_by_all(keys: Keys, hosts: Mapping[str, HostKeys]) -> dict[str, tuple[str, ...]]:
     """Return the order of each host's keys in phase `both`: it reads the new, and writes as before."""
     new = keys.target
-    return {
-        name: one.order if new in one.order else (one.order[0], new, *one.order[1:]) for name, one in hosts.items()
-    }
+    return {name: one.order if new in one.order else (one.order[0], new, *one.order[1:]) for name, one in hosts.items()}
 
 
 def written_by_all(keys: Keys, hosts: Mapping[str, HostKeys]) -> dict[str, tuple[str, ...]]:

@@ -10,7 +10,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._host.downloads import Download, sha256
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import converge as steps
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Node, Paths
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import EncryptionKey, Node, Paths
 
 from .conftest import CNI, MANIFEST, FakeHost, Seen, certificate, finish, make_node, pem, write
 
@@ -102,7 +102,7 @@ def test_a_kubelet_that_does_not_run_is_fetched_again(member: Node, host: FakeHo
 def test_another_key_of_secrets_at_rest_is_refused_and_not_shown(
     host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    node = dataclasses.replace(make_member(host, paths, monkeypatch), encryption_key=OTHER_KEY)
+    node = dataclasses.replace(make_member(host, paths, monkeypatch), encryption_keys=(EncryptionKey(name="site-1", secret=OTHER_KEY),))
     before = files(paths.root)
     with pytest.raises(GroundupError, match="is not the one in the site's store of secrets") as refused:
         run(node, host)
@@ -125,7 +125,7 @@ def test_a_key_file_the_api_server_does_not_read_yet_is_written_again(
     node = make_member(host, paths, monkeypatch)
     lines = [line for line in MANIFEST.splitlines(keepends=True) if "encryption" not in line]
     write(paths, "/etc/kubernetes/manifests/kube-apiserver.yaml", "".join(lines))
-    assert run(dataclasses.replace(node, encryption_key=OTHER_KEY), host) == [
+    assert run(dataclasses.replace(node, encryption_keys=(EncryptionKey(name="site-1", secret=OTHER_KEY),)), host) == [
         "write /etc/kubernetes/site/encryption.yaml"
     ]
 

@@ -7,8 +7,12 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.authorities import Use, file
-from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import LeafSpec, ensure_authority, ensure_leaf
-from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import succession
+from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import (
+    LeafSpec,
+    ensure_authority,
+    ensure_leaf,
+    succession,
+)
 from ansible_collections.groundup.cloud.plugins.plugin_utils.pki.authority import issued_by
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import PasswordSource, Store, fingerprints, replaced
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault.rotation import passing
@@ -35,9 +39,7 @@ def bundles(directory: Path) -> dict[str, list[x509.Certificate]]:
 
 
 def leaves(directory: Path) -> dict[str, x509.Certificate]:
-    return {
-        use: x509.load_pem_x509_certificate((directory / f"pki/of-{use}.crt").read_bytes()) for use in USES
-    }
+    return {use: x509.load_pem_x509_certificate((directory / f"pki/of-{use}.crt").read_bytes()) for use in USES}
 
 
 @pytest.fixture
@@ -76,7 +78,7 @@ def test_the_three_phases_replace_every_authority_and_what_it_issued(site: Path)
     assert (site / "ca.crt").read_bytes() == before
 
 
-class Killed(Exception):
+class KilledError(Exception):
     """The run ends here."""
 
 
@@ -90,7 +92,7 @@ def write_until(monkeypatch: pytest.MonkeyPatch, kill: int) -> None:
 
     def write(*arguments: object, **more: object) -> None:
         if not left[0]:
-            raise Killed
+            raise KilledError
         left[0] -= 1
         files.write_file(*arguments, **more)  # type: ignore[arg-type]
 
@@ -117,14 +119,15 @@ def test_a_rotation_killed_at_any_write_goes_on_to_the_same_end(
             for number, step in enumerate(steps(site)):
                 step()
                 done.append(number)
-        except Killed:
+        except KilledError:
             pass
     settle(site)  # any run in between changes nothing of the position's meaning
     trusted = bundles(site)
     assert all(any(issued_by(leaf, one) for one in trusted[use]) for use, leaf in leaves(site).items())
     begun = where(site)
     for number, step in enumerate(steps(site)):
-        if begun == "closed" and len(done) < 4 or begun == "both" and number > 1 or begun == "new" and number > 3:
+        first = {"closed": 0 if len(done) < 4 else 6, "both": 2, "new": 4}[begun]
+        if number >= first:
             step()
     assert where(site) == "closed"
     assert all(len(found) == 1 for found in bundles(site).values())

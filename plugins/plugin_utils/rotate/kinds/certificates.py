@@ -84,7 +84,7 @@ class Certificates(Kind[State]):
         if state.old:
             raise GroundupError(
                 f"older certificates are shown (old-still-used) at {few(state.old)}",
-                where="rotation of certificates", why=self.loses, remedy="run this again: the layers bring the new ones",
+                where="rotation of certificates", why=self.loses, remedy="run this again, the layers bring new ones",
             )  # fmt: skip
         anew.end(state_dir(self.asked.plan.site))
 

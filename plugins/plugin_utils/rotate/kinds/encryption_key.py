@@ -17,7 +17,7 @@ from ...vault import rotation
 from ...vault.names import ENCRYPTION_KEY
 from .. import at_rest
 from ..at_rest import CLEAR, HostKeys, Keys
-from ..base import Foreseen, Kind
+from ..base import PHASES, Foreseen, Kind
 
 Orders = dict[str, tuple[str, ...]]
 
@@ -87,7 +87,7 @@ class EncryptionKey(Kind[State]):
         ]
         number = sum(state.stored.values())
         lines.append(f"Secrets that are written anew, none changes: {number}")
-        return Foreseen(lines=lines, open=begun)
+        return Foreseen(lines=lines, open=begun, layers=PHASES)
 
     def both(self, state: State) -> None:
         """Make a key, unless a rotation is open; all hosts are to read it."""
