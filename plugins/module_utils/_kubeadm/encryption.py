@@ -34,8 +34,9 @@ def found(paths: Paths) -> tuple[EncryptionKey, ...]:
     if FLAG not in static_pods.flags(static_pods.container(api_server.NAME, paths)):
         return (EncryptionKey(name=CLEAR),)
     document = yaml_text.load(read(paths.at(documents.ENCRYPTION)) or "")
+    resources: list[dict[str, Any]] = document.get("resources") or [{}]
     keys: list[EncryptionKey] = []
-    for provider in next(iter(document.get("resources") or ()), {}).get("providers", ()):
+    for provider in resources[0].get("providers", ()):
         if "identity" in provider:
             keys.append(EncryptionKey(name=CLEAR))
         keys += [EncryptionKey(**one) for one in (provider.get("secretbox") or {}).get("keys", ())]

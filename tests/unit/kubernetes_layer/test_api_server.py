@@ -7,7 +7,7 @@ import json
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import converge as steps
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import EncryptionKey, Node, Paths
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Node, Paths
 
 from .conftest import FakeHost, certificate, finish, make_node, pem, run
 

@@ -11,7 +11,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import
 from ansible_collections.groundup.cloud.plugins.module_utils._host.downloads import Download
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import converge as steps
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.certificates import fingerprint, first_certificate
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import EncryptionKey, Node, Paths
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Node, Paths
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.state import Membership
 
 from .conftest import CA, JOIN, KEY, FakeHost, begin, certificate, finish, pem, run, write

@@ -115,7 +115,9 @@ def test_bodies_of_secrets_are_never_in_the_audit_log() -> None:
 
 
 def test_new_secrets_are_written_encrypted_and_old_ones_can_be_read() -> None:
-    providers = yaml.safe_load(documents.encryption_config([EncryptionKey(name="site-1", secret=KEY)]))["resources"][0]["providers"]
+    providers = yaml.safe_load(documents.encryption_config([EncryptionKey(name="site-1", secret=KEY)]))["resources"][0][
+        "providers"
+    ]
     assert [next(iter(provider)) for provider in providers] == ["secretbox", "identity"]
 
 

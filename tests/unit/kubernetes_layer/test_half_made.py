@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import half_made
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import EncryptionKey, Node, Paths
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Node, Paths
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.state import Membership, observe
 
 from .conftest import CA, JOIN, KUBECONFIG, FakeHost, begin, finish, make_node, run, write

@@ -10,7 +10,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._host.guard import Guard
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.node_ports import GUARD, close
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import EncryptionKey, Node, Paths
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Node, Paths
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
 
 from .conftest import FakeHost, make_node

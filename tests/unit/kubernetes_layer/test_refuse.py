@@ -102,7 +102,9 @@ def test_a_kubelet_that_does_not_run_is_fetched_again(member: Node, host: FakeHo
 def test_another_key_of_secrets_at_rest_is_refused_and_not_shown(
     host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    node = dataclasses.replace(make_member(host, paths, monkeypatch), encryption_keys=(EncryptionKey(name="site-1", secret=OTHER_KEY),))
+    node = dataclasses.replace(
+        make_member(host, paths, monkeypatch), encryption_keys=(EncryptionKey(name="site-1", secret=OTHER_KEY),)
+    )
     before = files(paths.root)
     with pytest.raises(GroundupError, match="is not the one in the site's store of secrets") as refused:
         run(node, host)

@@ -13,7 +13,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import con
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import documents, renewal, rolling_restart
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import NodeApiError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.etcd import EtcdMember
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import EncryptionKey, Node, Paths
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Node, Paths
 
 from .conftest import FakeHost, certificate, finish, make_node, pem, run, write
 

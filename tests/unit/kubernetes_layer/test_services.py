@@ -17,7 +17,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._host.units import 
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import files
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.access import admin_kubeconfig
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import NodeHost
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import EncryptionKey, Node, Paths
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Node, Paths
 
 from .conftest import FakeHost, Seen, certificate, finish, make_node, pem, write
 
