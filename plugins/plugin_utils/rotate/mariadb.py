@@ -73,7 +73,9 @@ class Database:
 
 
 def _end(done: Executed) -> str:
-    return done.stderr.strip()[-300:] or f"it ended with code {done.code}"
+    """Return the error alone: the client says the statement, too, with what MariaDB keeps of a password."""
+    errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR ")]
+    return " | ".join(errors)[-300:] or f"it ended with code {done.code}"
 
 
 def _failed(what: str, where: str) -> GroundupError:

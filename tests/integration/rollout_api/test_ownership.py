@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +15,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_si
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.gate.ownership import NAME
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.session import Session
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import RolloutError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import PasswordSource, Redactor, Store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import PasswordSource, Redactor, Store, rotation
 
 from .conftest import Site
 
@@ -73,6 +74,30 @@ def test_a_renewed_certificate_s_key_is_no_other_store(site: Site, tmp_path: Pat
     session(site, kept).claim(write=True)
     kept.take({"edge/key": "of summer"}, replacing=["edge/key"])
     assert session(site, kept).claim(write=True) == ()
+
+
+def test_a_rotated_secret_is_accepted_by_the_store_that_has_the_former_and_by_no_other(
+    site: Site, tmp_path: Path
+) -> None:
+    kept, backup = store(tmp_path / "state"), tmp_path / "backup"
+    kept.ensure(NAMES)
+    session(site, kept).claim(write=True)
+    shutil.copytree(tmp_path / "state", backup)
+    shutil.copy(tmp_path / "state.password", tmp_path / "backup.password")
+    rotation.stage(kept, ["keystone/admin"], users={})
+    assert session(site, kept).claim(write=True) == (), "what is not in use was recorded"
+    rotation.swap(kept, ["keystone/admin"])
+    shutil.copytree(tmp_path / "state", tmp_path / "stolen")
+    shutil.copy(tmp_path / "state.password", tmp_path / "stolen.password")
+    stolen = store(tmp_path / "stolen")
+    rotation.end(stolen, "keystone/admin")  # it has the new value, and not the one before
+    with pytest.raises(RolloutError, match=r"\(keystone/admin\)"):
+        session(site, stolen).claim(write=True)
+    assert session(site, kept).claim(write=False) == session(site, kept).claim(write=True) == ("keystone/admin",)
+    rotation.end(kept, "keystone/admin")
+    assert session(site, kept).claim(write=True) == ()
+    with pytest.raises(RolloutError, match=r"\(keystone/admin\)"):
+        session(site, store(backup)).claim(write=True)
 
 
 def test_a_store_made_anew_is_refused_and_changes_nothing(site: Site, tmp_path: Path) -> None:

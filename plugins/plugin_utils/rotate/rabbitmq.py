@@ -1,0 +1,86 @@
+"""Accounts of RabbitMQ, by its management API."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+import socket
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from ..errors import GroundupError
+from .accounts import Login
+
+SELECTOR, PORT = "application=rabbitmq,component=server", 15672
+_MAY = {"configure": ".*", "write": ".*", "read": ".*"}
+_TIMEOUT = 30.0
+_OK, _MISSING, _UNAUTHORIZED = (200, 201, 204), 404, 401
+_REFUSED, _NO_OPERATOR = "Login failed", "Not management user"  # what it says of a service's account
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """One member."""
+
+    connect: Callable[[], AbstractContextManager[socket.socket]]
+    admin: Login
+    name: str
+
+    def accepts(self, login: Login) -> bool:
+        """Return whether it lets ``login`` in. Raises GroundupError when it does not say."""
+        status, said = self._ask("GET", "whoami", login=login)
+        if status in _OK:
+            return True
+        reason = str(said.get("reason"))
+        if status != _UNAUTHORIZED or reason not in (_REFUSED, _NO_OPERATOR):
+            raise failed(f"no answer to a login: {status} {reason}", self.name)
+        return reason == _NO_OPERATOR
+
+    def make(self, login: Login, host: str) -> None:
+        """Make an account that may do everything in the virtual host ``host``, and nothing else."""
+        user = quote(login.user, safe="")
+        self._do("PUT", f"users/{user}", {"password": login.password, "tags": ""})
+        self._do("PUT", f"permissions/{quote(host, safe='')}/{user}", _MAY)
+
+    def peers(self, user: str) -> list[str]:
+        """Return the addresses that are connected as ``user``."""
+        status, said = self._ask("GET", "connections?columns=user,peer_host", login=self.admin)
+        if status not in _OK:
+            raise failed(f"its connections cannot be listed: {status}", self.name)
+        return sorted({str(one.get("peer_host")) for one in said if one.get("user") == user})
+
+    def delete(self, user: str) -> None:
+        """Delete an account."""
+        self._do("DELETE", f"users/{quote(user, safe='')}", None)
+
+    def _do(self, method: str, path: str, body: Any) -> None:
+        status, said = self._ask(method, path, login=self.admin, body=body)
+        if status not in _OK and not (method == "DELETE" and status == _MISSING):
+            raise failed(f"{method} {path}: {status} {said.get('reason', '')}", self.name)
+
+    def _ask(self, method: str, path: str, *, login: Login, body: Any = None) -> tuple[int, Any]:
+        word = base64.b64encode(f"{login.user}:{login.password}".encode()).decode()
+        headers = {"Authorization": f"Basic {word}", "Content-Type": "application/json"}
+        client = http.client.HTTPConnection("127.0.0.1")
+        try:
+            with self.connect() as client.sock:
+                client.sock.settimeout(_TIMEOUT)
+                client.request(method, f"/api/{path}", None if body is None else json.dumps(body), headers)
+                answer = client.getresponse()
+                text = answer.read()
+                return answer.status, json.loads(text or b"{}")
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise failed(f"its management API does not answer: {error}", self.name) from error
+
+
+def failed(what: str, where: str) -> GroundupError:
+    """Return the error of RabbitMQ."""
+    return GroundupError(
+        f"RabbitMQ: {what}", where=where, why="accounts change only where the queue answers",
+        remedy="run the playbook groundup.cloud.openstack, tag verify: it says what is wrong with the message queue; "
+        "then run this again",
+    )  # fmt: skip
