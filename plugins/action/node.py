@@ -90,10 +90,10 @@ class ActionModule(StepAction):
 def _from_state(given: dict[str, Any]) -> None:
     """Fill in what the controller knows of control hosts: keys of Secrets at rest, and since when certificates last."""
     site = given["site"]
-    store = open_store(site, write=False)
-    store.ensure([ENCRYPTION_KEY])  # in memory: a prediction for a site not deployed yet
-    keys = Keys.of(store)
-    given["encryption_keys"] = given["encryption_keys"] or keys.secrets()
-    given["encryption_order"] = given["encryption_order"] or keys.order()
+    if not given["encryption_keys"]:
+        store = open_store(site, write=False)
+        store.ensure([ENCRYPTION_KEY])  # in memory: a prediction for a site not deployed yet
+        keys = Keys.of(store)
+        given["encryption_keys"], given["encryption_order"] = keys.secrets(), given["encryption_order"] or keys.order()
     if begun := anew.since(state_dir(site)):
         given["issued_since"] = begun.timestamp()

@@ -184,7 +184,7 @@ def encryption_config(keys: Sequence[EncryptionKey]) -> str:
     Secrets in clear text are always read; they are written so when `CLEAR` is the first.
     """
     listed = [{"name": one.name, "secret": one.secret} for one in keys if one.name != CLEAR]
-    providers: list[dict[str, Any]] = [{"secretbox": {"keys": listed}}, {"identity": {}}]
+    providers: list[dict[str, Any]] = [*([{"secretbox": {"keys": listed}}] if listed else []), {"identity": {}}]
     if keys[0].name == CLEAR:
         providers.reverse()
     return to_text(
