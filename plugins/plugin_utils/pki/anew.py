@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from ...module_utils._base import files
 from ..errors import GroundupError
+from ..layers.authorities import USES, key_name
 from ..vault import Store
 from ..vault.names import generate
+from ..vault.rotation import FORMER
 from .authority import BACKDATE, read_certificate
 from .leaf import LeafSpec, certificate_path
 
@@ -38,18 +41,31 @@ def begin(directory: Path) -> datetime:
     return now
 
 
-def end(directory: Path) -> None:
-    """Forget it: it is done. Raises OSError."""
+def end(store: Store, directory: Path) -> None:
+    """Forget it, and the keys that were replaced: it is done. Raises SecretsError, OSError."""
+    store.forget([name for name in store.names() if fnmatchcase(name, f"pki/*-key{FORMER}") and not _of_ca(name)])
     (directory / FILE).unlink(missing_ok=True)
 
 
 def new_keys(store: Store, directory: Path, specs: tuple[LeafSpec, ...]) -> tuple[str, ...]:
-    """Give certificates that are too old another key, for which `ensure_leaf` issues them. Return the keys' names."""
+    """Give certificates that are too old another key, for which `ensure_leaf` issues them. Return the keys' names.
+
+    The former ones stay in the store until the end: the cluster knows them by their fingerprints.
+    """
     after = since(directory)
-    if after is None:
-        return ()
-    old = {one.key_name: generate(one.key_name) for one in specs if _before(directory, one.user, after)}
-    return store.take(old, replacing=old)
+    old = sorted(one.key_name for one in specs if after and _before(directory, one.user, after))
+
+    def change(values: dict[str, str]) -> tuple[str, ...]:
+        for name in old:
+            values.setdefault(name + FORMER, values[name])  # of a killed run: the one the cluster knows
+            values[name] = generate(name)
+        return tuple(old)
+
+    return store.edit(change) if old else ()
+
+
+def _of_ca(name: str) -> bool:
+    return name.removesuffix(FORMER) in map(key_name, USES)
 
 
 def _before(directory: Path, user: str, after: datetime) -> bool:

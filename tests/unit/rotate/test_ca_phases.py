@@ -24,7 +24,8 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_si
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate import places
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.base import Asked
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.kinds import ca, certificates
-from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import PasswordSource, Store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import PasswordSource, Store, fingerprints, replaced
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault.rotation import passing
 from cryptography import x509
 
 PLAN = make_plan(load_site(str(Path(__file__).parents[3] / "inventories/lab/site.yml")))
@@ -135,7 +136,7 @@ def test_certificates_are_anew_with_other_keys_and_an_old_one_keeps_it_open(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, *others = PLAN.hosts
-    before = site.leaf(first)
+    before, known = site.leaf(first), fingerprints(site.store.items())
     later = datetime.fromtimestamp(datetime.now(UTC).timestamp() + 5, UTC).replace(microsecond=0)
 
     class Later(datetime):
@@ -151,10 +152,12 @@ def test_certificates_are_anew_with_other_keys_and_an_old_one_keeps_it_open(
     site.spread(*others)
     with pytest.raises(GroundupError, match=rf"old-still-used\) at {first}: /{HAPROXY}"):
         site.kind(module=certificates).run("drop")
+    assert replaced(site.store.items())["pki/edge-key"] == known["pki/edge-key"]
     with pytest.raises(GroundupError, match="rotation-open"):
         site.kind(module=certificates).run("verify")
     site.spread(first)
     site.kind(module=certificates).run("drop")
     site.kind(module=certificates).run("verify")
     assert site.leaf(first).public_key() != before.public_key()
+    assert not [name for name in site.store.names() if passing(name)]
     assert anew.since(site.directory) is None

@@ -86,7 +86,7 @@ class Certificates(Kind[State]):
                 f"older certificates are shown (old-still-used) at {few(state.old)}",
                 where="rotation of certificates", why=self.loses, remedy="run this again, the layers bring new ones",
             )  # fmt: skip
-        anew.end(state_dir(self.asked.plan.site))
+        anew.end(self.asked.store, state_dir(self.asked.plan.site))
 
     def remains(self, state: State) -> list[str]:
         """Return what is old; the rotation is open until phase `drop`."""
