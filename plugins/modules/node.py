@@ -240,13 +240,8 @@ etcd:
   elements: str
   returned: with O(step=membership)
 order:
-  description: Names of the keys that the API server uses; the first one writes.
+  description: Names of the keys that the API server uses; the first one writes. RV(restarts) - it has not read them yet.
   type: list
-  elements: str
-  returned: with O(step=encryption)
-restarts:
-  description: Whether the API server has to restart to read them.
-  type: bool
   returned: with O(step=encryption)
 stored:
   description: Number of Secrets in etcd, by the name of the key that has written them.
@@ -263,15 +258,9 @@ kubeconfig:
 """
 
 from functools import partial
-from typing import Any
 
-from ..module_utils._base.changes import Changes
 from ..module_utils._base.module import run_step
-from ..module_utils._kubeadm import access, encryption, forget, leaving, membership
-from ..module_utils._kubeadm.converge import converge
-from ..module_utils._kubeadm.host import NodeHost
-from ..module_utils._kubeadm.spec import Join, Node
-from ..module_utils._plan.decode import from_dict
+from ..module_utils._kubeadm import access, encryption, forget, membership, steps
 
 _NODE = ("name", "role", "address", "site", "cluster", "supply", "sandbox_image")
 RULES = {
@@ -290,52 +279,19 @@ RULES = {
 }
 
 
-def node_of(parameters: dict[str, Any]) -> Node:
-    """Turn the module's parameters into a node. Raises OptionError for a field that one of them lacks."""
-    keys = parameters["encryption_keys"]
-    ordered = dict.fromkeys([*(name for name in parameters["encryption_order"] if name in keys), *keys])
-    ours = {
-        "control": parameters["role"] == "control", "ca_certificate": parameters["ca_certificate"] or None,
-        "encryption_keys": [{"name": name, "secret": keys[name]} for name in ordered],
-    }  # fmt: skip
-    return from_dict(Node, parameters | ours, "options")
-
-
-def _converge(step: str, changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
-    node = node_of(given)
-    return converge(
-        node,
-        NodeHost(name=node.name),
-        changes,
-        join=from_dict(Join, given["join"], "options.join") if step == "join" else None,
-        expected_ca=given["expected_ca"],
-        rolling_restart=step == "restart",
-    ).result()
-
-
-def _encrypt(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
-    node = node_of(given)
-    encryption.change(node, NodeHost(name=node.name), changes, order=given["encryption_order"])
-    return changes.result()
-
-
-def _leave(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
-    return leaving.leave(NodeHost(name=given["name"]), given, changes)
-
-
 def main() -> None:
     """Run the step."""
     run_step(
         {
-            **{step: partial(_converge, step) for step in ("maintain", "restart", "join")},
+            **{step: partial(steps.make, step) for step in ("maintain", "restart", "join")},
             "encryption": encryption.look,
-            "encrypt": _encrypt,
+            "encrypt": steps.encrypt,
             "membership": membership.of_host,
             "decide": None,
             "forget": forget.remove,
             "access": access.hand_out,
-            "leave_etcd": _leave,
-            "reset": _leave,
+            "leave_etcd": steps.leave,
+            "reset": steps.leave,
         },
         secret=("encryption_keys", "join", "registry_login"),
     )
