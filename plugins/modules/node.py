@@ -240,7 +240,7 @@ etcd:
   elements: str
   returned: with O(step=membership)
 order:
-  description: Names of the keys that the API server uses; the first one writes. RV(restarts) - it has not read them yet.
+  description: Names of the keys that the API server uses; the first one writes.
   type: list
   returned: with O(step=encryption)
 stored:

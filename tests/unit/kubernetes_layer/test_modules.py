@@ -96,7 +96,7 @@ def test_a_run_that_fails_says_what_it_changed_before(
         changes.add("write /etc/crictl.yaml")
         raise FULL
 
-    monkeypatch.setattr(module, "converge", fails)
+    monkeypatch.setattr(steps, "converge", fails)
     with patch_module_args(arguments("maintain", NODE)), pytest.raises(SystemExit):
         module.main()
     assert json.loads(capsys.readouterr().out)["changes"] == ["write /etc/crictl.yaml"]
