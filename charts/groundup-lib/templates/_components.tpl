@@ -190,14 +190,16 @@ pod.probes.<known>, the charts' name of the container.
 {{- if $check -}}
 {{- $entry := (include "groundup.known" (dict "map" (.root.Values.pod.probes | default dict) "names" $component.known) | fromJson).it | default dict -}}
 {{- $written := first (concat (values $entry) (list dict)) -}}
-{{- range $probe, $delay := dict "readiness" 5 "liveness" 60 -}}
+{{- /* A busy API answers late (api_probes in services/parts.py has why). */ -}}
+{{- $times := dict "readiness" (dict "initialDelaySeconds" 5 "periodSeconds" 15 "timeoutSeconds" 20) "liveness" (dict "initialDelaySeconds" 60 "periodSeconds" 60 "timeoutSeconds" 60) -}}
+{{- range $probe, $time := $times -}}
 {{- $own := get $written $probe | default dict -}}
 {{- /* A command says what a restart would not mend. */ -}}
 {{- $on := hasKey $own "enabled" | ternary $own.enabled (or (not (empty $component.endpoint)) (eq $probe "readiness")) -}}
 {{- $action := $check -}}
 {{- /* What runs in one copy at a time says itself whether it is alive: of the service, a restart would mend nothing. */ -}}
 {{- if and $component.alive (eq $probe "liveness") }}{{ $on = true }}{{ $action = dict "exec" (dict "command" $component.alive) | toYaml }}{{ end -}}
-{{- $params := $own.params | default (dict "initialDelaySeconds" $delay "periodSeconds" 15 "timeoutSeconds" 10) -}}
+{{- $params := $own.params | default $time -}}
 {{- with include "groundup.pod.probe" (dict "probe" (dict "enabled" $on "params" $params) "action" $action) }}
 {{ $probe }}Probe:
   {{- . | nindent 2 }}

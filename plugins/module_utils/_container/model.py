@@ -33,7 +33,8 @@ class LabHost(WiredHost):
 
     def wiring(self) -> str:
         """Return a digest of the host's network connections; a running host with another digest is restarted."""
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+        connected = {name: value for name, value in asdict(self).items() if name != "roles"}
+        return hashlib.sha256(json.dumps(connected, sort_keys=True).encode()).hexdigest()
 
 
 def networks_of(plan: Mapping[str, Any]) -> dict[str, NetworkPlan]:
@@ -51,7 +52,7 @@ def _host(plan: WiredHost, networks: Mapping[str, NetworkPlan]) -> LabHost:
     interfaces = tuple(_interface(item, networks, f"{where}.interfaces") for item in plan.interfaces)
     if plan.address not in {interface.address for interface in interfaces}:
         raise _wrong(f"no interface carries the host's address {plan.address}", where)
-    return LabHost(name=plan.name, fqdn=plan.fqdn, address=plan.address, interfaces=interfaces)
+    return LabHost(name=plan.name, fqdn=plan.fqdn, address=plan.address, interfaces=interfaces, roles=plan.roles)
 
 
 def _interface(plan: InterfacePlan, networks: Mapping[str, NetworkPlan], where: str) -> Interface:

@@ -23,6 +23,7 @@ CAPABILITIES = (
 WITHHELD = frozenset({"SYS_TIME"})  # a host of the lab must not set this machine's clock
 # Devices that a host's services open, if the machine has them: kubelet, OVS and libvirt, fuse file systems, KVM.
 DEVICES = ("/dev/kmsg", "/dev/net/tun", "/dev/fuse", "/dev/kvm", "/dev/vhost-net")
+_SHARES = 1024  # weight of a control group, against others beside it
 
 
 def capabilities(bounding: int) -> list[str]:
@@ -93,7 +94,11 @@ def runtime_config(
             ],
             "cgroupsPath": f"{lab.cgroup}/{host.name}",
             "rootfsPropagation": "private",
-            "resources": {"devices": [{"allow": True, "access": "rwm"}]},
+            "resources": {
+                "devices": [{"allow": True, "access": "rwm"}],
+                # Emulated guests take all that there is: without a larger share the cloud's APIs answer after minutes.
+                "cpu": {"shares": _SHARES * (4 if {"control", "worker"} & set(host.roles) else 1)},
+            },
             "devices": list(devices),
             "maskedPaths": [],
             "readonlyPaths": [],

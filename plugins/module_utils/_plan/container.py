@@ -42,3 +42,4 @@ class WiredHost:
     fqdn: str
     address: str  # on the management network: ssh, kubelet, etcd
     interfaces: tuple[InterfacePlan, ...]
+    roles: tuple[str, ...] = ()

@@ -33,7 +33,7 @@ class Usage:
         """Return the Secrets that hold ``value``: name to time of the last change."""
         wanted = forms(value)
         return {
-            str(one["metadata"]["name"]): _changed(one)
+            str(one["metadata"]["name"]): changed(one)
             for one in self.secrets
             if any(form in text for text in _texts(one) for form in wanted)
         }
@@ -62,7 +62,7 @@ def _texts(secret: Object) -> Iterator[str]:
         yield base64.b64decode(value).decode(errors="replace")
 
 
-def _changed(secret: Object) -> str:
+def changed(secret: Object) -> str:
     """Return the time of its last change, in the form that creation times have: they compare as text."""
     fields = secret["metadata"].get("managedFields") or ()
     return max((str(one["time"]) for one in fields if "time" in one), default=secret["metadata"]["creationTimestamp"])

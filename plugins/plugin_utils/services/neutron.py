@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..health.verification import Check, Verification
 from . import dialects, neutron_plugins, ovn
 from .neutron_workers import COMMANDS, OPTIONS, TLS, worker
-from .parts import WORKERS, ChartNames, api_values, merge, public_endpoint, queued, uwsgi
+from .parts import WORKERS_OF_SLOW, ChartNames, api_values, merge, public_endpoint, queued, uwsgi
 from .probing import PROBE, Client, forgotten, probed
 from .record import PublicApi, ServiceRecord, Values
 from .secrets import secret
@@ -210,7 +210,7 @@ SERVICE = ServiceRecord(
     api=PublicApi(type="network", host="network", port=9696, node_port=30096, backend="neutron-server"),
     images={"neutron_server": "openstack", "neutron_db_sync": "openstack"},
     secrets={METADATA_PROXY: "proves to Nova that a request for metadata is a guest's own"},
-    workers=WORKERS,
+    workers=WORKERS_OF_SLOW,
     values=values,
     dialect=dialects.neutron,
     verify=verify,

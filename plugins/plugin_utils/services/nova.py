@@ -10,8 +10,9 @@ from . import ceph, dialects
 from .certificates import given
 from .neutron import METADATA_PROXY
 from .parts import (
-    WORKERS,
+    WORKERS_OF_SLOW,
     ChartNames,
+    api_probes,
     api_values,
     merge,
     probes,
@@ -97,7 +98,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
             "useHostNetwork": {"novncproxy": False},
             "lifecycle": {"disruption_budget": {"metadata": {"min_available": 1 if pods > 1 else 0}}},
             "probes": {
-                **probes("api-metadata", "default", patience=60),
+                **api_probes("api-metadata", "default"),
                 **probes("novncproxy", "default", patience=60),
                 **{name: {"default": _queued()} for name in ("conductor", "scheduler")},
             },
@@ -271,7 +272,7 @@ SERVICE = ServiceRecord(
         "nova_scheduler": "openstack",
     },
     certificates=_certificates,
-    workers=WORKERS,
+    workers=WORKERS_OF_SLOW,
     values=values,
     dialect=dialects.nova,
     verify=verify,

@@ -99,6 +99,8 @@ def api_endpoint(plan: Plan, service: str, api: PublicApi) -> Values:
 
 # Processes of an API pod by scale: each is a Python process of about 120 MiB.
 WORKERS: Mapping[Scale, int] = {"tiny": 1, "small": 2, "medium": 3, "large": 4}
+# Of those whose requests take seconds, or ask each other: one at a time would let a tenant's boot wait for another's.
+WORKERS_OF_SLOW: Mapping[Scale, int] = {**WORKERS, "tiny": 2}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +133,7 @@ def api_values(
                 "upgrades": {"deployments": {"rolling_update": {"max_unavailable": 0, "max_surge": 1}}},
                 "disruption_budget": {names.api: {"min_available": 1 if pods > 1 else 0}},
             },
-            **({"probes": probes(*names.probes, patience=60)} if names.probes else {}),
+            **({"probes": api_probes(*names.probes)} if names.probes else {}),
             "resources": {
                 "enabled": sizes.resources,
                 names.resources: resources(memory=memory, limit=limit, cpu=sizes.cpu(cpu)),
@@ -181,13 +183,25 @@ def anti_affinity(sizes: Sizes, *, members: int, quorum: bool) -> Values:
 
 def probes(component: str, container: str, *, patience: int) -> Values:
     """Return ``pod.probes``. Liveness starts after ``patience`` seconds."""
+    return _probes(component, container, ready=_probe(5, 10, 10), alive=_probe(patience, 30, 15))
 
-    def probe(*, delay: int, period: int, timeout: int) -> Values:
-        params = {"initialDelaySeconds": delay, "periodSeconds": period, "timeoutSeconds": timeout}
-        return {"enabled": True, "params": params}
 
-    readiness, liveness = probe(delay=5, period=10, timeout=10), probe(delay=patience, period=30, timeout=15)
-    return {component: {container: {"readiness": readiness, "liveness": liveness}}}
+def api_probes(component: str, container: str) -> Values:
+    """Return ``pod.probes`` of an API, which answers a probe after the requests before it.
+
+    A busy pod that is taken out leaves its load to the others, and one that is killed loses what it had begun: it has
+    a minute to answer, and three not to be restarted. One that is gone refuses at once, as ever.
+    """
+    return _probes(component, container, ready=_probe(5, 10, 20), alive=_probe(60, 60, 60))
+
+
+def _probes(component: str, container: str, *, ready: Values, alive: Values) -> Values:
+    return {component: {container: {"readiness": ready, "liveness": alive}}}
+
+
+def _probe(delay: int, period: int, timeout: int) -> Values:
+    params = {"initialDelaySeconds": delay, "periodSeconds": period, "timeoutSeconds": timeout}
+    return {"enabled": True, "params": params}
 
 
 def resources(*, memory: str, limit: str, cpu: str) -> Values:

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from ..plan.types import Plan
 
 HOST_LABEL = "kubernetes.io/hostname"
-_SMALL = ("lab",)  # profiles where all pods share one small machine: no requests, no limits
+# Profiles where all pods share one small machine: no requests of their own, no limits (rollout/apply/namespaces.py).
+SMALL = ("lab",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +67,6 @@ def sizes(plan: Plan) -> Sizes:
         },
         topology_key=RACK_LABEL if most > 1 and len(racks) >= most else HOST_LABEL,
         spread=1 < most <= len(nodes),
-        resources=plan.profile not in _SMALL,
+        resources=plan.profile not in SMALL,
         cpu_share=plan.openstack.cpu_share,
     )

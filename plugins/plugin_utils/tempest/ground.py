@@ -132,7 +132,19 @@ def clean(cloud: Connection, run: SuiteRun, program: Program) -> list[str]:
         sweep.gone("project", projects, cloud.identity.delete_project)
     if told := program.cleanup(run.prefix):
         sweep.left.append(f"tempest cleanup --prefix {run.prefix}: {told.strip().splitlines()[-1]}")
+    # It keeps what tempest.conf names.
+    for kind, service, listed, delete in (
+        ("image", "image", cloud.image.images, cloud.image.delete_image),
+        ("flavor", "compute", partial(cloud.compute.flavors, is_public="None"), cloud.compute.delete_flavor),
+    ):
+        if cloud.has_service(service):
+            sweep.gone(kind, partial(_own, listed, run.prefix), delete)
     return sweep.left
+
+
+def _own(listed: Callable[[], Iterator[Any]], prefix: str) -> Iterator[Any]:
+    """Yield those whose names are this run's."""
+    return (one for one in listed() if str(one["name"]).startswith(f"{prefix}-"))
 
 
 def _present(get: Callable[[str], Any], identifiers: list[str]) -> Iterator[Any]:

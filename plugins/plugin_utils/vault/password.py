@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ansible.errors import AnsibleError
 from ansible.parsing.dataloader import DataLoader
 from ansible.parsing.vault import get_file_vault_secret
 
-from ...module_utils._base.files import read, write_file, write_new
+from ...module_utils._base.files import read, sync, write_file, write_new
 from .names import SecretsError, password
 
 VARIABLE = "ANSIBLE_VAULT_PASSWORD_FILE"
@@ -51,6 +52,37 @@ class PasswordSource:
                 remedy=f"let {VARIABLE} name a file, or a script, that gives the password",
             ) from None
         return bytes(secret.bytes)
+
+    @property
+    def next(self) -> Path:
+        """Return the path of the password that takes its place, while that is done."""
+        return self.path.with_name(f"{self.path.name}.next")
+
+    def formers(self) -> list[Path]:
+        """Return the passwords it had before, which open backup sets of then."""
+        return sorted(self.path.parent.glob(f"{glob.escape(self.path.name)}.former-*")) if self.ours else []
+
+    def every(self) -> list[bytes]:
+        """Return all passwords that may open what it has sealed, the present one first. Raises SecretsError."""
+        more = [one for one in (self.next, *self.formers()) if self.ours and one.is_file()]
+        return [self.read(), *(replace(self, path=one).read() for one in more)]
+
+    def stage(self) -> bytes:
+        """Return the next password, made when there is none."""
+        write_new(self.next, password().encode() + b"\n", mode=0o600)
+        return replace(self, path=self.next).read()
+
+    def promote(self) -> None:
+        """Put the next password in the place of the present one, which is kept."""
+        self.next.replace(self.path)
+        sync(self.path.parent)
+
+    def keep(self) -> None:
+        """Keep a copy of the present password, before another takes its place."""
+        if self.read() not in [replace(self, path=one).read() for one in self.formers()]:
+            number = len(self.formers()) + 1
+            write_new(self.path.with_name(f"{self.path.name}.former-{number:03}"), self.path.read_bytes(), mode=0o600)
+            sync(self.path.parent)
 
     @property
     def stores(self) -> Path:
@@ -105,7 +137,8 @@ class PasswordSource:
         found = self.ours and self.path.exists() and not self.others(store)
         if found and write:
             self.path.unlink()
-            self.stores.unlink(missing_ok=True)
+            for one in (self.stores, self.next, *self.formers()):
+                one.unlink(missing_ok=True)
         return found
 
 

@@ -18,6 +18,7 @@ from ansible.parsing.vault import AnsibleVaultError, VaultLib, VaultSecret
 from ...module_utils._base.files import sync, write_file
 from ...module_utils._base.locks import locked
 from ..paths import SECRETS_IDENTITY, state_dir
+from .content import parse
 from .names import USER, SecretsError, check_name, generate, reference
 from .password import VARIABLE, PasswordSource, password_source
 
@@ -55,6 +56,11 @@ class Store:
     def path(self) -> Path:
         """Return the path of the file."""
         return self._directory / FILE
+
+    @property
+    def source(self) -> PasswordSource:
+        """Return where its password is."""
+        return self._source
 
     @property
     def identity(self) -> str:
@@ -173,6 +179,15 @@ class Store:
                 self._save()
         return changed
 
+    def reseal(self) -> None:
+        """Encrypt the file with the next password, which then is the present one. Repeated after a kill, it goes on."""
+        with locked(self._directory / LOCK):
+            self._read()
+            new = self._source.stage()
+            self._source.keep()
+            self._save(new)
+            self._source.promote()
+
     def lacking(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return those of ``names`` that the store lacks, sorted."""
         return tuple(sorted(set(names) - set(self._values)))
@@ -191,7 +206,7 @@ class Store:
     def unseal(self, data: bytes, *, where: str) -> bytes:
         """Return the data that `seal` encrypted. Raises SecretsError."""
         try:
-            return bytes(self._vault(self._source.read()).decrypt(data))
+            return bytes(self._vault(*self._source.every()).decrypt(data))
         except AnsibleVaultError:
             raise SecretsError(
                 "it does not open",
@@ -231,7 +246,7 @@ class Store:
                 remedy=f"put the password back there, or let {VARIABLE} name the file that holds it",
             )
         try:
-            text = self._vault(self._source.read()).decrypt(encrypted)
+            text = self._vault(*self._source.every()).decrypt(encrypted)
         except AnsibleVaultError:
             # Not chained: the original error contains the encrypted text.
             raise SecretsError(
@@ -240,7 +255,7 @@ class Store:
                 why=f"the password from {self._source.path} is not the right one, or the file is damaged",
                 remedy="use the password this site was made with, or restore the store from your backup",
             ) from None
-        self._identity, self._values = _parse(text, self.path)
+        self._identity, self._values = parse(text, self.path)
         if self._write:
             self._source.opens(self.path)
 
@@ -257,8 +272,8 @@ class Store:
     def _public(self) -> bytes:
         return f"{self._identity}\n".encode()
 
-    def _save(self) -> None:
-        password = self._source.create(self.path)
+    def _save(self, password: bytes | None = None) -> None:
+        password = password or self._source.create(self.path)
         text = yaml.safe_dump({"version": 1, "identity": self._identity, "secrets": self._values}, sort_keys=True)
         write_file(self.path, self._vault(password).encrypt(text), mode=0o600)
         # A power loss takes a renamed file back until its directory is on disk; hosts may know the passwords by then.
@@ -266,26 +281,8 @@ class Store:
             sync(directory)
 
     @staticmethod
-    def _vault(password: bytes) -> VaultLib:
-        return VaultLib([("default", VaultSecret(password))])
-
-
-def _parse(text: bytes, path: Path) -> tuple[str, dict[str, str]]:
-    try:
-        content = yaml.safe_load(text)
-    except yaml.YAMLError:
-        content = None  # not chained: a YAML error quotes the faulty line
-    match content:
-        case {"version": 1, "identity": str(identity), "secrets": dict(values)} if all(
-            isinstance(item, str) for pair in values.items() for item in pair
-        ):
-            return identity, values
-    raise SecretsError(
-        "the secrets store opens, but its content is not what this version writes",
-        where=str(path),
-        why="it must be a mapping of version 1 with identity and secrets, every secret a string",
-        remedy="look at it with `ansible-vault view`, quote what is not a string, or restore it from your backup",
-    )
+    def _vault(*passwords: bytes) -> VaultLib:
+        return VaultLib([("default", VaultSecret(one)) for one in passwords])
 
 
 def _holds(path: Path, content: bytes) -> bool:

@@ -21,7 +21,7 @@ from .test_mariadb import _owned
 
 _START = """
 set -eu
-export HOME=/var/lib/rabbitmq RABBITMQ_NODENAME=rabbit@localhost RABBITMQ_LOG_BASE=/tmp
+export HOME=/var/lib/rabbitmq RABBITMQ_NODENAME=rabbit@localhost
 setsid rabbitmq-server </dev/null >/tmp/log 2>&1 &
 rabbitmqctl --quiet wait --timeout 300 --pid $! || { cat /tmp/log >&2; exit 1; }
 rabbitmqctl --quiet await_startup --timeout 300
@@ -53,7 +53,7 @@ def member(image: Callable[[str], Image], tmp_path_factory: pytest.TempPathFacto
     (data / ".erlang.cookie").write_text("cookie-of-a-test")
     (data / ".erlang.cookie").chmod(0o600)
     os.chown(data / ".erlang.cookie", 999, 999)
-    mounts = {"/var/lib/rabbitmq": data, "/etc/rabbitmq": etc}
+    mounts = {"/var/lib/rabbitmq": data, "/etc/rabbitmq": etc, "/var/log/rabbitmq": _owned(place / "log")}
     with container(image("rabbitmq"), "pod rabbitmq-rabbitmq-0", mounts) as found:
         done = found.run(["bash", "-c", _START])
         assert done.code == 0, done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -24,6 +25,16 @@ trust.authorities(changes, own, others, site="lab")
 print(json.dumps(changes.done))
 """
 KUBE_PROXY = "import socket, time; server = socket.create_server(('127.0.0.1', 10256)); time.sleep(600)"
+# Answers what it is asked, and no check in time.
+BUSY = """
+import http.server, sys
+class Busy(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200 if self.path == '/v3' else 500)
+        self.end_headers()
+        self.wfile.write(b'late')
+http.server.ThreadingHTTPServer(('127.0.0.1', int(sys.argv[1])), Busy).serve_forever()
+"""
 REFUSES, SILENT = "127.0.0.9", "10.255.0.1"
 
 
@@ -74,6 +85,29 @@ def test_a_host_that_nobody_answers_gives_the_address_up(tmp_path: Path) -> None
         assert not keeps(SILENT, SILENT)
         assert keeps(SILENT, REFUSES), "a refusal shows a network"
         assert keeps(), "no other could have it"
+
+
+def test_a_service_too_busy_for_its_checks_is_asked_all_the_same(tmp_path: Path) -> None:
+    text = configured(tmp_path).replace("inter 5s fastinter 1s", "inter 200ms fastinter 200ms")
+    port = re.search(r"backend identity\n(?:.*\n)*?    server control-1 127\.0\.0\.1:(\d+)", text)
+    assert port
+    with host_root(tmp_path / "host", f"{VIP}/32") as host:
+        for directory in ("run/haproxy", "etc/haproxy/tls"):
+            host.at(directory).mkdir(parents=True, exist_ok=True)
+        host.at("etc/haproxy/tls/edge.pem").write_text((tmp_path / "edge.pem").read_text())
+        host.at("etc/haproxy/haproxy.cfg").write_text(text)
+        host.start("python3", "-c", BUSY, port[1])
+        host.start("haproxy", "-f", "/etc/haproxy/haproxy.cfg")
+
+        def down() -> bool:
+            asked = "import socket; s = socket.socket(socket.AF_UNIX); s.connect('/run/haproxy/admin.sock'); "
+            asked += "s.sendall(b'show stat\\n'); print(s.makefile().read())"
+            return any(line.startswith("identity,control-1,") and ",DOWN," in line
+                       for line in host.run("python3", "-c", asked).stdout.splitlines())  # fmt: skip
+
+        until(down, seconds=30)
+        ask = ("curl", "--silent", "--insecure", "--noproxy", "*", "--resolve", f"identity.cloud.test:443:{VIP}")
+        assert host.run(*ask, "https://identity.cloud.test/v3").stdout == "late"
 
 
 def test_a_new_certificate_is_served_without_a_cut_connection_and_another_is_noticed(tmp_path: Path) -> None:

@@ -58,6 +58,18 @@ def config() -> dict[str, Any]:
     )
 
 
+def test_hosts_of_the_cloud_s_services_weigh_more_than_those_of_guests() -> None:
+    def shares(*roles: str) -> int:
+        host = hosts_of([{**plan_of(), "roles": roles}], networks_of(NETWORKS))[0]
+        made = spec.runtime_config(
+            names.Lab(site="lab", root=Path("/state/lab")), host, volumes=[], netns=Path("/run/netns/x"), caps=[],
+            devices=[], kernel_modules=None,
+        )  # fmt: skip
+        return int(made["linux"]["resources"]["cpu"]["shares"])
+
+    assert shares("control") == shares("worker", "storage") == 4 * shares("hypervisor")
+
+
 @given(site=LABEL, host=LABEL, interface=LABEL)
 def test_every_link_name_fits_the_kernel_and_is_found_by_its_sites_prefix(site: str, host: str, interface: str) -> None:
     name = names.link_name(site, host, interface)

@@ -34,7 +34,8 @@ def release(name: str, *needs: str, namespace: str = "") -> ReleasePlan:
 def plan(*releases: ReleasePlan, **fields: Any) -> Any:
     made: Any = {"values": {}, "images": {}, "ports": (), "pod_security": "baseline"} | fields
     extra = {one.name: ExtraReleasePlan(**made) for one in releases}
-    return SimpleNamespace(openstack=SimpleNamespace(releases=releases, extra_releases=extra, namespace="openstack"))
+    openstack = SimpleNamespace(releases=releases, extra_releases=extra, namespace="openstack")
+    return SimpleNamespace(openstack=openstack, profile="rack")
 
 
 def rules(namespace: str, *releases: ReleasePlan, **fields: Any) -> list[Any]:
@@ -42,6 +43,13 @@ def rules(namespace: str, *releases: ReleasePlan, **fields: Any) -> list[Any]:
     policy = next(item for item in found if item["metadata"]["namespace"] == namespace)
     assert policy["spec"]["podSelector"] == {}
     return list(policy["spec"]["ingress"])
+
+
+def test_pods_without_requests_have_a_weight_on_small_machines() -> None:
+    small, changes = plan(), Changes(check=True)
+    small.profile = "lab"
+    place(None, small, changes)
+    assert changes.done == ["LimitRange openstack/groundup"]
 
 
 def test_a_namespace_admits_its_own_pods_alone() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from ansible.parsing.dataloader import DataLoader
-from ansible.parsing.vault import VaultLib, VaultSecret
+from ansible.parsing.vault import AnsibleVaultError, VaultLib, VaultSecret
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import (
     PasswordSource,
     SecretsError,
@@ -264,3 +264,35 @@ def test_values_that_somebody_else_made_are_kept_and_replace_none(directory: Pat
 def test_a_value_that_is_no_text_is_refused_by_its_name(directory: Path, source: PasswordSource, value: Any) -> None:
     with pytest.raises(SecretsError, match="ceph/x is no text"):
         Store.open(directory, source).take({"ceph/x": value})
+
+
+@pytest.mark.parametrize("killed", ["stage", "keep", "_save", "promote", ""])
+def test_a_store_that_is_encrypted_anew_opens_at_every_moment_and_then_not_with_the_old_password(
+    directory: Path, source: PasswordSource, monkeypatch: pytest.MonkeyPatch, killed: str
+) -> None:
+    first = Store.open(directory, source)
+    first.ensure(NAMES)
+    old, sealed = source.read(), first.seal(b"key of a set")
+    with monkeypatch.context() as patched:
+        if killed:
+            patched.setattr(Store if killed == "_save" else PasswordSource, killed, _die)
+        try:
+            first.reseal()
+        except KeyboardInterrupt:
+            assert killed
+    again = Store.open(directory, source)
+    assert again.items() == first.items(), "it does not open any more"
+    if killed:
+        again.reseal()
+    assert Store.open(directory, source).items() == first.items()
+    assert source.read() != old
+    assert not source.next.exists()
+    with pytest.raises(AnsibleVaultError):
+        VaultLib([("default", VaultSecret(old))]).decrypt(first.path.read_bytes())
+    assert again.unseal(sealed, where="set.json") == b"key of a set"
+    assert [one.read_bytes().strip() for one in source.formers()] == [old]
+    assert mode(source.formers()[0]) == 0o600
+
+
+def _die(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt

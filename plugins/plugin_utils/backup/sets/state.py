@@ -45,10 +45,11 @@ class _Reader(io.RawIOBase):
 def files(site: str, site_file: str) -> list[tuple[str, Path]]:
     """Return name and path of the files of a site's state, and of the site file.
 
-    The password of the secrets store is left out, wherever it is: it must not lie beside what it opens.
+    The passwords of the secrets store are left out, wherever they are: they must not lie beside what they open.
     """
-    home, password = state_dir(site), password_source(site).path.resolve()
-    found = [(str(path.relative_to(home)), path) for path in _files(home) if path.resolve() != password]
+    home, source = state_dir(site), password_source(site)
+    passwords = {one.resolve() for one in (source.path, source.next, *source.formers())}
+    found = [(str(path.relative_to(home)), path) for path in _files(home) if path.resolve() not in passwords]
     return [*sorted(found), (f"{SITE_FILE}{Path(site_file).name}", Path(site_file))]
 
 

@@ -12,8 +12,10 @@ from ...kube.client import Api
 from ...kube.objects import Applier, in_order, shown, title
 from ...kube.types import Object
 from ...plan.types import Plan
+from ...services.sizes import SMALL
 
 EXTRA = "groundup.cloud/extra-releases"  # label of such a namespace
+_SHARE = "20m"  # CPU request of a container: its weight
 _NAMESPACES = "/api/v1/namespaces"
 _NAME = "kubernetes.io/metadata.name"  # label that the API server gives every namespace
 _ORDER = ("privileged", "baseline", "restricted")
@@ -21,7 +23,7 @@ _ORDER = ("privileged", "baseline", "restricted")
 
 def place(api: Api | None, plan: Plan, changes: Changes) -> None:
     """Create or update them. ``api``: None in a prediction before there is a cluster. Raises ApiError."""
-    items = list(objects(plan))
+    items = [*weights(plan), *objects(plan)]
     applier = Applier(api) if api and items else None
     for item in in_order(items):
         if applier is None:
@@ -43,6 +45,20 @@ def forgotten(spaces: Collection[str], *, wanted: Collection[str], live: Collect
             f"namespace {name} has no release any more, and stays with its volume claims and Secrets; "
             f"to remove it with them: kubectl delete namespace {name}"
         )
+
+
+def weights(plan: Plan) -> Iterator[Object]:
+    """Yield what gives pods without CPU requests a weight.
+
+    Without one, all such pods of a node together weigh as much as 2 millicores, and wait for whatever else is busy.
+    """
+    if plan.profile in SMALL:
+        yield {
+            "apiVersion": "v1",
+            "kind": "LimitRange",
+            "metadata": {"name": "groundup", "namespace": plan.openstack.namespace},
+            "spec": {"limits": [{"type": "Container", "defaultRequest": {"cpu": _SHARE}}]},
+        }
 
 
 def objects(plan: Plan) -> Iterator[Object]:
