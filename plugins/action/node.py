@@ -15,7 +15,7 @@ from ..plugin_utils.kube.access import check_cluster, differs, keep, known_ca, k
 from ..plugin_utils.kube.membership import decide
 from ..plugin_utils.paths import state_dir
 from ..plugin_utils.pki import anew
-from ..plugin_utils.rotate.at_rest import Keys
+from ..plugin_utils.rotate.at_rest import SecretsKeys
 from ..plugin_utils.vault import open_store
 from ..plugin_utils.vault.names import ENCRYPTION_KEY
 
@@ -93,7 +93,7 @@ def _from_state(given: dict[str, Any]) -> None:
     if not given["encryption_keys"]:
         store = open_store(site, write=False)
         store.ensure([ENCRYPTION_KEY])  # in memory: a prediction for a site not deployed yet
-        keys = Keys.of(store)
+        keys = SecretsKeys.of(store)
         given["encryption_keys"], given["encryption_order"] = keys.secrets(), given["encryption_order"] or keys.order()
     if begun := anew.since(state_dir(site)):
         given["issued_since"] = begun.timestamp()

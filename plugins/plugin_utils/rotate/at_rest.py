@@ -23,7 +23,7 @@ _MOVED = (404, 409)  # gone, or written anew by somebody else: with the new key,
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Keys:
+class SecretsKeys:
     """The site's keys of Secrets at rest, each a name and 32 bytes in base64."""
 
     current: tuple[str, str] = field(repr=False)  # what all are to write with
@@ -31,7 +31,7 @@ class Keys:
     former: tuple[str, str] | None = field(default=None, repr=False)
 
     @classmethod
-    def of(cls, store: Store) -> Keys:
+    def of(cls, store: Store) -> SecretsKeys:
         """Return those in ``store``. Raises SecretsError."""
         values = store.items()
 
@@ -74,19 +74,19 @@ def begin(store: Store) -> None:
     rotation.stage(store, [ENCRYPTION_KEY], users={ENCRYPTION_KEY: f"site-{secrets.token_hex(4)}"})
 
 
-def read_by_all(keys: Keys, hosts: Mapping[str, HostKeys]) -> dict[str, tuple[str, ...]]:
+def read_by_all(keys: SecretsKeys, hosts: Mapping[str, HostKeys]) -> dict[str, tuple[str, ...]]:
     """Return the order of each host's keys in phase `both`: it reads the new, and writes as before."""
     new = keys.target
     return {name: one.order if new in one.order else (one.order[0], new, *one.order[1:]) for name, one in hosts.items()}
 
 
-def written_by_all(keys: Keys, hosts: Mapping[str, HostKeys]) -> dict[str, tuple[str, ...]]:
+def written_by_all(keys: SecretsKeys, hosts: Mapping[str, HostKeys]) -> dict[str, tuple[str, ...]]:
     """Return the order of each host's keys in phase `use`: it writes with the new."""
     new = keys.target
     return {name: (new, *(key for key in one.order if key != new)) for name, one in hosts.items()}
 
 
-def alone(keys: Keys, hosts: Mapping[str, HostKeys]) -> dict[str, tuple[str, ...]]:
+def alone(keys: SecretsKeys, hosts: Mapping[str, HostKeys]) -> dict[str, tuple[str, ...]]:
     """Return the order of each host's keys in phase `drop`. Secrets in clear text stay readable, as Kubernetes says."""
     return dict.fromkeys(hosts, (keys.target, CLEAR))
 

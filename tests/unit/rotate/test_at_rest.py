@@ -1,4 +1,4 @@
-"""Keys of Secrets at rest: in no moment of a rotation, killed anywhere, does a host write what another cannot read."""
+"""SecretsKeys of Secrets at rest: in no moment of a rotation, killed anywhere, does a host write what another cannot read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate import at_rest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.at_rest import CLEAR, HostKeys, Keys
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.at_rest import CLEAR, HostKeys, SecretsKeys
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import PasswordSource, Store, rotation
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault.names import ENCRYPTION_KEY
 
@@ -29,8 +29,8 @@ class Cluster:
         return {name: HostKeys(order=order) for name, order in self.hosts.items()}
 
     @property
-    def keys(self) -> Keys:
-        return Keys.of(self.store)
+    def keys(self) -> SecretsKeys:
+        return SecretsKeys.of(self.store)
 
     def readable(self) -> None:
         """Assert that every host reads what any host writes or has written."""

@@ -29,7 +29,7 @@ _DOES: Mapping[Phase, str] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class State:
+class CaPlaces:
     """The CAs, and where their certificates are."""
 
     found: tuple[Succession, ...]
@@ -49,14 +49,14 @@ class State:
         return [str(one) for one in self.places if any(ca.former(leaf) for ca in self.found for leaf in one.shows)]
 
 
-class Authorities(Kind[State]):
+class Authorities(Kind[CaPlaces]):
     """Rotate them. The CAs of Kubernetes are kubeadm's, and are not rotated here (docs/rotation.md)."""
 
     name = "ca"
     loses = "whoever trusts the other CA alone refuses the connection"
     codes = (AGAIN, AWAY)
 
-    def survey(self) -> State:
+    def survey(self) -> CaPlaces:
         """Return the CAs of the store, and what hosts, cluster and servers have."""
         plan, seen = self.asked.plan, self.asked.seen
         found = succession.look(self.asked.store, state_dir(plan.site))
@@ -68,9 +68,9 @@ class Authorities(Kind[State]):
             for server, leaf in places.served(plan):
                 there += [Place(host=server, path="TLS", trusts=frozenset(), shows=(leaf,))] if leaf else []
                 silent += [] if leaf else [server]
-        return State(found=found, position=position, places=there, silent=tuple(silent))
+        return CaPlaces(found=found, position=position, places=there, silent=tuple(silent))
 
-    def reasons(self, state: State) -> Iterable[Reason]:
+    def reasons(self, state: CaPlaces) -> Iterable[Reason]:
         """Return why the next phase may not begin."""
         if state.silent:  # a machine that is not installed yet will get both; none may be forgotten at the end
             code = None if state.position == "new" else AWAY
@@ -84,7 +84,7 @@ class Authorities(Kind[State]):
         if state.position == "new" and state.late:
             yield Reason(text=f"certificates of the CA that leaves are shown (old-still-used) at {few(state.late)}")
 
-    def foresee(self, state: State) -> Foreseen:
+    def foresee(self, state: CaPlaces) -> Foreseen:
         """Return the phase, the CAs, and where files change."""
         phase = _NEXT[state.position]
         lines = [f"CA of {one.use}: {_DOES[phase]}" for one in state.found]
@@ -93,22 +93,22 @@ class Authorities(Kind[State]):
                 lines.append(f"{one} ({one.taken_up})")
         return Foreseen(lines=lines, open=state.position != "closed", phases=(phase,), layers=(phase,))
 
-    def both(self, state: State) -> None:  # noqa: ARG002  # the frame's
+    def both(self, state: CaPlaces) -> None:  # noqa: ARG002  # the frame's
         """Make the second ones."""
         succession.begin(self.asked.store)
         self._settle()
 
-    def use(self, state: State) -> None:  # noqa: ARG002  # the frame's
+    def use(self, state: CaPlaces) -> None:  # noqa: ARG002  # the frame's
         """Have the second ones sign."""
         succession.switch(self.asked.store)
         self._settle()
 
-    def drop(self, state: State) -> None:  # noqa: ARG002  # the frame's
+    def drop(self, state: CaPlaces) -> None:  # noqa: ARG002  # the frame's
         """Take the first ones away."""
         succession.drop(self.asked.store, state_dir(self.asked.plan.site))
         self._settle()
 
-    def remains(self, state: State) -> list[str]:
+    def remains(self, state: CaPlaces) -> list[str]:
         """Return what keeps the next phase from beginning."""
         return [one.text for one in self.reasons(state) if one.code != AGAIN]
 
@@ -129,7 +129,7 @@ class Authorities(Kind[State]):
         done = create(self.asked.plan, {}, write=True)
         self.asked.changes.add(str(done["msg"]))
 
-    def _young(self, state: State) -> bool:
+    def _young(self, state: CaPlaces) -> bool:
         made = max(one.not_valid_before_utc for ca in state.found for one in ca.signs)
         return FINGERPRINTS_KEY in self.asked.store.names() and datetime.now(UTC) - made < YOUNG  # it was rotated
 

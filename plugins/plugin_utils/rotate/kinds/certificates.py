@@ -26,7 +26,7 @@ from ..places import Place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class State:
+class LeafPlaces:
     """Since when certificates are to have been issued, and where they are."""
 
     since: datetime | None
@@ -44,42 +44,42 @@ class State:
         return self.since is not None and issued < self.since and any(issued_by(leaf, one) for one in self.authorities)
 
 
-class Certificates(Kind[State]):
+class Certificates(Kind[LeafPlaces]):
     """Issue them, have the layers bring them, and see that nobody shows an old one."""
 
     name = "certificates"
     loses = "a host would go on with a certificate whose key may be known"
 
-    def survey(self) -> State:
+    def survey(self) -> LeafPlaces:
         """Return what hosts and cluster have."""
         plan, seen = self.asked.plan, self.asked.seen
         known = tuple(one for ca in look(self.asked.store, state_dir(plan.site)) for one in ca.trusted)
-        return State(
+        return LeafPlaces(
             since=anew.since(state_dir(plan.site)),
             authorities=known,
             places=[*places.of_hosts(seen), *places.of_cluster(plan, map(fingerprint, known))],
             silent=tuple(name for name in sorted(plan.hosts) if "places" not in seen.get(name, {})),
         )
 
-    def reasons(self, state: State) -> Iterable[Reason]:
+    def reasons(self, state: LeafPlaces) -> Iterable[Reason]:
         """Return why not."""
         if state.silent:
             yield Reason(text=f"{few(state.silent)} did not answer: they would keep the old ones")
 
-    def foresee(self, state: State) -> Foreseen:
+    def foresee(self, state: LeafPlaces) -> Foreseen:
         """Return where files change."""
         lines = [f"{one} ({one.taken_up})" for one in state.places if one.shows and one.taken_up]
         control = sorted(name for name, host in self.asked.plan.hosts.items() if "control" in host.roles)
         lines += [f"{name}: kubeadm's certificates; its etcd and API restart, one host at a time" for name in control]
         return Foreseen(lines=lines, open=state.since is not None, phases=("use", "drop"), layers=("use",))
 
-    def use(self, state: State) -> None:  # noqa: ARG002  # the frame's
+    def use(self, state: LeafPlaces) -> None:  # noqa: ARG002  # the frame's
         """Issue them; the layers bring them to the hosts."""
         begun = anew.begin(state_dir(self.asked.plan.site))
         done = create(self.asked.plan, {}, write=True)
         self.asked.changes.add(f"issue certificates since {begun:%Y-%m-%d %H:%M}Z: {done['msg']}")
 
-    def drop(self, state: State) -> None:
+    def drop(self, state: LeafPlaces) -> None:
         """End it. Raises GroundupError while a host shows an older one."""
         if state.old:
             raise GroundupError(
@@ -88,7 +88,7 @@ class Certificates(Kind[State]):
             )  # fmt: skip
         anew.end(self.asked.store, state_dir(self.asked.plan.site))
 
-    def remains(self, state: State) -> list[str]:
+    def remains(self, state: LeafPlaces) -> list[str]:
         """Return what is old; the rotation is open until phase `drop`."""
         if state.since is None:
             return []

@@ -16,17 +16,17 @@ from ...rollout.session import claim
 from ...vault import rotation
 from ...vault.names import ENCRYPTION_KEY
 from .. import at_rest
-from ..at_rest import CLEAR, HostKeys, Keys
+from ..at_rest import CLEAR, HostKeys, SecretsKeys
 from ..base import PHASES, Foreseen, Kind
 
 Orders = dict[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class State:
+class KeyUse:
     """Who uses which keys."""
 
-    keys: Keys
+    keys: SecretsKeys
     hosts: Mapping[str, HostKeys]
     silent: tuple[str, ...]  # control hosts that said nothing
     stored: Mapping[str, int]  # Secrets in etcd, by the key that has written them
@@ -46,14 +46,14 @@ class State:
             )  # fmt: skip
 
 
-class EncryptionKey(Kind[State]):
+class AtRest(Kind[KeyUse]):
     """Three restarts of every API server, one host at a time, and every Secret written anew before the last."""
 
     name = "encryption-key"
     loses = "an API server without the key that a Secret was written with cannot read it"
     orders: Orders
 
-    def survey(self) -> State:
+    def survey(self) -> KeyUse:
         """Return what the control hosts said, and the store's keys."""
         said, plan = self.asked.seen, self.asked.plan
         control = sorted(name for name, host in plan.hosts.items() if "control" in host.roles)
@@ -67,16 +67,16 @@ class EncryptionKey(Kind[State]):
             found |= Counter(said[name]["stored"])  # all are members of one etcd
         self.orders = {}
         silent = tuple(name for name in control if name not in hosts)
-        return State(keys=Keys.of(self.asked.store), hosts=hosts, silent=silent, stored=found)
+        return KeyUse(keys=SecretsKeys.of(self.asked.store), hosts=hosts, silent=silent, stored=found)
 
-    def reasons(self, state: State) -> Iterable[Reason]:
+    def reasons(self, state: KeyUse) -> Iterable[Reason]:
         """Return why not."""
         if not self.asked.plan.kubernetes.encrypt_secrets:
             yield Reason(text="kubernetes.encrypt_secrets is false: Secrets have no key")
         if state.silent:
             yield Reason(text=f"control hosts do not answer, or are no members yet: {', '.join(state.silent)}")
 
-    def foresee(self, state: State) -> Foreseen:
+    def foresee(self, state: KeyUse) -> Foreseen:
         """Return what restarts, and how many Secrets are written."""
         begun = not state.done
         what = "goes on" if begun and state.keys.open else "is turned on" if begun else "a new one takes its place"
@@ -89,23 +89,23 @@ class EncryptionKey(Kind[State]):
         lines.append(f"Secrets that are written anew, none changes: {number}")
         return Foreseen(lines=lines, open=begun, layers=PHASES)
 
-    def both(self, state: State) -> None:
+    def both(self, state: KeyUse) -> None:
         """Make a key, unless a rotation is open; all hosts are to read it."""
         if state.done:
             at_rest.begin(self.asked.store)
             self.asked.changes.add("make another key of Secrets at rest")
-        self.orders = at_rest.read_by_all(Keys.of(self.asked.store), state.hosts)
+        self.orders = at_rest.read_by_all(SecretsKeys.of(self.asked.store), state.hosts)
 
-    def use(self, state: State) -> None:
+    def use(self, state: KeyUse) -> None:
         """All hosts are to write with it, now that all read it. Raises GroundupError while one does not."""
         state.refuse_early(at_rest.read_by_all(state.keys, state.hosts), "does not read")
         if state.keys.following:
             rotation.swap(self.asked.store, [ENCRYPTION_KEY])
             self.asked.changes.add("keep the new key as the site's")
         self._claim()
-        self.orders = at_rest.written_by_all(Keys.of(self.asked.store), state.hosts)
+        self.orders = at_rest.written_by_all(SecretsKeys.of(self.asked.store), state.hosts)
 
-    def drop(self, state: State) -> None:
+    def drop(self, state: KeyUse) -> None:
         """Write every Secret anew, then all hosts are to forget the old. Raises GroundupError, ApiError."""
         state.refuse_early(at_rest.written_by_all(state.keys, state.hosts), "does not write with")
         if not state.done:
@@ -114,7 +114,7 @@ class EncryptionKey(Kind[State]):
             rotation.end(self.asked.store, ENCRYPTION_KEY)
         self.orders = at_rest.alone(state.keys, state.hosts)
 
-    def remains(self, state: State) -> list[str]:
+    def remains(self, state: KeyUse) -> list[str]:
         """Return what is missing."""
         wanted = at_rest.alone(state.keys, state.hosts)
         left = [f"{name} said nothing" for name in state.silent]
@@ -144,4 +144,4 @@ def _written(key: str) -> str:
     return "in clear text" if key == CLEAR else f"written with {key}"
 
 
-KIND = EncryptionKey
+KIND = AtRest
