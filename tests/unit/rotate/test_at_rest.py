@@ -1,4 +1,4 @@
-"""The key of Secrets at rest: at no moment of a rotation, killed anywhere, does a host write what another cannot read."""
+"""The key of Secrets at rest: at no moment of a rotation, killed anywhere, does one write what another cannot read."""
 
 from __future__ import annotations
 
