@@ -11,6 +11,8 @@ from ansible.errors import AnsibleConnectionFailure
 from ..plugin_utils.actions import StepAction
 from ..plugin_utils.hosts import spared
 from ..plugin_utils.layers.layers import NETWORK_IN_TURN
+from ..plugin_utils.paths import state_dir
+from ..plugin_utils.pki import succession
 
 AFTER = 40.0  # seconds beyond the limit, to restore the former network and reach the host again
 
@@ -21,6 +23,8 @@ class ActionModule(StepAction):
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the step's result, or that of setting the host aside."""
         network = given["step"] == "network"
+        if given["step"] == "certificates":
+            given["authorities"] = given["authorities"] or succession.published(state_dir(given["site"]))
         step = partial(self._network if network else super().work, given)
         # If the network of one host of a quorum fails, that of the next must not change.
         needed = network and NETWORK_IN_TURN in self.variables.get("group_names", ())

@@ -13,8 +13,13 @@ from ..plugin_utils.hosts import spared
 from ..plugin_utils.kube import run_lease
 from ..plugin_utils.kube.access import check_cluster, differs, keep, known_ca, kubeconfig_path
 from ..plugin_utils.kube.membership import decide
+from ..plugin_utils.paths import state_dir
+from ..plugin_utils.pki import anew
+from ..plugin_utils.rotate.at_rest import SecretsKeys
+from ..plugin_utils.vault import open_store
+from ..plugin_utils.vault.names import ENCRYPTION_KEY
 
-_CONVERGES = ("maintain", "restart", "join")
+_CONVERGES = ("maintain", "restart", "encrypt", "join")
 
 
 class ActionModule(StepAction):
@@ -36,6 +41,8 @@ class ActionModule(StepAction):
     def _converge(self, given: dict[str, Any]) -> dict[str, Any]:
         """Converge the node; a worker that fails is set aside, a control host never: the next steps depend on it."""
         control = given["role"] == "control"
+        if control:
+            _from_state(given)
         warnings = run_lease.of_site(given["site"]) if control and not self.changes.check else []
         step = partial(super().work, given)
         done = spared(step, self.variables, layer="kubernetes", spare=not control and not self.changes.check)
@@ -78,3 +85,15 @@ class ActionModule(StepAction):
                 why=f"the etcd member of {given['member']} is removed from there",
                 remedy="bring it back, then run this again",
             ) from error
+
+
+def _from_state(given: dict[str, Any]) -> None:
+    """Fill in what the controller knows of control hosts: keys of Secrets at rest, and since when certificates last."""
+    site = given["site"]
+    if not given["encryption_keys"]:
+        store = open_store(site, write=False)
+        store.ensure([ENCRYPTION_KEY])  # in memory: a prediction for a site not deployed yet
+        keys = SecretsKeys.of(store)
+        given["encryption_keys"], given["encryption_order"] = keys.secrets(), given["encryption_order"] or keys.order()
+    if begun := anew.since(state_dir(site)):
+        given["issued_since"] = begun.timestamp()

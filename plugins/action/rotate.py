@@ -21,6 +21,6 @@ class ActionModule(DocumentedAction):
         asked = RotationAsked(
             plan=plan, site_file=given["site_file"], store=open_store(plan.site, write=not self.changes.check),
             changes=self.changes, only=tuple(given["only"]), force=tuple(given["force"]), timeout=given["timeout"],
-            say=self._display.display,
+            seen=given["seen"], say=self._display.display,
         )  # fmt: skip
         return kind(asked).run(given["step"])

@@ -49,6 +49,10 @@ options:
       - With O(step=verify), what HAProxy must serve; empty accepts any that the host trusts.
     type: str
     default: ""
+  ca_certificate:
+    description: CAs, in PEM, of servers with TLS of their own behind HAProxy, such as object gateways.
+    type: str
+    default: ""
   private_key:
     description: Private key of O(certificate), in PEM.
     type: str

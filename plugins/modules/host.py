@@ -26,9 +26,11 @@ options:
         change. One that is not confirmed in time, or that a restart of the host interrupts, is rolled back. Refuses a
         host of another site, one whose network is managed by ifupdown, netplan or NetworkManager, and one that lacks a
         planned port.
+      - V(certificates) reports, by file, which of O(authorities) it trusts and which certificates it shows. Changes
+        nothing.
       - V(network_verify) fails if files or links differ from the plan.
     type: str
-    choices: [converge, verify, network, confirm, network_verify]
+    choices: [converge, verify, network, confirm, network_verify, certificates]
     required: true
   site:
     description: Name of the site. A host of another site is refused.
@@ -36,6 +38,12 @@ options:
   name:
     description: Name of the host.
     type: str
+  authorities:
+    description:
+      - Certificates (PEM) of the site's CAs, by fingerprint. With O(step=certificates).
+      - Default are those in the site's state directory. The action plugin reads them.
+    type: dict
+    default: {}
   links:
     description: The plan's links, each after the links it depends on (C(groundup_host.links)).
     type: list
@@ -193,6 +201,10 @@ packages:
     changed: "2026-11-02 09:30Z"
     outdated: [{package: openssl, installed: 3.0.16-1, offered: 3.0.17-1, security: true}]
     restart_needed: false
+places:
+  description: By file, the fingerprints of the CAs it C(trusts) and the other certificates (PEM) it C(shows).
+  type: dict
+  returned: with O(step=certificates)
 silent_resolvers:
   description: DNS servers that did not answer, with the reason.
   type: list
@@ -201,11 +213,12 @@ silent_resolvers:
 """
 
 from ..module_utils._base.module import run_step
-from ..module_utils._host import baseline, network_steps
+from ..module_utils._host import baseline, issued, network_steps
 
 RULES = {
     "required_if": [
         ("step", "converge", ("site", "name", "address")),
+        ("step", "certificates", ("site",)),
         *(("step", step, ("site", "links")) for step in ("network", "confirm", "network_verify")),
     ]
 }
@@ -220,6 +233,7 @@ def main() -> None:
             "network": network_steps.apply,
             "confirm": network_steps.confirm,
             "network_verify": network_steps.verify,
+            "certificates": issued.look,
         },
         secret=("packages_proxy_login",),
     )

@@ -20,6 +20,10 @@ options:
         member of, the host is prepared and RV(joins) is true. It interrupts no control host's API; RV(due) lists what
         needs it. Refuses an upgrade of Kubernetes, and a change of the key for Secrets at rest.
       - V(restart) restarts static pods that are due, and renews certificates that are. One control host at a time.
+      - V(encryption) reports, on a control host, the keys of Secrets at rest that its API server uses, and how many
+        Secrets in etcd each has written. Changes nothing.
+      - V(encrypt) has the API server of a control host use the keys in O(encryption_order), and restarts it. One
+        control host at a time. Refuses to drop a key that a Secret in etcd was written with.
       - V(join) joins a prepared host with the credentials O(join). Nothing else is converged.
       - V(membership) reports, on a control host, which cluster it belongs to, its etcd members and the days of its
         certificates. Changes nothing.
@@ -41,7 +45,7 @@ options:
         users and names. Refuses a node of another cluster, and directories of volumes that O(directories) does not
         name.
     type: str
-    choices: [maintain, restart, join, membership, decide, forget, access, leave_etcd, reset]
+    choices: [maintain, restart, join, encryption, encrypt, membership, decide, forget, access, leave_etcd, reset]
     required: true
   name:
     description: Name of the host it runs on.
@@ -108,9 +112,26 @@ options:
     type: list
     elements: dict
     default: []
-  encryption_key:
-    description: Key that encrypts Secrets at rest, 32 bytes in base64. For control hosts.
-    type: str
+  encryption_keys:
+    description:
+      - Keys of Secrets at rest (32 bytes in base64), by name. For control hosts.
+      - Default are those of the secrets store. The action plugin reads it.
+    type: dict
+    default: {}
+  encryption_order:
+    description:
+      - Names of keys; the first one writes, all read. V(identity) is no encryption.
+      - Default is that of a new control host, which the action plugin knows from the secrets store. A member keeps its
+        own until O(step=encrypt).
+    type: list
+    elements: str
+    default: []
+  issued_since:
+    description:
+      - Time (seconds since 1970). Older certificates of kubeadm are renewed, however long they last. Default is none.
+      - The action plugin reads it from the site's state directory while certificates are rotated.
+    type: float
+    default: 0
   control_images:
     description:
       - Images of C(etcd), C(kube-apiserver), C(kube-controller-manager), C(kube-scheduler) and C(coredns), with their
@@ -218,6 +239,14 @@ etcd:
   type: list
   elements: str
   returned: with O(step=membership)
+order:
+  description: Names of the keys that the API server uses; the first one writes.
+  type: list
+  returned: with O(step=encryption)
+stored:
+  description: Number of Secrets in etcd, by the name of the key that has written them.
+  type: dict
+  returned: with O(step=encryption)
 join:
   description: The option O(join). Null when no host waits, and in check mode.
   type: dict
@@ -229,20 +258,16 @@ kubeconfig:
 """
 
 from functools import partial
-from typing import Any
 
-from ..module_utils._base.changes import Changes
 from ..module_utils._base.module import run_step
-from ..module_utils._kubeadm import access, forget, leaving, membership
-from ..module_utils._kubeadm.converge import converge
-from ..module_utils._kubeadm.host import NodeHost
-from ..module_utils._kubeadm.spec import Join, Node
-from ..module_utils._plan.decode import from_dict
+from ..module_utils._kubeadm import access, encryption, forget, membership, steps
 
 _NODE = ("name", "role", "address", "site", "cluster", "supply", "sandbox_image")
 RULES = {
     "required_if": [
-        *(("step", step, _NODE) for step in ("maintain", "restart", "join")),
+        *(("step", step, _NODE) for step in ("maintain", "restart", "encrypt", "join")),
+        ("step", "encrypt", ("encryption_order",)),
+        ("step", "encryption", ("name",)),
         ("step", "join", ("join",)),
         ("step", "membership", ("name", "address", "site", "cluster")),
         ("step", "decide", ("site", "answers", "first")),
@@ -254,41 +279,21 @@ RULES = {
 }
 
 
-def node_of(parameters: dict[str, Any]) -> Node:
-    """Turn the module's parameters into a node. Raises OptionError for a field that one of them lacks."""
-    ours = {"control": parameters["role"] == "control", "ca_certificate": parameters["ca_certificate"] or None}
-    return from_dict(Node, parameters | ours, "options")
-
-
-def _converge(step: str, changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
-    node = node_of(given)
-    return converge(
-        node,
-        NodeHost(name=node.name),
-        changes,
-        join=from_dict(Join, given["join"], "options.join") if step == "join" else None,
-        expected_ca=given["expected_ca"],
-        rolling_restart=step == "restart",
-    ).result()
-
-
-def _leave(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
-    return leaving.leave(NodeHost(name=given["name"]), given, changes)
-
-
 def main() -> None:
     """Run the step."""
     run_step(
         {
-            **{step: partial(_converge, step) for step in ("maintain", "restart", "join")},
+            **{step: partial(steps.make, step) for step in ("maintain", "restart", "join")},
+            "encryption": encryption.look,
+            "encrypt": steps.encrypt,
             "membership": membership.of_host,
             "decide": None,
             "forget": forget.remove,
             "access": access.hand_out,
-            "leave_etcd": _leave,
-            "reset": _leave,
+            "leave_etcd": steps.leave,
+            "reset": steps.leave,
         },
-        secret=("encryption_key", "join", "registry_login"),
+        secret=("encryption_keys", "join", "registry_login"),
     )
 
 

@@ -36,6 +36,10 @@ options:
     description: Seconds until nobody uses the old any longer.
     type: float
     default: 600
+  seen:
+    description: What hosts said, by name, for kinds that are on hosts.
+    type: dict
+    default: {}
 attributes:
   check_mode:
     description: Changes nothing.
@@ -69,6 +73,20 @@ rolls:
   type: list
   elements: str
   returned: always
+phases:
+  description: Phases of this run.
+  type: list
+  elements: str
+  returned: always
+layers:
+  description: Phases after which the layers bring the new to the hosts.
+  type: list
+  elements: str
+  returned: always
+orders:
+  description: Names of the keys of Secrets at rest that each control host is to use.
+  type: dict
+  returned: with O(what=encryption-key)
 next:
   description: What an operator does then.
   type: str

@@ -10,7 +10,7 @@ from . import site_identity
 from .compose import with_values
 from .layers.authorities import USES, key_name
 from .paths import state_dir
-from .pki import ensure_authority, ensure_bundle, ensure_leaf, ensure_packages_key, users
+from .pki import anew, ensure_authority, ensure_bundle, ensure_leaf, ensure_packages_key, users
 from .plan.findings.certificates import CERTIFICATE
 from .plan.types import Plan
 from .site_certificate import settle
@@ -37,6 +37,7 @@ def create(plan: Plan, given: Mapping[str, str], *, write: bool, replace: Collec
         given_login(store, name, key=field)
     _refuse_no_words(plan, store)
     created = store.ensure({*required(plan), *map(key_name, USES), *(spec.key_name for spec in specs)})
+    created += anew.new_keys(store, directory, specs)
     signing = {use: ensure_authority(store, directory, site=plan.site, use=use, write=write) for use in USES}
     reasons = {"ca" if use == "site" else f"ca of {use}": one.reason for use, one in signing.items()} | {
         spec.user: ensure_leaf(signing[spec.authority], store, directory, spec, write=write).reason for spec in specs

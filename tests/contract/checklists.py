@@ -16,6 +16,7 @@ from typing import Any
 
 import yaml
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import documents
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import EncryptionKey
 from ansible_collections.groundup.cloud.tests.unit.kubernetes_layer.conftest import KEY, make_node
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -102,7 +103,7 @@ def _audits(seen: Seen) -> bool:
 
 
 def _encrypts(seen: Seen) -> bool:
-    (first,) = json.loads(documents.encryption_config(KEY))["resources"]
+    (first,) = json.loads(documents.encryption_config([EncryptionKey(name="site-1", secret=KEY)]))["resources"]
     return "encryption-provider-config" in seen.server and "secretbox" in first["providers"][0]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import ssl
 import tempfile
 import time
@@ -10,6 +11,13 @@ from pathlib import Path
 
 from .errors import GroundupError
 from .run import run
+
+PEM = re.compile(r"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
+
+
+def certificates(text: str) -> list[str]:
+    """Return the certificates (PEM) in ``text``."""
+    return PEM.findall(text)
 
 
 def client_context(*, ca: str, certificate: str = "", key: str = "") -> ssl.SSLContext:

@@ -16,6 +16,7 @@ from . import public, servers
 
 HAPROXY = Path("/etc/haproxy/haproxy.cfg")
 PEM = Path("/etc/haproxy/tls/edge.pem")
+CA = Path("/etc/haproxy/tls/site-ca.pem")  # HAProxy's own: it reads it at a reload, which only its own files cause
 KEEPALIVED = Path("/etc/keepalived/keepalived.conf")
 ALIVE = Path("/usr/local/lib/groundup/edge-alive")
 SYSCTL = Path("/etc/sysctl.d/90-groundup-edge.conf")
@@ -55,6 +56,8 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
     if wanted["certificate"]:
         pem = tls.with_key(wanted["certificate"], wanted["private_key"])
         haproxy.place(PEM, pem, mode=0o600, secret=True, valid=partial(tls.check_pair, user="edge"))
+    if wanted["ca_certificate"]:
+        haproxy.place(CA, f"{wanted['ca_certificate'].strip()}\n")
     haproxy.place(HAPROXY, wanted["haproxy_config"], valid=_haproxy_takes)
     haproxy.running()
     # Before the address of users is there.

@@ -9,6 +9,7 @@ from pathlib import Path
 from .._base import files
 from .._base.changes import Changes
 from .._base.run import run
+from .._base.tls import certificates
 
 PACKAGE = "ca-certificates"
 OURS = Path("/usr/local/share/ca-certificates")
@@ -19,12 +20,14 @@ BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
 def authorities(changes: Changes, own: str, others: Iterable[str], *, site: str) -> None:
     """Make the host trust the site's CA ``own`` (PEM; empty: change nothing), and ``others``. No former ones stay.
 
-    Needs `PACKAGE`. Raises GroundupError.
+    While the site's CA is rotated, ``own`` has two: each gets its own file, because programs that look a CA up by its
+    hash find no other. Needs `PACKAGE`. Raises GroundupError.
     """
     if not own:
         return
-    wanted = {f"groundup-{site}": f"{own.strip()}\n"}
-    for text in others:
+    first, *more = certificates(own) or [own.strip()]
+    wanted = {f"groundup-{site}": f"{first}\n"}
+    for text in (*more, *others):
         wanted[f"groundup-{site}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"] = f"{text.strip()}\n"
     placed = [files.place(changes, OURS / f"{name}.crt", text) for name, text in wanted.items()]
     former = [path for path in sorted(OURS.glob("groundup-*.crt")) if path.stem not in wanted]  # or a first boot's
@@ -38,8 +41,9 @@ def authorities(changes: Changes, own: str, others: Iterable[str], *, site: str)
 
 
 def trusted(certificate: str) -> bool:
-    """Return whether ``certificate`` is in the bundle that programs read."""
-    return certificate.strip() in (files.read(BUNDLE) or "")
+    """Return whether ``certificate``, one or more in PEM, is in the bundle that programs read."""
+    bundle = files.read(BUNDLE) or ""
+    return all(one in bundle for one in certificates(certificate) or [certificate.strip()])
 
 
 def _dangling() -> list[Path]:

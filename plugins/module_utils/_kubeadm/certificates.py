@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import ssl
 from ipaddress import ip_address
 from pathlib import Path
@@ -13,14 +12,13 @@ from .._base.run import run
 
 _WHY = "a node whose certificate cannot be read will not start again"
 _REMEDY = "restore it from a backup of /etc/kubernetes/pki, or remove it and run kubeadm certs renew"
-PEM = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
 
 
 def first_certificate(text: str) -> bytes | None:
     """Return the first certificate of a PEM ``text`` in DER; None when there is no complete one."""
-    found = PEM.search(text)
+    found = tls.certificates(text)
     try:
-        return ssl.PEM_cert_to_DER_cert(found.group()) if found else None
+        return ssl.PEM_cert_to_DER_cert(found[0]) if found else None
     except ValueError:
         return None
 

@@ -13,7 +13,7 @@ from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.files import write_file
 from .._host import units
-from . import api_server, data, documents, half_made, images, node_ports, renewal, timer
+from . import api_server, data, documents, encryption, half_made, images, node_ports, renewal, timer
 from .files import KUBELET, prepare
 from .host import NodeHost
 from .members import add_ons, maintain
@@ -74,6 +74,7 @@ def converge(
         result.membership = classify(found, node, expected_ca=expected_ca)
         if result.membership is Membership.MEMBER:
             refuse(node, host)
+            node = _as_encrypted(node, host, result)
         if join is None:
             prepare(node, host, changes, member=result.membership is Membership.MEMBER)
         if result.membership is Membership.MEMBER:
@@ -83,6 +84,19 @@ def converge(
         if not result.joins:
             result.ca = found.ca_fingerprint
         return result
+
+
+def _as_encrypted(node: Node, host: NodeHost, result: NodeResult) -> Node:
+    """Return ``node`` with the encryption of Secrets that it has: another needs all control hosts, in an order."""
+    if not node.control:
+        return node
+    kept = encryption.kept(node, host.paths)
+    if node.cluster.encrypt_secrets and not kept.cluster.encrypt_secrets:
+        result.changes.warnings.append(
+            f"Secrets are not encrypted at rest on {node.name}: ansible-playbook groundup.cloud.rotate "
+            "-e rotate_what=encryption-key turns it on"
+        )
+    return kept
 
 
 def _become_member(
@@ -157,7 +171,8 @@ def _restart(node: Node, host: NodeHost, result: NodeResult, *, rolling_restart:
     """Apply changes that interrupt the host's etcd and API, or report them as due."""
     changes = result.changes
     due = [*images.outdated(node, host.paths), *([api_server.NAME] if api_server.differing(node, host.paths) else [])]
-    due += [*renewal.ending(result.certificates), *renewal.behind(host, changes)]
+    old = renewal.due(host, result.certificates, since=node.issued_since)
+    due += [*old, *renewal.behind(host, changes)]
     if not rolling_restart:
         result.due = list(dict.fromkeys(due))
         return
@@ -166,7 +181,7 @@ def _restart(node: Node, host: NodeHost, result: NodeResult, *, rolling_restart:
     anew = images.replace(node, host, changes) | api_server.rewrite(node, host, changes)
     if anew and not changes.check:
         wait_until_running(node, host, anew)
-    renewal.renew(node, host, changes, left=result.certificates, anew=anew)
+    renewal.renew(node, host, changes, left=result.certificates, anew=anew, since=node.issued_since)
     result.certificates = renewal.remaining(host.paths)
 
 

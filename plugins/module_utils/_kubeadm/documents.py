@@ -6,14 +6,15 @@ They are YAML files written as JSON, so that a host needs no YAML library.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .spec import CRI_SOCKET, Join, Node, taint
+from .spec import CRI_SOCKET, EncryptionKey, Join, Node, taint
 
 SITE_DIR = "/etc/kubernetes/site"
 PATCHES_DIR = f"{SITE_DIR}/patches"
 ENCRYPTION = f"{SITE_DIR}/encryption.yaml"
+CLEAR = "identity"  # in place of a key: no encryption
 AUDIT_LOG_DIR = "/var/log/kubernetes"
 # Seconds in which an API server that ends says it is not ready, and still answers: HAProxy needs up to 6 to notice
 # (three checks), and so do those that reach it by the Service "kubernetes".
@@ -180,19 +181,20 @@ def audit_policy() -> str:
     )
 
 
-def encryption_config(key: str) -> str:
-    """Return the encryption at rest of Secrets, with ``key`` (base64, 32 bytes). Contains a secret."""
+def encryption_config(keys: Sequence[EncryptionKey]) -> str:
+    """Return the encryption at rest of Secrets: the first of ``keys`` writes, all read. Contains secrets.
+
+    Secrets in clear text are always read; they are written so when `CLEAR` is the first.
+    """
+    listed = [{"name": one.name, "secret": one.secret} for one in keys if one.name != CLEAR]
+    providers: list[dict[str, Any]] = [*([{"secretbox": {"keys": listed}}] if listed else []), {"identity": {}}]
+    if keys[0].name == CLEAR:
+        providers.reverse()
     return to_text(
         {
             "apiVersion": "apiserver.config.k8s.io/v1",
             "kind": "EncryptionConfiguration",
-            "resources": [
-                {
-                    "resources": ["secrets"],
-                    # identity reads Secrets written unencrypted before; new ones are encrypted.
-                    "providers": [{"secretbox": {"keys": [{"name": "site-1", "secret": key}]}}, {"identity": {}}],
-                }
-            ],
+            "resources": [{"resources": ["secrets"], "providers": providers}],
         }
     )
 

@@ -5,9 +5,10 @@ With the credentials that kubeadm puts on every control host.
 
 from __future__ import annotations
 
+import base64
 import socket
 import ssl
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,6 +18,7 @@ from .api import NodeApi, NodeApiError
 from .host import NodeHost
 
 OWN = "https://127.0.0.1:2379"
+PAGE = 200  # keys of an answer: a Secret has up to 1 MiB
 TIMEOUT = 5.0  # seconds per request; a healthy member answers in well under one
 
 
@@ -111,9 +113,23 @@ class Etcd:
         """Remove ``member`` from the cluster. Raises NodeApiError."""
         self._ask(self._server, "cluster/member/remove", {"ID": member.id})
 
+    def values(self, prefix: str) -> Iterator[bytes]:
+        """Yield the value of each key that begins with ``prefix``, in pages. Raises NodeApiError."""
+        begin, end = prefix.encode(), prefix[:-1].encode() + bytes([ord(prefix[-1]) + 1])
+        while begin:
+            keys = {"key": _encoded(begin), "range_end": _encoded(end), "limit": PAGE}
+            found = self._ask(self._server, "kv/range", keys)
+            page = found.get("kvs", ())
+            yield from (base64.b64decode(one["value"]) for one in page)
+            begin = base64.b64decode(page[-1]["key"]) + b"\0" if found.get("more") else b""
+
     def _ask(self, server: str, what: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         with NodeApi(server, context=self._context, timeout=TIMEOUT) as api:
             return api.request("POST", f"/v3/{what}", body or {})
+
+
+def _encoded(key: bytes) -> str:
+    return base64.b64encode(key).decode("ascii")
 
 
 def listens(host: str, port: int) -> bool:

@@ -62,8 +62,8 @@ def wanted(node: Node) -> tuple[File, ...]:
         if node.cluster.audit:
             private[f"{documents.SITE_DIR}/audit.yaml"] = documents.audit_policy()
         files += [File(path=path, text=text, mode=0o600) for path, text in private.items()]
-        if node.cluster.encrypt_secrets and node.encryption_key:
-            text = documents.encryption_config(node.encryption_key)
+        if node.cluster.encrypt_secrets and node.encryption_keys:
+            text = documents.encryption_config(node.encryption_keys)
             files.append(File(path=documents.ENCRYPTION, text=text, mode=0o600, secret=True))
     return tuple(files)
 

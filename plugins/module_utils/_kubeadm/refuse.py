@@ -9,7 +9,7 @@ from .._base import yaml_text
 from .._base.errors import GroundupError
 from .._base.files import read
 from .._plan.kubernetes import KubernetesPlan
-from . import api_server, documents, half_made, static_pods
+from . import api_server, documents, encryption, half_made, static_pods
 from .host import NodeHost
 from .spec import Node, Paths
 from .state import ObservedState
@@ -114,10 +114,9 @@ def _pod_network(cluster: KubernetesPlan, name: str, paths: Paths) -> None:
 
 
 def _encryption(node: Node, paths: Paths) -> None:
-    """Refuse a changed encryption key: only the key that encrypted the Secrets in etcd can read them."""
-    path = paths.at(documents.ENCRYPTION)
-    flags = static_pods.flags(static_pods.container(api_server.NAME, paths))
-    if not path.exists() or "encryption-provider-config" not in flags:
+    """Refuse to lose the key that encrypted the Secrets in etcd: only it can read them."""
+    keys, text = encryption.found(paths), read(paths.at(documents.ENCRYPTION))
+    if encryption.names(paths) == [encryption.CLEAR] or text is None:
         return
     if not node.cluster.encrypt_secrets:
         raise GroundupError(
@@ -126,10 +125,11 @@ def _encryption(node: Node, paths: Paths) -> None:
             why="an API server without the key could not read a single Secret",
             remedy="set kubernetes.encrypt_secrets to true; to give it up, write every Secret anew in clear text first",
         )
-    if node.encryption_key and path.read_text(encoding="utf-8") != documents.encryption_config(node.encryption_key):
+    ours = {one.secret for one in node.encryption_keys}
+    if ours and not (ours & {one.secret for one in keys} and text == documents.encryption_config(keys)):
         raise GroundupError(
             f"the key of Secrets at rest on {node.name} is not the one in the site's store of secrets",
-            where=f"host {node.name}, {path}; secret kubernetes/encryption-key",
+            where=f"host {node.name}, {paths.at(documents.ENCRYPTION)}; secret kubernetes/encryption-key",
             why="an API server with another key could not read a single Secret",
-            remedy="restore the store this cluster was made with; keys are not rotated by a run of this layer",
+            remedy="restore the store this cluster was made with; groundup.cloud.rotate changes keys",
         )

@@ -50,6 +50,13 @@ def ending(left: Mapping[str, int]) -> dict[str, int]:
     }
 
 
+def due(host: NodeHost, left: Mapping[str, int], *, since: float) -> dict[str, int]:
+    """Return the certificates to renew: those that expire soon, or were written before ``since``."""
+    ours = {name for name in left if name.endswith(".crt") and Path(name).stem not in {"ca", "front-proxy-ca"}}
+    old = {name for name in ours if (host.paths.pki / name).stat().st_mtime < since}
+    return ending(left) | {name: left[name] for name in sorted(old)}
+
+
 def left_to_others(left: Mapping[str, int], *, host: str) -> list[str]:
     """Return a warning for each certificate that expires soon and that `renew` does not renew."""
     ours = ending(left)
@@ -76,12 +83,20 @@ def behind(host: NodeHost, changes: Changes) -> list[str]:
     return found
 
 
-def renew(node: ApiHost, host: NodeHost, changes: Changes, *, left: Mapping[str, int], anew: Collection[str]) -> None:
-    """Renew certificates when one expires soon, and restart pods older than their files. Raises GroundupError.
+def renew(
+    node: ApiHost,
+    host: NodeHost,
+    changes: Changes,
+    *,
+    left: Mapping[str, int],
+    anew: Collection[str],
+    since: float = 0,
+) -> None:
+    """Renew certificates when one is `due`, and restart pods older than their files. Raises GroundupError.
 
     ``left``: the days left of each certificate. ``anew``: static pods that were already restarted.
     """
-    found = ending(left)
+    found = due(host, left, since=since)
     late = [name for name in behind(host, changes) if name not in anew]
     if found:
         listing = "".join(f"{name}: {days} days left\n" for name, days in found.items())

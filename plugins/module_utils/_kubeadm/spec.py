@@ -25,6 +25,14 @@ class Join:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EncryptionKey:
+    """A key of Secrets at rest. Its name is beside each Secret in etcd."""
+
+    name: str
+    secret: str = field(default="", repr=False)  # base64 of 32 bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
     """A node."""
 
@@ -39,7 +47,8 @@ class Node:
     taints: tuple[str, ...] = ()  # "key=value:Effect" or "key:Effect"
     images: tuple[str, ...] = ()  # pulled before a join, to make the node Ready soon after
     downloads: tuple[Download, ...] = ()
-    encryption_key: str | None = None  # base64 of 32 bytes; control hosts only
+    encryption_keys: tuple[EncryptionKey, ...] = ()  # of Secrets at rest, the one that writes first; control hosts only
+    issued_since: float = 0  # seconds since 1970: older certificates of kubeadm are renewed
     surveyed: bool = False  # all control hosts were checked, and none belongs to a cluster
     ca_certificate: str | None = None  # PEM, for registry and file server only; None: the host's trust store
     registry_login: str | None = None  # user:password

@@ -6,7 +6,7 @@ the cluster or to join it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
@@ -87,7 +87,13 @@ def converge(central: Central, changes: Changes) -> dict[str, Any]:
 
 def _configure(central: Central, changes: Changes, servers: Sequence[Unit], northd: Unit) -> None:
     """Write the units' configuration and their credentials."""
-    place_authorities(changes, own=central.ca_certificate, hypervisors=central.hypervisor_ca)
+
+    def mark() -> None:
+        for unit in (*servers, northd):
+            unit.mark()
+            unit.replaced()
+
+    place_authorities(changes, own=central.ca_certificate, hypervisors=central.hypervisor_ca, mark=mark)
     files.place(
         changes,
         MEMBER,
@@ -100,20 +106,21 @@ def _configure(central: Central, changes: Changes, servers: Sequence[Unit], nort
         files.place(changes, UNITS / f"{one.unit}.d" / "groundup.conf", configuration.drop_in(one))
     parameters = configuration.northd(northbound=central.northbound, southbound=central.southbound)
     northd.place(PARAMETERS, parameters)
-
-    def mark() -> None:
-        for unit in (*servers, northd):
-            unit.mark()
-
     if files.place(changes, OPTIONS, configuration.options(central.address), before=mark):
         for unit in (*servers, northd):
-            unit.replaced()
+            unit.replaced()  # in check mode, too
 
 
-def place_authorities(changes: Changes, *, own: str, hypervisors: str) -> None:
-    """Write whom the databases believe: certificates of OVN's own CA; the southbound's also of chassis."""
-    files.place(changes, CA, f"{own.rstrip()}\n")
-    files.place(changes, CHASSIS_CA, f"{own.rstrip()}\n{hypervisors.rstrip()}\n")
+def place_authorities(
+    changes: Changes, *, own: str, hypervisors: str, mark: Callable[[], object] | None = None
+) -> None:
+    """Write whom the databases believe: certificates of OVN's own CA; the southbound's also of chassis.
+
+    They add the CAs of a changed file to those they have. Before one leaves, ``mark`` has them restarted later.
+    """
+    for path, text in {CA: f"{own.rstrip()}\n", CHASSIS_CA: f"{own.rstrip()}\n{hypervisors.rstrip()}\n"}.items():
+        former = set(tls.certificates(files.read(path) or "")) - set(tls.certificates(text))
+        files.place(changes, path, text, before=mark if former else None)
 
 
 def _member(central: Central, changes: Changes, database: Database) -> disk.RaftMember | None:

@@ -16,5 +16,5 @@ def key_name(use: Use) -> str:
 
 
 def file(use: Use) -> str:
-    """Return the path of the authority's certificate in the site's state directory."""
+    """Return the path of the authority's certificates in the site's state directory: the one that signs is first."""
     return "ca.crt" if use == "site" else f"pki/authority/{use}.crt"

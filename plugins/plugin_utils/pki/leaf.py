@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Literal
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
@@ -23,7 +22,17 @@ from ..layers.authorities import Use
 from ..vault import Store
 from ..vault.names import CA_KEY, check_name
 from . import authority as ca
-from .authority import BACKDATE, Authority, PkiError, ensure_key, key_usage, read_certificate, same_key, to_pem
+from .authority import (
+    BACKDATE,
+    Authority,
+    PkiError,
+    ensure_key,
+    issued_by,
+    key_usage,
+    read_certificate,
+    same_key,
+    to_pem,
+)
 
 Usage = Literal["server", "client", "both"]
 
@@ -144,21 +153,13 @@ def _why(
         return "new"
     faults = {
         "another key": not same_key(current, key),
-        "another authority": not _issued_by(current, authority),
+        "another authority": not issued_by(current, authority.certificate),
         "other names": set(_extension(current, x509.SubjectAlternativeName)) != set(spec.alternative_names),
         "another usage": set(_extension(current, x509.ExtendedKeyUsage)) != set(_EXTENDED[spec.usage]),
         "another life": current.not_valid_after_utc - current.not_valid_before_utc != spec.life + BACKDATE,
         "close to its end": current.not_valid_after_utc - now < spec.renew_before,
     }
     return next((reason for reason, found in faults.items() if found), "")
-
-
-def _issued_by(certificate: x509.Certificate, authority: Authority) -> bool:
-    try:
-        certificate.verify_directly_issued_by(authority.certificate)
-    except (ValueError, TypeError, InvalidSignature):
-        return False
-    return True
 
 
 def _signed(

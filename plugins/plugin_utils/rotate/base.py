@@ -8,7 +8,7 @@ before a new one of its kind begins.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
@@ -36,6 +36,7 @@ class RotationAsked:
     only: Collection[str] = ()  # names of services, or of what the kind has several of; none: all
     force: Collection[str] = ()  # codes of reasons that are accepted
     timeout: float = 600  # seconds until nobody uses the old
+    seen: Mapping[str, Any] = field(default_factory=dict)  # what hosts said, by name
     say: Progress = print
 
 
@@ -46,6 +47,8 @@ class Foreseen:
     lines: list[str] = field(default_factory=list)  # one action each; nothing when there is nothing to rotate
     rolls: tuple[str, ...] = ()  # releases that phase `use` restarts, pod by pod
     open: bool = False  # a killed rotation is gone on with
+    phases: tuple[Phase, ...] = PHASES  # of this run
+    layers: tuple[Phase, ...] = ()  # phases after which the layers bring it to the hosts
     hypervisors: bool = False  # the playbook hypervisor follows phase `use`
 
 
@@ -109,6 +112,7 @@ class Kind(ABC, Generic[State]):
         if step in PHASES and not self.asked.changes.check:
             {"both": self.both, "use": self.use, "drop": self.drop}[step](state)
         told = {"open": ahead.open, "rolls": list(ahead.rolls), "hypervisors": ahead.hypervisors,
+                "phases": list(ahead.phases), "layers": list(ahead.layers),
                 "next": self.next_steps(), "foreseen": ahead.lines}  # fmt: skip
         return {**self.asked.changes.result(), **told}
 

@@ -29,6 +29,8 @@ REFERENCE = "$secret"
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*(/[a-z0-9][a-z0-9_.-]*)+")
 
 CA_KEY = "pki/ca-key"
+FINGERPRINTS_KEY = "pki/fingerprints"  # of a site whose CA was rotated: the digest of the first one's key
+ENCRYPTION_KEY = "kubernetes/encryption-key"  # of Secrets at rest
 PACKAGES_KEY = "packages/openpgp-key"  # of a site whose seed serves packages
 IRONIC = "ironic/groundup"  # password of user groundup in the seed's Ironic
 MACHINES_PAGE = "ironic/operator"  # password of user operator of the seed's machines page
@@ -37,7 +39,7 @@ EDGE_KEY = "edge/key"  # given: of the certificate that the site file names in e
 USER = "-user"  # after the name of an account's password: the user name that a rotation has given it
 EDGE_NEXT = "edge/next-key"  # of a new one, while it takes the old one's place
 # Secrets of the infrastructure, independent of releases. Keys of certificates: `pki.users`.
-INFRASTRUCTURE = ("keepalived/auth", "kubernetes/encryption-key", CA_KEY)
+INFRASTRUCTURE = ("keepalived/auth", ENCRYPTION_KEY, CA_KEY)
 
 
 def password(length: int = 32) -> str:

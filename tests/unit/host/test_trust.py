@@ -49,6 +49,24 @@ def test_a_ca_that_the_first_boot_trusted_is_trusted_under_the_site_s_name_alone
     assert "rebuild the trust store" in changes.done
 
 
+def test_each_of_two_cas_of_the_site_has_its_own_file(
+    changes: Changes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """OpenSSL makes no link by hash for a file of two: programs that look there would trust neither."""
+    for name in ("BUNDLE", "LINKS", "OURS"):
+        monkeypatch.setattr(trust, name, tmp_path / name)
+    (tmp_path / "OURS").mkdir()
+    monkeypatch.setattr(trust, "run", lambda _: None)
+    one, two = (f"-----BEGIN CERTIFICATE-----\n{word}\n-----END CERTIFICATE-----" for word in ("one", "two"))
+    trust.authorities(changes, f"{one}\n{two}\n", [], site="lab")
+    assert sorted(path.read_text() for path in (tmp_path / "OURS").iterdir()) == [f"{one}\n", f"{two}\n"]
+    assert (tmp_path / "OURS/groundup-lab.crt").read_text() == f"{one}\n"
+    (tmp_path / "BUNDLE").write_text(f"{two}\nDebian's\n{one}\n")
+    assert trust.trusted(f"{one}\n{two}")
+    (tmp_path / "BUNDLE").write_text(f"{two}\n")
+    assert not trust.trusted(f"{one}\n{two}")
+
+
 def test_a_ca_of_a_company_is_trusted_until_the_site_names_it_no_more(
     changes: Changes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,7 +17,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._host import units
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import converge, half_made
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.converge import NodeResult
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import NodeHost
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Join, Node, Paths
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import EncryptionKey, Join, Node, Paths
 from ansible_collections.groundup.cloud.plugins.module_utils._plan.kubernetes import CniPlan, KubernetesPlan, NodeSupply
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -53,7 +53,7 @@ def make_node(*, control: bool = True, initialise: bool = False, address: str = 
         supply=SUPPLY,
         sandbox_image="registry.test:5000/kubernetes/pause:3.10.2",
         images=("registry.test:5000/kubernetes/kube-proxy:v1.36.3",),
-        encryption_key=KEY if control else None,
+        encryption_keys=(EncryptionKey(name="site-1", secret=KEY),) if control else (),
     )
 
 

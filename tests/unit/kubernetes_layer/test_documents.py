@@ -10,7 +10,7 @@ import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import containerd, documents
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.files import wanted
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import taint
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import EncryptionKey, taint
 
 from .conftest import CLUSTER, JOIN, KEY, make_node
 
@@ -115,7 +115,9 @@ def test_bodies_of_secrets_are_never_in_the_audit_log() -> None:
 
 
 def test_new_secrets_are_written_encrypted_and_old_ones_can_be_read() -> None:
-    providers = yaml.safe_load(documents.encryption_config(KEY))["resources"][0]["providers"]
+    providers = yaml.safe_load(documents.encryption_config([EncryptionKey(name="site-1", secret=KEY)]))["resources"][0][
+        "providers"
+    ]
     assert [next(iter(provider)) for provider in providers] == ["secretbox", "identity"]
 
 

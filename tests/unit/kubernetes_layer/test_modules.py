@@ -20,7 +20,7 @@ from ansible.module_utils.testing import patch_module_args
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._host.downloads import Download, fetch, install
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import access, forget
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import access, forget, steps
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import host as edge
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Paths
 from ansible_collections.groundup.cloud.plugins.modules import node as module
@@ -70,7 +70,7 @@ def raises(error: Exception) -> Callable[..., Any]:
 @pytest.mark.parametrize(
     ("step", "edge_of_it", "options"),
     [
-        ("maintain", (module, "converge"), NODE),
+        ("maintain", (steps, "converge"), NODE),
         ("access", (access, "admin_kubeconfig"), CONTACT),
     ],
 )
@@ -96,7 +96,7 @@ def test_a_run_that_fails_says_what_it_changed_before(
         changes.add("write /etc/crictl.yaml")
         raise FULL
 
-    monkeypatch.setattr(module, "converge", fails)
+    monkeypatch.setattr(steps, "converge", fails)
     with patch_module_args(arguments("maintain", NODE)), pytest.raises(SystemExit):
         module.main()
     assert json.loads(capsys.readouterr().out)["changes"] == ["write /etc/crictl.yaml"]
@@ -137,7 +137,7 @@ def test_a_host_without_a_field_is_named(
 
 @pytest.mark.parametrize(
     ("step", "edge_of_it", "options"),
-    [("maintain", (module, "converge"), NODE), ("forget", (forget, "remove_stale_members"), STALE)],
+    [("maintain", (steps, "converge"), NODE), ("forget", (forget, "remove_stale_members"), STALE)],
 )
 def test_a_fault_of_ours_is_not_told_as_one_of_the_options(
     step: str, edge_of_it: tuple[Any, str], options: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path

@@ -34,7 +34,8 @@ def given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any
 def run(*, role: str = "control", check: bool = False, **options: str) -> dict[str, Any]:
     action = object.__new__(ActionModule)
     action.changes, action.variables = Changes(check=check), {}
-    return action.work({"step": "maintain", "site": "lab", "role": role, "expected_ca": None, **options})
+    keys = {"encryption_keys": {"site-1": "key"}}
+    return action.work({"step": "maintain", "site": "lab", "role": role, "expected_ca": None, **keys, **options})
 
 
 def test_the_module_is_told_the_recorded_cluster_also_without_a_kubeconfig(given: list[dict[str, Any]]) -> None:

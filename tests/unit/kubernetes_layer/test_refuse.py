@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._base.files import read
 from ansible_collections.groundup.cloud.plugins.module_utils._host.downloads import Download, sha256
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import converge as steps
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Node, Paths
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import documents
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import EncryptionKey, Node, Paths
 
 from .conftest import CNI, MANIFEST, FakeHost, Seen, certificate, finish, make_node, pem, write
 
@@ -102,7 +104,9 @@ def test_a_kubelet_that_does_not_run_is_fetched_again(member: Node, host: FakeHo
 def test_another_key_of_secrets_at_rest_is_refused_and_not_shown(
     host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    node = dataclasses.replace(make_member(host, paths, monkeypatch), encryption_key=OTHER_KEY)
+    node = dataclasses.replace(
+        make_member(host, paths, monkeypatch), encryption_keys=(EncryptionKey(name="site-1", secret=OTHER_KEY),)
+    )
     before = files(paths.root)
     with pytest.raises(GroundupError, match="is not the one in the site's store of secrets") as refused:
         run(node, host)
@@ -118,16 +122,40 @@ def test_secrets_in_clear_text_are_refused_once_they_are_encrypted(
         run(node, host)
 
 
-def test_a_key_file_the_api_server_does_not_read_yet_is_written_again(
+def test_a_run_of_the_layer_does_not_turn_encryption_on_in_a_running_cluster(
     host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run killed while it turned encryption on: nothing was written with that key."""
+    """The other control hosts could not read what this one would encrypt."""
     node = make_member(host, paths, monkeypatch)
     lines = [line for line in MANIFEST.splitlines(keepends=True) if "encryption" not in line]
     write(paths, "/etc/kubernetes/manifests/kube-apiserver.yaml", "".join(lines))
-    assert run(dataclasses.replace(node, encryption_key=OTHER_KEY), host) == [
-        "write /etc/kubernetes/site/encryption.yaml"
-    ]
+    before = read(paths.at(documents.ENCRYPTION))
+    changes = run(node, host)
+    assert not [line for line in changes if "encryption" in line]
+    assert read(paths.at(documents.ENCRYPTION)) == before
+    assert "encryption" not in str(read(paths.init_file))
+
+
+def test_a_member_keeps_the_keys_it_has_while_they_are_rotated(
+    host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = make_member(host, paths, monkeypatch)
+    other = EncryptionKey(name="site-2", secret=OTHER_KEY)
+    text = documents.encryption_config([other, *node.encryption_keys])
+    write(paths, documents.ENCRYPTION, text)
+    assert run(node, host) == []
+    assert read(paths.at(documents.ENCRYPTION)) == text
+
+
+def test_keys_that_were_written_by_hand_are_refused(
+    host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = make_member(host, paths, monkeypatch)
+    text = documents.encryption_config(node.encryption_keys).replace('"identity"', '"kms"')
+    write(paths, documents.ENCRYPTION, text)
+    with pytest.raises(GroundupError, match="is not the one in the site's store of secrets"):
+        run(node, host)
+    assert read(paths.at(documents.ENCRYPTION)) == text
 
 
 MADE = """\
