@@ -38,6 +38,7 @@ HERE, HOW = Path(sys.argv[1]), sys.argv[3]
 VIP, PORT, PATIENCE = "10.9.0.2", 6444, 600.0
 HOSTS = {f"control-{number}": f"10.9.1.{number}" for number in (1, 2, 3)}
 CA, PAIR = HERE / "ca.crt", (HERE / "pki/etcd/healthcheck-client.crt", HERE / "pki/etcd/healthcheck-client.key")
+TOKEN = "test-only"  # of API servers on loopback that live as long as the test
 STEADY = 20  # requests before and after
 
 
@@ -70,7 +71,8 @@ class Kubelet(NodeHost):
                 f"--etcd-keyfile={PAIR[1]}", f"--bind-address={self.address}", f"--advertise-address={self.address}",
                 f"--secure-port={PORT}", f"--tls-cert-file={PAIR[0]}", f"--tls-private-key-file={PAIR[1]}",
                 f"--cert-dir={HERE / self.name}", f"--shutdown-delay-duration={documents.SHUTDOWN_DELAY}s",
-                "--authorization-mode=AlwaysAllow", "--disable-admission-plugins=ServiceAccount",
+                "--authorization-mode=RBAC", f"--token-auth-file={HERE / 'tokens.csv'}", "--watch-cache=false",
+                "--disable-admission-plugins=ServiceAccount",
                 "--service-account-issuer=https://kubernetes.default.svc", f"--service-account-key-file={PAIR[0]}",
                 f"--service-account-signing-key-file={PAIR[1]}", "--service-cluster-ip-range=10.255.0.0/24",
             ],
@@ -155,7 +157,7 @@ def restarted(host: Kubelet, node: ControlHost) -> None:
         return
     changes, wanted = Changes(check=False), {"server": node.name}
     assert servers.take_out(changes, wanted)["out"], admin.statistics()
-    rolling_restart.Etcd = lambda _: host.etcd()  # type: ignore[misc,assignment]  # each on its own loopback address
+    rolling_restart.Etcd = lambda _: host.etcd()  # type: ignore[attr-defined,misc,assignment]  # each on its own loopback address
     rolling_restart.wait_until_spared(node, host)
     renewal.restart("etcd", "kube-apiserver", node=node, host=host)
     servers.put_back(changes, wanted)
@@ -180,9 +182,10 @@ def main() -> None:
     """Try it."""
     admin.ADMIN_SOCKET = sys.argv[2]
     # Of a machine that does more than this.
-    admin.PATIENCE = rolling_restart.PATIENCE = renewal.WAIT = PATIENCE  # type: ignore[misc]
+    admin.PATIENCE = rolling_restart.PATIENCE = renewal.WAIT = PATIENCE
     hosts = [Kubelet(name, address) for name, address in HOSTS.items()]
     nodes = [ControlHost(name=one.name, address=one.address, api_port=PORT) for one in hosts]
+    (HERE / "tokens.csv").write_text(f'{TOKEN},admin,admin,"system:masters"\n')
     try:
         for one in hosts:
             one.start("etcd")
@@ -191,11 +194,11 @@ def main() -> None:
             one.start("kube-apiserver")
         until(lambda: whole(hosts), seconds=PATIENCE)
         context = ssl.create_default_context(cafile=str(CA))
-        cluster = Cluster(server=f"https://{VIP}:6443", context=context)
+        cluster = Cluster(server=f"https://{VIP}:6443", context=context, headers={"Authorization": f"Bearer {TOKEN}"})
         prober = Prober(dict(cluster.lanes()))
         line = partial(Line, cluster.server, context=context, kept=False)
         before = hosts[0].version()
-        with Watch(line, path=CONFIG_MAPS, selector=PREFIX, headers={}).kept() as watch:
+        with Watch(line, path=CONFIG_MAPS, selector=PREFIX, headers=cluster.headers).kept() as watch:
             prober.start()
             steady(prober)
             began = time.monotonic()
