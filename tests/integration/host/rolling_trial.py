@@ -50,7 +50,7 @@ class Kubelet(NodeHost):
         super().__init__(name=name, paths=Paths(HERE / name))
         self.address, self.new = address, False
         self._running: dict[str, tuple[subprocess.Popen[bytes], int]] = {}
-        self._starts: list[threading.Thread] = []
+        self._pending: set[str] = set()
 
     def commands(self) -> dict[str, list[str]]:
         """Return the command of each static pod."""
@@ -88,7 +88,7 @@ class Kubelet(NodeHost):
     def revive(self) -> None:
         """Start again what ended by itself, as where the machine does more than this."""
         for name, (process, _) in list(self._running.items()):
-            if process.poll() is not None and not any(one.is_alive() for one in self._starts):
+            if process.poll() is not None and name not in self._pending:
                 self.start(name)
 
     def end(self, name: str, how: signal.Signals, *, timeout: float) -> None:
@@ -100,9 +100,15 @@ class Kubelet(NodeHost):
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-        again = threading.Timer(1.0, self.start, [name])
-        again.start()
-        self._starts.append(again)
+        self._pending.add(name)
+        threading.Thread(target=self._again, args=[name], daemon=True).start()
+
+    def _again(self, name: str) -> None:
+        """Start what ended, after a second. A program ends with the thread that started it: wait for its end."""
+        time.sleep(1.0)
+        self.start(name)
+        self._pending.discard(name)
+        self._running[name][0].wait()
 
     def run(self, argv: Sequence[str], *, timeout: float, why: str) -> str:  # noqa: ARG002  # NodeHost's signature
         """Stand for the container runtime."""
@@ -132,8 +138,6 @@ class Kubelet(NodeHost):
 
     def stop(self) -> None:
         """End everything."""
-        for start in self._starts:
-            start.join()
         for process, _ in self._running.values():
             process.kill()
             process.wait()
