@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from .._base.changes import Changes
-from .admin import ADMIN_SOCKET, statistics, told
+from . import admin
+from .admin import statistics, told
 
 BACKEND = "kubernetes"
 UP = "UP"
@@ -58,6 +59,6 @@ def _in(name: str) -> None:
 
 def _states() -> dict[str, str]:
     """Return the state of each API server; none where HAProxy was never started."""
-    if not Path(ADMIN_SOCKET).exists():
+    if not Path(admin.ADMIN_SOCKET).exists():
         return {}
     return statistics()[1].get(BACKEND, {})

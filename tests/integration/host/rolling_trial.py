@@ -38,6 +38,7 @@ HERE, HOW = Path(sys.argv[1]), sys.argv[3]
 VIP, PORT, PATIENCE = "10.9.0.2", 6444, 600.0
 HOSTS = {f"control-{number}": f"10.9.1.{number}" for number in (1, 2, 3)}
 CA, PAIR = HERE / "ca.crt", (HERE / "pki/etcd/healthcheck-client.crt", HERE / "pki/etcd/healthcheck-client.key")
+TOKEN = "test-only"  # of API servers on loopback that live as long as the test
 STEADY = 20  # requests before and after
 
 
@@ -49,7 +50,7 @@ class Kubelet(NodeHost):
         super().__init__(name=name, paths=Paths(HERE / name))
         self.address, self.new = address, False
         self._running: dict[str, tuple[subprocess.Popen[bytes], int]] = {}
-        self._starts: list[threading.Thread] = []
+        self._pending: set[str] = set()
 
     def commands(self) -> dict[str, list[str]]:
         """Return the command of each static pod."""
@@ -70,7 +71,8 @@ class Kubelet(NodeHost):
                 f"--etcd-keyfile={PAIR[1]}", f"--bind-address={self.address}", f"--advertise-address={self.address}",
                 f"--secure-port={PORT}", f"--tls-cert-file={PAIR[0]}", f"--tls-private-key-file={PAIR[1]}",
                 f"--cert-dir={HERE / self.name}", f"--shutdown-delay-duration={documents.SHUTDOWN_DELAY}s",
-                "--authorization-mode=AlwaysAllow", "--disable-admission-plugins=ServiceAccount",
+                "--authorization-mode=RBAC", f"--token-auth-file={HERE / 'tokens.csv'}", "--watch-cache=false",
+                "--disable-admission-plugins=ServiceAccount",
                 "--service-account-issuer=https://kubernetes.default.svc", f"--service-account-key-file={PAIR[0]}",
                 f"--service-account-signing-key-file={PAIR[1]}", "--service-cluster-ip-range=10.255.0.0/24",
             ],
@@ -86,7 +88,7 @@ class Kubelet(NodeHost):
     def revive(self) -> None:
         """Start again what ended by itself, as where the machine does more than this."""
         for name, (process, _) in list(self._running.items()):
-            if process.poll() is not None and not any(one.is_alive() for one in self._starts):
+            if process.poll() is not None and name not in self._pending:
                 self.start(name)
 
     def end(self, name: str, how: signal.Signals, *, timeout: float) -> None:
@@ -98,9 +100,15 @@ class Kubelet(NodeHost):
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-        again = threading.Timer(1.0, self.start, [name])
-        again.start()
-        self._starts.append(again)
+        self._pending.add(name)
+        threading.Thread(target=self._again, args=[name], daemon=True).start()
+
+    def _again(self, name: str) -> None:
+        """Start what ended, after a second. A program ends with the thread that started it: wait for its end."""
+        time.sleep(1.0)
+        self.start(name)
+        self._pending.discard(name)
+        self._running[name][0].wait()
 
     def run(self, argv: Sequence[str], *, timeout: float, why: str) -> str:  # noqa: ARG002  # NodeHost's signature
         """Stand for the container runtime."""
@@ -130,8 +138,6 @@ class Kubelet(NodeHost):
 
     def stop(self) -> None:
         """End everything."""
-        for start in self._starts:
-            start.join()
         for process, _ in self._running.values():
             process.kill()
             process.wait()
@@ -155,7 +161,7 @@ def restarted(host: Kubelet, node: ControlHost) -> None:
         return
     changes, wanted = Changes(check=False), {"server": node.name}
     assert servers.take_out(changes, wanted)["out"], admin.statistics()
-    rolling_restart.Etcd = lambda _: host.etcd()  # type: ignore[misc,assignment]  # each on its own loopback address
+    rolling_restart.Etcd = lambda _: host.etcd()  # type: ignore[attr-defined,misc,assignment]  # each on its own loopback address
     rolling_restart.wait_until_spared(node, host)
     renewal.restart("etcd", "kube-apiserver", node=node, host=host)
     servers.put_back(changes, wanted)
@@ -180,9 +186,10 @@ def main() -> None:
     """Try it."""
     admin.ADMIN_SOCKET = sys.argv[2]
     # Of a machine that does more than this.
-    admin.PATIENCE = rolling_restart.PATIENCE = renewal.WAIT = PATIENCE  # type: ignore[misc]
+    admin.PATIENCE = rolling_restart.PATIENCE = renewal.WAIT = PATIENCE
     hosts = [Kubelet(name, address) for name, address in HOSTS.items()]
     nodes = [ControlHost(name=one.name, address=one.address, api_port=PORT) for one in hosts]
+    (HERE / "tokens.csv").write_text(f'{TOKEN},admin,admin,"system:masters"\n')
     try:
         for one in hosts:
             one.start("etcd")
@@ -191,11 +198,11 @@ def main() -> None:
             one.start("kube-apiserver")
         until(lambda: whole(hosts), seconds=PATIENCE)
         context = ssl.create_default_context(cafile=str(CA))
-        cluster = Cluster(server=f"https://{VIP}:6443", context=context)
+        cluster = Cluster(server=f"https://{VIP}:6443", context=context, headers={"Authorization": f"Bearer {TOKEN}"})
         prober = Prober(dict(cluster.lanes()))
         line = partial(Line, cluster.server, context=context, kept=False)
         before = hosts[0].version()
-        with Watch(line, path=CONFIG_MAPS, selector=PREFIX, headers={}).kept() as watch:
+        with Watch(line, path=CONFIG_MAPS, selector=PREFIX, headers=cluster.headers).kept() as watch:
             prober.start()
             steady(prober)
             began = time.monotonic()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.groundup.cloud.plugins.filter.edge_faults import edge_faults
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._edge import servers
+from ansible_collections.groundup.cloud.plugins.module_utils._edge import admin, servers
 
 HAProxy = dict[str, str]
 
@@ -18,7 +18,7 @@ def said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     commands: list[str] = []
     monkeypatch.setattr(servers, "told", commands.append)
     (tmp_path / "admin.sock").touch()
-    monkeypatch.setattr(servers, "ADMIN_SOCKET", str(tmp_path / "admin.sock"))
+    monkeypatch.setattr(admin, "ADMIN_SOCKET", str(tmp_path / "admin.sock"))
     return commands
 
 
@@ -48,7 +48,7 @@ def test_a_server_that_haproxy_does_not_know_yet_is_nowhere_out(
 ) -> None:
     states(monkeypatch, control_1="UP", control_2="UP")
     assert not servers.take_out(Changes(check=False), {"server": "control-3"})["out"]
-    monkeypatch.setattr(servers, "ADMIN_SOCKET", "/nonexistent")
+    monkeypatch.setattr(admin, "ADMIN_SOCKET", "/nonexistent")
     assert not servers.take_out(Changes(check=False), {"server": "control-1"})["out"], "HAProxy was never started"
     servers.mend(changes := Changes(check=False))
     assert (said, changes.done) == ([], [])
