@@ -200,7 +200,9 @@ RULES = {"required_if": [("step", "open", ("into",))]}
 
 def main() -> None:
     """Run the step."""
-    ours = ("take", "test", "upload", "verify", "open", "timer", "decide", "state", "restart", "mariadb", "compare", "end")
+    ours = (
+        "take", "test", "upload", "verify", "open", "timer", "decide", "state", "restart", "mariadb", "compare", "end",
+    )  # fmt: skip
     run_step(
         {
             "hand": lambda changes, given: PARTS[given["part"]](changes, given),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import (
 )
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate import places
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.base import Asked
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.base import RotationAsked
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.kinds import ca, certificates
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import PasswordSource, Store, fingerprints, replaced
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault.rotation import passing
@@ -66,7 +65,7 @@ class Site:
         }
 
     def kind(self, *silent: str, module: Any = ca, force: tuple[str, ...] = ()) -> Any:
-        asked = Asked(
+        asked = RotationAsked(
             plan=PLAN, site_file="", store=self.store, changes=Changes(check=False), force=force,
             seen=self.seen(*silent),
         )  # fmt: skip
@@ -77,7 +76,7 @@ class Site:
 
 
 @pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
     monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path / "state"))
     monkeypatch.setattr(places, "served", lambda _: iter(()))
     made = Site(tmp_path)
@@ -141,7 +140,7 @@ def test_certificates_are_anew_with_other_keys_and_an_old_one_keeps_it_open(
 
     class Later(datetime):
         @classmethod
-        def now(cls, tz: Any = None) -> datetime:  # noqa: ARG003  # as its base
+        def now(cls, tz: Any = None) -> Any:  # noqa: ARG003  # as its base
             return later
 
     monkeypatch.setattr(anew, "datetime", Later)
