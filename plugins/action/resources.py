@@ -50,13 +50,13 @@ def converge(plan: Plan, changes: Changes, *, force: list[str], write: bool) -> 
     from ..plugin_utils.cloud import connection  # late import: most sites need no cloud client here
     from ..plugin_utils.cloud.administrator import VERIFY, or_foreseen
     from ..plugin_utils.cloud.resources import engine
-    from ..plugin_utils.cloud.resources.api import Api
+    from ..plugin_utils.cloud.resources.api import CloudApi
     from ..plugin_utils.vault import open_store
 
     kept = changes if write else Changes(check=True, done=changes.done, diffs=changes.diffs, warnings=changes.warnings)
     with or_foreseen(changes, lambda: engine.foresee(plan, changes)):
         with connection.answered("Keystone", remedy=VERIFY):
-            api = Api(connection.of_site(plan))
+            api = CloudApi(connection.of_site(plan))
             api.cloud.authorize()
         store = None if kept.check else open_store(plan.site, write=False)
         engine.Resources(api=api, plan=plan, changes=kept, store=store, force=force).converge()

@@ -48,15 +48,15 @@ options:
       - timer
       - decide
       - state
+      - restart
+      - mariadb
+      - compare
+      - end
       - keys_put
       - etcd_look
       - etcd_stop
       - etcd_put
       - etcd_leave
-      - restart
-      - mariadb
-      - compare
-      - end
     required: true
   directory:
     description: Directory of the sets. Default is C(backups.directory) of the site file, else the state directory.

@@ -15,7 +15,7 @@ from typing import Any
 import openstack
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources import engine
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources.api import Api
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources.api import CloudApi
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 
 GIVEN = json.loads(Path(sys.argv[1]).read_text())
@@ -36,7 +36,7 @@ def run(cloud: Any, which: str, *, check: bool = False, force: tuple[str, ...] =
     changes, begun = Changes(check=check), time.monotonic()
     store: Any = SimpleNamespace(resolve=resolve)
     try:
-        engine.Resources(api=Api(cloud), plan=plan, changes=changes, store=store, force=force).converge()
+        engine.Resources(api=CloudApi(cloud), plan=plan, changes=changes, store=store, force=force).converge()
     except GroundupError as error:
         return {"error": str(error)}
     seconds = round(time.monotonic() - begun, 1)

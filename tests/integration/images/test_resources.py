@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.model.cloud import Cloud
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.model.cloud import CloudResources
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform.resources import of_cloud
 
 from .conftest import Image
@@ -38,7 +38,9 @@ def test_keystone_has_what_the_site_file_has_and_a_program_logs_in(
     mariadb, keystone = image("mariadb"), image("openstack")
     stage = Stage(tmp_path)
     plans = {"more": MORE, "less": {"roles": MORE["roles"]}, "many": MANY | {"roles": MORE["roles"]}}
-    given = {name: [asdict(one) for one in of_cloud(Cloud.model_validate(cloud))] for name, cloud in plans.items()}
+    given = {
+        name: [asdict(one) for one in of_cloud(CloudResources.model_validate(cloud))] for name, cloud in plans.items()
+    }
     (stage.shared / "given.json").write_text(json.dumps(given))
     (stage.shared / "no.identity.json").write_text(json.dumps({"region": "RegionOne", "roles": [], "users": [],
                                                                "services": []}))  # fmt: skip

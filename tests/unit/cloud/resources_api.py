@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import requests
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources.kinds import KINDS, Kind
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources.kinds import KINDS, ResourceKind
 
 ADMIN = "admin-project"
 _NEW: dict[str, dict[str, Any]] = {  # what an API shows of a new one beside what it was given
@@ -75,7 +75,7 @@ class Apis:
                     return self._one(name, kind, one, method, body)
         return self._more(path, method, query, body)
 
-    def _whole(self, name: str, kind: Kind, method: str, query: dict[str, str], body: Any) -> tuple[int, Any]:
+    def _whole(self, name: str, kind: ResourceKind, method: str, query: dict[str, str], body: Any) -> tuple[int, Any]:
         if method == "GET":
             filters = {
                 key: value for key, value in query.items() if key in ("domain_id", "name", "project_id", "owner")
@@ -93,7 +93,7 @@ class Apis:
         self.objects[name].append(made)
         return 201, {kind.key: made} if kind.key else made
 
-    def _one(self, name: str, kind: Kind, one: dict[str, Any], method: str, body: Any) -> tuple[int, Any]:
+    def _one(self, name: str, kind: ResourceKind, one: dict[str, Any], method: str, body: Any) -> tuple[int, Any]:
         if method == "DELETE":
             self.objects[name].remove(one)
             return 204, None

@@ -10,7 +10,7 @@ import yaml
 from ansible_collections.groundup.cloud.ci.tier import ROOT
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources import engine, export
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources.api import Api
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources.api import CloudApi
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
 
@@ -51,7 +51,7 @@ def plan(cloud: dict[str, Any] | None = None, **project: Any) -> Plan:
 def run(apis: Apis, planned: Plan, *, check: bool = False, force: tuple[str, ...] = ()) -> Changes:
     """Converge, and return the changes."""
     changes = Changes(check=check)
-    engine.Resources(api=Api(apis), plan=planned, changes=changes, force=force).converge()
+    engine.Resources(api=CloudApi(apis), plan=planned, changes=changes, force=force).converge()
     return changes
 
 

@@ -45,7 +45,9 @@ def test_a_public_name_goes_to_its_service_on_every_node_and_another_name_nowher
     backend = section(text, "backend identity")
     assert "uri /v3/" in backend
     assert "default-server check " in backend
-    assert re.findall(r" {4}server \S+ (\S+)", backend) == ["10.0.0.11:30500", "10.0.0.31:30500"]
+    checked = re.findall(r" {4}server \S+ (\S+)$", backend, flags=re.MULTILINE)
+    assert checked == ["10.0.0.11:30500", "10.0.0.31:30500"]
+    assert re.findall(r" {4}server \S+ (\S+) no-check backup$", backend, flags=re.MULTILINE) == checked
 
 
 def test_a_name_that_hosts_serve_themselves_goes_to_them_with_tls_and_to_nobody_else() -> None:

@@ -49,6 +49,8 @@ class Images:
 
     def __init__(self, cloud: Cloud, *, left: list[dict[str, str]], spoil: bytes = b"") -> None:
         self.content, self.deleted, self.spoil = b"", list[str](), spoil
+        methods: Any = {"import-methods": {"value": []}}
+        cloud.on("GET image.test/v2/info/import", lambda **_: (200, methods))
         cloud.on("GET image.test/v2/images", lambda **_: (200, {"images": left}))
         cloud.on("POST image.test/v2/images", lambda **_: (201, {"id": "mine"}))
         cloud.on("PUT image.test/v2/images/mine/file", self.put)
@@ -76,7 +78,8 @@ def test_an_image_is_put_read_back_and_deleted_and_a_killed_runs_too(cloud: Clou
         {"id": "tenant", "name": "debian", "created_at": OLD},
     ]
     images = Images(cloud, left=left)
-    (check,) = cloud.verify("glance").checks
+    imports, check = cloud.verify("glance").checks
+    assert imports.ok
     assert check.ok
     assert len(images.content) == 256 * 1024
     assert images.deleted == ["old", "mine"]
@@ -84,7 +87,8 @@ def test_an_image_is_put_read_back_and_deleted_and_a_killed_runs_too(cloud: Clou
 
 def test_an_image_that_comes_back_otherwise_fails_and_is_deleted_all_the_same(cloud: Cloud) -> None:
     images = Images(cloud, left=[], spoil=b"!")
-    (check,) = cloud.verify("glance").checks
+    imports, check = cloud.verify("glance").checks
+    assert imports.ok
     assert not check.ok
     assert images.deleted == ["mine"]
     assert not glance.judge(b"a", b"a", algorithm="sha512", digest="another").ok

@@ -152,6 +152,7 @@ def test_a_cloud_is_not_made_a_second_time_in_another_namespace(identity: str, r
         "identity": "mine",
         "prints": {"a": "b"},
         "given": (),
+        "replaced": {},
         "store": "s",
         "write": False,
     }

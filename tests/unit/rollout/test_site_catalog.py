@@ -18,6 +18,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify impo
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS
 
 from .fake_keystone import NAME, PASSWORD, Keystone, Services, endpoint, image_at, service
+from .test_keystone import LOGINS
 
 
 class Store:
@@ -47,6 +48,7 @@ def rollout_of(keystone: Keystone, tmp_path: Path, *routes: EndpointPlan) -> Rol
     ports = [service(one.service, one.node_port) for one in endpoints]
     plan: Any = SimpleNamespace(
         site="test", domain="test", edge=SimpleNamespace(endpoints=endpoints, address="127.0.0.1"),
+        identity=SimpleNamespace(logins=LOGINS),
         host=SimpleNamespace(names={}), openstack=SimpleNamespace(releases=releases, namespace="openstack"),
     )  # fmt: skip
     nothing: Any = None

@@ -143,7 +143,7 @@ def test_a_sites_own_values_are_laid_over_the_plans() -> None:
     over = {"keystone": {"conf": {"keystone": {"token": {"expiration": 60}}}}}
     changed = with_values(replace(plan, openstack=replace(plan.openstack, overrides=over))).openstack.releases
     keystone = next(release for release in changed if release.name == "keystone")
-    assert keystone.values["conf"]["keystone"]["token"] == {"expiration": 60}
+    assert keystone.values["conf"]["keystone"]["token"]["expiration"] == 60
     assert keystone.values["conf"]["keystone"]["oslo_middleware"] == {"enable_proxy_headers_parsing": True}
 
 

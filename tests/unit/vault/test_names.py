@@ -81,7 +81,7 @@ def test_a_plan_needs_what_its_releases_refer_to_and_what_the_infrastructure_nee
     for packages, more in (("host", ()), ("seed", (PACKAGES_KEY,))):
         plan = SimpleNamespace(
             openstack=SimpleNamespace(releases=releases), host=SimpleNamespace(packages=packages),
-            hypervisor=SimpleNamespace(compute={}), ceph=None, metal=None,
+            hypervisor=SimpleNamespace(compute={}), ceph=None, metal=None, resources=(),
         )  # fmt: skip
         assert required(cast("Any", plan)) == tuple(sorted((*wanted, *more)))
         plan.hypervisor.compute = {"lab-container": {}}
@@ -92,6 +92,6 @@ def test_a_site_with_dark_machines_needs_ironic_s_password_and_those_of_their_co
     hosts = {"a": SimpleNamespace(bmc={"credentials": "bmc/rack-1"}), "seed": SimpleNamespace(bmc=None)}
     plan = SimpleNamespace(
         openstack=SimpleNamespace(releases=[]), host=SimpleNamespace(packages="host"),
-        hypervisor=SimpleNamespace(compute={}), ceph=None, metal=object(), hosts=hosts,
+        hypervisor=SimpleNamespace(compute={}), ceph=None, metal=object(), hosts=hosts, resources=(),
     )  # fmt: skip
     assert {"ironic/groundup", "bmc/rack-1"} <= set(required(cast("Any", plan)))

@@ -10,13 +10,13 @@ from urllib.parse import urlsplit
 from openstack.exceptions import HttpException, raise_from_response
 
 if TYPE_CHECKING:
-    from .kinds import Kind
+    from .kinds import ResourceKind
 
 _NOT_FOUND = 404
 
 
 @dataclass(frozen=True, slots=True)
-class Api:
+class CloudApi:
     """The APIs of one cloud."""
 
     cloud: Any  # openstacksdk's connection
@@ -49,13 +49,13 @@ class Api:
             at = f"{base}?{query}" if query else ""
         return found
 
-    def list(self, kind: Kind, query: str = "") -> list[dict[str, Any]]:
+    def list(self, kind: ResourceKind, query: str = "") -> list[dict[str, Any]]:
         """Return all objects of a kind."""
         query = "&".join(filter(None, (kind.query, query)))
         path = f"{kind.listed or kind.path}{'?' if query else ''}{query}"
         return self.all(kind.service, path, kind.plural, version=kind.version, headers=kind.headers)
 
-    def create(self, kind: Kind, body: Mapping[str, Any], *, project: str) -> dict[str, Any]:
+    def create(self, kind: ResourceKind, body: Mapping[str, Any], *, project: str) -> dict[str, Any]:
         """Make an object, and return it."""
         headers = {"X-Auth-Sudo-Project-ID": project} if kind.headers else {}
         answer = self.call(
@@ -64,7 +64,7 @@ class Api:
         )  # fmt: skip
         return dict(answer[kind.key] if kind.key else answer)
 
-    def update(self, kind: Kind, found: Mapping[str, Any], fields: Mapping[str, Any]) -> None:
+    def update(self, kind: ResourceKind, found: Mapping[str, Any], fields: Mapping[str, Any]) -> None:
         """Change fields of an object."""
         body: Any = {kind.key: dict(fields)} if kind.key else dict(fields)
         headers = dict(kind.headers)
@@ -76,7 +76,7 @@ class Api:
             kind.service, kind.method, f"{kind.path}/{found['id']}", body, microversion=kind.version, headers=headers
         )  # fmt: skip
 
-    def delete(self, kind: Kind, found: Mapping[str, Any]) -> None:
+    def delete(self, kind: ResourceKind, found: Mapping[str, Any]) -> None:
         """Delete an object; one that is gone is no error."""
         path = f"{kind.path}/{found['id']}"
         self.call(
@@ -84,4 +84,4 @@ class Api:
         )  # fmt: skip
 
 
-__all__ = ["Api", "HttpException"]
+__all__ = ["CloudApi", "HttpException"]

@@ -15,7 +15,7 @@ from ....module_utils._base.changes import Changes
 from ....module_utils._base.yaml_text import dump
 from ...errors import GroundupError
 from ..connection import answered
-from .api import Api
+from .api import CloudApi
 from .index import Index
 from .kinds import KINDS, PROPERTY, SERVICES
 from .parts import ordered
@@ -60,7 +60,7 @@ def foresee(plan: Plan, changes: Changes) -> None:
 class Resources:
     """The resources of a plan, and of a cloud."""
 
-    api: Api
+    api: CloudApi
     plan: Plan
     changes: Changes
     store: Store | None = None  # None: nothing is made

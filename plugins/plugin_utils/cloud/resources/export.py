@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from ...errors import GroundupError
-from ...plan.model.cloud import Cloud
+from ...plan.model.cloud import CloudResources
 from ...plan.platform.resources import of_cloud
 from ..connection import answered
 from . import orc
-from .api import Api
+from .api import CloudApi
 from .kinds import KINDS, SERVICES
 from .parts import quota, rules_of
 
@@ -31,15 +31,15 @@ _LEFT = """\
 def text(cloud: Any, plan: Plan, name: str, *, domain: str, form: str) -> str:
     """Return a project of ``cloud`` as YAML, of ``form`` site or orc. Raises GroundupError."""
     with answered(f"project {name}"):
-        found = _Reader(Api(cloud), plan).project(name, domain)
+        found = _Exporter(CloudApi(cloud), plan).project(name, domain)
     if form == "orc":
-        return yaml.safe_dump_all(orc.manifests(of_cloud(Cloud.model_validate(found))), sort_keys=False)
+        return yaml.safe_dump_all(orc.manifests(of_cloud(CloudResources.model_validate(found))), sort_keys=False)
     return _LEFT.format(name=name, domain=domain) + yaml.safe_dump({"cloud": found}, sort_keys=False)
 
 
 @dataclass(slots=True)
-class _Reader:
-    api: Api
+class _Exporter:
+    api: CloudApi
     plan: Plan
 
     def project(self, name: str, domain: str) -> dict[str, Any]:

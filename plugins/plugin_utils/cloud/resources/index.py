@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...errors import GroundupError
-from .api import Api
+from .api import CloudApi
 from .kinds import KINDS, SERVICES
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ Found = dict[str, Any]
 class Index:
     """The resources of a cloud, beside a plan."""
 
-    api: Api
+    api: CloudApi
     plan: Plan
     lists: dict[str, list[Found]] = field(default_factory=dict)
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from . import parts
-from .parts import Part
+from .parts import ResourcePart
 
 PROPERTY = "groundup_resources"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class ResourceKind:
     """A kind of resources."""
 
     service: str  # as openstacksdk calls it
@@ -35,7 +35,7 @@ class Kind:
     headers: Mapping[str, str] = field(default_factory=dict)
     by_domain: bool = False  # whether it is listed domain by domain
     inline: str = ""  # part that a new one is made with
-    parts: Mapping[str, Part] = field(default_factory=dict)
+    parts: Mapping[str, ResourcePart] = field(default_factory=dict)
 
     def text(self, written: str, site: str) -> str:
         """Return a description with the mark of ``site``."""
@@ -59,68 +59,68 @@ def _mark(site: str) -> str:
 
 _NEUTRON: dict[str, Any] = {"service": "network", "owner": "project_id"}
 _KEYSTONE: dict[str, Any] = {"service": "identity", "method": "PATCH"}
-KINDS: dict[str, Kind] = {
-    "domain": Kind(**_KEYSTONE, path="/domains", key="domain", plural="domains"),
-    "role": Kind(**_KEYSTONE, path="/roles", key="role", plural="roles"),
-    "project": Kind(
+KINDS: dict[str, ResourceKind] = {
+    "domain": ResourceKind(**_KEYSTONE, path="/domains", key="domain", plural="domains"),
+    "role": ResourceKind(**_KEYSTONE, path="/roles", key="role", plural="roles"),
+    "project": ResourceKind(
         **_KEYSTONE, path="/projects", key="project", plural="projects", owner="domain_id",
         parts={"quotas": parts.QUOTAS},
     ),
-    "group": Kind(
+    "group": ResourceKind(
         **_KEYSTONE, path="/groups", key="group", plural="groups", owner="domain_id", by_domain=True,
     ),
-    "flavor": Kind(
+    "flavor": ResourceKind(
         service="compute", path="/flavors", listed="/flavors/detail", query="is_public=None", key="flavor",
         plural="flavors", version="2.75", parts={"extra_specs": parts.FLAVOR_SPECS, "access": parts.FLAVOR_ACCESS},
         fixed=("vcpus", "ram", "disk", "OS-FLV-EXT-DATA:ephemeral", "swap", "os-flavor-access:is_public"),
     ),
-    "volume_qos": Kind(
+    "volume_qos": ResourceKind(
         service="block_storage", path="/qos-specs", key="qos_specs", plural="qos_specs", mark="property", at="specs",
         inline="specs", fixed=("consumer",), parts={"specs": parts.VOLUME_QOS},
     ),
-    "volume_type": Kind(
+    "volume_type": ResourceKind(
         service="block_storage", path="/types", fixed=("os-volume-type-access:is_public",),
         query="is_public=None", key="volume_type", plural="volume_types",
         parts={"extra_specs": parts.TYPE_SPECS, "access": parts.TYPE_ACCESS, "qos": parts.TYPE_QOS,
                "encryption": parts.TYPE_ENCRYPTION},
     ),
-    "aggregate": Kind(
+    "aggregate": ResourceKind(
         service="compute", path="/os-aggregates", key="aggregate", plural="aggregates", mark="property", at="metadata",
         version="2.53", parts={"metadata": parts.METADATA, "hosts": parts.HOSTS},
     ),
-    "image": Kind(
+    "image": ResourceKind(
         service="image", path="/images", query="limit=100", key="", plural="images", owner="owner", mark="property",
         method="PATCH", fixed=("disk_format", "container_format", "groundup_sha256"),
         parts={"content": parts.CONTENT},
     ),
-    "address_scope": Kind(
+    "address_scope": ResourceKind(
         **_NEUTRON, path="/address-scopes", key="address_scope", plural="address_scopes", mark="",
         fixed=("ip_version",),
     ),
-    "subnet_pool": Kind(**_NEUTRON, path="/subnetpools", key="subnetpool", plural="subnetpools"),
-    "qos_policy": Kind(
+    "subnet_pool": ResourceKind(**_NEUTRON, path="/subnetpools", key="subnetpool", plural="subnetpools"),
+    "qos_policy": ResourceKind(
         **_NEUTRON, path="/qos/policies", key="policy", plural="policies", parts={"rules": parts.QOS_RULES}
     ),
-    "network": Kind(
+    "network": ResourceKind(
         **_NEUTRON, path="/networks", key="network", plural="networks",
         fixed=("provider:network_type", "provider:physical_network", "provider:segmentation_id"),
     ),
-    "subnet": Kind(
+    "subnet": ResourceKind(
         **_NEUTRON, path="/subnets", key="subnet", plural="subnets",
         fixed=("cidr", "network_id", "ip_version", "subnetpool_id", "ipv6_address_mode", "ipv6_ra_mode"),
     ),
-    "security_group": Kind(
+    "security_group": ResourceKind(
         **_NEUTRON, path="/security-groups", key="security_group", plural="security_groups",
         parts={"rules": parts.GROUP_RULES},
     ),
-    "router": Kind(
+    "router": ResourceKind(
         **_NEUTRON, path="/routers", key="router", plural="routers", parts={"interfaces": parts.INTERFACES}
     ),
-    "dns_zone": Kind(
+    "dns_zone": ResourceKind(
         service="dns", path="/zones", key="", plural="zones", owner="project_id", method="PATCH",
         headers={"X-Auth-All-Projects": "true"},
     ),
-    "account": Kind(
+    "account": ResourceKind(
         **_KEYSTONE, path="/users", key="user", plural="users", owner="domain_id", by_domain=True,
         parts={"credential": parts.CREDENTIAL},
     ),

@@ -16,22 +16,22 @@ from typing import IO, Any
 import requests
 
 from ...errors import GroundupError
-from .api import Api
+from .api import CloudApi
 
 Object = Mapping[str, Any]
-Read = Callable[[Api, Object, Any], Any]  # the resource, what is wanted of it
-Write = Callable[[Api, Object, Any, Any], None]  # the resource, before, after
+Read = Callable[[CloudApi, Object, Any], Any]  # the resource, what is wanted of it
+Write = Callable[[CloudApi, Object, Any, Any], None]  # the resource, before, after
 _CHUNK = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ResourcePart:
     """A part of a resource."""
 
     read: Read
     write: Write
     fixed: bool = False  # whether only a new resource gets it
-    refuse: Callable[[Api, Object, Any], list[str]] = lambda *_: []  # why it must not be written
+    refuse: Callable[[CloudApi, Object, Any], list[str]] = lambda *_: []  # why it must not be written
 
 
 def ordered(items: Iterable[Any]) -> list[Any]:
@@ -39,14 +39,14 @@ def ordered(items: Iterable[Any]) -> list[Any]:
     return sorted(items, key=lambda one: json.dumps(one, sort_keys=True))
 
 
-def _specs(field: str, path: str, service: str, body: str, *, drop: str = "") -> Part:
+def _specs(field: str, path: str, service: str, body: str, *, drop: str = "") -> ResourcePart:
     """Return keys and values of a resource. ``drop``: path that takes a list of keys; "": each has its own."""
 
-    def read(_api: Api, found: Object, wanted: Any) -> Any:
+    def read(_api: CloudApi, found: Object, wanted: Any) -> Any:
         del wanted
         return dict(found.get(field) or {})
 
-    def write(api: Api, found: Object, before: Any, after: Any) -> None:
+    def write(api: CloudApi, found: Object, before: Any, after: Any) -> None:
         base = path.format(found["id"])
         if changed := {key: value for key, value in after.items() if before.get(key) != value}:
             api.call(service, "PUT" if drop else "POST", base, {body: changed})
@@ -56,57 +56,57 @@ def _specs(field: str, path: str, service: str, body: str, *, drop: str = "") ->
         for key in () if drop else gone:
             api.call(service, "DELETE", f"{base}/{key}", absent=True)
 
-    return Part(read, write)
+    return ResourcePart(read, write)
 
 
-def _access(service: str, path: str, plural: str, *, public: str, verbs: tuple[str, str], field: str) -> Part:
+def _access(service: str, path: str, plural: str, *, public: str, verbs: tuple[str, str], field: str) -> ResourcePart:
     """Return the projects that may use a resource that is not public."""
 
-    def read(api: Api, found: Object, wanted: Any) -> Any:
+    def read(api: CloudApi, found: Object, wanted: Any) -> Any:
         del wanted
         if found.get(public, True):
             return []
         answer = api.call(service, "GET", path.format(found["id"]))
         return ordered(one["project_id" if "project_id" in one else "tenant_id"] for one in answer[plural])
 
-    def write(api: Api, found: Object, before: Any, after: Any) -> None:
+    def write(api: CloudApi, found: Object, before: Any, after: Any) -> None:
         action = f"{path.format(found['id']).rpartition('/')[0]}/action"
         for verb, projects in zip(verbs, (set(after) - set(before), set(before) - set(after)), strict=True):
             for project in sorted(projects):
                 api.call(service, "POST", action, {verb: {field: project}})
 
-    return Part(read, write)
+    return ResourcePart(read, write)
 
 
-def _read_qos(_api: Api, found: Object, _wanted: Any) -> Any:
+def _read_qos(_api: CloudApi, found: Object, _wanted: Any) -> Any:
     return found.get("qos_specs_id") or None
 
 
-def _write_qos(api: Api, found: Object, before: Any, after: Any) -> None:
+def _write_qos(api: CloudApi, found: Object, before: Any, after: Any) -> None:
     for verb, qos in (("disassociate", before), ("associate", after)):
         if qos:
             api.call("block_storage", "GET", f"/qos-specs/{qos}/{verb}?vol_type_id={found['id']}")
 
 
-def _read_encryption(api: Api, found: Object, _wanted: Any) -> Any:
+def _read_encryption(api: CloudApi, found: Object, _wanted: Any) -> Any:
     answer = api.call("block_storage", "GET", f"/types/{found['id']}/encryption") or {}
     return {key: answer[key] for key in ("provider", "cipher", "key_size", "control_location") if answer.get(key)}
 
 
-def _write_encryption(api: Api, found: Object, _before: Any, after: Any) -> None:
+def _write_encryption(api: CloudApi, found: Object, _before: Any, after: Any) -> None:
     api.call("block_storage", "POST", f"/types/{found['id']}/encryption", {"encryption": after})
 
 
-def _read_metadata(_api: Api, found: Object, _wanted: Any) -> Any:
+def _read_metadata(_api: CloudApi, found: Object, _wanted: Any) -> Any:
     return {key: value for key, value in (found.get("metadata") or {}).items() if key != "availability_zone"}
 
 
-def _write_metadata(api: Api, found: Object, before: Any, after: Any) -> None:
+def _write_metadata(api: CloudApi, found: Object, before: Any, after: Any) -> None:
     body = {**dict.fromkeys(before.keys() - after.keys()), **after}
     api.call("compute", "POST", f"/os-aggregates/{found['id']}/action", {"set_metadata": {"metadata": body}})
 
 
-def _write_hosts(api: Api, found: Object, before: Any, after: Any) -> None:
+def _write_hosts(api: CloudApi, found: Object, before: Any, after: Any) -> None:
     for verb, hosts in (("remove_host", set(before) - set(after)), ("add_host", set(after) - set(before))):
         for host in sorted(hosts):
             api.call("compute", "POST", f"/os-aggregates/{found['id']}/action", {verb: {"host": host}})
@@ -132,7 +132,7 @@ def rules_of(found: Object) -> dict[str, dict[str, Any]]:
     }  # fmt: skip
 
 
-def _write_group_rules(api: Api, found: Object, before: Any, after: Any) -> None:
+def _write_group_rules(api: CloudApi, found: Object, before: Any, after: Any) -> None:
     for identity, rule in rules_of(found).items():
         if rule not in after:
             api.call("network", "DELETE", f"/security-group-rules/{identity}", absent=True)
@@ -152,7 +152,7 @@ def _qos_rules(found: Object) -> dict[str, dict[str, Any]]:
     return {str(one["id"]): {key: one[key] for key in _LIMITS if key in one} for one in found.get("rules") or ()}
 
 
-def _write_qos_rules(api: Api, found: Object, before: Any, after: Any) -> None:
+def _write_qos_rules(api: CloudApi, found: Object, before: Any, after: Any) -> None:
     base = f"/qos/policies/{found['id']}"
     for identity, rule in _qos_rules(found).items():
         if rule not in after:
@@ -163,14 +163,14 @@ def _write_qos_rules(api: Api, found: Object, before: Any, after: Any) -> None:
             api.call("network", "POST", f"{base}/{rule['type']}_rules", body)
 
 
-def _read_interfaces(api: Api, found: Object, _wanted: Any) -> Any:
+def _read_interfaces(api: CloudApi, found: Object, _wanted: Any) -> Any:
     path = f"/ports?device_id={found['id']}&fields=device_owner&fields=fixed_ips"
     ports = api.call("network", "GET", path)["ports"]
     joins = [one for one in ports if one["device_owner"] != "network:router_gateway"]
     return ordered({ip["subnet_id"] for one in joins for ip in one["fixed_ips"]})
 
 
-def _write_interfaces(api: Api, found: Object, before: Any, after: Any) -> None:
+def _write_interfaces(api: CloudApi, found: Object, before: Any, after: Any) -> None:
     for verb, subnets in (("remove", set(before) - set(after)), ("add", set(after) - set(before))):
         for subnet in sorted(subnets):
             api.call("network", "PUT", f"/routers/{found['id']}/{verb}_router_interface", {"subnet_id": subnet})
@@ -184,13 +184,13 @@ _QUOTA = {
 }
 
 
-def quota(api: Api, found: Object, service: str) -> dict[str, Any]:
+def quota(api: CloudApi, found: Object, service: str) -> dict[str, Any]:
     """Return a project's quotas with their use, of one service."""
     name, path, _, _, key = _QUOTA[service]
     return dict(api.call(name, "GET", path.format(found["id"]))[key])
 
 
-def _read_quotas(api: Api, found: Object, wanted: Any) -> Any:
+def _read_quotas(api: CloudApi, found: Object, wanted: Any) -> Any:
     read = {service: quota(api, found, service) for service in wanted}
     return {
         service: {name: (read[service].get(name) or {}).get("limit") for name in limits}
@@ -198,7 +198,7 @@ def _read_quotas(api: Api, found: Object, wanted: Any) -> Any:
     }
 
 
-def _refuse_quotas(api: Api, found: Object, wanted: Any) -> list[str]:
+def _refuse_quotas(api: CloudApi, found: Object, wanted: Any) -> list[str]:
     said = []
     for service, limits in wanted.items():
         read, word = quota(api, found, service), _QUOTA[service][2]
@@ -210,18 +210,18 @@ def _refuse_quotas(api: Api, found: Object, wanted: Any) -> list[str]:
     return said
 
 
-def _write_quotas(api: Api, found: Object, before: Any, after: Any) -> None:
+def _write_quotas(api: CloudApi, found: Object, before: Any, after: Any) -> None:
     for service, limits in after.items():
         if changed := {name: limit for name, limit in limits.items() if (before.get(service) or {}).get(name) != limit}:
             name, _, _, path, key = _QUOTA[service]
             api.call(name, "PUT", path.format(found["id"]), {key: changed})
 
 
-def _read_content(_api: Api, found: Object, wanted: Any) -> Any:
+def _read_content(_api: CloudApi, found: Object, wanted: Any) -> Any:
     return {} if found.get("status") == "queued" else wanted
 
 
-def _write_content(api: Api, found: Object, _before: Any, after: Any) -> None:
+def _write_content(api: CloudApi, found: Object, _before: Any, after: Any) -> None:
     with TemporaryFile() as kept:
         fetch(after["source"], after["sha256"], kept)
         kept.seek(0)
@@ -256,13 +256,13 @@ def fetch(source: str, sha256: str, into: IO[bytes]) -> None:
         )  # fmt: skip
 
 
-def _read_credential(api: Api, found: Object, wanted: Any) -> Any:
+def _read_credential(api: CloudApi, found: Object, wanted: Any) -> Any:
     path = f"/users/{found['id']}/application_credentials?name={wanted['name']}"
     made = api.call("identity", "GET", path)["application_credentials"]
     return {**wanted, "roles": sorted(role["name"] for role in made[0]["roles"])} if made else {}
 
 
-def _write_credential(api: Api, found: Object, _before: Any, after: Any) -> None:
+def _write_credential(api: CloudApi, found: Object, _before: Any, after: Any) -> None:
     """Give the account its roles, and let it make the credential: Keystone lets nobody else."""
     from ..connection import as_user
 
@@ -272,12 +272,12 @@ def _write_credential(api: Api, found: Object, _before: Any, after: Any) -> None
         api.call("identity", "PUT", f"/projects/{project}/users/{user}/roles/{roles[role]}")
     account = as_user(api.cloud, user_id=user, password=after["password"], project_id=project)
     body = {"name": after["name"], "secret": after["secret"], "roles": [{"name": role} for role in after["roles"]]}
-    Api(account).call(
+    CloudApi(account).call(
         "identity", "POST", f"/users/{user}/application_credentials", {"application_credential": body}
     )  # fmt: skip
 
 
-QUOTAS = Part(_read_quotas, _write_quotas, refuse=_refuse_quotas)
+QUOTAS = ResourcePart(_read_quotas, _write_quotas, refuse=_refuse_quotas)
 FLAVOR_SPECS = _specs("extra_specs", "/flavors/{}/os-extra_specs", "compute", "extra_specs")
 FLAVOR_ACCESS = _access(
     "compute", "/flavors/{}/os-flavor-access", "flavor_access", public="os-flavor-access:is_public",
@@ -288,13 +288,13 @@ TYPE_ACCESS = _access(
     "block_storage", "/types/{}/os-volume-type-access", "volume_type_access", public="is_public",
     verbs=("addProjectAccess", "removeProjectAccess"), field="project",
 )  # fmt: skip
-TYPE_QOS = Part(_read_qos, _write_qos)
-TYPE_ENCRYPTION = Part(_read_encryption, _write_encryption, fixed=True)
+TYPE_QOS = ResourcePart(_read_qos, _write_qos)
+TYPE_ENCRYPTION = ResourcePart(_read_encryption, _write_encryption, fixed=True)
 VOLUME_QOS = _specs("specs", "/qos-specs/{}", "block_storage", "qos_specs", drop="/delete_keys")
-METADATA = Part(_read_metadata, _write_metadata)
-HOSTS = Part(lambda _api, found, _wanted: ordered(found.get("hosts") or ()), _write_hosts)
-GROUP_RULES = Part(lambda _api, found, _wanted: ordered(rules_of(found).values()), _write_group_rules)
-QOS_RULES = Part(lambda _api, found, _wanted: ordered(_qos_rules(found).values()), _write_qos_rules)
-INTERFACES = Part(_read_interfaces, _write_interfaces)
-CONTENT = Part(_read_content, _write_content)
-CREDENTIAL = Part(_read_credential, _write_credential, fixed=True)
+METADATA = ResourcePart(_read_metadata, _write_metadata)
+HOSTS = ResourcePart(lambda _api, found, _wanted: ordered(found.get("hosts") or ()), _write_hosts)
+GROUP_RULES = ResourcePart(lambda _api, found, _wanted: ordered(rules_of(found).values()), _write_group_rules)
+QOS_RULES = ResourcePart(lambda _api, found, _wanted: ordered(_qos_rules(found).values()), _write_qos_rules)
+INTERFACES = ResourcePart(_read_interfaces, _write_interfaces)
+CONTENT = ResourcePart(_read_content, _write_content)
+CREDENTIAL = ResourcePart(_read_credential, _write_credential, fixed=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..form import choose, error
 from ..layout.context import PlanContext
-from ..model.cloud import Cloud, CloudProject, CloudSubnet
+from ..model.cloud import CloudProject, CloudResources, CloudSubnet
 from ..platform.resources import OWN_DOMAIN, roles
 from ..types import Finding
 from .directories import administers
@@ -39,7 +39,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
     yield from _hosts(context, cloud)
 
 
-def _services(context: PlanContext, cloud: Cloud) -> Iterator[Finding]:
+def _services(context: PlanContext, cloud: CloudResources) -> Iterator[Finding]:
     there = context.plan.openstack.services
     used = {f"cloud.{key}": service for key, service in _SERVICES.items() if getattr(cloud, key, None)}
     for name, project in cloud.projects.items():
@@ -59,7 +59,7 @@ def _services(context: PlanContext, cloud: Cloud) -> Iterator[Finding]:
             )
 
 
-def _names(context: PlanContext, cloud: Cloud) -> Iterator[Finding]:
+def _names(context: PlanContext, cloud: CloudResources) -> Iterator[Finding]:
     """Yield what is named and is nowhere."""
     domains = [OWN_DOMAIN, *cloud.domains, *context.site.identity.domains, *(
         one.domain for one in context.plan.identity.providers)]  # fmt: skip
@@ -121,7 +121,7 @@ def _alike(context: PlanContext) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def _roles(context: PlanContext, cloud: Cloud) -> Iterator[Finding]:
+def _roles(context: PlanContext, cloud: CloudResources) -> Iterator[Finding]:
     known = [*ROLES, *cloud.roles]
     alike = {one.casefold() for one in known}
     used: list[tuple[str, str, str | None, str]] = []
@@ -155,7 +155,7 @@ def _roles(context: PlanContext, cloud: Cloud) -> Iterator[Finding]:
                 )  # fmt: skip
 
 
-def _networks(cloud: Cloud, key: str, project: CloudProject) -> Iterator[Finding]:
+def _networks(cloud: CloudResources, key: str, project: CloudProject) -> Iterator[Finding]:
     where = {label: (f"{key}.networks.{net}.subnets.{label}", one)
              for net, network in project.networks.items() for label, one in network.subnets.items()}  # fmt: skip
     for place, one in where.values():
@@ -174,7 +174,7 @@ def _networks(cloud: Cloud, key: str, project: CloudProject) -> Iterator[Finding
                 )  # fmt: skip
 
 
-def _subnet(cloud: Cloud, key: str, one: CloudSubnet) -> Iterator[Finding]:
+def _subnet(cloud: CloudResources, key: str, one: CloudSubnet) -> Iterator[Finding]:
     if not one.cidr:
         return
     net = ip_network(one.cidr)
@@ -194,7 +194,7 @@ def _subnet(cloud: Cloud, key: str, one: CloudSubnet) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _flavors(context: PlanContext, cloud: Cloud) -> Iterator[Finding]:
+def _flavors(context: PlanContext, cloud: CloudResources) -> Iterator[Finding]:
     """Yield flavors that no hypervisor has room for, even empty."""
     kinds = {host.hardware for host in context.layout.with_role("hypervisor")}
     room = [(one.cores - one.compute.reserved_cores, one.compute.cpu_allocation_ratio,
@@ -212,7 +212,7 @@ def _flavors(context: PlanContext, cloud: Cloud) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def _hosts(context: PlanContext, cloud: Cloud) -> Iterator[Finding]:
+def _hosts(context: PlanContext, cloud: CloudResources) -> Iterator[Finding]:
     known = [host.name for host in context.layout.with_role("hypervisor")]
     zones: dict[str, dict[str, str]] = defaultdict(dict)
     for host in context.layout.with_role("hypervisor"):

@@ -151,7 +151,7 @@ class DnsZone(Described):
     ttl: Annotated[int, Field(ge=1, le=2**31 - 1)] = Field(3600, description="Seconds.")
 
 
-class Credential(Described):
+class CloudCredential(Described):
     """An account for a program, with an application credential. Its secrets are generated into the secrets store."""
 
     roles: Annotated[list[ResourceName], Field(min_length=1)] = Field(description="Its roles on the project.")
@@ -167,7 +167,7 @@ class CloudProject(Described):
     routers: dict[ResourceName, CloudRouter] = Field(default_factory=dict, description="Routers by name.")
     security_groups: dict[ResourceName, SecurityGroup] = Field(default_factory=dict, description="By name.")
     dns_zones: dict[ResourceName, DnsZone] = Field(default_factory=dict, description="By name, such as a.example.org.")
-    credentials: dict[Name, Credential] = Field(default_factory=dict, description="Accounts of programs by name.")
+    credentials: dict[Name, CloudCredential] = Field(default_factory=dict, description="Accounts of programs by name.")
 
 
 class Flavor(Described):
@@ -223,7 +223,7 @@ class VolumeType(Described):
     projects: list[ResourceName] = Field(default_factory=list, description="Who may use it. Default: everybody.")
 
 
-class Aggregate(Model):
+class CloudAggregate(Model):
     """Hypervisors with common properties, and perhaps an availability zone."""
 
     zone: ResourceName | None = Field(None, description="Availability zone. Default: none.")
@@ -238,7 +238,7 @@ class AddressScope(Model):
     shared: bool = Field(True, description="Whether every project may use it.")
 
 
-class SubnetPool(Described):
+class CloudSubnetPool(Described):
     """Addresses that subnets are of."""
 
     prefixes: Annotated[list[Prefix], Field(min_length=1)] = Field(description="Its networks. They can grow only.")
@@ -256,7 +256,7 @@ class QosPolicy(Described):
     shared: bool = Field(True, description="Whether every project may use it.")
 
 
-class Cloud(Model):
+class CloudResources(Model):
     """Resources of the cloud. Only what is written here, and was made from here, is touched."""
 
     files: list[CloudFile] = Field(
@@ -269,9 +269,9 @@ class Cloud(Model):
     images: dict[ResourceName, Image] = Field(default_factory=dict, description="Images by name.")
     volume_qos: dict[ResourceName, VolumeQos] = Field(default_factory=dict, description="Limits of volumes by name.")
     volume_types: dict[ResourceName, VolumeType] = Field(default_factory=dict, description="Volume types by name.")
-    aggregates: dict[ResourceName, Aggregate] = Field(default_factory=dict, description="Host aggregates by name.")
+    aggregates: dict[ResourceName, CloudAggregate] = Field(default_factory=dict, description="Host aggregates by name.")
     address_scopes: dict[ResourceName, AddressScope] = Field(default_factory=dict, description="By name.")
-    subnet_pools: dict[ResourceName, SubnetPool] = Field(default_factory=dict, description="Subnet pools by name.")
+    subnet_pools: dict[ResourceName, CloudSubnetPool] = Field(default_factory=dict, description="Subnet pools by name.")
     qos_policies: dict[ResourceName, QosPolicy] = Field(default_factory=dict, description="QoS policies by name.")
 
 

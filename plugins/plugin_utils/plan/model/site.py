@@ -11,7 +11,7 @@ from pydantic import Field, PrivateAttr
 
 from .backups import Backups
 from .base import Domain, Model, Name
-from .cloud import Cloud
+from .cloud import CloudResources
 from .identity import Identity
 from .machines import Hardware, MachineGroup
 from .networks import Network, Ovn, Rack
@@ -59,7 +59,9 @@ class Site(Model):
     ovn: Ovn = Field(default_factory=Ovn, description="The network of the tenants.")
     openstack: OpenStack = Field(default_factory=OpenStack, description="The cloud.")
     identity: Identity = Field(default_factory=Identity, description="Users of the cloud that are not its own.")
-    cloud: Cloud = Field(default_factory=Cloud, description="What is in the cloud: projects, networks, flavors, ...")
+    cloud: CloudResources = Field(
+        default_factory=CloudResources, description="What is in the cloud: projects, networks, flavors, ..."
+    )
     backups: Backups = Field(default_factory=Backups, description="Where sets of backups are kept.")
 
     _file: str = PrivateAttr("<site>")

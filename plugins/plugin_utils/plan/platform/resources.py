@@ -8,7 +8,15 @@ from ipaddress import ip_network
 from typing import Any
 
 from ..model import Site
-from ..model.cloud import Cloud, CloudNetwork, CloudProject, CloudRole, CloudSubnet, Credential, SecurityGroup
+from ..model.cloud import (
+    CloudCredential,
+    CloudNetwork,
+    CloudProject,
+    CloudResources,
+    CloudRole,
+    CloudSubnet,
+    SecurityGroup,
+)
 from ..part_types import ResourcePlan, RolePlan
 
 OWN_DOMAIN = "Default"
@@ -20,7 +28,7 @@ def resources(site: Site) -> tuple[ResourcePlan, ...]:
     return of_cloud(site.cloud)
 
 
-def of_cloud(cloud: Cloud) -> tuple[ResourcePlan, ...]:
+def of_cloud(cloud: CloudResources) -> tuple[ResourcePlan, ...]:
     """Return the resources of `cloud:`."""
     more = (one for name, project in cloud.projects.items() for one in _of_project(name, project))
     return (*_identity(cloud), *_shared(cloud), *more)
@@ -53,7 +61,7 @@ def secret(project: str, name: str, what: str) -> str:
     return f"cloud/{re.sub('[^a-z0-9_.-]', '-', project.lower()).strip('-.') or 'project'}/{name}-{what}"
 
 
-def _identity(cloud: Cloud) -> Iterator[ResourcePlan]:
+def _identity(cloud: CloudResources) -> Iterator[ResourcePlan]:
     for name, domain in cloud.domains.items():
         yield _one("domain", name, f"domains.{name}", {"description": domain.description, "enabled": True})
     for name, role in cloud.roles.items():
@@ -70,7 +78,7 @@ def _identity(cloud: Cloud) -> Iterator[ResourcePlan]:
             yield _one("group", group, f"domains.{name}.groups.{group}", values, domain=name)
 
 
-def _shared(cloud: Cloud) -> Iterator[ResourcePlan]:
+def _shared(cloud: CloudResources) -> Iterator[ResourcePlan]:
     values: dict[str, Any]
     parts: dict[str, Any]
     for name, flavor in cloud.flavors.items():
@@ -154,7 +162,7 @@ def _of_project(name: str, project: CloudProject) -> Iterator[ResourcePlan]:
         yield _account(name, project, label, credential)
 
 
-def _account(project: str, written: CloudProject, name: str, one: Credential) -> ResourcePlan:
+def _account(project: str, written: CloudProject, name: str, one: CloudCredential) -> ResourcePlan:
     password = {"$secret": secret(project, name, "password")}
     credential = {
         "name": name, "project": reference("project", project), "roles": sorted(set(one.roles)), "password": password,
@@ -219,7 +227,7 @@ def _projects(names: Iterable[str]) -> list[dict[str, str]]:
     return [reference("project", name) for name in sorted(set(names))]
 
 
-def _domain(cloud: Cloud, project: str | None) -> str:
+def _domain(cloud: CloudResources, project: str | None) -> str:
     return cloud.projects[project].domain if project in cloud.projects else OWN_DOMAIN
 
 
