@@ -109,7 +109,7 @@ def as_user(admin: Connection, *, user_id: str, password: str, project_id: str) 
         auth_url=str(shared.auth.auth_url), user_id=user_id, password=password, project_id=project_id
     )  # fmt: skip
     session = Session(auth=auth, session=shared.session, verify=shared.verify, cert=shared.cert, timeout=_TIMEOUT)
-    return Connection(session=session, region_name=admin.config.region_name)
+    return Connection(session=session, region_name=admin.config.region_name, interface=admin.config.get_interface())
 
 
 @contextmanager

@@ -107,7 +107,7 @@ class Stage:
         if "neutron" in services:
             told["values"] = {path: self.value("neutron", path) for path in neutron_plugins.OPTIONS}
         (self.shared / "site.json").write_text(json.dumps(told))
-        names = {urls for name in services for urls in self._cluster_names(name)}
+        names = {urls for name in ("keystone", *services) for urls in self._cluster_names(name)}
         self.hosts = place / "hosts"
         self.hosts.write_text("127.0.0.1 localhost " + " ".join(sorted(names)) + "\n")
 

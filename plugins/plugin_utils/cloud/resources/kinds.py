@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from . import parts
+from .credentials import CREDENTIAL
 from .parts import ResourcePart
 
 PROPERTY = "groundup_resources"
@@ -122,7 +123,7 @@ KINDS: dict[str, ResourceKind] = {
     ),
     "account": ResourceKind(
         **_KEYSTONE, path="/users", key="user", plural="users", owner="domain_id", by_domain=True,
-        parts={"credential": parts.CREDENTIAL},
+        parts={"credential": CREDENTIAL},
     ),
 }  # fmt: skip
 SERVICES = {  # service of the site, by openstacksdk's name of it

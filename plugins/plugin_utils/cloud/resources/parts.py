@@ -1,4 +1,4 @@
-"""Parts of resources that have calls of their own: rules, specs, access, quotas, content, credentials.
+"""Parts of resources that have calls of their own: rules, specs, access, quotas, content.
 
 Each reads what there is in the form that the plan has, so that both compare, and writes the difference.
 """
@@ -256,27 +256,6 @@ def fetch(source: str, sha256: str, into: IO[bytes]) -> None:
         )  # fmt: skip
 
 
-def _read_credential(api: CloudApi, found: Object, wanted: Any) -> Any:
-    path = f"/users/{found['id']}/application_credentials?name={wanted['name']}"
-    made = api.call("identity", "GET", path)["application_credentials"]
-    return {**wanted, "roles": sorted(role["name"] for role in made[0]["roles"])} if made else {}
-
-
-def _write_credential(api: CloudApi, found: Object, _before: Any, after: Any) -> None:
-    """Give the account its roles, and let it make the credential: Keystone lets nobody else."""
-    from ..connection import as_user
-
-    project, user = after["project"], found["id"]
-    roles = {one["name"]: one["id"] for one in api.all("identity", "/roles", "roles")}
-    for role in after["roles"]:
-        api.call("identity", "PUT", f"/projects/{project}/users/{user}/roles/{roles[role]}")
-    account = as_user(api.cloud, user_id=user, password=after["password"], project_id=project)
-    body = {"name": after["name"], "secret": after["secret"], "roles": [{"name": role} for role in after["roles"]]}
-    CloudApi(account).call(
-        "identity", "POST", f"/users/{user}/application_credentials", {"application_credential": body}
-    )  # fmt: skip
-
-
 QUOTAS = ResourcePart(_read_quotas, _write_quotas, refuse=_refuse_quotas)
 FLAVOR_SPECS = _specs("extra_specs", "/flavors/{}/os-extra_specs", "compute", "extra_specs")
 FLAVOR_ACCESS = _access(
@@ -297,4 +276,3 @@ GROUP_RULES = ResourcePart(lambda _api, found, _wanted: ordered(rules_of(found).
 QOS_RULES = ResourcePart(lambda _api, found, _wanted: ordered(_qos_rules(found).values()), _write_qos_rules)
 INTERFACES = ResourcePart(_read_interfaces, _write_interfaces)
 CONTENT = ResourcePart(_read_content, _write_content)
-CREDENTIAL = ResourcePart(_read_credential, _write_credential, fixed=True)
