@@ -142,3 +142,12 @@ def test_instances_without_rows_rows_without_instances_and_allocations_are_named
         "Placement allots hv-1 to x, which is no instance (nova-manage placement audit)",
         "Placement has nothing of the instance e on hv-3 (nova-manage placement heal_allocations)",
     ]
+
+
+def test_what_neutron_says_of_a_cloud_that_agrees_is_no_difference() -> None:
+    head = "2026-11-28 16:28:40.1 7 WARNING neutron.db.ovn_db_sync [req-1 - - - - -] "
+    same = ("Could not load neutron.cmd.ovn.neutron_ovn_db_sync_util.Ml2Plugin",
+            "Host hypervisor-1 found both in OVN SB DB and Neutron. Trigger updating it")  # fmt: skip
+    other = "Port found in OVN but not in Neutron, port_id=b2"
+    log = "\n".join(head + line for line in (*same, other))
+    assert compare.differences_of_networks(log) == [other]
