@@ -64,6 +64,7 @@ class Site:
         processes = Processes()
         plan: Any = SimpleNamespace(
             site="test",
+            profile="rack",
             openstack=SimpleNamespace(
                 release="2026.1",
                 releases=releases,
