@@ -72,6 +72,9 @@ LIVES = Contents(version="11.8.9-MariaDB", heads={"nova": "a"}, rows={"nova.inst
         (backup(), present(control=control(control_1=host(), control_2=None)), "control-host-away", "control-2"),
         (backup(), present(control=control(control_1=host(now=ALIVE))), "overwrite", "50 keys at revision 900"),
         (backup(), present(database=LIVES), "overwrite", "1 databases, 12 rows"),
+        (backup(), present(database_why="Kubernetes does not answer"), "overwrite", "Kubernetes does not answer"),
+        (backup(), present(control=control(control_1=host(etcd_data=True, why="refused"))), "overwrite", "refused"),
+        (backup(), present(control=control(control_1=host(etcd_data=True))), "overwrite", "it does not run"),
         (backup(), present(fingerprints={"nova/db": "y"}), "other-secrets", "nova/db"),
     ],
 )  # fmt: skip

@@ -45,6 +45,14 @@ class Control:
         passed = self.passed(restore)
         return {host: said["now"] for host, said in self.answers.items() if said and said["now"] and host not in passed}
 
+    def mute(self, restore: str) -> dict[str, str]:
+        """Return the hosts that have etcd's data whose member says nothing, with the reason."""
+        passed = self.passed(restore)
+        return {
+            host: str(said.get("why") or "it does not run") for host, said in sorted(self.answers.items())
+            if said and said.get("etcd_data") and not said["now"] and host not in passed
+        }  # fmt: skip
+
     @property
     def away(self) -> list[str]:
         """Return the hosts that did not answer."""
@@ -63,6 +71,7 @@ class Present:
 
     control: Control
     database: Contents | None = None  # None: no member of MariaDB answers
+    database_why: str = ""  # why none does; "": there is none
     unknown_heads: Mapping[str, str] = field(default_factory=dict)  # of the set, that no live image has a migration of
     store: str = ""  # identity of the secrets store
     fingerprints: Mapping[str, str] = field(default_factory=dict)
@@ -108,6 +117,12 @@ def _etcd(backup: SetBackup, now: Present) -> Iterator[Reason]:
             code=OVERWRITE, text=f"etcd lives ({host}: {said['keys']} keys at revision {said['revision']}): all "
             f"that was written since {taken(backup, ETCD)} is undone",
         )  # fmt: skip
+    if (mute := now.control.mute(now.restore)) and now.restore == "":
+        told = "; ".join(f"{host}: {why}" for host, why in mute.items())
+        yield Reason(
+            code=OVERWRITE, text=f"etcd's data are there, and nobody says what they hold ({told}): start it instead if "
+            f"it can be; all that was written since {taken(backup, ETCD)} is undone",
+        )  # fmt: skip
 
 
 def _mariadb(backup: SetBackup, now: Present) -> Iterator[Reason]:
@@ -124,6 +139,11 @@ def _mariadb(backup: SetBackup, now: Present) -> Iterator[Reason]:
     if found and not now.placed and now.restore == "":
         yield Reason(
             code=OVERWRITE, text=f"MariaDB lives ({_held(found.rows)}): all that was written since "
+            f"{taken(backup, MARIADB)} is undone",
+        )  # fmt: skip
+    if now.database_why and now.restore == "":
+        yield Reason(
+            code=OVERWRITE, text=f"MariaDB does not say what it holds ({now.database_why}): all that was written since "
             f"{taken(backup, MARIADB)} is undone",
         )  # fmt: skip
 

@@ -152,23 +152,26 @@ class RestoreJob:
     def _present(self, answers: Mapping[str, Mapping[str, Any]], *, name: str) -> Present:
         store = open_store(self._plan.site, write=False)
         there = (state_dir(self._plan.site) / STORE).exists()
-        hosts = {host: said if "member" in said else None for host, said in answers.items()}
-        database, placed = self._database(name) if take.MARIADB in self._parts else (None, False)
+        # Those that are set aside as well: what is there is not known of them, either.
+        control = {host for host, one in self._plan.hosts.items() if "control" in one.roles} | answers.keys()
+        hosts = {host: said if "member" in (said := answers.get(host, {})) else None for host in sorted(control)}
+        wanted = take.MARIADB in self._parts
+        database, placed, why = self._database(name) if wanted else (None, False, "")
         return Present(
             control=Control(answers=hosts, first=self._plan.kubernetes.first_control), database=database,
-            placed=placed, unknown_heads=self._unknown_heads(database), restore=name,
+            database_why=why, placed=placed, unknown_heads=self._unknown_heads(database), restore=name,
             store=store.identity if there else "", fingerprints=fingerprints(store.items()) if there else {},
             release=self._plan.openstack.release,
         )  # fmt: skip
 
-    def _database(self, name: str) -> tuple[Contents | None, bool]:
-        """Return what MariaDB holds, None when it does not answer; and whether it is restored already."""
+    def _database(self, name: str) -> tuple[Contents | None, bool, str]:
+        """Return what MariaDB holds, None when it does not answer; whether it is restored already; why it is silent."""
         try:
             api = self._api(timeout=_SHORT, patience=0.0)
             placed = bool(name) and Members(api, self._plan.openstack.namespace).placed(name)
-            return contents(choose(api, self._plan.openstack.namespace)), placed
-        except GroundupError:
-            return None, False
+            return contents(choose(api, self._plan.openstack.namespace)), placed, ""
+        except GroundupError as error:
+            return None, False, error.what
 
     def _unknown_heads(self, database: Contents | None) -> dict[str, str]:
         heads = self._backup.heads if take.MARIADB in self._parts else {}

@@ -36,7 +36,7 @@ ABOUT, TESTED, UPLOADED, SUFFIX = "set.json", "tested.json", "uploaded.json", ".
 ENVELOPE = ("file", "sha256", "stored", "size", "taken", "source")  # what set.json says of each part
 PLAYBOOK = "groundup.cloud.backup"
 STAMP = "%Y%m%dT%H%M%SZ"
-_NAME = re.compile(r"\d{8}T\d{6}Z")
+NAME = re.compile(r"\d{8}T\d{6}Z")
 _WRITING, _REMOVING = ".partial-", ".removed-"
 _ABANDONED = 86400.0  # seconds without a change until what another controller began counts as left behind
 Fill = Callable[[Callable[[bytes], object]], Mapping[str, Any]]
@@ -60,7 +60,7 @@ class SetShelf(Shelf[SetBackup]):
     def names(self) -> list[str]:
         """Return the names of all sets, newest first."""
         found = self.home.iterdir() if self.home.is_dir() else ()
-        return sorted((one.name for one in found if _NAME.fullmatch(one.name) and one.is_dir()), reverse=True)
+        return sorted((one.name for one in found if NAME.fullmatch(one.name) and one.is_dir()), reverse=True)
 
     def prune(self, keep: int, *, days: float = 0.0, now: datetime | None = None) -> list[str]:
         """Remove the sets of `surplus`; return their names."""

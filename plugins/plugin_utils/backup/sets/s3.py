@@ -21,7 +21,7 @@ import urllib3
 from ...errors import GroundupError
 from ...plan.part_types import S3Plan
 from ...vault import SecretsError, Store
-from .disk import ABOUT, TESTED, SetBackup, surplus
+from .disk import ABOUT, NAME, TESTED, SetBackup, surplus
 
 if TYPE_CHECKING:
     from minio import Minio
@@ -110,7 +110,8 @@ class BucketSets:
         with self._asking():
             for one in self._client.list_objects(self._target.bucket, prefix=self._target.prefix, recursive=True):
                 name, _, file = str(one.object_name).removeprefix(self._target.prefix).partition("/")
-                found.setdefault(name, {})[file] = one
+                if NAME.fullmatch(name):  # what else is there is somebody else's
+                    found.setdefault(name, {})[file] = one
         return found
 
     def _passed(self, name: str) -> bool:

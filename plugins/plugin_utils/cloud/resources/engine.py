@@ -242,6 +242,7 @@ HOLDS = {  # what ends with a project or domain, or stays without it
         ("compute", "/servers?all_tenants=1&project_id={}", "servers"),
         ("block_storage", "/volumes?all_tenants=1&project_id={}", "volumes"),
         ("block_storage", "/snapshots?all_tenants=1&project_id={}", "snapshots"),
+        ("block_storage", "/backups?all_tenants=1&project_id={}", "backups"),
         ("image", "/images?owner={}", "images"),
         ("network", "/networks?project_id={}", "networks"),
         ("network", "/routers?project_id={}", "routers"),
