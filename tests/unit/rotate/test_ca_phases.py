@@ -10,6 +10,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._host import issued
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import kubeconfig_path
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.authorities import USES
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import (
@@ -79,7 +80,9 @@ class Site:
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
     monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path / "state"))
     monkeypatch.setattr(places, "served", lambda _: iter(()))
+    monkeypatch.setattr(places, "of_cluster", lambda *_: [])
     made = Site(tmp_path)
+    kubeconfig_path(PLAN.site).touch()
     for module in (ca, certificates):
         monkeypatch.setattr(module, "create", made.settle)
     return made
@@ -118,6 +121,15 @@ def test_a_host_that_shows_the_old_ca_s_certificate_is_named_and_the_old_one_sta
     with pytest.raises(GroundupError, match=rf"old-still-used\) at {first}: /{HAPROXY}"):
         site.kind().run("drop")
     assert len(x509.load_pem_x509_certificates((site.directory / "ca.crt").read_bytes())) == 2
+
+
+def test_no_consent_drops_the_old_ca_while_the_cluster_cannot_be_asked(site: Site) -> None:
+    for phase in ("both", "use"):
+        site.kind().run(phase)
+        site.spread(*PLAN.hosts)
+    kubeconfig_path(PLAN.site).unlink()  # as on a controller whose state was put back by hand
+    with pytest.raises(GroundupError, match="no kubeconfig"):
+        site.kind(force=(ca.AWAY,)).run("drop")
 
 
 def test_no_consent_drops_the_old_ca_while_a_host_is_silent(site: Site) -> None:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from ....module_utils._base.consent import Reason
 from ....module_utils._base.text import few
 from ...https import trust_file
+from ...kube.access import kubeconfig_path
 from ...paths import state_dir
 from ...pki import succession
 from ...pki.succession import Position, Succession, fingerprint
@@ -19,6 +20,7 @@ from ..base import Foreseen, Kind, Phase
 from ..places import Place
 
 AGAIN, AWAY = "again", "away"
+NO_CLUSTER = "the cluster (the state directory has no kubeconfig)"
 YOUNG = timedelta(days=30)
 _NEXT: Mapping[Position, Phase] = {"closed": "both", "both": "use", "new": "drop"}
 _DOES: Mapping[Phase, str] = {
@@ -63,6 +65,8 @@ class Authorities(Kind[CaPlaces]):
         known = [fingerprint(one) for ca in found for one in ca.trusted]
         there = [*places.of_hosts(seen), *places.of_cluster(plan, known)]
         silent = [name for name in sorted(plan.hosts) if "places" not in seen.get(name, {})]
+        if any(host.node_labels for host in plan.hosts.values()) and not kubeconfig_path(plan.site).is_file():
+            silent.append(NO_CLUSTER)
         position = succession.position(found)
         if position == "new":
             for server, leaf in places.served(plan):
