@@ -119,6 +119,7 @@ def test_one_member_is_restored_and_two_join_it_with_all_keys_and_later_revision
             before.enter_context(site.member(name, among=NAMES, state="new"))
         site.wait("control-1", 0)
         site.put("control-1", range(40))
+        site.wait("control-2", 40)  # a follower's snapshot is what it has applied, and it may be a key behind
         snapshot = _snapshot(site, "control-2")
         site.put("control-1", range(40, 60))
         keys, last = site.count("control-1")
