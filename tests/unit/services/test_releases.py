@@ -74,7 +74,7 @@ def test_an_api_has_pods_and_processes_of_its_own_number() -> None:
 
 @pytest.mark.parametrize("site", ["region", "cloud"])
 def test_keystone_answers_one_request_at_a_time_in_each_process(site: str) -> None:
-    """Its middleware keeps a request's token where another thread puts its own: a user gets an administrator's roles."""
+    """Its middleware keeps a token where another thread puts its own: a user gets the roles of an administrator."""
     plan = with_values(plan_of(site))
     keystone = next(release for release in plan.openstack.releases if release.name == "keystone")
     shipped = (ROOT / "charts/keystone/values.yaml").read_text()
