@@ -154,28 +154,37 @@ def test_the_last_line_of_a_failure_is_what_it_says() -> None:
 NAMES = [ONE, TWO, DOWNLOAD, TRUNK, f"{NETWORK}.test_all[id-5]", "tempest.api.compute.A.test_b[id-6,slow]"]
 
 
+ALL = frozenset({"keystone", "neutron"})
+
+
 def options(**given: object) -> work.Options:
     base = work.Options(suite="api", workers=1, image=Path("i"), user="u", memory_mb=1, disk_gb=1)
     return replace(base, **given)  # type: ignore[arg-type]
 
 
 def test_a_suite_is_chosen_without_what_is_left_out_and_by_a_regular_expression(tmp_path: Path) -> None:
-    chosen, out = work.choose(NAMES, SUITES["api"], options(), known(tmp_path))
+    chosen, out = work.choose(NAMES, SUITES["api"], options(), known(tmp_path), ALL)
     assert chosen == [ONE, TWO, DOWNLOAD, TRUNK]
     assert out == {f"{NETWORK}.test_all[id-5]": "it stops every agent"}
-    assert work.choose(NAMES, SUITES["smoke"], options(), known(tmp_path))[0] == [ONE]
-    assert work.choose(NAMES, SUITES["api"], options(regex="image"), known(tmp_path))[0] == [DOWNLOAD]
+    assert work.choose(NAMES, SUITES["smoke"], options(), known(tmp_path), ALL)[0] == [ONE]
+    assert work.choose(NAMES, SUITES["api"], options(regex="image"), known(tmp_path), ALL)[0] == [DOWNLOAD]
+
+
+def test_a_plugin_s_tests_are_left_out_where_its_service_is_not(tmp_path: Path) -> None:
+    chosen, out = work.choose(NAMES, SUITES["api"], options(), known(tmp_path), frozenset({"keystone"}))
+    assert chosen == [ONE, TWO, DOWNLOAD]
+    assert out[TRUNK] == "there is no neutron"
 
 
 def test_a_list_is_taken_as_it_is_and_a_name_that_tempest_does_not_know_is_refused(tmp_path: Path) -> None:
     listed = tmp_path / "tests.txt"
     listed.write_text(f"# cheap\n{TWO.partition('[')[0]}\n{TRUNK}\n")
-    assert work.choose(NAMES, SUITES["smoke"], options(tests=listed), known(tmp_path))[0] == [TWO, TRUNK]
+    assert work.choose(NAMES, SUITES["smoke"], options(tests=listed), known(tmp_path), ALL)[0] == [TWO, TRUNK]
     listed.write_text(f"{TWO}\ntempest.gone.test_a\n")
     with pytest.raises(GroundupError, match=r"no test tempest\.gone\.test_a"):
-        work.choose(NAMES, SUITES["smoke"], options(tests=listed), known(tmp_path))
+        work.choose(NAMES, SUITES["smoke"], options(tests=listed), known(tmp_path), ALL)
 
 
 def test_a_choice_of_nothing_is_refused(tmp_path: Path) -> None:
     with pytest.raises(GroundupError, match="no test is chosen"):
-        work.choose(NAMES, SUITES["api"], options(regex="nothing"), known(tmp_path))
+        work.choose(NAMES, SUITES["api"], options(regex="nothing"), known(tmp_path), ALL)
