@@ -12,6 +12,7 @@ from .conftest import CHARTS, script
 
 connected = script("groundup-lib/files/connected.py")
 db_sync = script("nova/files/db-sync.py")
+data_migrations = script("nova/files/data-migrations.py")
 # The kernel's table: header, a listener on 5672, a connection from 5672 to elsewhere, and one to 5672 elsewhere.
 TABLE = """\
   sl  local_address rem_address   st tx_queue
@@ -51,7 +52,7 @@ class Nova:
 
         manage = SimpleNamespace(
             ApiDbCommands=commands("api.sync"),
-            DbCommands=commands("db.sync", "db.online_data_migrations"),
+            DbCommands=commands("db.sync"),
             CellV2Commands=commands("cell.map_cell0", "cell.update_cell", "cell.create_cell"),
         )
         known = [SimpleNamespace(name=name, uuid=uuid) for name, uuid in self.cells.items()]
@@ -85,7 +86,7 @@ def job(monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_schemas_are_migrated_and_cells_mapped_in_their_order(job: Any) -> None:
     assert job(Nova({})) == [
         ("api.sync",), ("cell.map_cell0", "url0"), ("cell.update_cell", "zero", "cell0", "none:///", "url0"),
-        ("cell.create_cell", "cell1"), ("db.sync",), ("db.online_data_migrations",),
+        ("cell.create_cell", "cell1"), ("db.sync",),
     ]  # fmt: skip
 
 
@@ -96,3 +97,36 @@ def test_a_cell_that_is_mapped_gets_todays_connections(job: Any) -> None:
 def test_what_nova_refuses_ends_the_job(job: Any) -> None:
     with pytest.raises(SystemExit, match="migrating the schemas of the cells: ended with code 1"):
         job(Nova({}, refuses="db.sync"))
+
+
+@pytest.mark.parametrize(
+    ("compute", "code", "ends"), [(0, 0, ["data"]), (72, 0, []), (74, 0, ["data"]), (74, 2, ["data", "code 2"])]
+)
+def test_data_are_migrated_once_the_last_hypervisor_is_new(
+    monkeypatch: pytest.MonkeyPatch, compute: int, code: int, ends: list[str]
+) -> None:
+    """No hypervisor at all, as in a new cloud, is none of an older release."""
+    done = list[str]()
+    service = SimpleNamespace(
+        SERVICE_VERSION=74,
+        get_minimum_version_all_cells=lambda _context, names: compute if names == ["nova-compute"] else 74,
+    )
+    modules = Nova({}).modules()
+    modules["nova.objects"] = SimpleNamespace(service=service)
+    manage = modules["nova.cmd"].manage
+
+    def migrations() -> int:
+        done.append("data")
+        return code
+
+    manage.DbCommands = lambda: SimpleNamespace(online_data_migrations=migrations)
+    for name, module in modules.items():
+        made = ModuleType(name)
+        made.__dict__.update(vars(module))
+        monkeypatch.setitem(sys.modules, name, made)
+    monkeypatch.setattr(sys.modules["nova"].objects, "service", service, raising=False)
+    try:
+        data_migrations.main()
+    except SystemExit as error:
+        done.append(str(error)[-6:])
+    assert done == ends
