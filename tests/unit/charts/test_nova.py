@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -99,34 +100,57 @@ def test_what_nova_refuses_ends_the_job(job: Any) -> None:
         job(Nova({}, refuses="db.sync"))
 
 
+class Known:
+    """A service's record."""
+
+    def __init__(self, binary: str, version: int, *, up: bool = True) -> None:
+        self.binary, self.host, self.version, self.up = binary, "there", version, up
+
+
+NEW = [Known("nova-conductor", 74), Known("nova-scheduler", 74)]
+
+
 @pytest.mark.parametrize(
-    ("compute", "code", "ends"), [(0, 0, ["data"]), (72, 0, []), (74, 0, ["data"]), (74, 2, ["data", "code 2"])]
+    ("services", "code", "ends"),
+    [
+        (NEW, 0, ["data"]),  # a new cloud
+        ([*NEW, Known("nova-compute", 74)], 0, ["data"]),
+        ([*NEW, Known("nova-compute", 74)], 2, ["data", "code 2"]),
+        ([*NEW, Known("nova-compute", 72)], 0, []),
+        ([*NEW, Known("nova-compute", 72, up=False)], 0, []),  # it comes back as it was
+        ([*NEW, Known("nova-conductor", 72)], 0, []),
+        ([*NEW, Known("nova-conductor", 72, up=False)], 0, ["data"]),  # of a pod that has ended
+    ],
 )
-def test_data_are_migrated_once_the_last_hypervisor_is_new(
-    monkeypatch: pytest.MonkeyPatch, compute: int, code: int, ends: list[str]
+def test_data_are_migrated_once_the_last_service_is_new(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, services: list[Known], code: int, ends: list[str]
 ) -> None:
-    """No hypervisor at all, as in a new cloud, is none of an older release."""
-    done = list[str]()
-    service = SimpleNamespace(
-        SERVICE_VERSION=74,
-        get_minimum_version_all_cells=lambda _context, names: compute if names == ["nova-compute"] else 74,
-    )
-    modules = Nova({}).modules()
-    modules["nova.objects"] = SimpleNamespace(service=service)
-    manage = modules["nova.cmd"].manage
+    done, said = list[str](), tmp_path / "said"
+    monkeypatch.setattr(data_migrations, "SAID", said)
 
     def migrations() -> int:
         done.append("data")
         return code
 
-    manage.DbCommands = lambda: SimpleNamespace(online_data_migrations=migrations)
+    def oldest(_context: None, binaries: list[str], *, require_all: bool) -> int:
+        assert require_all
+        return min((one.version for one in services if one.binary in binaries), default=0)
+
+    modules = Nova({}).modules()
+    service = SimpleNamespace(SERVICE_VERSION=74, get_minimum_version_all_cells=oldest)
+    modules["nova.objects"] = SimpleNamespace(service=service)
+    modules["nova"].objects = SimpleNamespace(
+        register_all=lambda: None, service=service, ServiceList=SimpleNamespace(get_all=lambda _context: services)
+    )
+    modules["nova"].servicegroup = SimpleNamespace(API=lambda: SimpleNamespace(service_is_up=lambda one: one.up))
+    modules["nova.cmd"].manage.DbCommands = lambda: SimpleNamespace(online_data_migrations=migrations)
     for name, module in modules.items():
         made = ModuleType(name)
         made.__dict__.update(vars(module))
         monkeypatch.setitem(sys.modules, name, made)
-    monkeypatch.setattr(sys.modules["nova"].objects, "service", service, raising=False)
     try:
         data_migrations.main()
     except SystemExit as error:
         done.append(str(error)[-6:])
     assert done == ends
+    assert (said.read_text() if said.exists() else "") == ("" if code else "74" if ends else "not yet")
