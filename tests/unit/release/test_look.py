@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets import mariadb
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import kubeconfig_path
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Executed
@@ -37,7 +38,7 @@ def plan(*services: str) -> Any:
 @pytest.fixture
 def member(monkeypatch: pytest.MonkeyPatch) -> Member:
     asked = Member()
-    monkeypatch.setattr(facts.mariadb, "choose", lambda _api, _namespace: asked)
+    monkeypatch.setattr(mariadb, "choose", lambda _api, _namespace: asked)
     return asked
 
 
@@ -55,7 +56,7 @@ def test_records_are_asked_of_the_services_that_a_site_has(member: Member) -> No
 
 
 def test_a_site_without_them_asks_no_database(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(facts.mariadb, "choose", lambda *_: pytest.fail("asked"))
+    monkeypatch.setattr(mariadb, "choose", lambda *_: pytest.fail("asked"))
     assert facts.look(plan("keystone"), API, "word").services == ()
 
 

@@ -15,7 +15,7 @@ ALLOWED = {("2025.1", "2025.2"), ("2025.1", "2026.1"), ("2025.2", "2026.1"), ("2
 
 
 def service(binary: str = "nova-compute", version: int = 72, **more: Any) -> ReportedService:
-    given = {"service": "nova", "number": 1, "host": "h1", "silent": 5, **more}
+    given: dict[str, Any] = {"service": "nova", "number": 1, "host": "h1", "silent": 5, **more}
     return ReportedService(binary=binary, version=version, **given)
 
 
