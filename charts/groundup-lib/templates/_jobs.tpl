@@ -14,10 +14,15 @@ Per job:
   image     key of images.tags
   command   what runs; scripts are in /opt/bin
   weight    order among the hooks, lowest first
+  events    the hook's (default: post-install,post-upgrade)
+  migration of db-sync: what migrate.py does, see there. With `contract`, there is a job db-contract: a hook of upgrades,
+            which waits until every pod is of the new image. A fresh install has none
+  needs     what it waits for, instead of an entry of dependencies.static
   wait      key of dependencies.static and pod.resources.jobs (default: the job's name with underscores)
   replaces  jobs of OpenStack-Helm it stands for, without the service's name
   rules     what its service account may do in the Kubernetes API
   settings  cron only, key under jobs: schedule and history
+  schedule  cron only, instead of settings
   env, envFrom, volumes   see _pod.tpl
 */}}
 {{- define "groundup.jobs" -}}
@@ -36,7 +41,7 @@ metadata:
     {{- $labels | nindent 4 }}
   {{- if hasKey $job "weight" }}
   annotations:
-    helm.sh/hook: post-install,post-upgrade
+    helm.sh/hook: {{ $job.events | default "post-install,post-upgrade" }}
     helm.sh/hook-weight: {{ $job.weight | quote }}
     helm.sh/hook-delete-policy: before-hook-creation
   {{- end }}
@@ -52,7 +57,8 @@ spec:
 {{- end }}
 {{- range $name, $job := .profile.cron }}
 {{- $labels := include "groundup.labels" (dict "root" $root "component" $name) }}
-{{- $settings := index $root.Values.jobs ($job.settings | default (replace "-" "_" $name)) }}
+{{- $settings := dict "cron" $job.schedule "history" (dict "success" 1 "failed" 1) }}
+{{- if not $job.schedule }}{{ $settings = index $root.Values.jobs ($job.settings | default (replace "-" "_" $name)) }}{{ end }}
 ---
 apiVersion: batch/v1
 kind: CronJob
@@ -115,6 +121,32 @@ identity:
 {{- end }}
 {{- end }}
 
+{{/*
+The jobs, with what `migration` of db-sync makes of it and of db-contract, as JSON. In: root, profile, jobs.
+*/}}
+{{- define "groundup.jobs.migrating" -}}
+{{- $jobs := .jobs -}}
+{{- with (get $jobs "db-sync" | default dict).migration -}}
+{{- $sync := get $jobs "db-sync" -}}
+{{- $rules := list
+      (dict "apiGroups" (list "") "resources" (list "pods") "verbs" (list "list"))
+      (dict "apiGroups" (list "apps") "resources" (list "replicasets") "verbs" (list "list")) -}}
+{{- $env := dict "NAMESPACE" $.root.Release.Namespace "APPLICATION" $.profile.service
+      "IMAGES" (values $.root.Values.images.tags | uniq | sortAlpha | join ",") -}}
+{{- $_ := set $sync "command" (list "python3" "/opt/bin/migrate.py" "sync" (toJson .)) -}}
+{{- $_ := set $sync "rules" $rules -}}
+{{- $_ := set $sync "env" (merge $env ($sync.env | default dict)) -}}
+{{- if .contract -}}
+{{- $_ := set $jobs "db-contract" (dict
+      "image" $sync.image "manifest" "job_db_sync" "weight" 10 "events" "post-upgrade" "wait" "db_sync"
+      "needs" (dict "jobs" (list (printf "%s-db-sync" $.profile.service)))
+      "command" (list "python3" "/opt/bin/migrate.py" "contract" (toJson (dict "contract" .contract)))
+      "rules" $rules "env" $env "volumes" $sync.volumes) -}}
+{{- end -}}
+{{- end -}}
+{{- $jobs | toJson -}}
+{{- end }}
+
 {{/* The jobs or cron jobs that the values do not switch off, as JSON. In: root, jobs, prefix of the switch. */}}
 {{- define "groundup.jobs.on" -}}
 {{- $on := dict -}}
@@ -136,7 +168,7 @@ identity:
 {{- $root := .root -}}
 {{- $job := .job -}}
 {{- $key := $job.wait | default (replace "-" "_" .name) -}}
-{{- $wait := include "groundup.pod.wait" (merge (dict "needs" (get $root.Values.dependencies.static $key)) .) -}}
+{{- $wait := include "groundup.pod.wait" (merge (dict "needs" ($job.needs | default (get $root.Values.dependencies.static $key))) .) -}}
 {{- $at := merge (dict "volumes" $job.volumes) . -}}
 serviceAccountName: {{ .profile.service }}-{{ .name }}
 automountServiceAccountToken: {{ if $job.rules }}true{{ else }}false{{ end }}

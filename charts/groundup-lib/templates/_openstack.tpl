@@ -80,6 +80,7 @@ All files of the chart's files/ are in /opt/bin of its pods.
 {{- $_ := set $profile "config" $files -}}
 {{- $_ := set $profile "components" $components -}}
 {{- $jobs := merge ($profile.jobs | default dict) (include "groundup.jobs.shared" (dict "root" . "profile" $profile) | fromYaml) -}}
+{{- $jobs = include "groundup.jobs.migrating" (dict "root" . "profile" $profile "jobs" $jobs) | fromJson -}}
 {{- $_ := set $profile "jobs" (include "groundup.jobs.on" (dict "root" . "jobs" $jobs "prefix" "job") | fromJson) -}}
 {{- $_ := set $profile "cron" (include "groundup.jobs.on" (dict "root" . "jobs" $profile.cron "prefix" "cron") | fromJson) -}}
 {{- $profile | toJson -}}
@@ -155,7 +156,7 @@ All files of the chart's files/ are in /opt/bin of its pods.
 {{- $root := .root -}}
 {{- $data := dict -}}
 {{- range $path, $content := .root.Files.Glob "files/*" }}{{ $_ := set $data (base $path) (toString $content) }}{{ end -}}
-{{- $files := list "apache.sh" "connected.py" "db-init.py" "elected.py" "elected-probe.sh" "identity.py" "rabbit-init.py" -}}
+{{- $files := list "apache.sh" "connected.py" "db-init.py" "elected.py" "elected-probe.sh" "identity.py" "migrate.py" "rabbit-init.py" -}}
 {{- $commands := list -}}
 {{- range concat (values .profile.components) (values .profile.jobs) (values .profile.cron) }}{{ $commands = concat $commands .command (.check | default list) }}{{ end -}}
 {{- range $name := $files -}}

@@ -48,12 +48,12 @@ def removal(live: LiveRelease) -> ReleaseDiff:
 def hook_changes(rendered: Rendered, live: LiveRelease | None) -> Iterator[ObjectChange]:
     """Yield the hooks that differ from the last release's, among those that an upgrade would run.
 
-    Install-only hooks are left out once the release was deployed: they would not run, and a chart may render them
-    depending on the cluster's state (a Secret that jobs fill).
+    Those of an install are left out once the release was deployed, and those of an upgrade before: they would not run,
+    and a chart may render them depending on the cluster's state (a Secret that jobs fill).
     """
-    upgrade = live is not None and live.deployed_before
-    hooks = [hook for hook in rendered.hooks if not upgrade or _runs_on_upgrade(hook)]
-    olds = [hook for hook in (live.hooks if live else ()) if not upgrade or _runs_on_upgrade(hook)]
+    event = "-upgrade" if live is not None and live.deployed_before else "-install"
+    hooks = [hook for hook in rendered.hooks if _runs(hook, event)]
+    olds = [hook for hook in (live.hooks if live else ()) if _runs(hook, event)]
     before = {ref_of(hook, namespace=rendered.namespace): hook for hook in olds}
     for hook in hooks:
         ref = ref_of(hook, namespace=rendered.namespace)
@@ -69,8 +69,8 @@ def hook_changes(rendered: Rendered, live: LiveRelease | None) -> Iterator[Objec
             yield ObjectChange(ref=ref, kind="remove", hook=True)
 
 
-def _runs_on_upgrade(hook: Object) -> bool:
-    return any(event.endswith("-upgrade") for event in hook_events(hook))
+def _runs(hook: Object, event: str) -> bool:
+    return any(one.endswith(event) for one in hook_events(hook))
 
 
 def fields_of(before: Object, after: Object) -> list[FieldChange]:

@@ -13,7 +13,7 @@ from ..kube.types import Discovery, ref_of
 from ..plan.types import ReleasePlan
 from . import manifests, records
 from .client import Helm
-from .diff import against_cluster
+from .diff import against_cluster, hook_changes
 from .types import ChartError, LiveRelease, ObjectChange, ReleaseDiff, Rendered
 
 
@@ -98,11 +98,5 @@ def preview(
 
 
 def _all_new(rendered: Rendered) -> ReleaseDiff:
-    objects = [(item, False) for item in rendered.objects] + [(item, True) for item in rendered.hooks]
-    return ReleaseDiff(
-        release=rendered.release,
-        changes=tuple(
-            ObjectChange(ref=ref_of(item, namespace=rendered.namespace), kind="create", hook=hook)
-            for item, hook in objects
-        ),
-    )
+    objects = (ObjectChange(ref=ref_of(item, namespace=rendered.namespace), kind="create") for item in rendered.objects)
+    return ReleaseDiff(release=rendered.release, changes=(*objects, *hook_changes(rendered, None)))

@@ -53,6 +53,13 @@ class Queue:
             raise failed(f"its connections cannot be listed: {status}", self.name)
         return sorted({str(one.get("peer_host")) for one in said if one.get("user") == user})
 
+    def queues(self) -> list[dict[str, Any]]:
+        """Return name, vhost, type, and whether durable and exclusive, of every queue. Raises GroundupError."""
+        status, said = self._ask("GET", "queues?columns=name,vhost,type,durable,exclusive", login=self.admin)
+        if status not in _OK:
+            raise failed(f"its queues cannot be listed: {status}", self.name)
+        return list(said)
+
     def delete(self, user: str) -> None:
         """Delete an account."""
         self._do("DELETE", f"users/{quote(user, safe='')}", None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -12,6 +13,7 @@ from .conftest import CHARTS, script
 
 connected = script("groundup-lib/files/connected.py")
 db_sync = script("nova/files/db-sync.py")
+data_migrations = script("nova/files/data-migrations.py")
 # The kernel's table: header, a listener on 5672, a connection from 5672 to elsewhere, and one to 5672 elsewhere.
 TABLE = """\
   sl  local_address rem_address   st tx_queue
@@ -51,7 +53,7 @@ class Nova:
 
         manage = SimpleNamespace(
             ApiDbCommands=commands("api.sync"),
-            DbCommands=commands("db.sync", "db.online_data_migrations"),
+            DbCommands=commands("db.sync"),
             CellV2Commands=commands("cell.map_cell0", "cell.update_cell", "cell.create_cell"),
         )
         known = [SimpleNamespace(name=name, uuid=uuid) for name, uuid in self.cells.items()]
@@ -85,7 +87,7 @@ def job(monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_schemas_are_migrated_and_cells_mapped_in_their_order(job: Any) -> None:
     assert job(Nova({})) == [
         ("api.sync",), ("cell.map_cell0", "url0"), ("cell.update_cell", "zero", "cell0", "none:///", "url0"),
-        ("cell.create_cell", "cell1"), ("db.sync",), ("db.online_data_migrations",),
+        ("cell.create_cell", "cell1"), ("db.sync",),
     ]  # fmt: skip
 
 
@@ -96,3 +98,59 @@ def test_a_cell_that_is_mapped_gets_todays_connections(job: Any) -> None:
 def test_what_nova_refuses_ends_the_job(job: Any) -> None:
     with pytest.raises(SystemExit, match="migrating the schemas of the cells: ended with code 1"):
         job(Nova({}, refuses="db.sync"))
+
+
+class Known:
+    """A service's record."""
+
+    def __init__(self, binary: str, version: int, *, up: bool = True) -> None:
+        self.binary, self.host, self.version, self.up = binary, "there", version, up
+
+
+NEW = [Known("nova-conductor", 74), Known("nova-scheduler", 74)]
+
+
+@pytest.mark.parametrize(
+    ("services", "code", "ends"),
+    [
+        (NEW, 0, ["data"]),  # a new cloud
+        ([*NEW, Known("nova-compute", 74)], 0, ["data"]),
+        ([*NEW, Known("nova-compute", 74)], 2, ["data", "code 2"]),
+        ([*NEW, Known("nova-compute", 72)], 0, []),
+        ([*NEW, Known("nova-compute", 72, up=False)], 0, []),  # it comes back as it was
+        ([*NEW, Known("nova-conductor", 72)], 0, []),
+        ([*NEW, Known("nova-conductor", 72, up=False)], 0, ["data"]),  # of a pod that has ended
+    ],
+)
+def test_data_are_migrated_once_the_last_service_is_new(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, services: list[Known], code: int, ends: list[str]
+) -> None:
+    done, said = list[str](), tmp_path / "said"
+    monkeypatch.setattr(data_migrations, "SAID", said)
+
+    def migrations() -> int:
+        done.append("data")
+        return code
+
+    def oldest(_context: None, binaries: list[str], *, require_all: bool) -> int:
+        assert require_all
+        return min((one.version for one in services if one.binary in binaries), default=0)
+
+    modules = Nova({}).modules()
+    service = SimpleNamespace(SERVICE_VERSION=74, get_minimum_version_all_cells=oldest)
+    modules["nova.objects"] = SimpleNamespace(service=service)
+    modules["nova"].objects = SimpleNamespace(
+        register_all=lambda: None, service=service, ServiceList=SimpleNamespace(get_all=lambda _context: services)
+    )
+    modules["nova"].servicegroup = SimpleNamespace(API=lambda: SimpleNamespace(service_is_up=lambda one: one.up))
+    modules["nova.cmd"].manage.DbCommands = lambda: SimpleNamespace(online_data_migrations=migrations)
+    for name, module in modules.items():
+        made = ModuleType(name)
+        made.__dict__.update(vars(module))
+        monkeypatch.setitem(sys.modules, name, made)
+    try:
+        data_migrations.main()
+    except SystemExit as error:
+        done.append(str(error)[-6:])
+    assert done == ends
+    assert (said.read_text() if said.exists() else "") == ("" if code else "74" if ends else "not yet")

@@ -106,6 +106,20 @@ metadata: {name: keys, annotations: {"helm.sh/hook": pre-install}}
     ]
 
 
+def test_hooks_of_upgrades_alone_are_no_change_of_a_release_that_is_new() -> None:
+    """They would not run: a fresh install would be said to make what it does not."""
+    job = """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: db-contract, annotations: {"helm.sh/hook": post-upgrade}}
+"""
+    rendered = manifests.split("r", "openstack", manifests.parse(job, where="r"))
+    assert list(diff.hook_changes(rendered, None)) == []
+    assert list(diff.hook_changes(rendered, live_release(hooks=(), deployed_before=False))) == []
+    assert [change.kind for change in diff.hook_changes(rendered, live_release(hooks=()))] == ["create"]
+    assert list(diff.hook_changes(rendered, live_release(hooks=rendered.hooks))) == []
+
+
 def test_counts_are_by_kind() -> None:
     changes = [ObjectChange(ref=Ref("Secret", "n", name), kind="create") for name in "ab"]
     changes.append(ObjectChange(ref=Ref("Secret", "n", "c"), kind="remove"))

@@ -53,6 +53,7 @@ def judge(
     objects: tuple[dict[str, Any], ...] = (),
     changes: tuple[ObjectChange, ...] = (),
     live: str = "",
+    runs: tuple[dict[str, Any], ...] = (),
     images: dict[str, str] | None = None,
     held: dict[int, Ref] | None = None,
 ) -> dict[str, GateReason]:
@@ -62,7 +63,7 @@ def judge(
     if live:
         records[name] = LiveRelease(
             name=name, namespace="openstack", revision=1, status="deployed", chart=name, chart_version=live,
-            deployed_before=True, digest="", objects=(), hooks=(),
+            deployed_before=True, digest="", objects=runs, hooks=(),
         )  # fmt: skip
     preview = ChangePreview(
         rendered={name: split(name, "openstack", objects)},
@@ -95,6 +96,17 @@ def test_a_chart_of_another_openstack_release_is_refused() -> None:
 def test_going_back_to_an_older_chart_is_refused() -> None:
     assert "downgrade" in judge(release(version="2026.1.0"), live="2026.1.3")
     assert "downgrade" not in judge(release(version="2026.1.10"), live="2026.1.9")
+
+
+def test_a_step_of_the_release_that_skips_one_is_refused_by_the_images_that_run() -> None:
+    """The charts of both may have one number."""
+
+    def runs(tag: str) -> tuple[dict[str, Any], ...]:
+        return (stateful(3, image=f"{REGISTRY}/openstack:{tag}"),)
+
+    assert "release-pair" not in judge(release(), live="2026.1.0", runs=runs("2025.1"))
+    assert "release-pair" not in judge(release(), live="2026.1.0", runs=runs("2026.1"))
+    assert "older than 2026.2" in judge(release(), live="2026.1.0", runs=runs("2026.2"))["release-pair"].what
 
 
 @pytest.mark.parametrize("image", ["x/mariadb:latest", "x/mariadb", f"{REGISTRY}/mariadb"])

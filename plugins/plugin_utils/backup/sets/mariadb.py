@@ -89,7 +89,7 @@ def choose(api: Api, namespace: str) -> PodContainer:
             why.append(f"{name} is not Ready")
             continue
         member = PodContainer(api=api, namespace=namespace, pod=name, container=CONTAINER)
-        state = _run(member, _client(_SYNCED), what="cannot be asked").stdout.strip()
+        state = _run(member, client(_SYNCED), what="cannot be asked").stdout.strip()
         if state == "Synced":
             return member
         why.append(f"{name} is {state or 'no member of a Galera cluster'}")
@@ -117,7 +117,7 @@ def _ordinal(name: str) -> int:
 
 def contents(member: Container) -> Contents:
     """Return what a running member holds. Raises GroundupError."""
-    said = _run(member, _client(CONTENT), what="its tables cannot be counted")
+    said = _run(member, client(CONTENT), what="its tables cannot be counted")
     try:
         return parse(said.stdout)
     except ValueError as error:
@@ -153,7 +153,8 @@ def judge(about: Mapping[str, Any], found: Contents) -> list[str]:
     return faults
 
 
-def _client(sql: str) -> tuple[str, ...]:
+def client(sql: str) -> tuple[str, ...]:
+    """Return the command that asks a member as its administrator: one line a row, columns by tabulators."""
     return ("mariadb", f"--defaults-file={_ACCOUNT}", "--host=localhost", *_CLIENT, f"--execute={sql}")
 
 

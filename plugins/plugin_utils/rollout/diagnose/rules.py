@@ -103,7 +103,7 @@ def _migration(symptom: Symptom) -> Diagnosis | None:
 
 def migrates(symptom: Symptom) -> bool:
     """Return whether the symptom is of a job that migrates the release's database."""
-    return bool(re.match(r"Job/.*\bdb-sync\b", symptom.owner))
+    return bool(re.match(r"Job/.*\bdb-(sync|contract)\b", symptom.owner))
 
 
 def _job_failed(symptom: Symptom) -> Diagnosis | None:

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Migrate a service's schema while pods of the former image serve.
+
+Usage: migrate.py sync MIGRATION | migrate.py contract MIGRATION
+
+MIGRATION is JSON, each command one text:
+  whole     brings an empty or unused schema to this image's version
+  checks    run before anything changes while former pods serve, as `nova-status upgrade check`: code 2 ends the job
+  beside    what is safe while former pods serve (default: whole)
+  then      runs afterwards, in both cases
+  contract  removes what only the former code needed
+
+`sync` does `whole` when no pod of another image is there, and `checks` and `beside` when one is. `contract` waits until
+none is. NAMESPACE and APPLICATION say whose pods; IMAGES are those of this release. What a command refuses ends the
+program, and the former pods go on serving: no new one starts before this job is done.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import ssl
+import subprocess
+import sys
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+WARNED = 1  # code of a status check that found something to know, and nothing that forbids the upgrade
+PAUSE = 3.0  # seconds between two looks at the pods
+PODS, SETS = "api/v1/namespaces/{}/pods", "apis/apps/v1/namespaces/{}/replicasets"
+
+
+def listed(path: str) -> list[dict[str, Any]]:
+    """Return the items of ``path`` that are the application's, from the Kubernetes API."""
+    host = os.environ["KUBERNETES_SERVICE_HOST"]
+    server = f"https://{f'[{host}]' if ':' in host else host}:{os.environ['KUBERNETES_SERVICE_PORT']}"
+    asked = urllib.parse.urlencode({"labelSelector": f"application={os.environ['APPLICATION']}"})
+    request = urllib.request.Request(  # noqa: S310 - always https
+        f"{server}/{path.format(os.environ['NAMESPACE'])}?{asked}",
+        headers={"Authorization": f"Bearer {(ACCOUNT / 'token').read_text()}"},
+    )
+    trust = ssl.create_default_context(cafile=str(ACCOUNT / "ca.crt"))
+    with urllib.request.urlopen(request, context=trust, timeout=30) as answer:  # noqa: S310  # always https
+        return list(json.load(answer)["items"])
+
+
+def former() -> list[str]:
+    """Return what runs another image than this release's, or is to run it."""
+    images = set(os.environ["IMAGES"].split(","))
+    return sorted(name for name, used in (*running(), *wanted()) if used - images)
+
+
+def running() -> Iterator[tuple[str, set[str]]]:
+    """Yield pods that have not ended, with their images. One that is being deleted still serves."""
+    for pod in listed(PODS):
+        if pod.get("status", {}).get("phase") not in ("Succeeded", "Failed"):
+            yield f"Pod/{pod['metadata']['name']}", {one["image"] for one in pod["spec"]["containers"]}
+
+
+def wanted() -> Iterator[tuple[str, set[str]]]:
+    """Yield sets that make pods, with their images: a pod may be missing for a moment."""
+    for item in listed(SETS):
+        if item["spec"].get("replicas"):
+            spec = item["spec"]["template"]["spec"]
+            yield f"ReplicaSet/{item['metadata']['name']}", {one["image"] for one in spec["containers"]}
+
+
+def run(command: str, *, allowed: int = 0) -> None:
+    """Run ``command``. Ends the program when its code is above ``allowed``, or it was killed."""
+    print(f"+ {command}", flush=True)
+    code = subprocess.run(shlex.split(command), check=False).returncode
+    if not 0 <= code <= allowed:
+        raise SystemExit(f"{command}: ended with code {code}")
+
+
+def sync(migration: dict[str, Any]) -> None:
+    """Bring the schema to this image's version, or as far as former pods allow."""
+    if there := former():
+        print(f"the schema is only expanded: {', '.join(there)} still have the former image", flush=True)
+        for command in migration.get("checks", ()):
+            run(command, allowed=WARNED)
+        for command in migration.get("beside") or [migration["whole"]]:
+            run(command)
+    else:
+        run(migration["whole"])
+    for command in migration.get("then", ()):
+        run(command)
+
+
+def contract(migration: dict[str, Any]) -> None:
+    """Wait for the last former pod to be gone, then remove what only it needed."""
+    said: list[str] = []
+    while there := former():
+        if there != said:
+            print(f"waiting for the end of {', '.join(there)}", flush=True)
+            said = there
+        time.sleep(PAUSE)
+    run(migration["contract"])
+
+
+def main() -> None:
+    """Do what the command line says."""
+    verb, migration = sys.argv[1:]
+    {"sync": sync, "contract": contract}[verb](json.loads(migration))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""What runs, before a step of OpenStack's release: releases by their images, service records, queues. Reads only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from ..backup.sets import mariadb
+from ..errors import GroundupError
+from ..helm import records
+from ..kube.client import Api
+from ..kube.types import Object, resource_path
+from ..kube.workloads import is_ready
+from ..plan.types import Plan
+from ..rollout.gate import pairs
+from ..rotate import rabbitmq
+from ..rotate.accounts import Credential
+from ..services import cinder, nova
+
+# A service's own column of when it last reported: Nova's APIs never do, they are no part of the message queue.
+_TABLES = {
+    nova.SERVICE.name: (nova.SERVICE.databases["oslo_db_cell1"], "version", "last_seen_up"),
+    cinder.SERVICE.name: (cinder.SERVICE.name, "0", "updated_at"),
+}
+_SQL = (
+    "SELECT '{service}', id, host, `binary`, {version}, IFNULL(TIMESTAMPDIFF(SECOND, {seen}, UTC_TIMESTAMP()), -1) "
+    "FROM {database}.services WHERE deleted = 0;"
+)
+_DATA = "application=nova,component=data-migrations"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportedService:
+    """A record that a service keeps of itself in its database."""
+
+    service: str  # nova, cinder
+    number: int
+    host: str
+    binary: str
+    version: int  # of Nova's services; 0: it has none
+    silent: int  # seconds since it last reported; -1: it never did
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseFacts:
+    """What there is."""
+
+    running: dict[str, frozenset[str]]  # release of Helm -> OpenStack releases of its images
+    services: tuple[ReportedService, ...] = ()
+    hypervisors: frozenset[str] = frozenset()  # of the site file
+    scheduled: bool = True  # whether the charts migrate Nova's data by themselves
+    data: str = ""  # what the last job of Nova's data said: version, "not yet"; "": there was none
+    classic: tuple[str, ...] = ()  # durable queues that are no quorum queues, as vhost/name
+
+
+def look(plan: Plan, api: Api, password: str) -> ReleaseFacts:
+    """Return what runs. ``password``: of RabbitMQ's administrator. Raises GroundupError, ApiError."""
+    space = plan.openstack.namespace
+    ours = {(one.namespace, one.name) for one in plan.openstack.releases if not one.is_extra}
+    live = records.read(api, {namespace for namespace, _ in ours})
+    running = {one.name: pairs.releases(one.objects) for key, one in live.items() if key in ours}
+    pods = api.get(resource_path("v1", "pods", namespace=space), labelSelector=_DATA).get("items") or ()
+    return ReleaseFacts(
+        running={name: found for name, found in running.items() if found},
+        services=tuple(_services(plan, api)),
+        hypervisors=frozenset(name for name, host in plan.hosts.items() if "hypervisor" in host.roles),
+        scheduled=plan.openstack.charts == "builtin",
+        data=said(pods),
+        classic=tuple(classic(_queues(api, space, password))) if "rabbitmq" in running else (),
+    )
+
+
+def _services(plan: Plan, api: Api) -> list[ReportedService]:
+    tables = {name: one for name, one in _TABLES.items() if name in plan.openstack.services}
+    if not tables:
+        return []
+    sql = " ".join(
+        _SQL.format(service=name, database=database, version=version, seen=seen)
+        for name, (database, version, seen) in tables.items()
+    )
+    member = mariadb.choose(api, plan.openstack.namespace)
+    done = member.run(mariadb.client(sql))
+    if done.code:
+        raise GroundupError(
+            f"the records of services cannot be read: {done.stderr.strip()[-200:]}", where=member.name,
+            why="a service that is too old for the next release would not be seen",
+            remedy="run the playbook groundup.cloud.openstack, tag verify: it says what is wrong with the database",
+        )  # fmt: skip
+    return parse(done.stdout)
+
+
+def parse(text: str) -> list[ReportedService]:
+    """Return the records in the client's answer."""
+    rows = (line.split("\t") for line in text.splitlines())
+    return [
+        ReportedService(
+            service=service, number=int(number), host=host, binary=binary, version=int(version), silent=int(silent)
+        )
+        for service, number, host, binary, version, silent in rows
+    ]
+
+
+def _queues(api: Api, namespace: str, password: str) -> list[dict[str, object]]:
+    pods = api.get(resource_path("v1", "pods", namespace=namespace), labelSelector=rabbitmq.SELECTOR)["items"]
+    ready = sorted(str(pod["metadata"]["name"]) for pod in pods if is_ready(pod))
+    if not ready:
+        raise rabbitmq.failed("no member is Ready", f"namespace {namespace}, pods {rabbitmq.SELECTOR}")
+    admin = Credential("rabbitmq", password)
+    return rabbitmq.Queue(lambda: api.connect(namespace, ready[0], rabbitmq.PORT), admin, ready[0]).queues()
+
+
+def classic(queues: Iterable[dict[str, object]]) -> Iterator[str]:
+    """Yield durable queues of another type than quorum, those of one connection left out."""
+    for one in queues:
+        if one.get("durable") and not one.get("exclusive") and one.get("type") not in ("quorum", "stream"):
+            yield f"{one.get('vhost')}/{one.get('name')}"
+
+
+def said(pods: Iterable[Object]) -> str:
+    """Return what the newest pod of Nova's data that has ended wrote as its last word."""
+    ended = [
+        (state["finishedAt"], str(state.get("message", "")))
+        for pod in pods
+        for container in (pod.get("status") or {}).get("containerStatuses") or ()
+        if (state := (container.get("state") or {}).get("terminated")) and state.get("exitCode") == 0
+    ]
+    return max(ended)[1] if ended else ""

@@ -1,0 +1,110 @@
+"""What speaks against a step of OpenStack's release: rows, from facts alone. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ...module_utils._base.text import few
+from ..rollout.gate import pairs
+from ..status.rows import StatusRow, run_layer, spoken_age
+from .facts import ReleaseFacts, ReportedService
+
+COMPUTE = "nova-compute"
+GONE = 3600  # seconds of silence after which a record is of a host that is gone
+_ALIVE = 180  # a service reports every ten seconds; a busy one may be late
+_STEP = "playbook groundup.cloud.hypervisor"
+
+
+def rows(facts: ReleaseFacts, target: str) -> list[StatusRow]:
+    """Return what was looked at before ``target``, each with its state and remedy."""
+    return [*_step(facts, target), *_services(facts, target), *_gone(facts), _data(facts), _queues(facts)]
+
+
+def _step(facts: ReleaseFacts, target: str) -> Iterator[StatusRow]:
+    """Yield the step from each release that runs; a killed upgrade leaves two."""
+    for before in sorted({one for found in facts.running.values() for one in found}):
+        names = [name for name, found in sorted(facts.running.items()) if before in found]
+        name = f"{before} to {target}"
+        if refused := pairs.refusal(before, target):
+            yield StatusRow(name=name, state="broken", what=refused[0], remedy=refused[1])
+        else:
+            yield StatusRow(name=name, state="ok", what=f"{few(names)} run {before}")
+
+
+def _services(facts: ReleaseFacts, target: str) -> Iterator[StatusRow]:
+    ours = [one for one in facts.services if one.service == "nova"]
+    oldest = pairs.oldest_service(target)
+    # A hypervisor that is down comes back as it was; the record of another that is silent is of a pod that has ended.
+    counted = [one for one in ours if one.binary == COMPUTE or 0 <= one.silent < _ALIVE]
+    older = [one for one in counted if 0 < one.version < oldest]
+    if older:
+        yield StatusRow(
+            name="Nova's services", state="broken",
+            what=f"Nova of {target} starts with version {oldest} and later: {few(_named(older))}",
+            remedy=f"bring them to {pairs.STEPS[target].oldest} first: {_STEP}; retire those that are gone",
+        )  # fmt: skip
+    elif counted:
+        versions = ", ".join(str(one) for one in sorted({one.version for one in counted}))
+        what = f"{len(counted)} of version {versions}; {target} starts with {oldest or 'an unknown version'} and later"
+        yield StatusRow(name="Nova's services", state="ok" if oldest else "unknown", what=what)
+
+
+def _gone(facts: ReleaseFacts) -> Iterator[StatusRow]:
+    """Yield records of hosts that are gone: they keep what services say to each other at the oldest form."""
+    for one in facts.services:
+        away = one.binary == COMPUTE and one.host not in facts.hypervisors
+        lost = one.silent > GONE and (one.binary == COMPUTE or one.service == "cinder")
+        if away or lost:
+            why = "no hypervisor of the site file" if away else f"silent for {spoken_age(one.silent)}"
+            remedy = (
+                f"cinder-manage service remove {one.binary} {one.host}, in a pod of cinder-scheduler"
+                if one.service == "cinder"
+                else f"ansible-playbook groundup.cloud.retire -e machine={one.host}, or bring it back"
+            )
+            yield StatusRow(name=f"{one.binary} of {one.host}", state="broken", what=why, remedy=remedy)
+
+
+def _data(facts: ReleaseFacts) -> StatusRow:
+    newest = max((one.version for one in facts.services if one.service == "nova"), default=0)
+    if not newest:
+        return StatusRow(name="Nova's data", state="ok", what="there is no Nova")
+    if facts.data == str(newest):
+        return StatusRow(name="Nova's data", state="ok", what=f"migrated to version {newest}")
+    if not facts.scheduled:
+        return StatusRow(
+            name="Nova's data", state="warning", what="these charts migrate no data, and nothing says that they were",
+            remedy="nova-manage db online_data_migrations in a pod of nova-conductor, until it ends with code 0",
+        )  # fmt: skip
+    what = f"the last job said {facts.data!r}" if facts.data else "nothing says that they were migrated"
+    return StatusRow(
+        name="Nova's data", state="broken", what=f"{what}, and Nova is of version {newest}",
+        remedy="kubectl create job --from=cronjob/nova-data-migrations data-migrations-now, and look at its log",
+    )  # fmt: skip
+
+
+def _queues(facts: ReleaseFacts) -> StatusRow:
+    if not facts.classic:
+        return StatusRow(name="queues", state="ok", what="every durable queue is a quorum queue")
+    return StatusRow(
+        name="queues", state="broken", what=f"not replicated: {few(facts.classic)}",
+        remedy=f"delete what nobody uses (rabbitmqctl delete_queue), then {run_layer('openstack')}",
+    )  # fmt: skip
+
+
+def saved(sets: Sequence[StatusRow], hours: float) -> StatusRow:
+    """Return the row of the newest backup set. ``sets``: its rows of the state of the site."""
+    run = run_layer("backup")
+    bad = [one for one in sets if one.state == "broken"]
+    if bad:
+        return StatusRow(name="newest set", state="broken", what=f"{bad[0].name}: {bad[0].what}", remedy=run)
+    ages = [one.facts["age"] for one in sets if "age" in one.facts]
+    if not ages:
+        return StatusRow(name="newest set", state="broken", what="there is none: nothing could be restored", remedy=run)
+    what, late = f"{spoken_age(max(ages))} old", max(ages) > hours * 3600
+    if late:
+        what = f"{what}; what was written since would be lost by a restore"
+    return StatusRow(name="newest set", state="broken" if late else "ok", what=what, remedy=run if late else "")
+
+
+def _named(services: list[ReportedService]) -> list[str]:
+    return [f"{one.binary} of {one.host} is {one.version}" for one in services]

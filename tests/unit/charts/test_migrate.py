@@ -1,0 +1,118 @@
+"""Migrations beside pods that serve: the commands are real, what runs in the cluster is said."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .conftest import script
+
+migrate = script("groundup-lib/files/migrate.py")
+Run = Callable[..., list[str]]
+
+
+def pod(name: str, image: str, phase: str = "Running") -> dict[str, Any]:
+    return {
+        "metadata": {"name": name}, "spec": {"containers": [{"image": image}]}, "status": {"phase": phase},
+    }  # fmt: skip
+
+
+def replica_set(name: str, image: str, replicas: int) -> dict[str, Any]:
+    template = {"spec": {"containers": [{"image": image}]}}
+    return {"metadata": {"name": name}, "spec": {"replicas": replicas, "template": template}}
+
+
+def writes(path: Path, word: str, code: int = 0) -> str:
+    """Return a command that notes ``word`` and ends with ``code``."""
+    program = f"open({str(path)!r}, 'a').write({word + chr(10)!r}); raise SystemExit({code})"
+    return shlex.join([sys.executable, "-c", program])
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    """A function that runs a verb among pods and sets, and returns the commands that ran.
+
+    Commands are by their place in the migration; ``codes``: what they end with, else 0. ``rounds``: what each look at
+    the pods finds, the last one for ever.
+    """
+    monkeypatch.setenv("IMAGES", "openstack:2,client:2")
+    monkeypatch.setattr(migrate, "PAUSE", 0.0)
+    noted = tmp_path / "noted"
+
+    def do(verb: str, *rounds: list[dict[str, Any]], sets: Any = (), beside: bool = True, **codes: int) -> list[str]:
+        looks = iter(rounds)
+        seen: list[list[dict[str, Any]]] = []
+
+        def listed(path: str) -> list[dict[str, Any]]:
+            if path == migrate.SETS:
+                return list(sets)
+            seen[:] = [next(looks, seen[0] if seen else [])]
+            return seen[0]
+
+        noted.write_text("")
+        monkeypatch.setattr(migrate, "listed", listed)
+        lists = {"checks": ["check"], "then": ["then"], **({"beside": ["expand", "data"]} if beside else {})}
+        migration: dict[str, Any] = {
+            key: [writes(noted, one, codes.get(one, 0)) for one in lists[key]] for key in lists
+        }
+        migration |= {one: writes(noted, one, codes.get(one, 0)) for one in ("whole", "contract")}
+        monkeypatch.setattr(sys, "argv", ["migrate.py", verb, json.dumps(migration)])
+        try:
+            migrate.main()
+        except SystemExit as error:
+            return [*noted.read_text().split(), str(error.code).rpartition(": ")[2]]
+        return noted.read_text().split()
+
+    return do
+
+
+def test_a_schema_that_nobody_uses_is_migrated_whole(run: Run) -> None:
+    """As in a fresh cloud, and when a change of configuration alone makes the job anew."""
+    assert run("sync", []) == ["whole", "then"]
+    assert run("sync", [pod("api-new", "openstack:2")], sets=[replica_set("api-old", "openstack:1", 0)]) == [
+        "whole", "then",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("phase", ["Running", "Pending", "Unknown"])
+def test_while_a_former_pod_may_serve_the_schema_is_only_expanded(run: Run, phase: str) -> None:
+    assert run("sync", [pod("api", "openstack:1", phase)]) == ["check", "expand", "data", "then"]
+
+
+def test_a_former_pod_that_is_missing_for_a_moment_counts(run: Run) -> None:
+    assert run("sync", [], sets=[replica_set("api", "openstack:1", 1)]) == ["check", "expand", "data", "then"]
+
+
+@pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
+def test_a_pod_that_has_ended_does_not_count(run: Run, phase: str) -> None:
+    assert run("sync", [pod("fernet-rotate", "openstack:1", phase)]) == ["whole", "then"]
+
+
+def test_a_service_with_linear_migrations_is_checked_then_migrated(run: Run) -> None:
+    assert run("sync", [pod("api", "openstack:1")], beside=False) == ["check", "whole", "then"]
+
+
+def test_a_status_check_may_warn_and_not_fail(run: Run) -> None:
+    old = [pod("api", "openstack:1")]
+    assert run("sync", old, check=1) == ["check", "expand", "data", "then"]
+    assert run("sync", old, check=2) == ["check", "ended with code 2"]
+
+
+def test_what_a_migration_refuses_ends_the_job(run: Run) -> None:
+    """Also with code 1, which is how neutron-db-manage says that there is an offline migration."""
+    assert run("sync", [pod("api", "openstack:1")], expand=1) == ["check", "expand", "ended with code 1"]
+    assert run("sync", [], whole=1) == ["whole", "ended with code 1"]
+
+
+def test_a_contraction_waits_for_the_last_former_pod(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    rounds = [[pod("a", "openstack:1"), pod("b", "openstack:1")], [pod("b", "openstack:1")], [pod("c", "openstack:2")]]
+    assert run("contract", *rounds) == ["contract"]
+    assert [line for line in capsys.readouterr().out.splitlines() if line.startswith("waiting")] == [
+        "waiting for the end of Pod/a, Pod/b", "waiting for the end of Pod/b",
+    ]  # fmt: skip

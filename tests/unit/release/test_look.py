@@ -1,0 +1,100 @@
+"""What is asked before a step of OpenStack's release, and what is said when it cannot be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets import mariadb
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import kubeconfig_path
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Executed
+from ansible_collections.groundup.cloud.plugins.plugin_utils.release import check, facts
+from ansible_collections.groundup.cloud.plugins.plugin_utils.status.rows import StatusRow, worst
+
+
+class Member:
+    """A member of the databases that answers with two records."""
+
+    name = "pod mariadb-server-0"
+
+    def __init__(self, code: int = 0) -> None:
+        self.code, self.sql = code, ""
+
+    def run(self, argv: tuple[str, ...]) -> Executed:
+        self.sql = argv[-1].removeprefix("--execute=")
+        text = "nova\t3\th1\tnova-compute\t72\t4\n"
+        return Executed(code=self.code, stdout="" if self.code else text, stderr="ERROR 1146: no table")
+
+
+def plan(*services: str) -> Any:
+    openstack = SimpleNamespace(namespace="openstack", releases=(), services=services, charts="builtin")
+    hosts = {"h1": SimpleNamespace(roles=("hypervisor",)), "c1": SimpleNamespace(roles=("control",))}
+    return SimpleNamespace(site="lab", openstack=openstack, hosts=hosts)
+
+
+@pytest.fixture
+def member(monkeypatch: pytest.MonkeyPatch) -> Member:
+    asked = Member()
+    monkeypatch.setattr(mariadb, "choose", lambda _api, _namespace: asked)
+    return asked
+
+
+API: Any = SimpleNamespace(get=lambda _path, **_query: {"items": []})
+
+
+def test_records_are_asked_of_the_services_that_a_site_has(member: Member) -> None:
+    found = facts.look(plan("keystone", "nova"), API, "word")
+    assert [(one.host, one.version) for one in found.services] == [("h1", 72)]
+    assert found.hypervisors == {"h1"}
+    assert member.sql.count("SELECT") == member.sql.count("FROM nova.services") == 1
+    facts.look(plan("nova", "cinder"), API, "word")
+    assert "FROM cinder.services" in member.sql
+    assert "UPDATE" not in member.sql
+
+
+def test_a_site_without_them_asks_no_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mariadb, "choose", lambda *_: pytest.fail("asked"))
+    assert facts.look(plan("keystone"), API, "word").services == ()
+
+
+def test_records_that_cannot_be_read_are_an_error_and_not_none(member: Member) -> None:
+    member.code = 1
+    with pytest.raises(GroundupError, match="ERROR 1146"):
+        facts.look(plan("nova"), API, "word")
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.usefixtures("state")
+def test_without_a_cluster_the_check_says_that_there_is_nothing() -> None:
+    found = check.check(plan("nova"), target="2026.2", password="", hours=1)
+    assert worst(found.parts) == "not made"
+    assert found.before == ()
+
+
+@pytest.mark.usefixtures("state")
+def test_a_part_that_cannot_be_asked_is_unknown_and_the_others_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    file = kubeconfig_path("lab")
+    file.parent.mkdir(parents=True)
+    file.write_text("")
+    broken = GroundupError("no answer", where="there", why="why", remedy="look")
+
+    def refuses(*_: Any) -> None:
+        raise broken
+
+    older = StatusRow(name="nova", state="warning", what="older")
+    monkeypatch.setattr(check, "Api", lambda _: API)
+    monkeypatch.setattr(check, "look", refuses)
+    monkeypatch.setattr(check, "release_rows", lambda *_: [older, StatusRow(name="heat", state="ok", what="")])
+    monkeypatch.setattr(check, "set_rows", lambda *_, **__: [])
+    found = check.check(plan("nova"), target="2026.2", password="", hours=1)
+    states = {part: [row.state for row in rows] for part, rows in found.parts.items()}
+    assert states == {"release": ["unknown"], "workloads": ["ok"], "backup": ["broken"]}
+    assert "2 releases are whole" in found.parts["workloads"][0].what
