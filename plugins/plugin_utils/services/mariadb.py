@@ -43,7 +43,7 @@ WEIGHTS: dict[Scale, Weight] = {
     "large": Weight(8192, 8192),
 }
 # By profile: a claim of a StatefulSet stays as it was made, so its size must not follow hardware.
-_VOLUME = {"lab": "2Gi", "edge": "20Gi", "rack": "50Gi", "region": "100Gi"}
+_VOLUME = {"lab": 2, "edge": 20, "rack": 50, "region": 100}  # GiB
 
 
 def endpoints(_plan: Plan, _sizes: Sizes, client: str) -> Values:
@@ -56,7 +56,7 @@ def endpoints(_plan: Plan, _sizes: Sizes, client: str) -> Values:
     return {"oslo_db": {"auth": {"admin": admin, **own}}}
 
 
-def _server_options(weight: Weight, members: int) -> str:
+def _server_options(weight: Weight, members: int, *, gibibytes: int) -> str:
     # Sync each commit to disk: after a power loss of all members, no other copy exists.
     return (
         "[mysqld]\n"
@@ -67,13 +67,14 @@ def _server_options(weight: Weight, members: int) -> str:
         # On by default from MariaDB 11.6.2, where Nova's requests end in error 1020 (Launchpad, nova, bug 2116186).
         "loose_innodb_snapshot_isolation=OFF\n"  # loose: unknown to older servers
         f"wsrep_slave_threads={4 if members > 1 else 1}\n"
+        f"loose_max_binlog_total_size={gibibytes * 128}M\n"  # an eighth of the volume
     )
 
 
 def values(plan: Plan, sizes: Sizes) -> Values:
     """Return the chart's values."""
     members, weight = sizes.members["mariadb"], WEIGHTS[plan.openstack.scale]
-    several = members > 1
+    several, volume = members > 1, _VOLUME[plan.profile]
     return {
         "labels": node_labels(("server", "controller", "job", "test")),
         "pod": {
@@ -90,8 +91,8 @@ def values(plan: Plan, sizes: Sizes) -> Values:
                 ),
             },
         },
-        "volume": {"enabled": True, "class_name": plan.kubernetes.storage_class, "size": _VOLUME[plan.profile]},
-        "conf": {"database": {"config_override": _server_options(weight, members)}},
+        "volume": {"enabled": True, "class_name": plan.kubernetes.storage_class, "size": f"{volume}Gi"},
+        "conf": {"database": {"config_override": _server_options(weight, members, gibibytes=volume)}},
         "manifests": {
             # Directs Service `mariadb` to one writer; a single member does not need it.
             "deployment_controller": several,
