@@ -46,6 +46,7 @@ class ActionModule(StepAction):
         steps = {
             "take": lambda: job.take(self._said(plan)), "test": lambda: job.test(say=self._display.display),
             "upload": job.upload, "verify": job.verify, "open": job.open,
+            "ship": lambda: job.ship(say=self._display.display),
         }  # fmt: skip
         return steps[step]()
 

@@ -19,7 +19,7 @@ import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -214,7 +214,9 @@ class LogShelf:
             site=site, store=store.identity, key=store.seal(base64.b64encode(new_key())).decode(), member=member,
             history=history, began=now.isoformat(timespec="seconds"), why=why,
         )  # fmt: skip
-        place = self.home / now.strftime(STAMP)
+        newest = self.newest()  # no two have one name, and the newest comes last
+        later = datetime.strptime(newest.name, STAMP).replace(tzinfo=UTC) + timedelta(seconds=1) if newest else now
+        place = self.home / max(now, later).strftime(STAMP)
         new = place.with_name(f"{_PARTIAL}-{place.name}")
         shutil.rmtree(new, ignore_errors=True)
         new.mkdir(mode=0o700, parents=True)

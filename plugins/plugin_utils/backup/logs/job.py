@@ -14,7 +14,7 @@ from ...kube.client import Api
 from ...kube.piped import Container
 from ...paths import state_dir
 from ...plan.types import Plan
-from ...vault import open_store
+from ...vault import Store, open_store
 from ..sets import mariadb
 from ..sets.disk import SetBackup
 from ..sets.parts import MARIADB
@@ -27,7 +27,7 @@ _LATE = 60.0  # seconds beside twice the interval: a member that restarts is no 
 
 
 def ship(plan: Plan, home: Path, *, seconds: float, say: Callable[[str], object]) -> None:
-    """Copy what members log into ``home``, the directory of the sets, for so long (0: forever). Raises GroundupError."""
+    """Copy what members log into ``home``, the directory of the sets, until ``seconds`` are over, if any."""
     if not plan.backups.logs_every or MARIADB not in {one.name for one in plan.openstack.releases}:
         raise GroundupError(
             "the site file asks for no binary logs", where="backups.logs_every of the site file",
@@ -44,7 +44,7 @@ def ship(plan: Plan, home: Path, *, seconds: float, say: Callable[[str], object]
             Shipper(
                 LogShelf(home), site=plan.site, store=open_store(plan.site, write=False), say=say, choose=choose,
                 every=plan.backups.logs_every,
-            ).ship(until=lambda: 0 < seconds <= time.monotonic() - end + seconds)  # fmt: skip
+            ).ship(until=lambda: seconds > 0 and time.monotonic() >= end)  # fmt: skip
     except TimeoutError as error:
         raise GroundupError(
             "binary logs of this site are copied already", where=str(lock), why="two would write the same pieces",
@@ -62,10 +62,12 @@ def late(plan: Plan, home: Path, *, now: datetime | None = None) -> tuple[str, f
     return ("" if age <= 2 * plan.backups.logs_every + _LATE else "the copy of the binary logs is late"), age
 
 
-def lacking(plan: Plan, home: Path, backup: SetBackup) -> str:
-    """Return why no logs follow a set, "" when they do. Raises GroundupError when they are damaged."""
+def lacking(home: Path, backup: SetBackup, *, store: Store | None = None) -> str:
+    """Return why no logs follow a set, "" when they do. Raises GroundupError when they are damaged.
+
+    With ``store`` they are read, not only listed.
+    """
     try:
-        store = open_store(plan.site, write=False)
         found = replay.find(LogShelf(home), backup.parts[MARIADB], until="", store=store)
     except replay.GapError as error:
         return error.what

@@ -56,8 +56,8 @@ class Replay:
             yield from self.stream.content(piece, key)
 
 
-def find(shelf: LogShelf, part: dict[str, Any], *, until: str, store: Store) -> Replay | None:
-    """Return what follows MariaDB's ``part`` of a set, None for nothing. Every piece is opened.
+def find(shelf: LogShelf, part: dict[str, Any], *, until: str, store: Store | None) -> Replay | None:
+    """Return what follows MariaDB's ``part`` of a set, None for nothing. With ``store``, every piece is opened.
 
     ``until``: a time, NONE, or "" for all; without a time, logs that do not follow are refused, too, as one would not
     know what is lost. Raises GroundupError by name.
@@ -104,24 +104,27 @@ def find(shelf: LogShelf, part: dict[str, Any], *, until: str, store: Store) -> 
     )  # fmt: skip
 
 
-def _of_stream(stream: Stream, anchor: dict[str, Any], store: Store) -> list[Piece]:
+def _of_stream(stream: Stream, anchor: dict[str, Any], store: Store | None) -> list[Piece]:
     """Return the pieces of a stream from the set's log on, none when that is not its log. Raises GroundupError."""
     pieces = stream.pieces()
     begin = next((number for number, one in enumerate(pieces) if one.log == anchor["file"] and not one.start), None)
     if begin is None:
         return []
-    found, key = stream.checked(pieces[begin:]), stream.key(store)
-    digest, at = hashlib.sha256(), 0
+    found = stream.checked(pieces[begin:])
+    copied = max(piece.end for piece in found if piece.log == anchor["file"])
+    if copied < anchor["position"]:
+        raise _refused(
+            f"the log {anchor['file']} was copied to byte {copied}, the set ends at byte {anchor['position']}",
+            where=str(stream.place),
+        )  # fmt: skip
+    if not store:
+        return found
+    key, digest, at = stream.key(store), hashlib.sha256(), 0
     for piece in found:
         for data in stream.content(piece, key):  # all are opened: before anything is replaced
             if piece.log == anchor["file"]:
                 digest.update(data[max(MARK - at, 0) : max(anchor["position"] - at, 0)])
                 at += len(data)
-    if at < anchor["position"]:
-        raise _refused(
-            f"the log {anchor['file']} was copied to byte {at}, the set ends at byte {anchor['position']}",
-            where=str(stream.place),
-        )  # fmt: skip
     return found if digest.hexdigest() == anchor["sha256"] else []
 
 
@@ -153,5 +156,6 @@ def _refused(what: str, *, where: str, remedy: str = "") -> GapError:
     return GapError(
         f"no binary logs can be replayed after the set ({_CODE}): {what}", where=where,
         why="what was committed since would be lost without a word",
-        remedy=remedy or f"use another set, or take a new one while the databases live; -e restore_until={NONE} restores the set alone",
+        remedy=remedy
+        or f"use another set, or take a new one while the databases live; -e restore_until={NONE} takes the set alone",
     )  # fmt: skip

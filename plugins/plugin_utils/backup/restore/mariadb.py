@@ -25,10 +25,10 @@ LABEL = "groundup.cloud/restore"
 HOME = scratch.HOME
 _MERGE = "application/merge-patch+json"
 _DOWN, _FIRST, _ALL = 660.0, 600.0, 1800.0  # seconds: a server may take ten minutes to end; a copy takes its time
-# The volume, the restore's name, size of the stream (0: only set aside); time to which binary logs are replayed ("": all);
-# name, first byte and size of each, as they follow the stream. One connection replays them: it is there before grants are.
-# `mysql` goes first and comes last: a volume without it holds no database, so that a member that is started in between
-# neither runs nor forms a cluster with half.
+# The volume, the restore's name, size of the stream (0: only set aside); time to which binary logs are replayed ("":
+# all); name, first byte and size of each, as they follow the stream. One connection replays them: it is there before
+# grants are. `mysql` goes first and comes last: a volume without it holds no database, so that a member that is started
+# in between neither runs nor forms a cluster with half.
 SCRIPT = """\
 set -euo pipefail
 shopt -s nullglob dotglob

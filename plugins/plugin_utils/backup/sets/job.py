@@ -148,7 +148,8 @@ class BackupJob:
                 why="what is committed meanwhile is lost with the databases",
                 remedy=f"systemctl status groundup-logs-{self._plan.site}; or run the playbook {logs_job.PLAYBOOK}",
             )  # fmt: skip
-        lacks = wrong or logs_job.lacking(self._plan, self._shelf.home, backup)
+        store = open_store(self._plan.site, write=False)
+        lacks = wrong or logs_job.lacking(self._shelf.home, backup, store=store)
         return [f"a restore of MariaDB ends at the set {backup.name}: {lacks}"] if lacks else []
 
     def open(self) -> dict[str, Any]:

@@ -76,8 +76,8 @@ class Backups(Model):
         None,
         ge=1,
         le=3600,
-        description="Seconds after which what was committed to MariaDB is copied beside the sets: its binary logs, by a "
-        "unit of systemd on the control node (playbook groundup.cloud.backup_logs). Default: not copied.",
+        description="Seconds after which what was committed to MariaDB is copied beside the sets: its binary logs, by "
+        "a unit of systemd on the control node (playbook groundup.cloud.backup_logs). Default: not copied.",
         json_schema_extra={"examples": [5]},
     )
     s3: S3Target | None = Field(None, description="Bucket elsewhere that gets a copy of each set. Default: none.")
