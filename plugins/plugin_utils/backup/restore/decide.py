@@ -111,8 +111,8 @@ def _etcd(backup: SetBackup, now: Present) -> Iterator[Reason]:
         yield Reason(text="no control host is a member with etcd's manifest and Kubernetes' keys to restore etcd on")
     if not now.control.target(now.restore) and now.control.new:
         yield Reason(
-            text=f"control hosts were made anew ({', '.join(now.control.new)}): {now.control.first} has to be initialised "
-            "with the set's authorities first, by hand (docs/backup.md, Nothing is left but a set)"
+            text=f"control hosts were made anew ({', '.join(now.control.new)}): {now.control.first} has to be "
+            "initialised with the set's authorities first, by hand (docs/backup.md, Nothing is left but a set)"
         )
     if runs and not 0 <= _minor(runs) - _minor(saved) <= 1:
         yield Reason(text=f"it is of etcd {saved}, the control hosts start {runs}, which does not read its data")
