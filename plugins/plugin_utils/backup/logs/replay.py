@@ -81,7 +81,7 @@ def find(shelf: LogShelf, part: dict[str, Any], *, until: str, store: Store | No
         if not (found := _of_stream(stream, anchor, store)):
             continue
         reaches = datetime.fromisoformat(stream.last()["time"]) if stream.last() else _stamp(found[-1])
-        after = [one for one in streams if one.name > stream.name]
+        after = [one for one in streams if one.name > stream.name and one.about.history == anchor["history"]]
         if wanted and not begin <= wanted <= reaches:
             raise _refused(
                 f"{wanted:%Y-%m-%d %H:%M:%S} UTC is {'before the set' if wanted < begin else 'after the last log'}: "
