@@ -17,7 +17,6 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -30,7 +29,7 @@ from ..sets.disk import NAME, STAMP, SUFFIX
 from ..sets.seal import Sealer, SealError, new_key, opened
 
 LOGS, ABOUT, LAST = "logs", "stream.json", "last.json"
-_PARTIAL = ".partial"
+_PARTIAL, _REMOVED = ".partial", ".removed-"
 _PIECE = re.compile(r"(\d{10})-(\d{10})-([\w.\-]+)-(\d+)-(\d+)-(\d{8}T\d{6}Z)\.sealed")
 _MERGED_AT = 500  # pieces of one log until they become one
 
@@ -231,6 +230,8 @@ class LogShelf:
         A log is needed that was still written to after the oldest set began: its copy ends in there. The last log of
         the newest stream always stays.
         """
+        for left in self.home.glob(f"{_REMOVED}*"):
+            shutil.rmtree(left)
         oldest, gone, streams = since.astimezone(UTC).strftime(STAMP), list[str](), self.streams()
         for stream in streams:
             ends = {piece.log: piece.time for piece in stream.pieces()}  # the last of each log
@@ -238,14 +239,12 @@ class LogShelf:
             old = [log for log, time in ends.items() if time < oldest and log != live]
             gone += [f"{log} of {stream.about.member}" for log in old]
             if len(old) == len(ends) and stream is not streams[-1]:
-                away = stream.place.rename(stream.place.with_name(f".removed-{stream.name}"))
+                away = stream.place.rename(stream.place.with_name(f"{_REMOVED}{stream.name}"))
                 shutil.rmtree(away)
                 continue
-            for one in stream.place.iterdir():
-                piece = Piece.parse(one.name)
-                if piece and piece.log in old:
-                    with suppress(FileNotFoundError):
-                        one.unlink()
+            for piece in stream.pieces():  # the first of them first: a killed run leaves no gap
+                if piece.log in old:
+                    (stream.place / piece.name).unlink(missing_ok=True)
         return gone
 
     def _read(self, place: Path) -> Stream:

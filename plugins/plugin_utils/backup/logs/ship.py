@@ -205,8 +205,14 @@ class Shipper:
         stream = self._stream
         assert stream  # noqa: S101 - for the type
         stream.tidy()
-        self._key, pieces = stream.key(self._store), stream.checked(stream.pieces())
+        self._key, pieces = stream.key(self._store), stream.pieces()
         last = pieces[-1] if pieces else None
+        try:
+            stream.checked(pieces)
+            start, digest = self._known(stream, last)
+        except GroundupError as error:
+            self._end(found, f"what was copied is damaged: {error.what}")
+            return
         self._log, self._number = (last.log, last.last) if last else ("", 0)
         self._events = Events(start=last.end if last else 0)
 
@@ -216,7 +222,6 @@ class Shipper:
                 raise _EnoughError
 
         frames = Frames(lambda log, start, data: self._got(stream, log, start, data), tell)
-        start, digest = self._known(stream, last)
         argv = ["bash", "-c", FOLLOW, "follow", found.base, self._log, str(start), str(last.end if last else 0), digest]
         done = found.container.run([*argv, f"{self._every:g}", str(PIECE)], sink=frames.feed)
         if done.code == _GONE:
