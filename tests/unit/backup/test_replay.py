@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -162,7 +163,8 @@ def test_status_and_verification_say_the_age_and_whether_logs_follow_the_newest_
     assert told.startswith(f"a restore of MariaDB ends at the set {backup.name}: no binary logs can be replayed")
     (stream,) = LogShelf(sets.home).streams()
     stream.seen(stream.last()["number"], datetime.now(UTC) - timedelta(minutes=5))
-    assert (row().state, row().what) == ("broken", "the copy of the binary logs is late, copied to 5:00 min ago")
+    assert row().state == "broken"
+    assert re.fullmatch(r"the copy of the binary logs is late, copied to 05:\d\d min ago", row().what)
     with pytest.raises(GroundupError, match=r"late \(logs-too-old\): all to 30\d s ago is there"):
         BackupJob(copying, given, Changes(check=False)).verify()
     with pytest.raises(GroundupError, match="the site file asks for no binary logs"):

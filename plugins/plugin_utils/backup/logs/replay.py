@@ -22,7 +22,7 @@ class GapError(GroundupError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class File:
+class LogFile:
     """A log to replay, from byte ``start`` of it on."""
 
     name: str
@@ -36,7 +36,7 @@ class Replay:
 
     stream: Stream
     pieces: tuple[Piece, ...]
-    files: tuple[File, ...]
+    files: tuple[LogFile, ...]
     until: datetime | None
     reaches: datetime  # until when all was copied
 
@@ -128,10 +128,10 @@ def _of_stream(stream: Stream, anchor: dict[str, Any], store: Store | None) -> l
     return found if digest.hexdigest() == anchor["sha256"] else []
 
 
-def _files(pieces: list[Piece], position: int) -> tuple[File, ...]:
+def _files(pieces: list[Piece], position: int) -> tuple[LogFile, ...]:
     sizes = {piece.log: piece.end for piece in pieces}
     return tuple(
-        File(name=log, start=position if log == pieces[0].log else 4, size=size) for log, size in sizes.items()
+        LogFile(name=log, start=position if log == pieces[0].log else 4, size=size) for log, size in sizes.items()
     )
 
 
