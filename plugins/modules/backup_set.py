@@ -88,10 +88,6 @@ options:
     description: Seconds after which V(step=ship) ends. V(0) never.
     type: float
     default: 0
-  every:
-    description: Seconds between two copies of V(step=ship). Default is C(backups.logs_every) of the site file.
-    type: int
-    default: 0
   parts:
     description: Parts to open, or to restore. Default is all.
     type: list

@@ -56,7 +56,7 @@ def endpoints(_plan: Plan, _sizes: Sizes, client: str) -> Values:
     return {"oslo_db": {"auth": {"admin": admin, **own}}}
 
 
-def _server_options(weight: Weight, members: int, *, gibibytes: int) -> str:
+def _server_options(weight: Weight, members: int, *, logs: int) -> str:
     # Sync each commit to disk: after a power loss of all members, no other copy exists.
     return (
         "[mysqld]\n"
@@ -67,7 +67,19 @@ def _server_options(weight: Weight, members: int, *, gibibytes: int) -> str:
         # On by default from MariaDB 11.6.2, where Nova's requests end in error 1020 (Launchpad, nova, bug 2116186).
         "loose_innodb_snapshot_isolation=OFF\n"  # loose: unknown to older servers
         f"wsrep_slave_threads={4 if members > 1 else 1}\n"
-        f"loose_max_binlog_total_size={gibibytes * 128}M\n"  # an eighth of the volume
+        f"{_logs(logs) if logs else ''}"
+    )
+
+
+def _logs(size: int) -> str:
+    # Backups copy one member's logs (docs/backup.md). No replica reads them: they go by age, and by size in MiB.
+    return (
+        "log_bin=binlog\n"
+        "log_slave_updates=ON\n"
+        "max_binlog_size=64M\n"
+        "binlog_expire_logs_seconds=172800\n"
+        f"loose_max_binlog_total_size={size}M\n"  # loose: unknown to servers before 11.4
+        "loose_slave_connections_needed_for_purge=0\n"
     )
 
 
@@ -75,6 +87,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
     """Return the chart's values."""
     members, weight = sizes.members["mariadb"], WEIGHTS[plan.openstack.scale]
     several, volume = members > 1, _VOLUME[plan.profile]
+    logs = volume * 128 if plan.backups.logs_every else 0  # MiB: an eighth of the volume
     return {
         "labels": node_labels(("server", "controller", "job", "test")),
         "pod": {
@@ -92,7 +105,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
             },
         },
         "volume": {"enabled": True, "class_name": plan.kubernetes.storage_class, "size": f"{volume}Gi"},
-        "conf": {"database": {"config_override": _server_options(weight, members, gibibytes=volume)}},
+        "conf": {"database": {"config_override": _server_options(weight, members, logs=logs)}},
         "manifests": {
             # Directs Service `mariadb` to one writer; a single member does not need it.
             "deployment_controller": several,

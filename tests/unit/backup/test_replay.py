@@ -168,4 +168,4 @@ def test_status_and_verification_say_the_age_and_whether_logs_follow_the_newest_
     with pytest.raises(GroundupError, match=r"late \(logs-too-old\): all to 30\d s ago is there"):
         BackupJob(copying, given, Changes(check=False)).verify()
     with pytest.raises(GroundupError, match="the site file asks for no binary logs"):
-        job.ship(plan, sets.home, every=0, seconds=0, say=print)
+        job.ship(plan, sets.home, seconds=0, say=print)

@@ -62,7 +62,7 @@ def test_the_timer_runs_the_playbook_with_the_password_file_and_never_the_passwo
     assert converged(plan) == []
 
 
-def test_the_copy_of_binary_logs_runs_all_the_time(plan: Plan, machine: Path) -> None:
+def test_the_copy_of_binary_logs_runs_all_the_time(plan: Plan, machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     copied = replace(plan, backups=BackupPlan(logs_every=5))
     assert converged(copied)
     unit = machine / "units/groundup-logs-lab.service"
@@ -73,6 +73,10 @@ def test_the_copy_of_binary_logs_runs_all_the_time(plan: Plan, machine: Path) ->
     (machine / "shown").write_text("ActiveState=active\nResult=success\n")
     assert converged(copied) == []
     assert converged(plan) == [f"remove {unit}"]
+    monkeypatch.setattr(timer, "_BOOTED", machine / "none")
+    changes = Changes(check=False)
+    timer.converge(copied, "site.yml", changes)
+    assert (changes.done, len(changes.warnings)) == ([], 1)  # status says that nothing is copied
 
 
 def test_no_password_file_and_no_systemd_are_refused(

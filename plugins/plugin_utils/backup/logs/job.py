@@ -26,10 +26,9 @@ PLAYBOOK = "groundup.cloud.backup_logs"
 _LATE = 60.0  # seconds beside twice the interval: a member that restarts is no fault
 
 
-def ship(plan: Plan, home: Path, *, every: int, seconds: float, say: Callable[[str], object]) -> None:
+def ship(plan: Plan, home: Path, *, seconds: float, say: Callable[[str], object]) -> None:
     """Copy what members log into ``home``, the directory of the sets, until ``seconds`` are over, if any."""
-    every = every or plan.backups.logs_every
-    if not every or MARIADB not in {one.name for one in plan.openstack.releases}:
+    if not plan.backups.logs_every or MARIADB not in {one.name for one in plan.openstack.releases}:
         raise GroundupError(
             "the site file asks for no binary logs", where="backups.logs_every of the site file",
             why="it says how often they are copied", remedy="write it, on a site with MariaDB",
@@ -44,7 +43,7 @@ def ship(plan: Plan, home: Path, *, every: int, seconds: float, say: Callable[[s
         with locked(lock, timeout=5.0):
             Shipper(
                 LogShelf(home), site=plan.site, store=open_store(plan.site, write=False), say=say, choose=choose,
-                every=every,
+                every=plan.backups.logs_every,
             ).ship(until=lambda: seconds > 0 and time.monotonic() >= end)  # fmt: skip
     except TimeoutError as error:
         raise GroundupError(

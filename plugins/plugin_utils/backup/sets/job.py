@@ -134,8 +134,7 @@ class BackupJob:
         """Copy the binary logs of MariaDB beside the sets, for ``seconds`` or until the run is ended."""
         _refuse_missing_target(self._shelf, given=bool(self._given["directory"] or self._plan.backup_directory))
         if self._changes.add(f"copy the binary logs of MariaDB into {self._shelf.home}"):
-            given = self._given
-            logs_job.ship(self._plan, self._shelf.home, every=given["every"], seconds=given["seconds"], say=say)
+            logs_job.ship(self._plan, self._shelf.home, seconds=self._given["seconds"], say=say)
         return self._changes.result()
 
     def _logs(self, backup: SetBackup) -> list[str]:

@@ -41,7 +41,9 @@ def converge(plan: Plan, site_file: str, changes: Changes, environ: Mapping[str,
     """Install the units that the site file asks for, remove the others. Raises GroundupError."""
     name, logs = unit(plan.site), logs_unit(plan.site)
     passed = {}
-    if wanted := _wanted(plan):
+    if not plan.backups.schedule and plan.backups.logs_every and not _BOOTED.is_dir():
+        changes.warnings.append(f"no systemd here: let what starts jobs run the playbook {LOGS_PLAYBOOK}")
+    elif wanted := _wanted(plan):
         _refuse_without_systemd(wanted)
         password = str(_password(plan, environ))
         passed = {one: value for one, value in environ.items() if one.startswith(_PASSED)} | {VARIABLE: password}
@@ -57,7 +59,7 @@ def converge(plan: Plan, site_file: str, changes: Changes, environ: Mapping[str,
         install=f"\n[Install]\nWantedBy={target}\n",
     )  # fmt: skip
     _converge(backup, f"{name}.timer", changes, wanted=bool(plan.backups.schedule))
-    _converge({logs: copy}, logs, changes, wanted=plan.backups.logs_every > 0)
+    _converge({logs: copy}, logs, changes, wanted=plan.backups.logs_every > 0 and bool(passed))
 
 
 def _wanted(plan: Plan) -> str:
