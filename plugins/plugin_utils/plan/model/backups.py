@@ -75,7 +75,7 @@ class Backups(Model):
     logs_every: int | None = Field(
         None,
         ge=1,
-        le=3600,
+        le=600,
         description="Seconds after which what was committed to MariaDB is copied beside the sets: its binary logs, by "
         "a unit of systemd on the control node (playbook groundup.cloud.backup_logs). Default: not copied.",
         json_schema_extra={"examples": [5]},
