@@ -34,8 +34,7 @@ def ask(member: Namespaces, sql: str) -> str:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    (tmp_path / "password").write_text("of this test")
-    return Store.open(tmp_path, PasswordSource(tmp_path / "password"))
+    return Store.open(tmp_path, PasswordSource(path=tmp_path / "password", ours=True))
 
 
 def follow(shelf: LogShelf, store: Store, member: Namespaces) -> None:

@@ -77,7 +77,7 @@ def _converge(units: Mapping[str, str], started: str, changes: Changes, *, wante
         if (_home() / started).exists():
             if not changes.check:
                 _systemctl("disable", "--now", "--", started)
-            for name in reversed(units):
+            for name in reversed(list(units)):
                 files.remove(changes, _home() / name)
             if not changes.check:
                 _systemctl("daemon-reload")
