@@ -10,6 +10,8 @@ from ..plugin_utils.backup.sets import handed
 from ..plugin_utils.plan import Plan, load_site, make_plan
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..plugin_utils.backup.restore.job import RestoreJob
 
 _ON_HOST = ("etcd_look", "etcd_stop", "etcd_leave")
@@ -43,9 +45,10 @@ class ActionModule(StepAction):
             timer.converge(plan, given["site_file"], self.changes)
             return self.changes.result()
         job = BackupJob(plan, given, self.changes)
-        steps = {
+        steps: dict[str, Callable[[], dict[str, Any]]] = {
             "take": lambda: job.take(self._said(plan)), "test": lambda: job.test(say=self._display.display),
             "upload": job.upload, "verify": job.verify, "open": job.open,
+            "ship": lambda: job.ship(say=self._display.display),
         }  # fmt: skip
         return steps[step]()
 

@@ -29,7 +29,9 @@ options:
       - V(verify) reads the newest set. It fails when the set is damaged, too old, of another site, or failed its test.
       - V(open) decrypts O(parts) of O(source) into the new directory O(into). Only the password is needed, no store;
         for a set in the bucket also the keys of it.
-      - V(timer) installs or removes the systemd timer of C(backups.schedule) on the control node.
+      - V(timer) installs or removes the systemd units of C(backups.schedule) and C(backups.logs_every) on the control
+        node.
+      - V(ship) copies the binary logs of MariaDB beside the sets, sealed, until the run is ended.
       - V(decide) refuses what must not be restored, and says what replaces what, and which control host does what;
         but in check mode it writes down that the restore is under way. V(end) writes down that it has ended.
       - V(etcd_look) says what a control host has of etcd. V(etcd_stop) ends its kubelet and control plane. V(etcd_put)
@@ -46,6 +48,7 @@ options:
       - verify
       - open
       - timer
+      - ship
       - decide
       - state
       - restart
@@ -75,6 +78,16 @@ options:
     description: A set, as its name, V(newest), its path, or C(s3:) and its name in the bucket, for V(step=open).
     type: str
     default: newest
+  until:
+    description:
+      - Time to which the binary logs that follow the set are replayed, such as V(2026-11-28T14:05:00Z); what was
+        committed from it on is left out. V(set) restores the set alone. Default is all that were copied.
+    type: str
+    default: ""
+  seconds:
+    description: Seconds after which V(step=ship) ends. V(0) never.
+    type: float
+    default: 0
   parts:
     description: Parts to open, or to restore. Default is all.
     type: list
@@ -201,7 +214,8 @@ RULES = {"required_if": [("step", "open", ("into",))]}
 def main() -> None:
     """Run the step."""
     ours = (
-        "take", "test", "upload", "verify", "open", "timer", "decide", "state", "restart", "mariadb", "compare", "end",
+        "take", "test", "upload", "verify", "open", "timer", "ship", "decide", "state", "restart", "mariadb", "compare",
+        "end",
     )  # fmt: skip
     run_step(
         {

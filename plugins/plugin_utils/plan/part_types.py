@@ -116,6 +116,7 @@ class BackupPlan:
     schedule: str | None = None  # OnCalendar of a systemd timer; None: no timer
     password_file: str | None = None  # for the timer; None: that of the run that makes it
     s3: S3Plan | None = None
+    logs_every: int = 0  # seconds between two copies of MariaDB's binary logs; 0: none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

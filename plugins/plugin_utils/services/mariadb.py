@@ -43,7 +43,7 @@ WEIGHTS: dict[Scale, Weight] = {
     "large": Weight(8192, 8192),
 }
 # By profile: a claim of a StatefulSet stays as it was made, so its size must not follow hardware.
-_VOLUME = {"lab": "2Gi", "edge": "20Gi", "rack": "50Gi", "region": "100Gi"}
+_VOLUME = {"lab": 2, "edge": 20, "rack": 50, "region": 100}  # GiB
 
 
 def endpoints(_plan: Plan, _sizes: Sizes, client: str) -> Values:
@@ -56,7 +56,7 @@ def endpoints(_plan: Plan, _sizes: Sizes, client: str) -> Values:
     return {"oslo_db": {"auth": {"admin": admin, **own}}}
 
 
-def _server_options(weight: Weight, members: int) -> str:
+def _server_options(weight: Weight, members: int, *, logs: int) -> str:
     # Sync each commit to disk: after a power loss of all members, no other copy exists.
     return (
         "[mysqld]\n"
@@ -67,13 +67,27 @@ def _server_options(weight: Weight, members: int) -> str:
         # On by default from MariaDB 11.6.2, where Nova's requests end in error 1020 (Launchpad, nova, bug 2116186).
         "loose_innodb_snapshot_isolation=OFF\n"  # loose: unknown to older servers
         f"wsrep_slave_threads={4 if members > 1 else 1}\n"
+        f"{_logs(logs) if logs else ''}"
+    )
+
+
+def _logs(size: int) -> str:
+    # Backups copy one member's logs (docs/backup.md). No replica reads them: they go by age, and by size in MiB.
+    return (
+        "log_bin=binlog\n"
+        "log_slave_updates=ON\n"
+        "max_binlog_size=64M\n"
+        "binlog_expire_logs_seconds=172800\n"
+        f"loose_max_binlog_total_size={size}M\n"  # loose: unknown to servers before 11.4
+        "loose_slave_connections_needed_for_purge=0\n"
     )
 
 
 def values(plan: Plan, sizes: Sizes) -> Values:
     """Return the chart's values."""
     members, weight = sizes.members["mariadb"], WEIGHTS[plan.openstack.scale]
-    several = members > 1
+    several, volume = members > 1, _VOLUME[plan.profile]
+    logs = volume * 128 if plan.backups.logs_every else 0  # MiB: an eighth of the volume
     return {
         "labels": node_labels(("server", "controller", "job", "test")),
         "pod": {
@@ -90,8 +104,8 @@ def values(plan: Plan, sizes: Sizes) -> Values:
                 ),
             },
         },
-        "volume": {"enabled": True, "class_name": plan.kubernetes.storage_class, "size": _VOLUME[plan.profile]},
-        "conf": {"database": {"config_override": _server_options(weight, members)}},
+        "volume": {"enabled": True, "class_name": plan.kubernetes.storage_class, "size": f"{volume}Gi"},
+        "conf": {"database": {"config_override": _server_options(weight, members, logs=logs)}},
         "manifests": {
             # Directs Service `mariadb` to one writer; a single member does not need it.
             "deployment_controller": several,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ..backup.logs import job as logs
 from ..backup.sets import disk, job, timer
-from ..backup.sets.take import parts
+from ..backup.sets.take import MARIADB, parts
 from ..errors import GroundupError
 from ..plan.types import Plan
 from .rows import RowState, StatusRow, spoken_age
@@ -55,7 +56,23 @@ def set_rows(plan: Plan, *, days: float, now: datetime | None = None) -> list[St
     if plan.backups.s3 and not (place / disk.UPLOADED).is_file():
         what = f"the newest is not in the bucket {plan.backups.s3.bucket}"
         rows.append(StatusRow(name="bucket", state="warning", what=what, remedy=f"{run}, tag upload"))
-    return [*rows, *_timer(plan)]
+    return [*rows, *_logs(plan, shelf, newest), *_timer(plan)]
+
+
+def _logs(plan: Plan, shelf: disk.SetShelf, newest: disk.SetBackup) -> list[StatusRow]:
+    if not plan.backups.logs_every or MARIADB not in newest.parts:
+        return []
+    name, run = "binary logs", f"systemctl status {timer.logs_unit(plan.site)}; or run the playbook {logs.PLAYBOOK}"
+    try:
+        wrong, age = logs.late(plan, shelf.home)
+        lacks = "" if wrong else logs.lacking(shelf.home, newest)
+    except GroundupError as error:
+        return [StatusRow(name=name, state="broken", what=error.what, remedy=error.remedy)]
+    copied = "" if age is None else f"copied to {spoken_age(age)} ago"
+    what = ", ".join(filter(None, (wrong or copied, copied if wrong else "", lacks)))
+    state: RowState = "broken" if wrong else "warning" if lacks else "ok"
+    remedy = run if wrong else f"run the playbook {disk.PLAYBOOK}: logs follow the new set" if lacks else ""
+    return [StatusRow(name=name, state=state, what=what, remedy=remedy, facts={"age": int(age or 0)})]
 
 
 def _timer(plan: Plan) -> list[StatusRow]:

@@ -69,6 +69,10 @@ LIVES = Contents(version="11.8.9-MariaDB", heads={"nova": "a"}, rows={"nova.inst
         (backup(versions={**backup().versions, "MariaDB": "12.0"}), present(database=LIVES), None, "of MariaDB 12.0"),
         (backup(), present(unknown_heads={"nova": "zz"}), None, "they have no migration nova zz"),
         (backup(), present(control=control(control_1=host(member=False))), None, "no control host is a member"),
+        (
+            backup(), present(control=control(control_1=host(member=False, blank=True))), None,
+            "control hosts were made anew (control-1): control-1 has to be initialised with the set's authorities",
+        ),
         (backup(), present(control=control(control_1=host(), control_2=None)), "control-host-away", "control-2"),
         (backup(), present(control=control(control_1=host(now=ALIVE))), "overwrite", "50 keys at revision 900"),
         (backup(), present(database=LIVES), "overwrite", "1 databases, 12 rows"),
@@ -120,6 +124,8 @@ def test_the_plans_first_control_host_restores_unless_it_is_no_member() -> None:
 
 def test_the_table_says_what_replaces_what() -> None:
     now = present(control=control(control_1=host(now=ALIVE)), database=LIVES)
+    (row,) = decide.table(backup(), ("mariadb",), now, logs="binary logs to noon")
+    assert row["set"] == "1 databases, 10 rows, of 2026-11-28 14:00:00 UTC; binary logs to noon"
     assert decide.table(backup(), ("mariadb", "etcd", "kubernetes-keys", "state"), now) == [
         {"part": "state", "now": "secrets store store-1", "set": "3 files, of 2026-11-28 14:00:00 UTC"},
         {"part": "kubernetes-keys", "now": "there: not touched", "set": "3 files, of 2026-11-28 14:00:00 UTC"},

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import documented
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.logs.disk import LogShelf
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore import journal, state
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore.job import RestoreJob
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import SetBackup, SetShelf
@@ -21,6 +22,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import Groun
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import run_lease
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
 
 Make = Callable[..., SetBackup]
 
@@ -54,6 +56,26 @@ def test_a_damaged_set_unknown_parts_and_another_sites_set_are_refused(plan: Pla
     other = made(datetime(2026, 1, 1, tzinfo=UTC), site="elsewhere")
     with pytest.raises(GroundupError, match="backup-of-another-site"):
         job(plan, source=other.name)
+
+
+def test_logs_that_do_not_follow_the_set_are_refused_before_anything_begins(
+    plan: Plan, shelf: SetShelf, made: Make
+) -> None:
+    backup = made()
+    store = open_store(plan.site, write=False)
+    LogShelf(shelf.home).begin(site=plan.site, store=store, member="mariadb-server-0", history="h", why="")
+    mariadb = job(plan, parts=["mariadb"])
+    with pytest.raises(GroundupError, match=r"logs-gap.: the set does not say where logs go on"):
+        mariadb._logs()
+    assert job(plan, parts=["mariadb"], until="set")._logs() is None
+    assert journal.begin(
+        plan.site, None, source=backup.name, sha256=backup.sha256, parts=["mariadb"], until="set"
+    ).until == "set"  # fmt: skip
+    begun = journal.under_way(plan.site)
+    journal.refuse(begun, sha256=backup.sha256, parts=["mariadb"], until="set")
+    with pytest.raises(GroundupError, match="has begun and not ended") as caught:
+        journal.refuse(begun, sha256=backup.sha256, parts=["mariadb"], until="")
+    assert "-e restore_until=set goes on" in caught.value.remedy
 
 
 def test_a_second_restore_of_other_parts_or_by_a_living_run_is_refused(plan: Plan, made: Make) -> None:

@@ -62,6 +62,23 @@ def test_the_timer_runs_the_playbook_with_the_password_file_and_never_the_passwo
     assert converged(plan) == []
 
 
+def test_the_copy_of_binary_logs_runs_all_the_time(plan: Plan, machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copied = replace(plan, backups=BackupPlan(logs_every=5))
+    assert converged(copied)
+    unit = machine / "units/groundup-logs-lab.service"
+    assert '"groundup.cloud.backup_logs"\nNice=10\n\n[Install]\nWantedBy=multi-user.target\n' in unit.read_text()
+    assert "Restart=always\n" in unit.read_text()
+    assert (machine / "told").read_text().splitlines()[-1] == "restart -- groundup-logs-lab.service"
+    assert [one.name for one in (machine / "units").iterdir()] == [unit.name]
+    (machine / "shown").write_text("ActiveState=active\nResult=success\n")
+    assert converged(copied) == []
+    assert converged(plan) == [f"remove {unit}"]
+    monkeypatch.setattr(timer, "_BOOTED", machine / "none")
+    changes = Changes(check=False)
+    timer.converge(copied, "site.yml", changes)
+    assert (changes.done, len(changes.warnings)) == ([], 1)  # status says that nothing is copied
+
+
 def test_no_password_file_and_no_systemd_are_refused(
     plan: Plan, machine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan, with_values
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services.mariadb import WEIGHTS, _server_options
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.parts import merge, public_endpoint
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.secrets import secret
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.sizes import majority, sizes
@@ -130,6 +131,13 @@ def test_what_the_database_answers_is_on_disk(site: str) -> None:
     mariadb = next(release for release in plan_of(site).openstack.releases if release.name == "mariadb")
     options = mariadb.values["conf"]["database"]["config_override"]
     assert "innodb_flush_log_at_trx_commit=1\n" in options
+
+
+def test_the_database_logs_what_it_commits_when_backups_copy_it() -> None:
+    assert "log_bin" not in _server_options(WEIGHTS["tiny"], 1, logs=0)
+    options = _server_options(WEIGHTS["tiny"], 1, logs=256)
+    assert "\nlog_bin=binlog\nlog_slave_updates=ON\n" in options
+    assert "max_binlog_total_size=256M\n" in options
 
 
 def test_the_database_takes_two_writers_of_a_row_as_openstack_s_services_expect() -> None:

@@ -59,6 +59,11 @@ class Control:
         return sorted(host for host, said in self.answers.items() if said is None)
 
     @property
+    def new(self) -> list[str]:
+        """Return the hosts that have nothing of Kubernetes."""
+        return sorted(host for host, said in self.answers.items() if said and said.get("blank"))
+
+    @property
     def version(self) -> str:
         """Return the version of etcd that the hosts start, "" when none says."""
         images = (str((said or {}).get("image", "")) for said in self.answers.values())
@@ -104,6 +109,11 @@ def _etcd(backup: SetBackup, now: Present) -> Iterator[Reason]:
     saved, runs = backup.versions.get("etcd", ""), now.control.version
     if not now.control.target(now.restore):
         yield Reason(text="no control host is a member with etcd's manifest and Kubernetes' keys to restore etcd on")
+    if not now.control.target(now.restore) and now.control.new:
+        yield Reason(
+            text=f"control hosts were made anew ({', '.join(now.control.new)}): {now.control.first} has to be "
+            "initialised with the set's authorities first, by hand (docs/backup.md, Nothing is left but a set)"
+        )
     if runs and not 0 <= _minor(runs) - _minor(saved) <= 1:
         yield Reason(text=f"it is of etcd {saved}, the control hosts start {runs}, which does not read its data")
     if away := now.control.away:
@@ -157,9 +167,13 @@ def _times(backup: SetBackup, parts: Collection[str], *, days: float, at: dateti
         yield Reason(code=OUTDATED, text=f"it is {age / timedelta(days=1):.1f} days old, {days:g} are allowed")
 
 
-def table(backup: SetBackup, parts: Collection[str], now: Present) -> list[dict[str, str]]:
-    """Return what replaces what, a row a part."""
-    return [{"part": part, "now": _now(part, now), "set": _saved(part, backup)} for part in ORDER if part in parts]
+def table(backup: SetBackup, parts: Collection[str], now: Present, *, logs: str = "") -> list[dict[str, str]]:
+    """Return what replaces what, a row a part. ``logs``: what follows MariaDB's."""
+    more = {MARIADB: f"; {logs}"} if logs else {}
+    return [
+        {"part": part, "now": _now(part, now), "set": _saved(part, backup) + more.get(part, "")}
+        for part in ORDER if part in parts
+    ]  # fmt: skip
 
 
 def taken(backup: SetBackup, part: str) -> str:

@@ -18,6 +18,8 @@ from ...kube.client import Api
 from ...paths import state_dir
 from ...plan.types import Plan
 from ...vault import STORE, fingerprints, open_store
+from ..logs.disk import LogShelf
+from ..logs.replay import Replay, find
 from ..sets import scratch_etcd, take
 from ..sets.job import site_shelf
 from ..sets.mariadb import Contents, choose, contents
@@ -51,7 +53,7 @@ class RestoreJob:
         """
         backup, site = self._backup, self._plan.site
         begun = journal.under_way(site)
-        journal.refuse(begun, sha256=backup.sha256, parts=self._parts)
+        journal.refuse(begun, sha256=backup.sha256, parts=self._parts, until=self._given["until"])
         if take.STATE in self._parts and not begun:
             state.refuse_living(site)
         self._shelf.check(backup, self._place)
@@ -62,10 +64,13 @@ class RestoreJob:
             "restore", backup.name, against, given["force"], where=str(self._place),
             why="what is restored takes the place of what is there; nothing was changed", first="use another set",
         )  # fmt: skip
-        rows = decide.table(backup, self._parts, now)
+        logs = None if now.placed else self._logs()
+        rows = decide.table(backup, self._parts, now, logs=str(logs or ""))
         restore = begun
         if self._changes.add(f"restore {', '.join(self._parts)} from {backup.name}"):
-            restore = journal.begin(site, begun, source=str(self._place), sha256=backup.sha256, parts=self._parts)
+            restore = journal.begin(
+                site, begun, source=str(self._place), sha256=backup.sha256, parts=self._parts, until=given["until"]
+            )
         etcd, name = take.ETCD in self._parts, restore.name if restore else ""
         passed, target = now.control.passed(name), now.control.target(name)
         hosts = sorted(now.control.answers.keys() - set(now.control.away)) if etcd else []
@@ -102,14 +107,24 @@ class RestoreJob:
         """Put the databases back, and restart what has read the old. Raises GroundupError."""
         restore = (journal.under_way(self._plan.site) or self._unbegun()).name
         about = self._backup.parts[take.MARIADB]
+        logs: Replay | None = None
         members = Members(self._api(), self._plan.openstack.namespace)
         if not members.placed(restore) and self._changes.add(f"restore MariaDB from {self._backup.name}"):
             self._say(f"restore: ending {members.count} members of MariaDB")
             members.stop()
-            members.place(restore, size=about["size"], pieces=lambda: self._content(take.MARIADB))
+            logs = self._logs()
+            store = open_store(self._plan.site, write=False)
+            self._say(f"restore: {logs or 'no binary logs'}")
+
+            def pieces() -> Iterator[bytes]:
+                yield from self._content(take.MARIADB)
+                yield from logs.content(store) if logs else ()
+
+            members.place(restore, size=about["size"], pieces=pieces, replays=logs)
         self._say("restore: starting MariaDB with the set's data")
         members.start()
         told, faults = summary(contents(choose(self._api(), self._plan.openstack.namespace)), about)
+        faults = [] if logs else faults  # rows that were deleted since are none
         self._say(f"restore: MariaDB holds {told}; its services restart")
         number = workloads.restart_services(self._api(), self._plan.openstack.namespace)
         self._changes.done.append(f"restart {number} pods that had read the databases before")
@@ -144,6 +159,13 @@ class RestoreJob:
 
     def _api(self, **options: float) -> Api:
         return Api(kubeconfig_path(self._plan.site), **options)
+
+    def _logs(self) -> Replay | None:
+        """Return what follows MariaDB's part of the set. Raises GroundupError when nothing does that should."""
+        if take.MARIADB not in self._parts:
+            return None
+        store, part = open_store(self._plan.site, write=False), self._backup.parts[take.MARIADB]
+        return find(LogShelf(self._place.parent), part, until=self._given["until"], store=store)
 
     def _content(self, part: str) -> Iterable[bytes]:
         store = open_store(self._plan.site, write=False)

@@ -26,7 +26,8 @@ class Restore:
     set: str
     sha256: str  # of the set
     parts: tuple[str, ...]
-    run: str  # process that began it, or went on with it last
+    until: str = ""  # to which time binary logs are replayed
+    run: str = ""  # process that began it, or went on with it last
 
     @property
     def alive(self) -> bool:
@@ -50,8 +51,8 @@ def under_way(site: str) -> Restore | None:
         ) from error  # fmt: skip
 
 
-def refuse(found: Restore | None, *, sha256: str, parts: Sequence[str]) -> None:
-    """Refuse to restore beside a run that works, or another set or parts than those begun. Raises GroundupError."""
+def refuse(found: Restore | None, *, sha256: str, parts: Sequence[str], until: str) -> None:
+    """Refuse to restore beside a run that works, or another set, parts or time than begun. Raises GroundupError."""
     if found is None:
         return
     if found.alive:
@@ -60,19 +61,22 @@ def refuse(found: Restore | None, *, sha256: str, parts: Sequence[str]) -> None:
             where="the state directory, " + FILE, why="two at once would mix their data",
             remedy="wait until it has ended",
         )  # fmt: skip
-    if found.sha256 != sha256 or set(found.parts) != set(parts):
+    if found.sha256 != sha256 or set(found.parts) != set(parts) or found.until != until:
+        same = f"-e restore_from={found.set} -e '{json.dumps({'restore_parts': list(found.parts)})}'"
+        same += f" -e restore_until={found.until}" if found.until else ""
         raise GroundupError(
             f"a restore of {', '.join(found.parts)} from {found.set} has begun and not ended",
             where="the state directory, " + FILE, why="parts of two sets would be of unlike times",
-            remedy=f"-e restore_from={found.set} -e '{json.dumps({'restore_parts': list(found.parts)})}' goes on; "
-            f"to begin another one all the same, remove {FILE}",
+            remedy=f"{same} goes on; to begin another one all the same, remove {FILE}",
         )  # fmt: skip
 
 
-def begin(site: str, found: Restore | None, *, source: str, sha256: str, parts: Sequence[str]) -> Restore:
+def begin(
+    site: str, found: Restore | None, *, source: str, sha256: str, parts: Sequence[str], until: str
+) -> Restore:  # fmt: skip
     """Write down that a restore is under way by this run; one that has begun keeps its name. Raises OSError."""
     name = found.name if found else datetime.now(UTC).strftime(_STAMP)
-    restore = Restore(name=name, set=source, sha256=sha256, parts=tuple(parts), run=_own())
+    restore = Restore(name=name, set=source, sha256=sha256, parts=tuple(parts), until=until, run=_own())
     _path(site).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     write_file(_path(site), (json.dumps(asdict(restore)) + "\n").encode(), mode=0o600)
     return restore

@@ -16,6 +16,7 @@ from ...kube.client import Api
 from ...kube.piped import Container, PodContainer
 from ...kube.types import Object, resource_path
 from ...kube.workloads import is_ready, pod_reason
+from ..logs.replay import Replay
 from ..sets import mariadb, scratch
 
 SET, CLAIM = "mariadb-server", "mysql-data-mariadb-server"  # StatefulSet and claims, of our chart and OpenStack-Helm's
@@ -24,8 +25,10 @@ LABEL = "groundup.cloud/restore"
 HOME = scratch.HOME
 _MERGE = "application/merge-patch+json"
 _DOWN, _FIRST, _ALL = 660.0, 600.0, 1800.0  # seconds: a server may take ten minutes to end; a copy takes its time
-# The volume, the restore's name, size of the stream (0: only set aside). `mysql` goes first and comes last: a volume
-# without it holds no database, so that a member that is started in between neither runs nor forms a cluster with half.
+# The volume, the restore's name, size of the stream (0: only set aside); time to which binary logs are replayed ("":
+# all); name, first byte and size of each, as they follow the stream. One connection replays them: it is there before
+# grants are. `mysql` goes first and comes last: a volume without it holds no database, so that a member that is started
+# in between neither runs nor forms a cluster with half.
 SCRIPT = """\
 set -euo pipefail
 shopt -s nullglob dotglob
@@ -38,6 +41,29 @@ if [ "$3" != 0 ] && [ ! -e "$kept/prepared" ]; then
   head -c "$3" | { mbstream -x -C "$kept/new" || { cat >/dev/null; exit 2; }; }
   mariadb-backup --prepare --use-memory=64M --target-dir="$kept/new" >/tmp/prepare.log 2>&1 \
     || { tail -n 3 /tmp/prepare.log >&2; exit 3; }
+  if [ $# -gt 4 ]; then
+    mariadbd --defaults-file="$kept/new/backup-my.cnf" --datadir="$PWD/$kept/new" --socket=/tmp/replay.sock \
+      --pid-file=/tmp/replay.pid --tmpdir=/tmp --skip-grant-tables --skip-networking --wsrep-on=OFF \
+      --innodb-buffer-pool-size=64M --innodb-flush-log-at-trx-commit=0 --max-allowed-packet=1G >/tmp/replay.log 2>&1 &
+    server=$!
+    until mariadb-admin --no-defaults --socket=/tmp/replay.sock ping >/dev/null 2>&1; do
+      kill -0 $server 2>/dev/null || { grep -i error /tmp/replay.log | tail -n 3 >&2; exit 4; }
+      sleep 0.2
+    done
+    replayed=0
+    {
+      echo "FLUSH PRIVILEGES;"
+      for log in "${@:5}"; do
+        read -r name start size <<< "$log"
+        head -c "$size" > "$kept/log"
+        [ "$(stat -c %s "$kept/log")" = "$size" ] || { echo "$name is not whole" >&2; exit 1; }
+        TZ=UTC mariadb-binlog --no-defaults --start-position="$start" ${4:+--stop-datetime="$4"} "$kept/log"
+      done
+    } | mariadb --no-defaults --socket=/tmp/replay.sock --binary-mode --max-allowed-packet=1G || replayed=1
+    kill $server; wait $server || true
+    [ $replayed = 0 ] || exit 5
+    rm -f "$kept/log"
+  fi
   sync; touch "$kept/prepared"
 fi
 if [ ! -e "$kept/emptied" ]; then
@@ -53,7 +79,10 @@ if [ "$3" != 0 ]; then
 fi
 sync; touch "$kept/done"
 """
-_STEPS = {2: "its stream does not unpack", 3: "mariadb-backup cannot prepare it"}
+_STEPS = {
+    2: "its stream does not unpack", 3: "mariadb-backup cannot prepare it", 4: "no server starts to replay binary logs",
+    5: "a binary log cannot be replayed",
+}  # fmt: skip
 
 
 class Members:
@@ -92,11 +121,16 @@ class Members:
                 remedy="see their nodes; if one is gone for good, delete its pod with --force; then run this again",
             )  # fmt: skip
 
-    def place(self, restore: str, *, size: int, pieces: Callable[[], Iterable[bytes]]) -> None:
+    def place(
+        self, restore: str, *, size: int, pieces: Callable[[], Iterable[bytes]], replays: Replay | None = None
+    ) -> None:
         """Put the set's data into the first volume, set aside what all have. Raises GroundupError, ApiError."""
         for number in reversed(range(self.count)):
             with self._volume(number) as container:
-                place(container, restore, size=0 if number else size, pieces=() if number else pieces())
+                if number:
+                    place(container, restore, size=0, pieces=())
+                else:
+                    place(container, restore, size=size, pieces=pieces(), replays=replays)
 
     def start(self) -> None:
         """Start all members, with the consent that the first forms the cluster. Raises GroundupError, ApiError."""
@@ -156,9 +190,16 @@ class Members:
             yield container
 
 
-def place(container: Container, restore: str, *, size: int, pieces: Iterable[bytes], home: str = HOME) -> None:
-    """Set aside what a volume has; with ``size``, put the data of a stream there. Raises GroundupError."""
-    done = container.run(("bash", "-c", SCRIPT, "restore", home, restore, str(size)), source=pieces)
+def place(container: Container, restore: str, *, size: int, pieces: Iterable[bytes], home: str = HOME,
+          replays: Replay | None = None) -> None:  # fmt: skip
+    """Set aside what a volume has; with ``size``, put the data of a stream there. Raises GroundupError.
+
+    ``pieces``: of the stream, then of the logs of ``replays``.
+    """
+    argv = ["bash", "-c", SCRIPT, "restore", home, restore, str(size)]
+    if replays:
+        argv += [replays.stop, *(f"{one.name} {one.start} {one.size}" for one in replays.files)]
+    done = container.run(argv, source=pieces)
     if done.code:
         said = " | ".join(done.stderr.strip().splitlines()[-3:])[-400:]
         raise GroundupError(

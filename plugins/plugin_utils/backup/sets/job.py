@@ -20,9 +20,11 @@ from ...kube.piped import Container
 from ...plan.part_types import S3Plan
 from ...plan.types import Plan
 from ...vault import open_store
+from ..logs import job as logs_job
+from ..logs.disk import LogShelf
 from . import mariadb, scratch, take
-from .disk import SetBackup, SetShelf, shelf_of, tested, write_tested, write_uploaded
-from .parts import FILES, lacking, parts
+from .disk import STAMP, SetBackup, SetShelf, shelf_of, tested, write_tested, write_uploaded
+from .parts import FILES, MARIADB, lacking, parts
 from .read_test import ReadTest
 from .s3 import SCHEME, BucketSets
 
@@ -59,13 +61,16 @@ class BackupJob:
     def take(self, said: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         """Save a set, with what hosts handed over, by host; in check mode only look. Raises GroundupError."""
         _refuse_missing_target(self._shelf, given=bool(self._given["directory"] or self._plan.backup_directory))
-        sources = take.Sources.find(self._plan, site_file=self._given["site_file"], said=said)
+        logs, site_file = LogShelf(self._shelf.home), self._given["site_file"]
+        sources = take.Sources.find(self._plan, site_file=site_file, said=said, member=logs.member)
         warnings = [] if off_host(self._plan, self._shelf) else [NOT_OFF_HOST]
         if not self._changes.add(f"save {', '.join(parts(self._plan))} below {self._shelf.home}"):
             return self._changes.result() | {"found": take.survey(sources), "warnings": warnings}
         backup = take.take(sources, self._shelf)
         keep, days = self._keep
         self._changes.done += [f"remove the set {name}" for name in self._shelf.prune(keep, days=days)]
+        oldest = datetime.strptime(self._shelf.names()[-1], STAMP).replace(tzinfo=UTC)
+        self._changes.done += [f"remove the binary log {name}" for name in logs.prune(oldest)]
         return self._changes.result() | {"backup": self._summary(backup), "warnings": warnings}
 
     def upload(self) -> dict[str, Any]:
@@ -122,7 +127,30 @@ class BackupJob:
             said = [f"{name}: {one['what']}" for name, one in result["parts"].items() if one["state"] != "ok"]
             warnings.append(f"the set {backup.name} was not tested whole: {'; '.join(said)}")
         found = {"tested": result} if result else {}
+        warnings += self._logs(backup)
         return {"changed": False, "backup": self._summary(backup), "warnings": warnings, **found}
+
+    def ship(self, *, say: Callable[[str], object]) -> dict[str, Any]:
+        """Copy the binary logs of MariaDB beside the sets, for ``seconds`` or until the run is ended."""
+        _refuse_missing_target(self._shelf, given=bool(self._given["directory"] or self._plan.backup_directory))
+        if self._changes.add(f"copy the binary logs of MariaDB into {self._shelf.home}"):
+            logs_job.ship(self._plan, self._shelf.home, seconds=self._given["seconds"], say=say)
+        return self._changes.result()
+
+    def _logs(self, backup: SetBackup) -> list[str]:
+        """Return what the binary logs lack. Raises GroundupError when they are damaged, or their copy is late."""
+        if not self._plan.backups.logs_every or MARIADB not in backup.parts:
+            return []
+        wrong, age = logs_job.late(self._plan, self._shelf.home)
+        if wrong and age is not None:
+            raise GroundupError(
+                f"{wrong} (logs-too-old): all to {age:.0f} s ago is there", where=str(self._shelf.home),
+                why="what is committed meanwhile is lost with the databases",
+                remedy=f"systemctl status groundup-logs-{self._plan.site}; or run the playbook {logs_job.PLAYBOOK}",
+            )  # fmt: skip
+        store = open_store(self._plan.site, write=False)
+        lacks = wrong or logs_job.lacking(self._shelf.home, backup, store=store)
+        return [f"a restore of MariaDB ends at the set {backup.name}: {lacks}"] if lacks else []
 
     def open(self) -> dict[str, Any]:
         """Decrypt parts of a set into a new directory. Raises GroundupError; then the directory is removed."""

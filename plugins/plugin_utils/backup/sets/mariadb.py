@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,10 +23,17 @@ _CLIENT = ("--batch", "--skip-column-names", "--connect-timeout=10")
 _SYNCED = (
     "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'WSREP_LOCAL_STATE_COMMENT'"
 )
+_HISTORY = _SYNCED.replace("WSREP_LOCAL_STATE_COMMENT", "WSREP_CLUSTER_STATE_UUID")
 _BACKUP = (
     "mariadb-backup", f"--defaults-extra-file={_ACCOUNT}", "--backup", "--galera-info", "--stream=mbstream",
     "--target-dir=/tmp/groundup-backup",
 )  # fmt: skip
+MARK = 23  # bytes at the begin of a binary log, in which the server notes later that it was closed
+_POSITION = re.compile(r"binlog position: filename '([\w.\-]+)', position '(\d+)'")
+_DIGEST = """\
+set -euo pipefail
+dd if="$1" iflag=skip_bytes,count_bytes,fullblock skip="$2" count="$3" bs=256K status=none | sha256sum
+"""
 _OWN = "('mysql', 'information_schema', 'performance_schema', 'sys')"
 # Counts exactly: a scan of each table, of its shortest index. The server writes the statements itself: they are many.
 CONTENT = """\
@@ -79,11 +87,14 @@ def parse(text: str) -> Contents:
     return found
 
 
-def choose(api: Api, namespace: str) -> PodContainer:
-    """Return the member to copy: synchronised, and the writer only when there is no other. Raises GroundupError."""
+def choose(api: Api, namespace: str, *, prefer: str = "") -> PodContainer:
+    """Return the member to copy: synchronised, and the writer only when there is no other. Raises GroundupError.
+
+    ``prefer``: pod that comes before all others.
+    """
     pods: list[Object] = api.get(resource_path("v1", "pods", namespace=namespace), labelSelector=SELECTOR)["items"]
     why: list[str] = []
-    for pod in sorted(pods, key=_order):
+    for pod in sorted(pods, key=lambda one: (one["metadata"]["name"] != prefer, _order(one))):
         name = str(pod["metadata"]["name"])
         if not is_ready(pod):
             why.append(f"{name} is not Ready")
@@ -134,7 +145,33 @@ def take(member: Container, write: Callable[[bytes], object]) -> dict[str, Any]:
     return {
         "version": before.version, "heads": before.heads,
         "rows": {table: [number, after.rows.get(table, 0)] for table, number in before.rows.items()},
+        **_anchor(member, done.stderr),
     }  # fmt: skip
+
+
+def logs(member: Container) -> str:
+    """Return the path of a member's binary logs without their numbers, "" when it writes none. Raises GroundupError."""
+    said = _run(member, _client("SELECT IF(@@log_bin, @@log_bin_basename, '')"), what="cannot be asked for its logs")
+    return said.stdout.strip()
+
+
+def history(member: Container) -> str:
+    """Return the id of a member's Galera cluster. Raises GroundupError."""
+    return _run(member, _client(_HISTORY), what="does not say of which cluster it is").stdout.strip()
+
+
+def _anchor(member: Container, said: str) -> dict[str, Any]:
+    """Return where binary logs go on after a copy, of what mariadb-backup ``said``; nothing when there are none.
+
+    A digest of that log's begin tells whose it is.
+    """
+    if not (found := _POSITION.search(said)):
+        return {}
+    log, position, base = found[1], int(found[2]), logs(member)
+    file = f"{base.rpartition('/')[0]}/{log}"
+    argv = ("bash", "-c", _DIGEST, "digest", file, str(MARK), str(position - MARK))
+    digest = _run(member, argv, what=f"its binary log {log} cannot be read").stdout.split()[0]
+    return {"log": {"file": log, "position": position, "sha256": digest, "history": history(member)}}
 
 
 def judge(about: Mapping[str, Any], found: Contents) -> list[str]:

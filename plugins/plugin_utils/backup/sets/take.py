@@ -56,10 +56,11 @@ class Sources:
     database: PodContainer | None
 
     @classmethod
-    def find(cls, plan: Plan, *, site_file: str, said: Mapping[str, Mapping[str, Any]]) -> Sources:
-        """Find them. ``said``: what hosts handed over, by host. Raises GroundupError."""
+    def find(cls, plan: Plan, *, site_file: str, said: Mapping[str, Mapping[str, Any]], member: str) -> Sources:
+        """Find them. ``said``: what hosts handed over, by host; ``member``: of MariaDB, best. Raises GroundupError."""
         handed, api = collect(plan, said), Api(kubeconfig_path(plan.site))
-        database = mariadb.choose(api, plan.openstack.namespace) if MARIADB in parts(plan) else None
+        namespace = plan.openstack.namespace
+        database = mariadb.choose(api, namespace, prefer=member) if MARIADB in parts(plan) else None
         store = open_store(plan.site, write=False)
         return cls(plan=plan, site_file=site_file, handed=handed, api=api, store=store, database=database)
 

@@ -1,6 +1,8 @@
-"""The timer of backups: two units of systemd on the control node, of the user who made them.
+"""The units of backups: of systemd on the control node, of the user who made them.
 
-The service runs the playbook as a person does, with this run's programs and collections. The password of the secrets
+A timer starts the backup; the copy of MariaDB's binary logs runs all the time.
+
+The services run their playbooks as a person does, with this run's programs and collections. The password of the secrets
 store is in neither unit: they name its file.
 """
 
@@ -17,6 +19,7 @@ from ....module_utils._base.run import run
 from ...errors import GroundupError
 from ...plan.types import Plan
 from ...vault.password import VARIABLE, password_source
+from ..logs.job import PLAYBOOK as LOGS_PLAYBOOK
 from .disk import PLAYBOOK
 
 _BOOTED = Path("/run/systemd/system")  # sd_booted(3)
@@ -25,35 +28,70 @@ _PASSED = ("GROUNDUP_", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "
 
 
 def unit(site: str) -> str:
-    """Return the name of the units, without their kind."""
+    """Return the name of the units of the timer, without their kind."""
     return f"groundup-backup-{site}"
 
 
+def logs_unit(site: str) -> str:
+    """Return the name of the unit that copies binary logs."""
+    return f"groundup-logs-{site}.service"
+
+
 def converge(plan: Plan, site_file: str, changes: Changes, environ: Mapping[str, str] = os.environ) -> None:
-    """Install the timer where the site file asks for it, else remove it. Raises GroundupError."""
-    service, timer = (_home() / f"{unit(plan.site)}.{kind}" for kind in ("service", "timer"))
-    if not plan.backups.schedule:
-        if timer.exists():
+    """Install the units that the site file asks for, remove the others. Raises GroundupError."""
+    name, logs = unit(plan.site), logs_unit(plan.site)
+    passed = {}
+    if not plan.backups.schedule and plan.backups.logs_every and not _BOOTED.is_dir():
+        changes.warnings.append(f"no systemd here: let what starts jobs run the playbook {LOGS_PLAYBOOK}")
+    elif wanted := _wanted(plan):
+        _refuse_without_systemd(wanted)
+        password = str(_password(plan, environ))
+        passed = {one: value for one, value in environ.items() if one.startswith(_PASSED)} | {VARIABLE: password}
+    backup = {
+        f"{name}.service": _service(
+            plan, PLAYBOOK, site_file, passed, what="Backup", how="Type=oneshot\nTimeoutStartSec=12h\n", install="",
+        ),
+        f"{name}.timer": _timer(plan),
+    }  # fmt: skip
+    target = "multi-user.target" if _root() else "default.target"
+    copy = _service(
+        plan, LOGS_PLAYBOOK, site_file, passed, what="Copy of the binary logs", how="Restart=always\nRestartSec=5\n",
+        install=f"\n[Install]\nWantedBy={target}\n",
+    )  # fmt: skip
+    _converge(backup, f"{name}.timer", changes, wanted=bool(plan.backups.schedule))
+    _converge({logs: copy}, logs, changes, wanted=plan.backups.logs_every > 0 and bool(passed))
+
+
+def _wanted(plan: Plan) -> str:
+    """Return the fields of the site file that ask for a unit."""
+    fields = {
+        f"backups.schedule ({plan.backups.schedule})": plan.backups.schedule,
+        f"backups.logs_every ({plan.backups.logs_every})": plan.backups.logs_every,
+    }
+    return ", ".join(field for field, value in fields.items() if value)
+
+
+def _converge(units: Mapping[str, str], started: str, changes: Changes, *, wanted: bool) -> None:
+    """Install ``units`` and start one of them, or remove them."""
+    if not wanted:
+        if (_home() / started).exists():
             if not changes.check:
-                _systemctl("disable", "--now", "--", timer.name)
-            files.remove(changes, timer)
-            files.remove(changes, service)
+                _systemctl("disable", "--now", "--", started)
+            for name in reversed(list(units)):
+                files.remove(changes, _home() / name)
             if not changes.check:
                 _systemctl("daemon-reload")
         return
-    _refuse_without_systemd(plan)
-    password = _password(plan, environ)
     before = len(changes.done)
-    passed = {name: value for name, value in environ.items() if name.startswith(_PASSED)} | {VARIABLE: str(password)}
-    files.place(changes, service, _service(plan, site_file, passed))
-    files.place(changes, timer, _timer(plan))
-    on = not changes.check and _shown(timer.name)["ActiveState"] == "active"
+    for name, text in units.items():
+        files.place(changes, _home() / name, text)
+    on = not changes.check and _shown(started)["ActiveState"] == "active"
     if len(changes.done) == before and on:
         return
-    if changes.add(f"start {timer.name}"):
+    if changes.add(f"start {started}"):
         _systemctl("daemon-reload")
-        _systemctl("enable", "--quiet", "--", timer.name)
-        _systemctl("restart", "--", timer.name)
+        _systemctl("enable", "--quiet", "--", started)
+        _systemctl("restart", "--", started)
 
 
 def fault(plan: Plan) -> tuple[str, str] | None:
@@ -72,15 +110,16 @@ def fault(plan: Plan) -> tuple[str, str] | None:
     return None
 
 
-def _service(plan: Plan, site_file: str, environ: Mapping[str, str]) -> str:
+def _service(
+    plan: Plan, playbook: str, site_file: str, environ: Mapping[str, str], *, what: str, how: str, install: str
+) -> str:
     program = Path(sys.executable).with_name("ansible-playbook")
     lines = "".join(f"Environment={_quoted(f'{name}={value}')}\n" for name, value in sorted(environ.items()))
-    command = " ".join(map(_quoted, (str(program), "-i", str(Path(site_file).absolute()), PLAYBOOK)))
+    command = " ".join(map(_quoted, (str(program), "-i", str(Path(site_file).absolute()), playbook)))
     return (
-        f"[Unit]\nDescription=Backup of the site {plan.site} ({PLAYBOOK})\n"
+        f"[Unit]\nDescription={what} of the site {plan.site} ({playbook})\n"
         "Wants=network-online.target\nAfter=network-online.target\n\n"
-        f"[Service]\nType=oneshot\n{lines}WorkingDirectory={Path.cwd()}\nExecStart={command}\nNice=10\n"
-        "TimeoutStartSec=12h\n"
+        f"[Service]\n{how}{lines}WorkingDirectory={Path.cwd()}\nExecStart={command}\nNice=10\n{install}"
     )
 
 
@@ -108,12 +147,12 @@ def _password(plan: Plan, environ: Mapping[str, str]) -> Path:
     return path
 
 
-def _refuse_without_systemd(plan: Plan) -> None:
+def _refuse_without_systemd(wanted: str) -> None:
     if not _BOOTED.is_dir():
         raise GroundupError(
-            f"backups.schedule ({plan.backups.schedule}) needs systemd, which does not run this machine",
-            where="the control node", why="a timer that nobody starts makes no backup",
-            remedy="leave backups.schedule out; run the playbook groundup.cloud.backup by what starts jobs here",
+            f"{wanted} needs systemd, which does not run this machine",
+            where="the control node", why="units that nobody starts make no backup",
+            remedy=f"leave it out; run the playbooks {PLAYBOOK} and {LOGS_PLAYBOOK} by what starts jobs here",
         )  # fmt: skip
     if not _root() and not Path(f"/var/lib/systemd/linger/{Path.home().owner()}").exists():
         raise GroundupError(

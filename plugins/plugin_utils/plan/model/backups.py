@@ -72,4 +72,12 @@ class Backups(Model):
         "the timer. Default: that of the run which makes the timer.",
         json_schema_extra={"examples": ["/root/.config/groundup/cloud.vault-password"]},
     )
+    logs_every: int | None = Field(
+        None,
+        ge=1,
+        le=600,
+        description="Seconds after which what was committed to MariaDB is copied beside the sets: its binary logs, by "
+        "a unit of systemd on the control node (playbook groundup.cloud.backup_logs). Default: not copied.",
+        json_schema_extra={"examples": [5]},
+    )
     s3: S3Target | None = Field(None, description="Bucket elsewhere that gets a copy of each set. Default: none.")

@@ -16,5 +16,5 @@ def backups(site: Site) -> BackupPlan:
     )  # fmt: skip
     return BackupPlan(
         keep=written.keep, keep_days=written.keep_days or 0, schedule=written.schedule,
-        password_file=written.password_file, s3=s3,
+        password_file=written.password_file, s3=s3, logs_every=written.logs_every or 0,
     )  # fmt: skip

@@ -1,0 +1,161 @@
+"""The binary logs that follow a set, up to a time: which pieces, and what stands against them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from ...errors import GroundupError
+from ...vault import Store
+from ..sets.mariadb import MARK
+from .disk import LogShelf, Piece, Stream
+
+NONE = "set"  # of restore_until: the set alone
+_CODE = "logs-gap"
+
+
+class GapError(GroundupError):
+    """No logs follow the set."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogFile:
+    """A log to replay, from byte ``start`` of it on."""
+
+    name: str
+    start: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """What follows a set. ``until``: None is all."""
+
+    stream: Stream
+    pieces: tuple[Piece, ...]
+    files: tuple[LogFile, ...]
+    until: datetime | None
+    reaches: datetime  # until when all was copied
+
+    def __str__(self) -> str:
+        size = sum(one.size for one in self.files) - self.files[0].start
+        return f"binary logs to {self.until or self.reaches:%Y-%m-%d %H:%M:%S} UTC ({size} bytes)"
+
+    @property
+    def stop(self) -> str:
+        """Return the time as mariadb-binlog takes it, in UTC; "" for all."""
+        return f"{self.until:%Y-%m-%d %H:%M:%S}" if self.until else ""
+
+    def content(self, store: Store) -> Iterator[bytes]:
+        """Yield the bytes of all files. Raises GroundupError."""
+        key = self.stream.key(store)
+        for piece in self.pieces:
+            yield from self.stream.content(piece, key)
+
+
+def find(shelf: LogShelf, part: dict[str, Any], *, until: str, store: Store | None) -> Replay | None:
+    """Return what follows MariaDB's ``part`` of a set, None for nothing. With ``store``, every piece is opened.
+
+    ``until``: a time, NONE, or "" for all; without a time, logs that do not follow are refused, too, as one would not
+    know what is lost. Raises GroundupError by name.
+    """
+    if until == NONE:
+        return None
+    wanted, streams = _time(until), shelf.streams()
+    if not streams and not wanted:
+        return None
+    where, begin = str(shelf.home), datetime.fromisoformat(part["taken"])
+    if not (anchor := part.get("log")):
+        raise _refused("the set does not say where logs go on: there were none when it was made", where=where)
+    member = part["source"].removeprefix("pod ").partition(",")[0]
+    if not any(one.about.history == anchor["history"] for one in streams):
+        told = ", ".join(sorted({one.about.history for one in streams})) or "none"
+        raise _refused(
+            f"the set is of the database {anchor['history']}, the logs are of {told}", where=where
+        )  # fmt: skip
+    own = [one for one in streams if one.about.history == anchor["history"] and one.about.member == member]
+    for stream in own:
+        if not (found := _of_stream(stream, anchor, store)):
+            continue
+        reaches = datetime.fromisoformat(stream.last()["time"]) if stream.last() else _stamp(found[-1])
+        after = [one for one in streams if one.name > stream.name and one.about.history == anchor["history"]]
+        if wanted and not begin <= wanted <= reaches:
+            raise _refused(
+                f"{wanted:%Y-%m-%d %H:%M:%S} UTC is {'before the set' if wanted < begin else 'after the last log'}: "
+                f"they go from {begin:%Y-%m-%d %H:%M:%S} to {reaches:%Y-%m-%d %H:%M:%S} UTC",
+                where=str(stream.place),
+            )  # fmt: skip
+        if after and not wanted:
+            raise _refused(
+                f"the set's logs end at {reaches:%Y-%m-%d %H:%M:%S} UTC, those from {after[0].about.began} on do not "
+                f"follow them: {after[0].about.why}",
+                where=str(stream.place), remedy=f"use a newer set; or -e restore_until={reaches:%Y-%m-%dT%H:%M:%SZ}",
+            )  # fmt: skip
+        return Replay(
+            stream=stream, pieces=tuple(found), files=_files(found, anchor["position"]), until=wanted, reaches=reaches
+        )
+    there = [f"{one.about.member} from {pieces[0]}" for one in streams if (pieces := one.pieces())]
+    raise _refused(
+        f"no log follows the set: it ends in {anchor['file']} of {member}, at byte {anchor['position']}; there is "
+        f"{'; '.join(there) or 'nothing'}", where=where,
+    )  # fmt: skip
+
+
+def _of_stream(stream: Stream, anchor: dict[str, Any], store: Store | None) -> list[Piece]:
+    """Return the pieces of a stream from the set's log on, none when that is not its log. Raises GroundupError."""
+    pieces = stream.pieces()
+    begin = next((number for number, one in enumerate(pieces) if one.log == anchor["file"] and not one.start), None)
+    if begin is None:
+        return []
+    found = stream.checked(pieces[begin:])
+    copied = max(piece.end for piece in found if piece.log == anchor["file"])
+    if copied < anchor["position"]:
+        raise _refused(
+            f"the log {anchor['file']} was copied to byte {copied}, the set ends at byte {anchor['position']}",
+            where=str(stream.place),
+        )  # fmt: skip
+    if not store:
+        return found
+    key, digest, at = stream.key(store), hashlib.sha256(), 0
+    for piece in found:
+        for data in stream.content(piece, key):  # all are opened: before anything is replaced
+            if piece.log == anchor["file"]:
+                digest.update(data[max(MARK - at, 0) : max(anchor["position"] - at, 0)])
+                at += len(data)
+    return found if digest.hexdigest() == anchor["sha256"] else []
+
+
+def _files(pieces: list[Piece], position: int) -> tuple[LogFile, ...]:
+    sizes = {piece.log: piece.end for piece in pieces}
+    return tuple(
+        LogFile(name=log, start=position if log == pieces[0].log else 4, size=size) for log, size in sizes.items()
+    )
+
+
+def _time(until: str) -> datetime | None:
+    if not until:
+        return None
+    try:
+        found = datetime.fromisoformat(until)
+    except ValueError:
+        raise GroundupError(
+            f"{until} is no time", where="the variable restore_until", why="nobody knows how far logs are replayed",
+            remedy=f"write one such as 2026-11-28T14:05:00Z, or {NONE} for the set alone",
+        ) from None  # fmt: skip
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+
+
+def _stamp(piece: Piece) -> datetime:
+    return datetime.fromisoformat(piece.time)
+
+
+def _refused(what: str, *, where: str, remedy: str = "") -> GapError:
+    return GapError(
+        f"no binary logs can be replayed after the set ({_CODE}): {what}", where=where,
+        why="what was committed since would be lost without a word",
+        remedy=remedy
+        or f"use another set, or take a new one while the databases live; -e restore_until={NONE} takes the set alone",
+    )  # fmt: skip

@@ -1,0 +1,125 @@
+"""Binary logs that are followed and copied: what one member commits, sealed, without a gap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.logs import ship
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.logs.disk import LogShelf, Piece
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import Store
+
+from .logged import Server, content, event, files, flip, follow, logs, server, store
+
+__all__ = ["follow", "logs", "server", "store"]  # fixtures
+
+
+def test_what_is_committed_is_copied_sealed_also_after_a_restart_and_a_new_log(
+    server: Server, logs: LogShelf, store: Store, follow: Callable[..., None]
+) -> None:
+    follow(lambda: server.commit("first"), lambda: server.commit("second"), lambda: server.rotate("binlog.000002"))
+    server.commit("while nobody follows")
+    follow(lambda: server.commit("again"))
+    (stream,) = logs.streams()
+    assert content(stream, store) == files(server)
+    assert stream.about.member == "mariadb-server-0"
+    assert not [one for one in stream.place.iterdir() if b"first" in one.read_bytes()]
+    assert stream.last()["number"] == stream.pieces()[-1].last
+    merged = [piece for piece in stream.pieces() if piece.log == "binlog.000001"]
+    assert (len(merged), merged[0].start, merged[0].last > merged[0].first) == (1, 0, True)  # a closed log is one piece
+
+
+def test_half_an_event_waits_for_its_end(
+    server: Server, logs: LogShelf, store: Store, follow: Callable[..., None]
+) -> None:
+    whole = (server.home / server.log).read_bytes()
+    last = event("an event that is cut")
+    (server.home / server.log).write_bytes(whole + last[:25])
+    follow()
+    (stream,) = logs.streams()
+    assert content(stream, store) == {server.log: whole}
+    (server.home / server.log).write_bytes(whole + last)
+    follow()
+    assert content(stream, store) == {server.log: whole + last}
+
+
+def changed(server: Server) -> None:
+    path = server.home / server.log
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+
+
+def purged(server: Server) -> None:
+    server.rotate("binlog.000007")
+    (server.home / "binlog.index").write_text("./binlog.000007\n")
+    (server.home / "binlog.000001").unlink()
+
+
+def shortened(server: Server) -> None:
+    path = server.home / server.log
+    path.write_bytes(path.read_bytes().removesuffix(event("one")))
+
+
+@pytest.mark.parametrize("happens", [changed, purged, shortened])
+def test_other_logs_begin_a_new_stream_that_says_so(
+    happens: Callable[[Server], None], server: Server, logs: LogShelf, store: Store, follow: Callable[..., None]
+) -> None:
+    server.commit("one")
+    follow()
+    happens(server)
+    server.rotate("binlog.000008")
+    follow(looks=5)
+    first, second = logs.streams()
+    assert second.about.why == "mariadb-server-0 has not the log binlog.000001 any more as it was copied"
+    assert content(second, store) == files(server)
+    assert "a new stream begins" in server.said[-1]
+    assert first.about.why == ""
+
+
+def test_copies_that_are_damaged_end_their_stream_and_what_comes_is_copied_on(
+    server: Server, logs: LogShelf, store: Store, follow: Callable[..., None]
+) -> None:
+    follow()
+    flip(logs)
+    server.commit("on")
+    follow(looks=3)
+    assert "what was copied is damaged: the binary logs are damaged (logs-damaged): piece 1" in server.said[-1]
+    assert content(logs.streams()[1], store) == files(server)
+
+
+def test_another_member_is_followed_only_once_the_first_was_away_for_long(
+    server: Server, logs: LogShelf, follow: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    follow()
+    follow(member="mariadb-server-1", looks=3)
+    assert server.said[-1].startswith("binary logs: mariadb-server-0 does not answer")
+    assert len(logs.streams()) == 1
+    monkeypatch.setattr(ship, "PATIENCE", 0.0)
+    follow(member="mariadb-server-1")
+    assert [one.about.member for one in logs.streams()] == ["mariadb-server-0", "mariadb-server-1"]
+
+
+def test_what_a_killed_merge_left_is_no_fault_and_is_removed(logs: LogShelf, store: Store) -> None:
+    stream = logs.begin(site="lab", store=store, member="m", history="h", why="")
+    names = []
+    for first, last, start, end in ((1, 1, 0, 4), (2, 2, 4, 9), (1, 2, 0, 9)):
+        piece = Piece(first=first, last=last, log="binlog.000001", start=start, end=end, time="20261128T190000Z")
+        stream.add(piece, [b"123456789"[start:end]], stream.key(store))
+        names.append(piece.name)
+    (stream.place / ".partial9").write_bytes(b"half")
+    assert content(stream, store) == {"binlog.000001": b"123456789"}
+    stream.tidy()
+    assert sorted(one.name for one in stream.place.iterdir()) == [names[2], "stream.json"]
+    assert content(stream, store) == {"binlog.000001": b"123456789"}
+
+
+def words() -> Iterator[bytes]:
+    for data in (b"now\nda", b"ta l 4 5\nab", b"c\nd", b"data l 9 1\nxnow\n"):
+        yield from (data[place : place + 1] for place in range(len(data)))
+
+
+def test_what_the_program_says_may_come_in_any_pieces() -> None:
+    got, told = bytearray(), list[str]()
+    frames = ship.Frames(lambda _log, _start, data: got.extend(data), lambda said: told.append(said[0]))
+    for data in words():
+        frames.feed(data)
+    assert (bytes(got), told) == (b"abc\ndx", ["now", "now"])
