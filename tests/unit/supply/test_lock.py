@@ -34,9 +34,10 @@ REFUSED = {
     HEAD + "  a: {kind: files, version: '1', builder: go, upstream: {reference: 'r:1', digest: abc}}\n": "digest",
     HEAD + "  a: {kind: files, version: '1', builder: go, groups: [a]}\n": "both a group and an artifact",
     HEAD + "  a: {kind: files, version: '1', builder: go, serves: b}\n": "a serves b, which is not in the lock",
-    HEAD + "  a: {kind: files, version: '1', builder: go}\n  b: {kind: files, version: '1', builder: go, serves: a}\n": (
-        "b and a serve one version of a"
-    ),
+    HEAD
+    + "".join(
+        f"  {entry}: {{kind: files, version: '1', builder: go, serves: a}}\n" for entry in "ab"
+    ): "b and a serve one version of a",
 }
 
 

@@ -132,7 +132,8 @@ class Lock(_Strict):
             if entry.serves and entry.serves not in self.artifacts:
                 raise ValueError(f"{name} serves {entry.serves}, which is not in the lock")
             if served.setdefault((entry.family, entry.version), name) != name:
-                raise ValueError(f"{name} and {served[entry.family, entry.version]} serve one version of {entry.family}")
+                other = served[entry.family, entry.version]
+                raise ValueError(f"{name} and {other} serve one version of {entry.family}")
         for group in self.groups:
             if group in self.artifacts:
                 raise ValueError(f"{group} names both a group and an artifact")
