@@ -49,6 +49,7 @@ class ClusterVersions:
     kubelets: Mapping[str, Version]  # of each node, control hosts among them
     proxy: Version | None  # kube-proxy, of all nodes; None: the cluster has none
     runtimes: Mapping[str, Version] = field(default_factory=dict)  # containerd of each node
+    cordoned: frozenset[str] = frozenset()  # nodes that an upgrade has cordoned, and nobody let in again
 
     @property
     def lowest(self) -> Version:
@@ -77,7 +78,7 @@ def steps(found: ClusterVersions, target: Version) -> list[UpgradeStep]:
         *(
             UpgradeStep(kind="kubelet", host=host)
             for host in [*control, *sorted(found.kubelets.keys() - found.servers.keys())]
-            if host in found.kubelets and found.kubelets[host] != target
+            if host in found.kubelets and (found.kubelets[host] != target or host in found.cordoned)
         ),
     ]
 
@@ -89,6 +90,7 @@ def after(found: ClusterVersions, step: UpgradeStep, target: Version) -> Cluster
         kubelets={**found.kubelets, step.host: target} if step.kind == "kubelet" else found.kubelets,
         proxy=target if step.kind == "add-ons" else found.proxy,
         runtimes=found.runtimes,
+        cordoned=found.cordoned - {step.host},
     )
 
 
