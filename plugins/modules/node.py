@@ -25,10 +25,7 @@ options:
       - V(encrypt) has the API server of a control host use the keys in O(encryption_order), and restarts it. One
         control host at a time. Refuses to drop a key that a Secret in etcd was written with.
       - V(join) joins a prepared host with the credentials O(join). Nothing else is converged.
-      - V(upgrade_look) reports room for images and the health of etcd. Changes nothing. V(upgrade_stage) pulls the
-        images of the other version. V(upgrade_control) takes the control plane of one control host to the version of
-        O(cluster), with kubeadm of that version, and waits until it serves; V(upgrade_record) then gives the cluster
-        kubeadm's configuration of it. V(upgrade_kubelet) takes a node's programs to it and restarts the kubelet.
+      - V(upgrade_look) reports room for images and the health of etcd. Changes nothing.
       - V(membership) reports, on a control host, which cluster it belongs to, its etcd members and the days of its
         certificates. Changes nothing.
       - V(decide) compares the O(answers) of all control hosts with the controller's record, and returns RV(ca). Fails
@@ -56,10 +53,6 @@ options:
       - encryption
       - encrypt
       - upgrade_look
-      - upgrade_stage
-      - upgrade_control
-      - upgrade_record
-      - upgrade_kubelet
       - membership
       - decide
       - forget
@@ -287,16 +280,12 @@ from ..module_utils._base.module import run_step
 from ..module_utils._kubeadm import access, encryption, forget, membership, steps, upgrade
 
 _NODE = ("name", "role", "address", "site", "cluster", "supply", "sandbox_image")
-_UPGRADE = {
-    "upgrade_stage": upgrade.stage, "upgrade_control": upgrade.control, "upgrade_record": upgrade.record,
-    "upgrade_kubelet": upgrade.kubelet,
-}  # fmt: skip
 RULES = {
     "required_if": [
-        *(("step", step, _NODE) for step in ("maintain", "restart", "encrypt", "join", *_UPGRADE)),
-        ("step", "upgrade_look", ("name",)),
+        *(("step", step, _NODE) for step in ("maintain", "restart", "encrypt", "join")),
         ("step", "encrypt", ("encryption_order",)),
         ("step", "encryption", ("name",)),
+        ("step", "upgrade_look", ("name",)),
         ("step", "join", ("join",)),
         ("step", "membership", ("name", "address", "site", "cluster")),
         ("step", "decide", ("site", "answers", "first")),
@@ -316,7 +305,6 @@ def main() -> None:
             "encryption": encryption.look,
             "encrypt": steps.encrypt,
             "upgrade_look": upgrade.look,
-            **_UPGRADE,
             "membership": membership.of_host,
             "decide": None,
             "forget": forget.remove,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ...module_utils._base.consent import Reason
+from ..errors import GroundupError
 from ..plan.platform.versions import KUBERNETES
 from ..plan.types import Plan
-from .journal import Upgrade
 from .steps import UpgradeStep, Version, refusals, steps
 from .survey import FoundCluster
 
@@ -24,56 +24,42 @@ class Judged:
     """An upgrade, judged."""
 
     target: Version
-    source: Version  # where it began
-    back: bool  # it goes back to where it began
+    source: Version  # of the oldest API server
     steps: tuple[UpgradeStep, ...]
-    drains: bool  # nodes are drained before their kubelet changes
-    against: tuple[Reason, ...] = field(default=())
+
+    @property
+    def drains(self) -> bool:
+        """Whether pods leave a node before its kubelet changes: for another minor."""
+        return self.target.minors_after(self.source) != 0
 
     def hosts(self, kind: str) -> list[str]:
         """Return the hosts of the steps of ``kind``, in order."""
         return [step.host for step in self.steps if step.kind == kind]
 
 
-def judge(
-    plan: Plan,
-    found: FoundCluster,
-    said: Mapping[str, Mapping[str, Any]],
-    *,
-    open_: Upgrade | None,
-    force: Sequence[str],
-) -> Judged:
-    """Judge the upgrade to the version of ``plan``, the site file's own. ``said``: what hosts told of themselves.
-
-    The cluster must have an API server with a version.
-    """
-    target = Version.of(plan.kubernetes.version) or Version(0, 0, 0)
-    source = (Version.of(open_.source) if open_ else None) or found.versions.lowest
-    back = open_ is not None and target == source
-    left = tuple(steps(found.versions, target))
-    minor = bool(target.minors_after(source)) or bool(open_ and Version.of(open_.target) != target)
-    judged = Judged(
-        target=target, source=source, back=back, steps=left, drains=minor and UNDRAINED not in force,
-    )  # fmt: skip
-    against = [
-        *(Reason(text=text) for text in _whole(plan, found, said, open_, target)),
-        *(Reason(text=text) for text in refusals(found.versions, target, back=back)),
-        *_room(said, left),
-        *_consents(found, judged, drains=minor),
-    ]
-    return Judged(
-        target=target, source=source, back=back, steps=left, drains=judged.drains, against=tuple(against),
-    )  # fmt: skip
+def judge(plan: Plan, found: FoundCluster) -> Judged:
+    """Return the upgrade of ``found`` to the version of ``plan``. Raises GroundupError for no version."""
+    target = Version.of(plan.kubernetes.version)
+    if target is None:
+        raise GroundupError(
+            f"{plan.kubernetes.version} is no version", where="kubernetes.version of the site file",
+            why="nothing can be compared with it", remedy=f"one of: {', '.join(KUBERNETES)}",
+        )  # fmt: skip
+    return Judged(target=target, source=found.versions.lowest, steps=tuple(steps(found.versions, target)))
 
 
-def _whole(
-    plan: Plan, found: FoundCluster, said: Mapping[str, Mapping[str, Any]], open_: Upgrade | None, target: Version
-) -> Iterator[str]:
+def reasons(plan: Plan, found: FoundCluster, judged: Judged, said: Mapping[str, Mapping[str, Any]]) -> Iterator[Reason]:
+    """Yield what stands against it. ``said``: what hosts told of themselves; a reason with a code may be accepted."""
+    for text in (*_whole(plan, found, said, judged.target), *refusals(found.versions, judged.target)):
+        yield Reason(text=text)
+    yield from _room(said, judged.steps)
+    yield from _consents(found, judged)
+
+
+def _whole(plan: Plan, found: FoundCluster, said: Mapping[str, Mapping[str, Any]], target: Version) -> Iterator[str]:
     """Yield what a cluster lacks that may be upgraded."""
     if str(target) not in KUBERNETES:
         yield f"{target} is not in the version matrix: {', '.join(KUBERNETES)} are"
-    if open_ and str(target) not in (open_.source, open_.target):
-        yield f"an upgrade from {open_.source} to {open_.target} has begun: it goes on, or back, before another one"
     control = {name for name, host in plan.hosts.items() if "control" in host.roles}
     nodes = {name for name, host in plan.hosts.items() if host.node_labels}
     if lacking := sorted(control - found.versions.servers.keys()):
@@ -102,7 +88,7 @@ def _room(said: Mapping[str, Mapping[str, Any]], left: Sequence[UpgradeStep]) ->
             yield Reason(text=f"{name} has {free >> 20} MiB free for images, and needs {ROOM >> 20}")
 
 
-def _consents(found: FoundCluster, judged: Judged, *, drains: bool) -> Iterator[Reason]:
+def _consents(found: FoundCluster, judged: Judged) -> Iterator[Reason]:
     """Yield what an operator may accept."""
     if judged.hosts("control") and len(found.versions.servers) == 1:
         yield Reason(
@@ -112,7 +98,7 @@ def _consents(found: FoundCluster, judged: Judged, *, drains: bool) -> Iterator[
     if asked and judged.hosts("control"):
         listing = ", ".join(f"{one.name} (gone in {one.removed[0]}.{one.removed[1]})" for one in asked)
         yield Reason(code=DEPRECATED, text=f"somebody has asked for APIs that {judged.target} does not have: {listing}")
-    if not drains:
+    if not judged.drains:
         return
     leaving = [found.leaving[host] for host in judged.hosts("kubelet") if host in found.leaving]
     if stuck := [one.name for one in leaving if one.pods and not one.others]:
@@ -120,7 +106,7 @@ def _consents(found: FoundCluster, judged: Judged, *, drains: bool) -> Iterator[
     if leaving and found.budgets:
         listing = ", ".join(found.budgets)
         yield Reason(code=UNDRAINED, text=f"these PodDisruptionBudgets allow no eviction now: {listing}")
-    if judged.drains and (bare := [pod for one in leaving for pod in one.bare]):
+    if bare := [pod for one in leaving for pod in one.bare]:
         yield Reason(code=BARE, text=f"no controller makes these pods again: {', '.join(bare)}")
 
 
@@ -129,7 +115,7 @@ def table(found: FoundCluster, judged: Judged) -> list[str]:
     head = ("host", "API server", "etcd", "kubelet", "containerd", "")
     rows = [head]
     for name in sorted(found.versions.kubelets.keys() | found.versions.servers.keys()):
-        marks = ["not Ready"] * (name in found.away) + ["cordoned by an upgrade"] * (name in found.versions.cordoned)
+        marks = ["not Ready"] * (name in found.away)
         etcd = found.etcd.get(name, "").partition("@")[0].rpartition(":")[2]
         versions = (
             found.versions.servers.get(name),

@@ -49,7 +49,6 @@ class ClusterVersions:
     kubelets: Mapping[str, Version]  # of each node, control hosts among them
     proxy: Version | None  # kube-proxy, of all nodes; None: the cluster has none
     runtimes: Mapping[str, Version] = field(default_factory=dict)  # containerd of each node
-    cordoned: frozenset[str] = frozenset()  # nodes that an upgrade has cordoned, and nobody let in again
 
     @property
     def lowest(self) -> Version:
@@ -78,7 +77,7 @@ def steps(found: ClusterVersions, target: Version) -> list[UpgradeStep]:
         *(
             UpgradeStep(kind="kubelet", host=host)
             for host in [*control, *sorted(found.kubelets.keys() - found.servers.keys())]
-            if host in found.kubelets and (found.kubelets[host] != target or host in found.cordoned)
+            if host in found.kubelets and found.kubelets[host] != target
         ),
     ]
 
@@ -90,7 +89,6 @@ def after(found: ClusterVersions, step: UpgradeStep, target: Version) -> Cluster
         kubelets={**found.kubelets, step.host: target} if step.kind == "kubelet" else found.kubelets,
         proxy=target if step.kind == "add-ons" else found.proxy,
         runtimes=found.runtimes,
-        cordoned=found.cordoned - {step.host},
     )
 
 
@@ -108,22 +106,13 @@ def skew(found: ClusterVersions) -> Iterator[str]:
             yield f"{name} is {version}, more than {OLDEST} minors behind an API server ({newest})"
 
 
-def refusals(found: ClusterVersions, target: Version, *, back: bool) -> Iterator[str]:
-    """Yield why no way leads to ``target``. ``back``: an upgrade that has begun goes back to where it came from.
-
-    Kubelets follow the API servers last, so there is no way back once one of them has.
-    """
+def refusals(found: ClusterVersions, target: Version) -> Iterator[str]:
+    """Yield why no way leads to ``target``."""
     yield from skew(found)
     ahead = target.minors_after(found.lowest)
     if ahead > 1:
         yield f"{target} is {ahead} minors after {found.lowest}: a cluster goes one minor at a time"
-    if back:
-        newer = [host for host, version in sorted(found.kubelets.items()) if version > target]
-        if newer or found.lowest > target:
-            yield f"there is no way back to {target}: every API server has left it" + (
-                f", and the kubelets of {', '.join(newer)}" if newer else ""
-            )
-    elif newer := [host for host, version in sorted({**found.kubelets, **found.servers}.items()) if version > target]:
+    if newer := [host for host, version in sorted({**found.kubelets, **found.servers}.items()) if version > target]:
         yield f"{', '.join(newer)} run a newer version than {target}: a cluster never goes back"
     for first, oldest in RUNTIMES.items():
         for host, runtime in sorted(found.runtimes.items()):

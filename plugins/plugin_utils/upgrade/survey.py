@@ -11,12 +11,10 @@ from ..kube.client import Api
 from ..kube.nodes import NODES
 from ..kube.removal import LeavingNode
 from ..kube.removal import survey as pods_of
-from ..kube.types import Object, resource_path
+from ..kube.types import resource_path
 from ..kube.workloads import is_ready
 from .steps import ClusterVersions, Version
 
-CORDONED = "groundup.cloud/cordoned"  # annotation of a node: who has cordoned it
-OURS = "kubernetes_upgrade"
 _PODS = resource_path("v1", "pods", namespace="kube-system")
 _PROXY = resource_path("apps/v1", "daemonsets", namespace="kube-system", name="kube-proxy")
 _BUDGETS = resource_path("policy/v1", "poddisruptionbudgets")
@@ -34,7 +32,7 @@ class DeprecatedApi:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundCluster:
-    """A cluster before, or in the middle of, an upgrade."""
+    """A cluster before an upgrade."""
 
     versions: ClusterVersions
     etcd: Mapping[str, str]  # image of each control host's etcd
@@ -59,7 +57,6 @@ def survey(api: Api) -> FoundCluster:
                 for name, said in info.items()
                 if said["containerRuntimeVersion"].startswith("containerd:")
             }),
-            cordoned=frozenset(name for name, node in nodes.items() if is_ours(node)),
         ),
         etcd=_images(api, "etcd"),
         away=tuple(sorted(name for name, node in nodes.items() if not is_ready(node))),
@@ -71,11 +68,6 @@ def survey(api: Api) -> FoundCluster:
         )),
         deprecated=deprecated(api.text("/metrics")),
     )  # fmt: skip
-
-
-def is_ours(node: Object) -> bool:
-    """Return whether an upgrade has cordoned ``node``."""
-    return (node["metadata"].get("annotations") or {}).get(CORDONED) == OURS
 
 
 def deprecated(metrics: str) -> tuple[DeprecatedApi, ...]:
