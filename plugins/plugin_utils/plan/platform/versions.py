@@ -46,7 +46,7 @@ class PodNetwork:
 
 KUBERNETES: dict[str, KubernetesRelease] = {
     "1.36.3": KubernetesRelease(etcd="3.6.16-0", coredns="v1.14.2", pause="3.10.2"),
-    # kubeadm 1.37.2 names etcd 3.7.0; 3.6.16 serves it, too, and its data can go back to an older API server.
+    # kubeadm 1.37.2 names etcd 3.7.0, and accepts 3.5.24 and newer (MinExternalEtcdVersion).
     "1.37.2": KubernetesRelease(etcd="3.6.16-0", coredns="v1.14.6", pause="3.10.2", group="kubernetes-1.37.2"),
 }
 
