@@ -26,11 +26,7 @@ class Judged:
     target: Version
     source: Version  # of the oldest API server
     steps: tuple[UpgradeStep, ...]
-
-    @property
-    def drains(self) -> bool:
-        """Whether pods leave a node before its kubelet changes: for another minor."""
-        return self.target.minors_after(self.source) != 0
+    drains: bool  # pods leave a node before its kubelet changes: for another minor
 
     def hosts(self, kind: str) -> list[str]:
         """Return the hosts of the steps of ``kind``, in order."""
@@ -45,7 +41,9 @@ def judge(plan: Plan, found: FoundCluster) -> Judged:
             f"{plan.kubernetes.version} is no version", where="kubernetes.version of the site file",
             why="nothing can be compared with it", remedy=f"one of: {', '.join(KUBERNETES)}",
         )  # fmt: skip
-    return Judged(target=target, source=found.versions.lowest, steps=tuple(steps(found.versions, target)))
+    left = tuple(steps(found.versions, target))
+    minors = (target.minors_after(found.versions.kubelets[step.host]) for step in left if step.kind == "kubelet")
+    return Judged(target=target, source=found.versions.lowest, steps=left, drains=any(minors))
 
 
 def reasons(plan: Plan, found: FoundCluster, judged: Judged, said: Mapping[str, Mapping[str, Any]]) -> Iterator[Reason]:

@@ -134,6 +134,15 @@ def test_a_patch_drains_nothing() -> None:
     assert [str(step) for step in judge(plan, found).steps] == [f"kubelet of {name}" for name in NODES]
 
 
+def test_kubelets_of_the_former_minor_are_drained_also_when_every_api_server_is_new(plan: Plan) -> None:
+    found = found_in(Cluster())
+    new = Version(1, 37, 2)
+    moved = replace(found.versions, servers=dict.fromkeys(CONTROL, new), proxy=new)
+    judged = judge(plan, replace(found, versions=moved))
+    assert {step.kind for step in judged.steps} == {"kubelet"}
+    assert judged.drains
+
+
 def test_control_hosts_change_alone_and_workers_within_the_limit_of_their_group(plan: Plan) -> None:
     assert batches(plan, NODES)[:3] == [[name] for name in CONTROL]
     wide = replace(plan, max_unavailable={**plan.max_unavailable, "worker": 2})
