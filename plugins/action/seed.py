@@ -110,7 +110,7 @@ class ActionModule(StepAction, Sender):
         programs = [artifact for artifact in made.values() if artifact.kind == "files"]
         for artifact in programs:
             lay_out(served(), artifact)
-        places = [served() / artifact.name / artifact.version for artifact in programs]
+        places = [served() / artifact.place for artifact in programs]
 
         before = digests.load(given["site"]) or PublishedDigests()
         record = before.updated(PublishedDigests.of(images, places, root=served()))
@@ -118,7 +118,7 @@ class ActionModule(StepAction, Sender):
             entries = [lock.artifacts[name] for name in unmade]
             record = record.without(
                 images=[entry.image for entry in entries if entry.image],
-                files=[f"{entry.name}/{entry.version}" for entry in entries],
+                files=[f"{entry.family}/{entry.version}" for entry in entries],
             )
         result: dict[str, Any] = {"changed": True, "images": [], "files": [], "published": record.plain()}
         if check and (lacks := [name for name in wanted if name in unmade]):

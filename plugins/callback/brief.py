@@ -67,6 +67,7 @@ _SPEAKING = frozenset(
         "supply resolve",
         "tempest",
         "tenant_smoke",
+        "upgrade",
         "verb",
     )
 )

@@ -25,6 +25,7 @@ options:
       - V(encrypt) has the API server of a control host use the keys in O(encryption_order), and restarts it. One
         control host at a time. Refuses to drop a key that a Secret in etcd was written with.
       - V(join) joins a prepared host with the credentials O(join). Nothing else is converged.
+      - V(upgrade_look) reports room for images and the health of etcd. Changes nothing.
       - V(membership) reports, on a control host, which cluster it belongs to, its etcd members and the days of its
         certificates. Changes nothing.
       - V(decide) compares the O(answers) of all control hosts with the controller's record, and returns RV(ca). Fails
@@ -45,7 +46,8 @@ options:
         users and names. Refuses a node of another cluster, and directories of volumes that O(directories) does not
         name.
     type: str
-    choices: [maintain, restart, join, encryption, encrypt, membership, decide, forget, access, leave_etcd, reset]
+    choices: [maintain, restart, join, encryption, encrypt, upgrade_look, membership, decide, forget, access, leave_etcd,
+      reset]
     required: true
   name:
     description: Name of the host it runs on.
@@ -235,10 +237,14 @@ etcd_data:
   type: bool
   returned: with O(step=membership)
 etcd:
-  description: Names of the members in its etcd, empty when etcd does not answer.
-  type: list
-  elements: str
-  returned: with O(step=membership)
+  description: Names of the members in its etcd, empty when etcd does not answer. With O(step=upgrade_look), whether
+    each is healthy.
+  type: raw
+  returned: with O(step=membership) and O(step=upgrade_look)
+room:
+  description: Bytes free for images.
+  type: int
+  returned: with O(step=upgrade_look)
 order:
   description: Names of the keys that the API server uses; the first one writes.
   type: list
@@ -260,7 +266,7 @@ kubeconfig:
 from functools import partial
 
 from ..module_utils._base.module import run_step
-from ..module_utils._kubeadm import access, encryption, forget, membership, steps
+from ..module_utils._kubeadm import access, encryption, forget, membership, steps, upgrade
 
 _NODE = ("name", "role", "address", "site", "cluster", "supply", "sandbox_image")
 RULES = {
@@ -268,6 +274,7 @@ RULES = {
         *(("step", step, _NODE) for step in ("maintain", "restart", "encrypt", "join")),
         ("step", "encrypt", ("encryption_order",)),
         ("step", "encryption", ("name",)),
+        ("step", "upgrade_look", ("name",)),
         ("step", "join", ("join",)),
         ("step", "membership", ("name", "address", "site", "cluster")),
         ("step", "decide", ("site", "answers", "first")),
@@ -286,6 +293,7 @@ def main() -> None:
             **{step: partial(steps.make, step) for step in ("maintain", "restart", "join")},
             "encryption": encryption.look,
             "encrypt": steps.encrypt,
+            "upgrade_look": upgrade.look,
             "membership": membership.of_host,
             "decide": None,
             "forget": forget.remove,

@@ -74,8 +74,9 @@ def _upgrade(cluster: KubernetesPlan, name: str, host: NodeHost) -> None:
             raise GroundupError(
                 f"{name} runs Kubernetes v{found.group(1)}, the site file says v{cluster.version}",
                 where=f"host {name}, site file key kubernetes.version",
-                why="an upgrade goes host by host, with an etcd snapshot before it; no re-run does it by the way",
-                remedy=f"set kubernetes.version to {found.group(1)}, or upgrade with kubeadm upgrade",
+                why="an upgrade goes host by host, with a backup before it; no re-run does it by the way",
+                remedy=f"set kubernetes.version to {found.group(1)}; what an upgrade would do and meet is shown by "
+                "ansible-playbook groundup.cloud.kubernetes_upgrade --tags check",
             )
 
 

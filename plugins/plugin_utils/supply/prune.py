@@ -103,7 +103,7 @@ def _roots(store: ArtifactStore, named: set[tuple[str, str]]) -> Iterator[_Place
 
 def _served(lock: Lock) -> Iterator[_Place]:
     """Yield served files of versions not in the lock: hard links, which keep an artifact's disk space in use."""
-    named = {(entry.name, entry.version) for entry in lock.artifacts.values()}
+    named = {(entry.family, entry.version) for entry in lock.artifacts.values()}
     for path in sorted(laid_out.parent for laid_out in served().glob("*/[!.]*/" + LAID_OUT)):
         if (path.parent.name, path.name) not in named:
             yield _Place(path, path / LAID_OUT, served() / ".lock")

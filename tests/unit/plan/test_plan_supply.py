@@ -30,6 +30,19 @@ def test_images_come_from_the_registry_under_kubeadms_names(plan_of: Callable[..
     assert images["openstack"] == "registry.lab.test:5000/groundup/openstack:2026.1"
 
 
+def test_another_kubernetes_than_the_default_one_is_chosen_and_its_images_are_named(
+    plan_of: Callable[..., Plan], gone: object
+) -> None:
+    supply = plan_of("lab", {"kubernetes/version": "1.37.2"}).supply
+    assert "kubernetes-1.37.2" in supply.chosen
+    assert supply.images["kube-proxy"] == "registry.lab.test:5000/kubernetes/kube-proxy:v1.37.2"
+    assert supply.images["coredns"] == "registry.lab.test:5000/kubernetes/coredns:v1.14.6"
+    assert "kubernetes-1.37.2" not in plan_of("lab").supply.chosen
+    own = {"supply/source": "registry", "supply/registry": "r.example.org:443", "machines/seed": gone}
+    files = {"supply/files_url": "https://f.example.org", "kubernetes/version": "1.37.2"}
+    assert "kubernetes-1.37.2" not in plan_of("lab", own | files).supply.chosen
+
+
 def test_the_seed_serves_with_tls_and_only_networks_of_the_site(plan_of: Callable[..., Plan]) -> None:
     other = {"cluster": {"cidr": "10.91.0.0/24"}, "storage": {"cidr": "10.92.0.0/24"}}
     supply = plan_of("lab", {f"networks/{name}": network for name, network in other.items()}).supply

@@ -126,6 +126,17 @@ def test_files_are_laid_out_by_artifact_and_version_with_checksums(
     assert lay_out(tmp_path / "tree", artifact) == []
 
 
+def test_two_versions_of_one_family_are_laid_out_side_by_side(
+    fake: FakeBuilder, make_lock: Callable[..., Lock], lines: list[str], tmp_path: Path
+) -> None:
+    del fake
+    lock = make_lock(a={"version": "1"}, b={"version": "2", "serves": "a"})
+    for artifact in supply.ensure(None, progress=lines.append, lock=lock).values():
+        lay_out(tmp_path / "tree", artifact)
+    assert [(tmp_path / f"tree/a/{version}/file").read_text() for version in "12"] == ["a", "b"]
+    assert not (tmp_path / "tree/b").exists()
+
+
 def test_a_damaged_file_is_not_laid_out(
     fake: FakeBuilder, make_lock: Callable[..., Lock], lines: list[str], tmp_path: Path
 ) -> None:

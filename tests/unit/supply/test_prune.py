@@ -17,6 +17,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import prune as pruning
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.artifact import file_digest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.served import LAID_OUT, lay_out, served
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.unpack import mark, unpacked
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.prune import prune
@@ -93,6 +94,18 @@ def test_what_the_lock_names_stays_however_old_built_or_published(
         _used(artifact.path.parent / "used", days=4000)
     assert prune(lock, days=1, progress=lines.append) == ()
     assert supply.missing(None, lock=lock) == ()
+
+
+def test_served_files_of_a_familys_other_version_stay(
+    fake: FakeBuilder, make_lock: MakeLock, lines: list[str], cache: Path
+) -> None:
+    del fake
+    lock = make_lock(a={"version": "1"}, b={"version": "2", "serves": "a"})
+    for artifact in supply.ensure(None, progress=lines.append, lock=lock).values():
+        lay_out(served(), artifact)
+        _used(served() / artifact.place / LAID_OUT, days=400)
+    assert prune(lock, days=30, progress=lines.append) == ()
+    assert {path.name for path in (cache / "served/a").iterdir()} == {"1", "2"}
 
 
 def test_an_artifact_that_left_the_lock_goes(fake: FakeBuilder, make_lock: MakeLock, lines: list[str]) -> None:

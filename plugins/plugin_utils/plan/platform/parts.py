@@ -73,6 +73,7 @@ def supply(layout: Layout) -> SupplyPlan:
     fetches = site.supply.source != "registry"  # images, too, not charts alone
     charts = versions.POD_NETWORKS[pod_network].chart
     groups = [f"cni-{pod_network}" if fetches else charts] if charts else []
+    groups += [group for group in [versions.nearest_kubernetes(site.kubernetes.version).group] if group and fetches]
     groups += [versions.RBD_GROUP if fetches else versions.RBD.chart] if rbd(layout) else []
     seed = seeds[0].name if seeds and not site.supply.registry else None
     releases = site.hosts.debian_releases if package_source(site.hosts, seed) == "seed" else []

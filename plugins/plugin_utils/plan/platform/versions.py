@@ -21,6 +21,7 @@ class KubernetesRelease:
     etcd: str
     coredns: str
     pause: str
+    group: str | None = None  # of supply.lock, beside the default version's; None: part of the lab's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +46,8 @@ class PodNetwork:
 
 KUBERNETES: dict[str, KubernetesRelease] = {
     "1.36.3": KubernetesRelease(etcd="3.6.16-0", coredns="v1.14.2", pause="3.10.2"),
+    # kubeadm 1.37.2 names etcd 3.7.0, and accepts 3.5.24 and newer (MinExternalEtcdVersion).
+    "1.37.2": KubernetesRelease(etcd="3.6.16-0", coredns="v1.14.6", pause="3.10.2", group="kubernetes-1.37.2"),
 }
 
 _VXLAN, _GENEVE, _VXLAN_CALICO = (PORTS[name].port for name in ("vxlan", "geneve", "vxlan-calico"))

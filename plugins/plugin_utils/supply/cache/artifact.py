@@ -24,7 +24,13 @@ class Artifact:
     path: Path  # the archive, or for kind ``files`` the directory
     sha256: str  # of the archive; for a directory, of the list of its files' modes, digests and names
     image: str | None  # repository and tag below a registry, of an image
+    serves: str | None = None  # of the lock: the family it is a version of
     built: bool = False  # by this run
+
+    @property
+    def place(self) -> Path:
+        """Return the directory below a served tree that its files are laid out in."""
+        return Path(self.serves or self.name, self.version)
 
     @property
     def sbom(self) -> Path:

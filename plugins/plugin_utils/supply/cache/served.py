@@ -22,7 +22,7 @@ def served() -> Path:
 
 
 def lay_out(destination: Path, artifact: Artifact) -> list[Path]:
-    """Lay out the files of an artifact as ``<artifact>/<version>/<file>`` with ``<file>.sha256`` beside each.
+    """Lay out the files of an artifact as ``<family>/<version>/<file>`` with ``<file>.sha256`` beside each.
 
     Files are hard links into the cache if the file system allows it. Current artifacts are left unchanged; files that a
     rebuilt artifact no longer has are removed. A lock allows one call at a time below ``destination``. Returns the
@@ -34,7 +34,7 @@ def lay_out(destination: Path, artifact: Artifact) -> list[Path]:
 
 
 def _lay_out(destination: Path, artifact: Artifact) -> list[Path]:
-    sums = destination / artifact.name / artifact.version / LAID_OUT
+    sums = destination / artifact.place / LAID_OUT
     if sums.exists() and json.loads(sums.read_text(encoding="utf-8")) == {"sha256": artifact.sha256}:
         sums.touch()
         return []

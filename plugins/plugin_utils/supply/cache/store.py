@@ -136,7 +136,7 @@ class ArtifactStore:
 def _artifact(entry: Entry, key: str, path: Path, sha256: str, *, built: bool = False) -> Artifact:
     return Artifact(
         name=entry.name, kind=entry.kind, version=entry.version, key=key, path=path, sha256=sha256, image=entry.image,
-        built=built,
+        serves=entry.serves, built=built,
     )  # fmt: skip
 
 

@@ -59,6 +59,7 @@ class Entry(_Strict):
     name: str
     kind: Kind  # a root file system (tar.zst), a directory of files, an OCI image archive
     version: str  # of the content
+    serves: str | None = None  # name that hosts and the plan know it by, beside another version; None: its own
     builder: str  # the module in ``builders/`` that builds it
     needs: tuple[str, ...] = ()  # artifacts that must exist first
     groups: tuple[str, ...] = ()  # names that select several artifacts together
@@ -69,6 +70,11 @@ class Entry(_Strict):
     cost: float = 1.0  # CPU seconds of a build without caches: order and expected time of a first run
     upstream: Upstream | None = None  # where its project publishes the same artifact
     optional: bool = False  # selected only by name or group, not by default
+
+    @property
+    def family(self) -> str:
+        """Name that hosts and the plan know it by: several versions of one family are served side by side."""
+        return self.serves or self.name
 
     @model_validator(mode="after")
     def _fetched_has_an_address(self) -> Entry:
@@ -121,6 +127,13 @@ class Lock(_Strict):
             graphlib.TopologicalSorter({name: entry.needs for name, entry in self.artifacts.items()}).prepare()
         except graphlib.CycleError as error:
             raise ValueError("artifacts need each other in a circle: " + " > ".join(error.args[1])) from error
+        served: dict[tuple[str, str], str] = {}
+        for name, entry in self.artifacts.items():
+            if entry.serves and entry.serves not in self.artifacts:
+                raise ValueError(f"{name} serves {entry.serves}, which is not in the lock")
+            if served.setdefault((entry.family, entry.version), name) != name:
+                other = served[entry.family, entry.version]
+                raise ValueError(f"{name} and {other} serve one version of {entry.family}")
         for group in self.groups:
             if group in self.artifacts:
                 raise ValueError(f"{group} names both a group and an artifact")

@@ -17,7 +17,7 @@ from .builder import builder_of
 
 _FORMAT = (1, "build")  # of the store and of the output of `oci` and `tarball`; change it when their output changes
 # Fields for selection and publishing do not change the content.
-_NOT_CONTENT = {"groups", "cost", "upstream", "sha256", "provides", "optional"}
+_NOT_CONTENT = {"groups", "cost", "upstream", "sha256", "provides", "optional", "serves"}
 
 
 def keys(lock: Lock, names: Iterable[str]) -> dict[str, str]:

@@ -1,0 +1,142 @@
+"""What stands against an upgrade, what it would do, and where it may begin. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...module_utils._base.consent import Reason
+from ..errors import GroundupError
+from ..plan.platform.versions import KUBERNETES
+from ..plan.types import Plan
+from .steps import UpgradeStep, Version, refusals, steps
+from .survey import FoundCluster
+
+API_DOWN, UNDRAINED, BARE, DEPRECATED = "api-down", "undrained", "bare-pods", "deprecated-api"
+CODES = (API_DOWN, UNDRAINED, BARE, DEPRECATED)
+SECONDS = 45  # without an API, of one control host
+ROOM = 2 << 30  # bytes free for images of another version, on each host
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """An upgrade, judged."""
+
+    target: Version
+    source: Version  # of the oldest API server
+    steps: tuple[UpgradeStep, ...]
+    drains: bool  # pods leave a node before its kubelet changes: for another minor
+
+    def hosts(self, kind: str) -> list[str]:
+        """Return the hosts of the steps of ``kind``, in order."""
+        return [step.host for step in self.steps if step.kind == kind]
+
+
+def judge(plan: Plan, found: FoundCluster) -> Judged:
+    """Return the upgrade of ``found`` to the version of ``plan``. Raises GroundupError for no version."""
+    target = Version.of(plan.kubernetes.version)
+    if target is None:
+        raise GroundupError(
+            f"{plan.kubernetes.version} is no version", where="kubernetes.version of the site file",
+            why="nothing can be compared with it", remedy=f"one of: {', '.join(KUBERNETES)}",
+        )  # fmt: skip
+    left = tuple(steps(found.versions, target))
+    minors = (target.minors_after(found.versions.kubelets[step.host]) for step in left if step.kind == "kubelet")
+    return Judged(target=target, source=found.versions.lowest, steps=left, drains=any(minors))
+
+
+def reasons(plan: Plan, found: FoundCluster, judged: Judged, said: Mapping[str, Mapping[str, Any]]) -> Iterator[Reason]:
+    """Yield what stands against it. ``said``: what hosts told of themselves; a reason with a code may be accepted."""
+    for text in (*_whole(plan, found, said, judged.target), *refusals(found.versions, judged.target)):
+        yield Reason(text=text)
+    yield from _room(said, judged.steps)
+    yield from _consents(found, judged)
+
+
+def _whole(plan: Plan, found: FoundCluster, said: Mapping[str, Mapping[str, Any]], target: Version) -> Iterator[str]:
+    """Yield what a cluster lacks that may be upgraded."""
+    if str(target) not in KUBERNETES:
+        yield f"{target} is not in the version matrix: {', '.join(KUBERNETES)} are"
+    control = {name for name, host in plan.hosts.items() if "control" in host.roles}
+    nodes = {name for name, host in plan.hosts.items() if host.node_labels}
+    if lacking := sorted(control - found.versions.servers.keys()):
+        yield f"no API server is known of {', '.join(lacking)}"
+    if lacking := sorted(nodes - found.versions.kubelets.keys()):
+        yield f"{', '.join(lacking)} are no nodes of the cluster, and the layer kubernetes makes them such"
+    if strange := sorted((found.versions.kubelets.keys() | found.versions.servers.keys()) - nodes):
+        yield f"{', '.join(strange)} are nodes and not in the site file: nothing upgrades them"
+    if away := [name for name in found.away if name in nodes]:
+        yield f"{', '.join(away)} are not Ready"
+    if len(set(found.etcd.values())) > 1:
+        yield f"etcd has several images: {', '.join(sorted(set(found.etcd.values())))}"
+    for name in sorted(nodes):
+        told = said.get(name) or {}
+        if told.get("unreachable") or "room" not in told:
+            yield f"{name} does not answer: {told.get('msg', 'it was not asked')}"
+        elif sick := [member for member, healthy in told.get("etcd", {}).items() if not healthy]:
+            yield f"{name} says that etcd of {', '.join(sorted(sick))} is not healthy"
+
+
+def _room(said: Mapping[str, Mapping[str, Any]], left: Sequence[UpgradeStep]) -> Iterator[Reason]:
+    """Yield hosts without room for images."""
+    hosts = {step.host for step in left if step.host}
+    for name in sorted(hosts & said.keys()):
+        if (free := said[name].get("room")) is not None and free < ROOM:
+            yield Reason(text=f"{name} has {free >> 20} MiB free for images, and needs {ROOM >> 20}")
+
+
+def _consents(found: FoundCluster, judged: Judged) -> Iterator[Reason]:
+    """Yield what an operator may accept."""
+    if judged.hosts("control") and len(found.versions.servers) == 1:
+        yield Reason(
+            code=API_DOWN, text=f"there is one control host: about {SECONDS} s without the Kubernetes API; pods run on"
+        )
+    asked = [one for one in found.deprecated if one.removed <= judged.target[:2]]
+    if asked and judged.hosts("control"):
+        listing = ", ".join(f"{one.name} (gone in {one.removed[0]}.{one.removed[1]})" for one in asked)
+        yield Reason(code=DEPRECATED, text=f"somebody has asked for APIs that {judged.target} does not have: {listing}")
+    if not judged.drains:
+        return
+    leaving = [found.leaving[host] for host in judged.hosts("kubelet") if host in found.leaving]
+    if stuck := [one.name for one in leaving if one.pods and not one.others]:
+        yield Reason(code=UNDRAINED, text=f"no other node takes the pods of {', '.join(stuck)}")
+    if leaving and found.budgets:
+        listing = ", ".join(found.budgets)
+        yield Reason(code=UNDRAINED, text=f"these PodDisruptionBudgets allow no eviction now: {listing}")
+    if bare := [pod for one in leaving for pod in one.bare]:
+        yield Reason(code=BARE, text=f"no controller makes these pods again: {', '.join(bare)}")
+
+
+def table(found: FoundCluster, judged: Judged) -> list[str]:
+    """Return one row a node, and one a step."""
+    head = ("host", "API server", "etcd", "kubelet", "containerd", "")
+    rows = [head]
+    for name in sorted(found.versions.kubelets.keys() | found.versions.servers.keys()):
+        marks = ["not Ready"] * (name in found.away)
+        etcd = found.etcd.get(name, "").partition("@")[0].rpartition(":")[2]
+        versions = (
+            found.versions.servers.get(name),
+            found.versions.kubelets.get(name),
+            found.versions.runtimes.get(name),
+        )
+        server, kubelet, runtime = (str(one) if one else "-" for one in versions)
+        rows.append((name, server, etcd or "-", kubelet, runtime, ", ".join(marks)))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    lines.append(f"kube-proxy {found.versions.proxy or '-'}; {judged.source} -> {judged.target}")
+    return [*lines, *(f"{number}. {step}" for number, step in enumerate(judged.steps, 1))]
+
+
+def batches(plan: Plan, hosts: Sequence[str]) -> list[list[str]]:
+    """Return which kubelets change together: control hosts one by one, others within their group's limit."""
+    made: list[list[str]] = []
+    for host in hosts:
+        known = plan.hosts[host]
+        limit = 1 if "control" in known.roles else max(1, plan.max_unavailable.get(known.group, 1))
+        last = made[-1] if made else []
+        if last and len(last) < limit and plan.hosts[last[0]].group == known.group and "control" not in known.roles:
+            last.append(host)
+        else:
+            made.append([host])
+    return made
