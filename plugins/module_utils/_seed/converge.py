@@ -16,7 +16,7 @@ from .._base.run import run
 from .._base.wait import wait_until
 from .._host import ownership, packages, sources
 from .._host.units import Unit
-from . import configuration
+from . import configuration, repositories
 
 REGISTRY = Path("/etc/docker/registry/config.yml")
 DISTRIBUTIONS_PAGE = Path("/etc/nginx/sites-enabled/default")
@@ -35,7 +35,7 @@ def converge(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
     ownership.refuse_other(wanted["site"])
     if not root.is_dir() and changes.add(f"make {root}"):
         root.mkdir(mode=0o755, parents=True)
-    if lacking := repositories(changes, root, wanted["repositories"]):
+    if lacking := repositories.receive(changes, root, wanted["repositories"]):
         return {**changes.result(), "lacking": lacking}
     sources.way_out(changes, wanted)
     sources.packages_from(changes, sources.wanted_source(wanted))
@@ -53,17 +53,6 @@ def converge(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
     web.running()
     serve(changes, wanted, digest=digest)
     return changes.result()
-
-
-def repositories(changes: Changes, root: Path, wanted: list[dict[str, Any]]) -> list[str]:
-    """Return the directories of repositories to send; place the signed lists when none is missing."""
-    lacking = [one["place"] for one in wanted if files.read(root / one["place"] / one["mark"]) != one["content"]]
-    for place in lacking:
-        changes.add(f"receive {root / place}")
-    for one in wanted:
-        if one["signed"] and (changes.check or not lacking):
-            files.place(changes, root / one["place"] / one["release"], one["signed"])
-    return [] if changes.check else lacking
 
 
 def serve(changes: Changes, wanted: dict[str, Any], *, digest: str) -> None:
