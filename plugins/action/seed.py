@@ -71,9 +71,7 @@ class ActionModule(StepAction, Sender):
             **{key: [*done.get(key, []), *then.get(key, [])] for key in ("changes", "diff")},
         }
 
-    def _repository(
-        self, path: str, directory: Path, record: dict[str, list[snapshots.Snapshot]]
-    ) -> dict[str, str]:
+    def _repository(self, path: str, directory: Path, record: dict[str, list[snapshots.Snapshot]]) -> dict[str, str]:
         """Return the module's description of the repository at the plan's ``path``, and put its snapshot on record.
 
         Build it and sign its list if needed.

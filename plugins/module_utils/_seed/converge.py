@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .._base import files, tls
+from .._base import tls
 from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.run import run

@@ -49,8 +49,9 @@ def _adopt(changes: Changes, root: Path, one: dict[str, Any]) -> None:
 def _home(root: Path, one: dict[str, Any]) -> Path:
     """Return the directory of the snapshot; in a dry run that which is to be renamed to it."""
     path, place = root / one["path"], root / one["place"]
-    same = files.read(path / one["mark"]) == one["content"]
-    return path if same and not path.is_symlink() else place
+    if not path.is_symlink() and files.read(path / one["mark"]) == one["content"]:
+        return path
+    return place
 
 
 def _use(changes: Changes, root: Path, one: dict[str, Any]) -> None:
