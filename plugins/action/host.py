@@ -26,7 +26,7 @@ class ActionModule(StepAction):
         network = given["step"] == "network"
         if given["step"] == "certificates":
             given["authorities"] = given["authorities"] or succession.published(state_dir(given["site"]))
-        if seed := given["packages_seed"]:
+        if given["step"] == "converge" and (seed := given["packages_seed"]):
             seed["places"] = snapshots.places(snapshots.load(given["site"]), seed["places"])
         step = partial(self._network if network else super().work, given)
         # If the network of one host of a quorum fails, that of the next must not change.

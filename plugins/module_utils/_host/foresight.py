@@ -43,7 +43,7 @@ def foretell(_: Changes, given: dict[str, Any]) -> dict[str, Any]:
         "changes": [{**asdict(one), "step": updates.step_of(one.package)} for one in said.changes],
         "removed": said.removed,
         "kept": said.kept,
-        "held": attempt(["apt-mark", "showhold"]).stdout.split(),
+        "held": _held(),
         "restarts": restarts({name: files_of(name) for name in names}, runs.used),
         "reboot": reboots([one.package for one in said.changes]),
         "waiting": sorted(set(runs.removed) - _CORE),
@@ -88,6 +88,12 @@ def newest(names: Sequence[str], versions: Mapping[str, str]) -> str:
         return -1 if older else 1
 
     return max(names, key=functools.cmp_to_key(order))
+
+
+def _held() -> list[str]:
+    # dpkg's word: apt-mark would write apt's cache.
+    shown = attempt(["dpkg-query", "-W", "-f", "${db:Status-Want} ${Package}\n"]).stdout.splitlines()
+    return [name for want, _, name in (line.partition(" ") for line in shown) if want == "hold"]
 
 
 def _waiting(runs: mapped.Mapped) -> list[str]:

@@ -35,8 +35,8 @@ def line(text: str, word: str) -> str:
 
 def test_a_line_a_host_says_snapshot_number_restarts_and_reboot() -> None:
     table = report.table(found(control={
-        **NOTHING, "changes": [change("libc6", security=True), change("nginx")], "restarts": {"nginx.service": ["libc6"]},
-        "reboot": ["libc6"], "waiting": ["ssh.service"],
+        **NOTHING, "changes": [change("libc6", security=True), change("nginx")], "reboot": ["libc6"],
+        "restarts": {"nginx.service": ["libc6"]}, "waiting": ["ssh.service"],
     }))  # fmt: skip
     assert line(table, CONTROL).split("  ") == [
         CONTROL, "2026-10-01-aaaaaaaa -> 2026-11-28-bbbbbbbb", "2 (1 security)",

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.action import host as host_action
 from ansible_collections.groundup.cloud.plugins.action import seed as action
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._seed.repositories import receive
@@ -184,6 +185,21 @@ def test_a_seed_that_was_not_converged_leaves_hosts_their_snapshot(
         host.converge()
     assert snapshots.load(state.name) == used
     assert listed(host.root / PLACE) == ["one.deb"]
+
+
+def test_hosts_install_from_the_snapshot_on_record(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    two = [snapshots.Snapshot(name=name, sha256=name) for name in ("2026-11-28-b", "2026-10-01-a")]
+    snapshots.save(state.name, {PLACE: two})
+    assert snapshots.told(snapshots.load(state.name)) == "packages-13 2026-11-28-b, before 2026-10-01-a"
+    asked: list[dict[str, Any]] = []
+    this = object.__new__(host_action.ActionModule)
+    this.changes, this.variables = Changes(check=False), {}
+    monkeypatch.setattr(this, "on_host", lambda **given: asked.append(given["given"]) or {})
+    for planned in ({"13": PLACE, "12": "packages-12/12"}, None):
+        seed = planned and {"places": planned}
+        this.work({"step": "converge", "site": state.name, "packages_seed": seed})
+    assert asked[0]["packages_seed"]["places"] == {"13": "packages-13/2026-11-28-b", "12": "packages-12/12"}
+    assert asked[1]["packages_seed"] is None
 
 
 def test_a_record_that_cannot_be_read_is_named(state: Path) -> None:

@@ -55,6 +55,14 @@ def places(record: Record, planned: Mapping[Release, str]) -> dict[Release, str]
     return {release: place(path, record[path][0]) if record.get(path) else path for release, path in planned.items()}
 
 
+def told(record: Record) -> str:
+    """Return which snapshot of each repository is in use, and the former one, in words."""
+    return "; ".join(
+        ", before ".join(f"{path.partition('/')[0]} {one.name}" if one is known[0] else one.name for one in known)
+        for path, known in sorted(record.items())
+    )
+
+
 def load(site: str) -> dict[str, list[Snapshot]]:
     """Return the record of ``site``; empty before its seed has snapshots."""
     path = state_dir(site) / FILE
