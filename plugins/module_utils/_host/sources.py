@@ -151,13 +151,16 @@ def packages_from(changes: Changes, source: Mirror | SeedRepository | None) -> b
     """Configure ``source``; return whether its package lists must be fetched. Raises GroundupError.
 
     A mirror becomes the host's only source. The seed is added beside the host's own sources, which stay untouched.
-    None restores the host's own sources alone.
+    None restores the host's own sources alone. Of another snapshot of the seed the host has no lists, and would know
+    nothing newer.
     """
+    before = snapshot()
     ours = source.files() if isinstance(source, SeedRepository) else {}
     for path in (apt.OURS.with_name(name) for name in SEED_FILES):
         content = ours.get(path, "")
         _ = files.place(changes, path, content) if content else files.remove(changes, path)
-    return _only(changes, source if isinstance(source, Mirror) else None)
+    moved = isinstance(source, SeedRepository) and apt.OURS.with_name(SEED_LIST) in changes.written
+    return _only(changes, source if isinstance(source, Mirror) else None) or bool(before and moved)
 
 
 def _only(changes: Changes, mirror: Mirror | None) -> bool:

@@ -38,14 +38,15 @@ def converge(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
     if lacking := repositories.receive(changes, root, wanted["repositories"]):
         return {**changes.result(), "lacking": lacking}
     sources.way_out(changes, wanted)
-    sources.packages_from(changes, sources.wanted_source(wanted))
+    unread = sources.packages_from(changes, sources.wanted_source(wanted))
     pem = tls.with_key(wanted["certificate"], wanted["private_key"])
     unsigned = configuration.registry(wanted, digest="") + configuration.web(wanted, digest="") + wanted["certificate"]
     digest = hashlib.sha256(unsigned.encode()).hexdigest()
     registry, web = Unit(changes, UNITS[0]), Unit(changes, UNITS[1], on_change="reload")
     # Before its package, which starts it: with the distribution's configuration it would listen on all addresses.
     registry.generate(REGISTRY, configuration.registry(wanted, digest=digest))
-    packages.installed(changes, wanted["packages"])
+    if not packages.installed(changes, wanted["packages"]) and unread:
+        sources.fetch_lists(changes)
     registry.running()  # first: the distribution's configuration listens on the web server's port
     web.place(configuration.PEM, pem, mode=0o600, secret=True, valid=partial(tls.check_pair, user="seed"))
     web.place(configuration.WEB, configuration.web(wanted, digest=digest), valid=configuration.nginx_takes)

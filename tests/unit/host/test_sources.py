@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import platform
 import subprocess
 from pathlib import Path
@@ -93,7 +94,11 @@ def test_a_host_tells_which_snapshot_it_installs_from(changes: Changes, debian: 
     seed = sources.SeedRepository(url="https://seed:8080", places=places, key="KEY", ca="CA")
     sources.packages_from(changes, seed)
     assert sources.snapshot() == "2026-11-28-3f9a0c1b"
-    configuration = sources.apart(seed, debian / "apart")
+    newer = dataclasses.replace(seed, places={"12": "packages-12/2026-12-24-00000000"})
+    again = Changes(check=False)
+    assert sources.packages_from(again, newer), "it has no lists of that one"
+    assert not sources.packages_from(Changes(check=False), newer)
+    configuration = sources.apart(newer, debian / "apart")
     dump = ["apt-config", "-c", str(configuration), "dump"]
     said = subprocess.run(dump, capture_output=True, text=True, check=True).stdout
     for name in ("dir::state::lists", "dir::etc::sourcelist"):
