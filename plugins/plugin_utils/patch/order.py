@@ -21,7 +21,7 @@ def batches(plan: Plan, hosts: Collection[str]) -> list[tuple[str, ...]]:
         if name in hosts:
             groups.setdefault(host.group, []).append(name)
     ranks = {group: max(ROLES.index(role) for role in plan.hosts[names[0]].roles) for group, names in groups.items()}
-    found = []
+    found: list[tuple[str, ...]] = []
     for group in sorted(groups, key=lambda one: (ranks[one], one)):
         names, size = groups[group], max(1, plan.max_unavailable.get(group, 0))
         found += [tuple(names[first : first + size]) for first in range(0, len(names), size)]

@@ -194,7 +194,12 @@ def test_hosts_install_from_the_snapshot_on_record(state: Path, monkeypatch: pyt
     asked: list[dict[str, Any]] = []
     this = object.__new__(host_action.ActionModule)
     this.changes, this.variables = Changes(check=False), {}
-    monkeypatch.setattr(this, "on_host", lambda **given: asked.append(given["given"]) or {})
+
+    def on_host(**arguments: Any) -> dict[str, Any]:
+        asked.append(arguments["given"])
+        return {}
+
+    monkeypatch.setattr(this, "on_host", on_host)
     for planned in ({"13": PLACE, "12": "packages-12/12"}, None):
         seed = planned and {"places": planned}
         this.work({"step": "converge", "site": state.name, "packages_seed": seed})

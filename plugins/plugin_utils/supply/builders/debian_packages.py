@@ -48,7 +48,7 @@ class DebianPackages(Builder):
 
 def index(output: Path, archives: Iterable[Path], *, suite: str, epoch: int) -> list[Message]:
     """Move ``archives`` into the repository at ``output``, and write its lists; return the control fields of each."""
-    pool, stanzas, found = output / "pool", [], []
+    pool, stanzas, found = output / "pool", list[str](), list[Message]()
     pool.mkdir()
     for archive in sorted(archives):
         control = run(["dpkg-deb", "--field", str(archive)]).strip()

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import Any
 
 from ....module_utils._base.files import write_file
 from ...errors import GroundupError
@@ -18,7 +18,6 @@ from ...paths import state_dir
 from ..cache.artifact import Artifact
 
 FILE = "packages.json"
-Release = TypeVar("Release", bound=str)  # of Debian
 KEPT = 2  # the one in use and the former one
 
 
@@ -50,7 +49,7 @@ def place(path: str, snapshot: Snapshot) -> str:
     return f"{path.partition('/')[0]}/{snapshot.name}"
 
 
-def places(record: Record, planned: Mapping[Release, str]) -> dict[Release, str]:
+def places(record: Record, planned: Mapping[Any, str]) -> dict[Any, str]:
     """Return ``planned`` (path by release) with the snapshot in use; the plan's path where none is recorded."""
     return {release: place(path, record[path][0]) if record.get(path) else path for release, path in planned.items()}
 
