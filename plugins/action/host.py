@@ -13,6 +13,7 @@ from ..plugin_utils.hosts import spared
 from ..plugin_utils.layers.layers import NETWORK_IN_TURN
 from ..plugin_utils.paths import state_dir
 from ..plugin_utils.pki import succession
+from ..plugin_utils.supply.publish import snapshots
 
 AFTER = 40.0  # seconds beyond the limit, to restore the former network and reach the host again
 
@@ -25,6 +26,8 @@ class ActionModule(StepAction):
         network = given["step"] == "network"
         if given["step"] == "certificates":
             given["authorities"] = given["authorities"] or succession.published(state_dir(given["site"]))
+        if given["step"] == "converge" and (seed := given["packages_seed"]):
+            seed["places"] = snapshots.places(snapshots.load(given["site"]), seed["places"])
         step = partial(self._network if network else super().work, given)
         # If the network of one host of a quorum fails, that of the next must not change.
         needed = network and NETWORK_IN_TURN in self.variables.get("group_names", ())

@@ -18,6 +18,7 @@ from ..plugin_utils.plan.output.query import answer
 from ..plugin_utils.plan.output.report import count, defaults_text, resources_text, summary, table
 from ..plugin_utils.plan.output.topology import topology_svg
 from ..plugin_utils.plan.output.zone import zone
+from ..plugin_utils.supply.publish import snapshots
 
 
 class ActionModule(DocumentedAction):
@@ -42,6 +43,8 @@ class ActionModule(DocumentedAction):
             self._display.display(table(plan.findings))
         if plan.resources:
             self._display.display(f"resources of the cloud: {resources_text(plan.resources)}")
+        if known := snapshots.load(plan.site) if plan.supply.packages else {}:
+            self._display.display(f"snapshots of OS packages: {snapshots.told(known)}")
         in_effect = defaults(site, plan)
         self._display.display(defaults_text(in_effect))
         result: dict[str, Any] = {

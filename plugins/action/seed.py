@@ -19,7 +19,7 @@ from ..plugin_utils.pki import openpgp
 from ..plugin_utils.progress import no_progress
 from ..plugin_utils.site_proxy import fetching
 from ..plugin_utils.supply.cache.served import LAID_OUT, lay_out, served
-from ..plugin_utils.supply.publish import digests
+from ..plugin_utils.supply.publish import digests, snapshots
 from ..plugin_utils.supply.publish.digests import PublishedDigests
 from ..plugin_utils.supply.publish.http import content_of, end_of_certificate, wait_for
 from ..plugin_utils.supply.publish.images import Way, push
@@ -40,13 +40,21 @@ class ActionModule(StepAction, Sender):
     def _converge(self, given: dict[str, Any]) -> dict[str, Any]:
         given["repositories"] = []
         if seed := given["packages_seed"]:
-            directory = state_dir(given["site"])
-            given["repositories"] = [self._repository(place, directory) for place in seed["places"].values()]
+            directory, record = state_dir(given["site"]), snapshots.load(given["site"])
+            given["repositories"] = [self._repository(path, directory, record) for path in seed["places"].values()]
+            seed["places"] = snapshots.places(record, seed["places"])
             seed["key"] = read(directory / openpgp.FILE) or ""
+        done = self._received(given)
+        if given["repositories"] and not done.get("failed") and not self.changes.check:
+            snapshots.save(given["site"], record)
+        return done
+
+    def _received(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Converge the host, and send the repositories that it lacks."""
         done = super().work(given)
         if done.get("failed") or not (lacking := done.get("lacking")):
             return done
-        # Remove the old directory first; otherwise packages of former versions would pile up.
+        # Remove what a killed run sent first: a file of it may be half.
         self.command(["rm", "-rf", "--", *(f"{given['files_root']}/{place}" for place in lacking)])
         self.send([served() / place for place in lacking], given["files_root"])
         then = super().work(given)
@@ -63,15 +71,23 @@ class ActionModule(StepAction, Sender):
             **{key: [*done.get(key, []), *then.get(key, [])] for key in ("changes", "diff")},
         }
 
-    def _repository(self, place: str, directory: Path) -> dict[str, str]:
-        """Return the module's description of the repository at ``place``; build it and sign its list if needed."""
-        name, check = place.partition("/")[0], self.changes.check
+    def _repository(self, path: str, directory: Path, record: dict[str, list[snapshots.Snapshot]]) -> dict[str, str]:
+        """Return the module's description of the repository at the plan's ``path``, and put its snapshot on record.
+
+        Build it and sign its list if needed.
+        """
+        name, check = path.partition("/")[0], self.changes.check
         missing = supply.missing(name)
         if check and missing:
-            return {"place": place, "mark": LAID_OUT, "content": "not made yet", "release": "", "signed": ""}
+            content = {"content": "not made yet", "release": "", "signed": ""}
+            return {"path": path, "place": path, "former": "", "mark": LAID_OUT, **content}
         with fetching(self.variables.get("groundup_site")):
             made = supply.ensure(name, progress=self._display.display if missing else no_progress)
-        lay_out(served(), made[name])
+        known = record.get(path, [])
+        snapshot = snapshots.snapshot_of(made[name], known)
+        record[path] = snapshots.using(known, snapshot)
+        lay_out(served(), made[name], directory=snapshot.name)
+        place = snapshots.place(path, snapshot)
         home = served() / place
         (release,) = home.glob("dists/*/Release")
         text, kept = release.read_text(encoding="utf-8"), f"{name}.InRelease"
@@ -79,7 +95,9 @@ class ActionModule(StepAction, Sender):
         if signed is None and not check:
             signed = openpgp.sign_release(open_store(directory.name), directory, kept, text)
         return {
+            "path": path,
             "place": place,
+            "former": "".join(one.name for one in record[path][1:]),
             "mark": LAID_OUT,
             "content": (home / LAID_OUT).read_text(encoding="utf-8"),
             "release": str(release.with_name("InRelease").relative_to(home)),
@@ -108,12 +126,13 @@ class ActionModule(StepAction, Sender):
             made = supply.ensure(there, progress=self._display.display, source=source, lock=lock)
         images = [artifact for artifact in made.values() if artifact.kind == "image"]
         programs = [artifact for artifact in made.values() if artifact.kind == "files"]
-        for artifact in programs:
-            lay_out(served(), artifact)
-        places = [served() / artifact.place for artifact in programs]
+        known = snapshots.load(given["site"])
+        places = [self._laid_out(artifact, known) for artifact in programs]
 
         before = digests.load(given["site"]) or PublishedDigests()
-        record = before.updated(PublishedDigests.of(images, places, root=served()))
+        # Of repositories, the record has the snapshot in use.
+        record = before.without(images=(), files=[path.partition("/")[0] for path in known])
+        record = record.updated(PublishedDigests.of(images, places, root=served()))
         if check:
             entries = [lock.artifacts[name] for name in unmade]
             record = record.without(
@@ -135,6 +154,13 @@ class ActionModule(StepAction, Sender):
         if result["changed"] and not check:
             digests.save(given["site"], record)
         return result
+
+    def _laid_out(self, artifact: supply.Artifact, known: snapshots.Record) -> Path:
+        """Lay out ``artifact``, a repository of packages by its snapshot; return its directory."""
+        path = str(artifact.place)
+        snapshot = snapshots.snapshot_of(artifact, known[path]).name if path in known else artifact.version
+        lay_out(served(), artifact, directory=snapshot)
+        return served() / artifact.place.with_name(snapshot)
 
     def _sent(
         self, given: Mapping[str, Any], way: Way, *, images: list[supply.Artifact], places: list[Path]

@@ -16,6 +16,7 @@ from ..plugin_utils.actions import StepAction, documented, ended
 from ..plugin_utils.plan import Plan, load_site, make_plan
 from ..plugin_utils.status import hosts, report
 from ..plugin_utils.status.rows import BAD, document, table, verdict, worst
+from ..plugin_utils.supply.publish import snapshots
 
 
 class ActionModule(StepAction):
@@ -57,6 +58,7 @@ class ActionModule(StepAction):
                                     public=hosts.users_address(plan)),
             certificate_days=documented("cluster")["certificate_days"]["default"],
             backup_days=documented("backup")["days"]["default"],
+            snapshots=[known[0].name for known in snapshots.load(plan.site).values() if known],
         )  # fmt: skip
         found = document(plan.site, datetime.now(UTC).isoformat(timespec="seconds"), parts)
         text = json.dumps(found, indent=2)

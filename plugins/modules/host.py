@@ -191,12 +191,14 @@ clock:
   sample: {service: chrony.service, synchronised: true, why: chrony.service is active}
 packages:
   description:
-    - How old the packages are. C(lists) is the date of the newest list of packages on the host, C(changed) when a
-      package last changed, C(outdated) what the sources offer newer.
+    - How old the packages are. C(snapshot) is that of the seed's packages, empty with another source. C(lists) is the
+      date of the newest list of packages on the host, C(changed) when a package last changed, C(outdated) what the
+      sources offer newer.
   type: dict
   returned: with O(step=verify)
   sample:
     updates: site
+    snapshot: 2026-11-28-3f9a0c1b
     lists: "2026-11-26 06:12Z"
     changed: "2026-11-02 09:30Z"
     outdated: [{package: openssl, installed: 3.0.16-1, offered: 3.0.17-1, security: true}]

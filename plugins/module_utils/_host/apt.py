@@ -42,9 +42,19 @@ def install(names: Sequence[str]) -> None:
     _run(*keep, "install", "--no-install-recommends", "--no-remove", "--", *names)
 
 
-def command(*arguments: str) -> list[str]:
-    """Return the apt-get command that uses the host's configured package source."""
-    ours = ("-c", str(OURS)) if OURS.exists() else ()
+def ask(configuration: Path, *arguments: str) -> str:
+    """Return what apt says with ``configuration`` (apt.conf) in place of the site's. Raises GroundupError."""
+    argv = command(*arguments, configuration=configuration)
+    done = _attempt(argv)
+    if done.returncode:
+        raise fault(argv, done.stdout + done.stderr)
+    return done.stdout
+
+
+def command(*arguments: str, configuration: Path | None = None) -> list[str]:
+    """Return the apt-get command that uses the host's configured package source, or ``configuration``."""
+    used = configuration or (OURS if OURS.exists() else None)
+    ours = ("-c", str(used)) if used else ()
     return ["apt-get", "-q", "-y", "-o", f"DPkg::Lock::Timeout={WAIT:g}", *ours, *arguments]
 
 

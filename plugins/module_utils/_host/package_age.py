@@ -13,7 +13,7 @@ from typing import Any
 from .._base import files
 from .._base.run import attempt
 from .._base.text import few
-from . import apt
+from . import apt, simulation, sources
 from .sources import LISTS as SEED_LISTS
 
 LISTS = Path("/var/lib/apt/lists")
@@ -21,9 +21,7 @@ STATUS = Path("/var/lib/dpkg/status")
 RESTART = Path("/run/reboot-required")
 DAYS = {"site": 30, "debian": 3}  # how old lists may be without a warning, by the site's choice
 _SHOWN = 8
-# "Inst NAME [INSTALLED] (OFFERED LABEL:VERSION/SUITE, ... [ARCHITECTURE])"; what is not installed has no [INSTALLED].
 _DATE = re.compile(r"^Date: (.+)$", re.MULTILINE)
-_LINE = re.compile(r"^Inst (\S+) \[([^\]]+)\] \((\S+) ([^\[)]*)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,12 +34,12 @@ class Outdated:
     security: bool  # by a security suite
 
 
-def outdated(simulation: str) -> list[Outdated]:
+def outdated(text: str) -> list[Outdated]:
     """Return the upgrades in the output of ``apt-get --simulate upgrade``."""
-    found = filter(None, map(_LINE.match, simulation.splitlines()))
     return [
-        Outdated(package=name, installed=old, offered=new, security="security" in origin.lower())
-        for name, old, new, origin in (one.groups() for one in found)
+        Outdated(package=one.package, installed=one.before, offered=one.after, security=one.security)
+        for one in simulation.parse(text).changes
+        if one.before
     ]
 
 
@@ -65,6 +63,7 @@ def read(choice: str) -> tuple[dict[str, Any], list[str]]:
     changed = _time(STATUS)
     age = {
         "updates": choice,
+        "snapshot": sources.snapshot(),
         "lists": lists and f"{lists:%Y-%m-%d %H:%M}Z",
         "changed": changed and f"{changed:%Y-%m-%d %H:%M}Z",
         "outdated": [asdict(unique[name]) for name in sorted(unique)],

@@ -23,7 +23,8 @@ TRUST = "apt.conf.d/90groundup-ca"
 PROXY = "apt.conf.d/90groundup-proxy"
 ASIDE = ".before-groundup"
 LISTS = Path("/var/lib/groundup/apt/lists")
-SEED_FILES = ("seed.asc", "seed-ca.crt", "seed.list", apt.OURS.name)  # apt.py checks the last
+SEED_LIST = "seed.list"
+SEED_FILES = ("seed.asc", "seed-ca.crt", SEED_LIST, apt.OURS.name)  # apt.py checks the last
 DEBIANS_KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 
@@ -63,8 +64,11 @@ class SeedRepository:
     key: str  # their signing key, armored
     ca: str = ""  # CA certificate (PEM) of a seed with TLS
 
-    def files(self) -> dict[Path, str]:
-        """Return apt's files by path. Raises GroundupError when the seed does not serve the host's release."""
+    def files(self, *, home: Path | None = None, lists: Path | None = None) -> dict[Path, str]:
+        """Return apt's files by path. Raises GroundupError when the seed does not serve the host's release.
+
+        ``home``, ``lists``: directories in place of the host's own.
+        """
         release, codename = (
             platform.freedesktop_os_release().get(name, "") for name in ("VERSION_ID", "VERSION_CODENAME")
         )
@@ -76,13 +80,13 @@ class SeedRepository:
                 remedy=f'add "{release}" to hosts.debian_releases and run the playbook groundup.cloud.seed; or write '
                 "hosts.packages: host",
             )
-        home = apt.OURS.parent
-        source, key, ca = home / "seed.list", home / "seed.asc", home / "seed-ca.crt"
+        home = home or apt.OURS.parent
+        source, key, ca = home / SEED_LIST, home / "seed.asc", home / "seed-ca.crt"
         url, vouched = f"{self.url}/{self.places[release]}", self.ca if self.url.startswith("https:") else ""
         options = {
             "Dir::Etc::SourceList": source, "Dir::Etc::SourceParts": "/dev/null",
             "Dir::Etc::Preferences": "/dev/null", "Dir::Etc::PreferencesParts": "/dev/null",
-            "Dir::State::Lists": LISTS, "Dir::Cache::PkgCache": "", "Dir::Cache::SrcPkgCache": "",
+            "Dir::State::Lists": lists or LISTS, "Dir::Cache::PkgCache": "", "Dir::Cache::SrcPkgCache": "",
             "APT::Default-Release": "", "APT::Keep-Downloaded-Packages": "false",
             "Acquire::Languages": "none", "Acquire::Retries": 3,
             # The seed is inside the site: never use a proxy, configured or detected.
@@ -95,11 +99,37 @@ class SeedRepository:
         if vouched:
             options["Acquire::https::CAInfo"] = ca
         return {
-            apt.OURS: "".join(f'{name} "{value}";\n' for name, value in options.items()),
+            home / apt.OURS.name: _configuration(options),
             source: f"deb [arch=amd64 signed-by={key}] {url} {codename} main\n",
             key: f"{self.key.strip()}\n",
             ca: f"{vouched.strip()}\n" if vouched else "",
         }
+
+
+def snapshot() -> str:
+    """Return the snapshot of the seed's packages that the host installs from; "" with another source."""
+    line = (files.read(apt.OURS.with_name(SEED_LIST)) or "").split()
+    return line[-3].rpartition("/")[2] if line else ""
+
+
+def apart(source: SeedRepository | None, home: Path) -> Path:
+    """Return a configuration of apt that has ``source``, and keeps its lists below ``home``. Raises GroundupError.
+
+    None: the host's own sources, or its mirror, as they are. Nothing outside ``home`` changes.
+    """
+    lists, configuration = home / "lists", home / apt.OURS.name
+    (lists / "partial").mkdir(parents=True)
+    own = {"Dir::State::Lists": lists, "Dir::Cache::PkgCache": "", "Dir::Cache::SrcPkgCache": ""}
+    written = source.files(home=home, lists=lists) if source else {configuration: _configuration(own)}
+    # The directory is root's alone.
+    written[configuration] += _configuration({"APT::Sandbox::User": "root"})
+    for path, text in written.items():
+        files.write_file(path, text.encode(), mode=0o600)
+    return configuration
+
+
+def _configuration(options: Mapping[str, object]) -> str:
+    return "".join(f'{name} "{value}";\n' for name, value in options.items())
 
 
 def wanted_source(wanted: Mapping[str, Any], *, ca: str = "") -> Mirror | SeedRepository | None:
@@ -121,13 +151,16 @@ def packages_from(changes: Changes, source: Mirror | SeedRepository | None) -> b
     """Configure ``source``; return whether its package lists must be fetched. Raises GroundupError.
 
     A mirror becomes the host's only source. The seed is added beside the host's own sources, which stay untouched.
-    None restores the host's own sources alone.
+    None restores the host's own sources alone. Of another snapshot of the seed the host has no lists, and would know
+    nothing newer.
     """
+    before = snapshot()
     ours = source.files() if isinstance(source, SeedRepository) else {}
     for path in (apt.OURS.with_name(name) for name in SEED_FILES):
         content = ours.get(path, "")
         _ = files.place(changes, path, content) if content else files.remove(changes, path)
-    return _only(changes, source if isinstance(source, Mirror) else None)
+    moved = isinstance(source, SeedRepository) and apt.OURS.with_name(SEED_LIST) in changes.written
+    return _only(changes, source if isinstance(source, Mirror) else None) or bool(before and moved)
 
 
 def _only(changes: Changes, mirror: Mirror | None) -> bool:

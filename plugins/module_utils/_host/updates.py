@@ -19,16 +19,20 @@ CONFIGURATION = Path("/etc/apt/apt.conf.d/90groundup-updates")
 NEEDRESTART = Path("/etc/needrestart/conf.d/groundup.conf")
 # Beginnings of names of packages whose upgrade restarts what carries the cloud, or changes it under its feet: on every
 # host in one night that is an outage. Libraries of Ceph, QEMU and libvirt go with their programs.
-HELD = (
-    "ceph", "libceph", "librados", "librbd", "librgw", "libsqlite3-mod-ceph", "python3-ceph", "python3-rados",
-    "python3-rbd", "python3-rgw", "radosgw", "rbd-",
-    "containerd", "containernetworking-", "cri-tools", "docker", "etcd", "kubeadm", "kubectl", "kubelet", "kubernetes-",
-    "podman", "runc",
-    "libvirt", "qemu-", "openvswitch-", "ovmf", "ovn-", "python3-openvswitch",
-    "conntrack", "iptables", "keepalived", "haproxy", "nftables",
-    "galera-", "libmariadb", "mariadb-", "erlang-", "memcached", "rabbitmq-",
-    "dnsmasq", "nginx",
+# Each with the name of what an administrator upgrades in one step.
+_HELD: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("ceph", ("ceph", "libceph", "librados", "librbd", "librgw", "libsqlite3-mod-ceph", "python3-ceph", "python3-rados",
+              "python3-rbd", "python3-rgw", "radosgw", "rbd-")),
+    ("containers", ("containerd", "containernetworking-", "cri-tools", "docker", "etcd", "kubeadm", "kubectl",
+                    "kubelet", "kubernetes-", "podman", "runc")),
+    ("guests", ("libvirt", "qemu-")), ("openvswitch", ("openvswitch-",)), ("guests", ("ovmf",)), ("ovn", ("ovn-",)),
+    ("openvswitch", ("python3-openvswitch",)),
+    ("edge", ("conntrack", "iptables", "keepalived", "haproxy", "nftables")),
+    ("database", ("galera-", "libmariadb", "mariadb-")), ("queue", ("erlang-",)), ("cache", ("memcached",)),
+    ("queue", ("rabbitmq-",)),
+    ("seed", ("dnsmasq", "nginx")),
 )  # fmt: skip
+HELD = tuple(name for _, names in _HELD for name in names)
 _SECURITY = "origin=Debian,codename=${distro_codename}-security,label=Debian-Security"
 _SWITCHES = {
     "APT::Periodic::Enable": "1",
@@ -40,6 +44,11 @@ _SWITCHES = {
     "Unattended-Upgrade::MinimalSteps": "true",
 }
 _ORIGINS, _HOLD = "Unattended-Upgrade::Origins-Pattern", "Unattended-Upgrade::Package-Blacklist"
+
+
+def step_of(package: str) -> str:
+    """Return the step that a held ``package`` is upgraded in; "" for one that is not held."""
+    return next((step for step, names in _HELD if package.startswith(names)), "")
 
 
 def packages(wanted: Mapping[str, Any]) -> list[str]:

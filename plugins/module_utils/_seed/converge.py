@@ -9,14 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .._base import files, tls
+from .._base import tls
 from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.run import run
 from .._base.wait import wait_until
 from .._host import ownership, packages, sources
 from .._host.units import Unit
-from . import configuration
+from . import configuration, repositories
 
 REGISTRY = Path("/etc/docker/registry/config.yml")
 DISTRIBUTIONS_PAGE = Path("/etc/nginx/sites-enabled/default")
@@ -35,17 +35,18 @@ def converge(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
     ownership.refuse_other(wanted["site"])
     if not root.is_dir() and changes.add(f"make {root}"):
         root.mkdir(mode=0o755, parents=True)
-    if lacking := repositories(changes, root, wanted["repositories"]):
+    if lacking := repositories.receive(changes, root, wanted["repositories"]):
         return {**changes.result(), "lacking": lacking}
     sources.way_out(changes, wanted)
-    sources.packages_from(changes, sources.wanted_source(wanted))
+    unread = sources.packages_from(changes, sources.wanted_source(wanted))
     pem = tls.with_key(wanted["certificate"], wanted["private_key"])
     unsigned = configuration.registry(wanted, digest="") + configuration.web(wanted, digest="") + wanted["certificate"]
     digest = hashlib.sha256(unsigned.encode()).hexdigest()
     registry, web = Unit(changes, UNITS[0]), Unit(changes, UNITS[1], on_change="reload")
     # Before its package, which starts it: with the distribution's configuration it would listen on all addresses.
     registry.generate(REGISTRY, configuration.registry(wanted, digest=digest))
-    packages.installed(changes, wanted["packages"])
+    if not packages.installed(changes, wanted["packages"]) and unread:
+        sources.fetch_lists(changes)
     registry.running()  # first: the distribution's configuration listens on the web server's port
     web.place(configuration.PEM, pem, mode=0o600, secret=True, valid=partial(tls.check_pair, user="seed"))
     web.place(configuration.WEB, configuration.web(wanted, digest=digest), valid=configuration.nginx_takes)
@@ -53,17 +54,6 @@ def converge(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
     web.running()
     serve(changes, wanted, digest=digest)
     return changes.result()
-
-
-def repositories(changes: Changes, root: Path, wanted: list[dict[str, Any]]) -> list[str]:
-    """Return the directories of repositories to send; place the signed lists when none is missing."""
-    lacking = [one["place"] for one in wanted if files.read(root / one["place"] / one["mark"]) != one["content"]]
-    for place in lacking:
-        changes.add(f"receive {root / place}")
-    for one in wanted:
-        if one["signed"] and (changes.check or not lacking):
-            files.place(changes, root / one["place"] / one["release"], one["signed"])
-    return [] if changes.check else lacking
 
 
 def serve(changes: Changes, wanted: dict[str, Any], *, digest: str) -> None:

@@ -14,7 +14,7 @@ from .._base.run import attempt
 from .._ceph import disk
 from .._ceph.model import LIB
 from .._edge.admin import statistics
-from .._host import environment, ownership, verification
+from .._host import environment, ownership, sources, verification
 from .._host.interfaces import carrying
 from .._hypervisor import converge as hypervisor
 from .._hypervisor.pki import OURS
@@ -50,6 +50,7 @@ def of_host(_: Changes, given: dict[str, Any]) -> dict[str, Any]:
         "parts": {name: _asked(parts[name], wanted) for name, wanted in given["wanted"].items()},
         "debian": release.get("VERSION_ID", "").strip('"'),
         "kernel": platform.release(),
+        "snapshot": sources.snapshot(),
         "uptime": int(float(_text("/proc/uptime").partition(" ")[0] or 0)),
     }
 

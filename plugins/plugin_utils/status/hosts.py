@@ -144,7 +144,7 @@ def _bring_back(name: str) -> str:
 def _of_layers(name: str, one: Mapping[str, Any], facts: dict[str, Any]) -> StatusRow:
     parts = {part: found for part, found in one["parts"].items() if part in _TELLS}
     layers = {part: found["state"] for part, found in parts.items()}
-    facts |= {"layers": layers, **{key: one[key] for key in ("debian", "kernel", "uptime")}}
+    facts |= {"layers": layers, **{key: one[key] for key in ("debian", "kernel", "uptime", "snapshot")}}
     by_state: dict[str, list[str]] = {}
     for part, state in layers.items():
         by_state.setdefault(state, []).append(part)

@@ -23,9 +23,18 @@ Rows = list[StatusRow]
 
 
 def parts(
-    plan: Plan, said: Results, *, edge_faults: Sequence[str], certificate_days: int, backup_days: float
+    plan: Plan,
+    said: Results,
+    *,
+    edge_faults: Sequence[str],
+    certificate_days: int,
+    backup_days: float,
+    snapshots: Sequence[str] = (),
 ) -> dict[str, Rows]:
-    """Return the rows of each part. ``said``: results by host; ``edge_faults``: what they mean for the edge."""
+    """Return the rows of each part.
+
+    ``said``: results by host; ``edge_faults``: what they mean for the edge; ``snapshots``: those of OS packages.
+    """
     answered = [one for one in said.values() if "parts" in one]
     certificates = partial(
         upkeep.certificate_rows, plan, list(hosts.certificates_of(said)), warn_below=certificate_days,
@@ -45,7 +54,9 @@ def parts(
         asked = {name: pool.submit(guarded, name, ask) for name, ask in own.items()}
         nodes, found = kubernetes.result()
         found |= {name: one.result() for name, one in asked.items()}
-    versions = partial(upkeep.version_rows, plan, nodes=nodes, releases=found["releases"], answered=answered)
+    versions = partial(
+        upkeep.version_rows, plan, nodes=nodes, releases=found["releases"], answered=answered, snapshots=snapshots
+    )
     return {**found, "versions": guarded("versions", versions)}
 
 

@@ -50,9 +50,17 @@ def _renewal(plan: Plan, kind: str) -> str:
 
 
 def version_rows(
-    plan: Plan, *, nodes: Mapping[str, Object], releases: Sequence[StatusRow], answered: Sequence[Mapping[str, Any]]
+    plan: Plan,
+    *,
+    nodes: Mapping[str, Object],
+    releases: Sequence[StatusRow],
+    answered: Sequence[Mapping[str, Any]],
+    snapshots: Sequence[str] = (),
 ) -> list[StatusRow]:
-    """Return what runs beside what the site file says. ``answered``: results of hosts that answered."""
+    """Return what runs beside what the site file says.
+
+    ``answered``: results of hosts that answered; ``snapshots``: those of the seed's packages that the site runs.
+    """
     parts = [one["parts"] for one in answered]
     ours = {one.name for one in plan.openstack.releases if not one.is_extra}
     apps = {str(row.facts.get("app_version")) for row in releases if row.name in ours}
@@ -67,17 +75,21 @@ def version_rows(
         "Debian": (plan.host.debian_releases, {str(one["debian"]) for one in answered}),
         **({"Ceph": ((str(plan.ceph.release),), {one.split()[2] for one in ceph})} if plan.ceph else {}),
     }
-    return [_version(name, planned, sorted(found - {""})) for name, (planned, found) in runs.items()]
+    rows = [_version(name, planned, sorted(found - {""})) for name, (planned, found) in runs.items()]
+    if snapshots:
+        used = sorted({str(one["snapshot"]) for one in answered} - {""})
+        rows.append(_version("OS packages", snapshots, used, by="seed"))
+    return rows
 
 
-def _version(name: str, planned: Sequence[str], found: Sequence[str]) -> StatusRow:
+def _version(name: str, planned: Sequence[str], found: Sequence[str], *, by: str = "site file") -> StatusRow:
     facts, what = {"planned": list(planned), "running": list(found)}, ", ".join(found)
     if not found:
-        told = f"{' or '.join(planned) or 'any'} by the site file; nothing that answers runs it"
+        told = f"{' or '.join(planned) or 'any'} by the {by}; nothing that answers runs it"
         return StatusRow(name=name, state="ok", what=told, facts=facts)
     if not planned or all(any(one == want or one.startswith(f"{want}.") for want in planned) for one in found):
         return StatusRow(name=name, state="ok", what=what, facts=facts)
-    what = f"{what}; the site file's is {' or '.join(planned)}"
+    what = f"{what}; the {by}'s is {' or '.join(planned)}"
     return StatusRow(name=name, state="warning", what=what, remedy=run_layer("site"), facts=facts)
 
 

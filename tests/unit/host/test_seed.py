@@ -181,7 +181,7 @@ def test_nothing_is_installed_before_the_repositories_of_packages_are_there_whol
 ) -> None:
     debian = {"VERSION_ID": "13", "VERSION_CODENAME": "trixie"}
     monkeypatch.setattr(platform, "freedesktop_os_release", lambda: debian)
-    place, root = "packages-13/13", tmp_path / "srv"
+    place, root = "packages-13/2026-11-28-3f9a0c1b", tmp_path / "srv"
     installs: list[str] = []
 
     def installed(changes: Changes, names: list[str]) -> None:
@@ -196,9 +196,12 @@ def test_nothing_is_installed_before_the_repositories_of_packages_are_there_whol
         "packages": ["nginx-light"],
         "packages_seed": {"url": f"file:{root}", "places": {"13": place}, "key": "KEY"},
         "repositories": [
-            {"place": place, "mark": ".whole", "content": "1", "release": "dists/trixie/InRelease", "signed": "signed"}
+            {
+                "path": "packages-13/13", "place": place, "former": "", "mark": ".whole", "content": "1",
+                "release": "dists/trixie/InRelease", "signed": "signed",
+            }
         ],
-    }
+    }  # fmt: skip
     predicted = converge(ports, tmp_path, check=True, **given).done
     assert f"receive {root}/{place}" in predicted
     assert [lacks(tmp_path, **given), installs, services.calls] == [[place], [], []]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import platform
 import subprocess
 from pathlib import Path
@@ -85,6 +86,25 @@ def test_what_we_install_comes_from_the_seed_alone_and_the_hosts_own_sources_sta
     assert again.done == []
     sources.packages_from(changes, None)
     assert not list((debian / "ours").iterdir())
+
+
+def test_a_host_tells_which_snapshot_it_installs_from(changes: Changes, debian: Path) -> None:
+    assert sources.snapshot() == ""
+    places = {"12": "packages-12/2026-11-28-3f9a0c1b"}
+    seed = sources.SeedRepository(url="https://seed:8080", places=places, key="KEY", ca="CA")
+    sources.packages_from(changes, seed)
+    assert sources.snapshot() == "2026-11-28-3f9a0c1b"
+    newer = dataclasses.replace(seed, places={"12": "packages-12/2026-12-24-00000000"})
+    again = Changes(check=False)
+    assert sources.packages_from(again, newer), "it has no lists of that one"
+    assert not sources.packages_from(Changes(check=False), newer)
+    configuration = sources.apart(newer, debian / "apart")
+    dump = ["apt-config", "-c", str(configuration), "dump"]
+    said = subprocess.run(dump, capture_output=True, text=True, check=True).stdout
+    for name in ("dir::state::lists", "dir::etc::sourcelist"):
+        assert f'{name} "{debian}/apart/' in said.lower(), "lists and source are apart from the host's"
+    sources.packages_from(changes, None)
+    assert sources.snapshot() == ""
 
 
 def test_what_a_host_lets_its_own_sources_do_does_not_hold_for_the_seeds(

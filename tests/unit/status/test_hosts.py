@@ -19,7 +19,7 @@ Said = dict[str, Any]
 def answer(**parts: Said) -> Said:
     """Return the result of a host with these parts; one without a state is well."""
     told = {name: {"state": "ok", "why": "", **found} for name, found in parts.items()}
-    return {"parts": told, "debian": "13", "kernel": "6.1", "uptime": 3600}
+    return {"parts": told, "debian": "13", "kernel": "6.1", "uptime": 3600, "snapshot": ""}
 
 
 @pytest.mark.parametrize(

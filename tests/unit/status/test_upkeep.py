@@ -59,6 +59,25 @@ def test_versions_are_held_against_the_site_file(plan: Plan) -> None:
     assert rows["OpenStack"].what == f"2025.2, {release}; the site file's is {release}"
 
 
+@pytest.mark.parametrize(
+    ("used", "state", "what"),
+    [
+        ({"2026-11-28-b"}, "ok", "2026-11-28-b"),
+        ({"2026-11-28-b", ""}, "ok", "2026-11-28-b"),  # a host with another source
+        ({"2026-11-28-b", "13"}, "warning", "13, 2026-11-28-b; the seed's is 2026-11-28-b"),
+        ({""}, "ok", "2026-11-28-b by the seed; nothing that answers runs it"),
+    ],
+)
+def test_hosts_of_another_snapshot_of_packages_are_told(plan: Plan, used: set[str], state: str, what: str) -> None:
+    answered = [{"parts": {}, "debian": plan.host.debian_releases[0], "snapshot": one} for one in used]
+    rows = upkeep.version_rows(plan, nodes={}, releases=[], answered=answered, snapshots=["2026-11-28-b"])
+    (row,) = (one for one in rows if one.name == "OS packages")
+    assert (row.state, row.what) == (state, what)
+    assert bool(row.remedy) is (state == "warning")
+    rows = upkeep.version_rows(plan, nodes={}, releases=[], answered=answered)
+    assert "OS packages" not in {one.name for one in rows}, "its seed has no snapshots, or it has no seed"
+
+
 def test_machines_on_their_way_are_told_and_others_not(plan: Plan, state: Path) -> None:
     def journal(name: str) -> Journal:
         return Journal(state / f"metal/{name}.jsonl")

@@ -10,13 +10,17 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.action import host as host_action
 from ansible_collections.groundup.cloud.plugins.action import seed as action
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._seed.converge import repositories
+from ansible_collections.groundup.cloud.plugins.module_utils._seed.repositories import receive
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import openpgp
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.served import LAID_OUT, lay_out
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Entry, Lock
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make.context import BuildContext
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import snapshots
 
 from .conftest import FakeBuilder
 
@@ -30,6 +34,7 @@ class Host:
         self.root, self.state = home / "srv", state
         self.sent: list[str] = []
         self.keys: list[str] = []
+        self.places: dict[str, str] = {}
 
     def execute(
         self, *, module_name: str = "", module_args: dict[str, Any], task_vars: dict[str, Any]
@@ -42,7 +47,8 @@ class Host:
         changes = Changes(check=self.check)
         given = module_args["given"]
         self.keys.append(given["packages_seed"]["key"])
-        lacking = repositories(changes, self.root, given["repositories"])
+        self.places = given["packages_seed"]["places"]
+        lacking = receive(changes, self.root, given["repositories"])
         return changes.result() | ({"lacking": lacking} if lacking else {})
 
     def send(self, places: list[Path], root: str) -> None:
@@ -101,15 +107,119 @@ def test_a_seed_gets_a_repository_once_and_again_when_it_is_another(
     assert host.sent == ["packages-13"]
 
 
-def test_a_repository_that_was_made_again_replaces_the_former_one(
+def test_a_repository_of_another_build_is_another_snapshot_and_the_former_one_stays(
     lock: Callable[[str], None], state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     host = Host(tmp_path, state)
-    for text in ("one", "two"):
+    path, seen = host.root / PLACE, list[str]()
+    for text in ("one", "two", "three"):
         lock(text)
+        before = (path.resolve(), listed(path.resolve())) if seen else None
         assert host.converge()["changed"]
-        debs = [path.name for path in (host.root / PLACE / "pool").glob("*.deb")]
-        assert debs == [f"{text}.deb"], "packages of former versions do not gather"
-        assert f"Label: {text}" in (host.root / PLACE / "dists/trixie/InRelease").read_text()
+        own = snapshots.places(snapshots.load(state.name), {"13": PLACE})
+        assert host.places == own, "the seed installs from the snapshot that hosts install from"
+        place = host.root / own["13"]
+        assert path.resolve() == place, "the path of a site without snapshots leads to the one in use"
+        assert listed(place) == [f"{text}.deb"]
+        assert f"Label: {text}" in (place / "dists/trixie/InRelease").read_text()
+        assert before is None or listed(before[0]) == before[1], "hosts that use the former one still can"
+        seen.append(place.name)
+        assert directories(path.parent) == sorted(seen[-2:])
     assert len(set(host.keys)) == 1, "the site's key stays"
+
+
+def test_the_former_snapshot_is_used_again_when_its_build_is_back(
+    lock: Callable[[str], None], state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    host = Host(tmp_path, state)
+    used = []
+    for text in ("one", "two", "one"):
+        lock(text)
+        host.converge()
+        used.append(host.places["13"])
+    assert used[0] == used[2] != used[1]
+    assert len(host.sent) == 2, "it is still there"
+    assert directories((host.root / PLACE).parent) == sorted(Path(one).name for one in used[:2])
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_the_repository_of_a_seed_without_snapshots_stays_where_hosts_look_for_it(
+    same: bool, lock: Callable[[str], None], state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    host = Host(tmp_path, state)
+    lock("one")
+    lay_out(host.root, supply.ensure("packages-13")["packages-13"])
+    inode = (host.root / PLACE / LAID_OUT).stat().st_ino
+    if not same:
+        lock("two")
+    predicted = host.converge(check=True)["changes"]
+    assert (host.root / PLACE).is_dir()
+    assert not (host.root / PLACE).is_symlink()
+    assert predicted[0].startswith(f"rename {host.root / PLACE} to ")
+    assert any(line.startswith("receive ") for line in predicted) is not same
+    host.converge()
+    assert bool(host.sent) is not same
+    assert listed(host.root / PLACE) == ["one.deb" if same else "two.deb"]
+    kept = directories((host.root / PLACE).parent)
+    assert len(kept) == 2 - same
+    assert inode in {(host.root / "packages-13" / name / LAID_OUT).stat().st_ino for name in kept}, "nothing is copied"
+    assert not host.converge()["changed"]
+
+
+def test_a_seed_that_was_not_converged_leaves_hosts_their_snapshot(
+    lock: Callable[[str], None], state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    host = Host(tmp_path, state)
+    lock("one")
+    host.converge()
+    used = snapshots.load(state.name)
+    lock("two")
+    host.converge(check=True)
+    assert snapshots.load(state.name) == used
+    monkeypatch.setattr(host, "send", lambda *_: (_ for _ in ()).throw(ConnectionError))
+    with pytest.raises(ConnectionError):
+        host.converge()
+    assert snapshots.load(state.name) == used
+    assert listed(host.root / PLACE) == ["one.deb"]
+
+
+def test_hosts_install_from_the_snapshot_on_record(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    two = [snapshots.Snapshot(name=name, sha256=name) for name in ("2026-11-28-b", "2026-10-01-a")]
+    snapshots.save(state.name, {PLACE: two})
+    assert snapshots.told(snapshots.load(state.name)) == "packages-13 2026-11-28-b, before 2026-10-01-a"
+    asked: list[dict[str, Any]] = []
+    this = object.__new__(host_action.ActionModule)
+    this.changes, this.variables = Changes(check=False), {}
+
+    def on_host(**arguments: Any) -> dict[str, Any]:
+        asked.append(arguments["given"])
+        return {}
+
+    monkeypatch.setattr(this, "on_host", on_host)
+    for planned in ({"13": PLACE, "12": "packages-12/12"}, None):
+        seed = planned and {"places": planned}
+        this.work({"step": "converge", "site": state.name, "packages_seed": seed})
+    assert asked[0]["packages_seed"]["places"] == {"13": "packages-13/2026-11-28-b", "12": "packages-12/12"}
+    assert asked[1]["packages_seed"] is None
+
+
+def test_a_record_that_cannot_be_read_is_named(state: Path) -> None:
+    state.mkdir(parents=True, exist_ok=True)
+    for text in ("{", "[]", '{"packages-13/13": [{"name": 1}]}'):
+        (state / snapshots.FILE).write_text(text)
+        with pytest.raises(GroundupError, match="run the playbook"):
+            snapshots.load(state.name)
+
+
+def listed(place: Path) -> list[str]:
+    """Return the packages of a snapshot."""
+    return sorted(path.name for path in (place / "pool").glob("*.deb"))
+
+
+def directories(place: Path) -> list[str]:
+    """Return the snapshots of a repository."""
+    return sorted(path.name for path in place.iterdir() if not path.is_symlink())

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import email
 import lzma
+from collections.abc import Iterable
 from datetime import UTC, datetime
+from email.message import Message
 from email.utils import format_datetime
 from pathlib import Path
 
@@ -33,25 +35,32 @@ class DebianPackages(Builder):
         context.say("downloading packages")
         archives = _download(context, suite, [*entry.inputs["packages"], *entry.inputs.get("further", ())])
         context.say("writing the index")
-        pool = context.output / "pool"
-        pool.mkdir()
-        stanzas = []
-        for archive in sorted(archives.glob("*.deb")):
-            control = run(["dpkg-deb", "--field", str(archive)]).strip()
-            fields = email.message_from_string(control)
-            name, version, architecture = fields["Package"], fields["Version"], fields["Architecture"]
-            file = archive.rename(pool / f"{name}_{version.rpartition(':')[2]}_{architecture}.deb")
-            file.chmod(0o644)
-            found = {"Filename": f"pool/{file.name}", "Size": file.stat().st_size, "SHA256": file_digest(file)}
-            stanzas.append("\n".join([control, *(f"{key}: {value}" for key, value in found.items()), ""]))
+        for fields in index(context.output, archives.glob("*.deb"), suite=suite, epoch=context.lock.pins.epoch):
+            name, version = fields["Package"], fields["Version"]
             source, _, other = fields.get("Source", name).partition(" ")  # "openssl", or "gcc-14 (14.2.0-19)"
             context.components.append(
                 Component.of_debian(
-                    name, version, arch=architecture, distro=suite, source=source,
+                    name, version, arch=fields["Architecture"], distro=suite, source=source,
                     source_version=other.strip("()") or version,
                 )
             )  # fmt: skip
-        _index(context.output / "dists" / suite, "\n".join(stanzas), epoch=context.lock.pins.epoch)
+
+
+def index(output: Path, archives: Iterable[Path], *, suite: str, epoch: int) -> list[Message]:
+    """Move ``archives`` into the repository at ``output``, and write its lists; return the control fields of each."""
+    pool, stanzas, found = output / "pool", list[str](), list[Message]()
+    pool.mkdir()
+    for archive in sorted(archives):
+        control = run(["dpkg-deb", "--field", str(archive)]).strip()
+        fields = email.message_from_string(control)
+        name, version, architecture = fields["Package"], fields["Version"], fields["Architecture"]
+        file = archive.rename(pool / f"{name}_{version.rpartition(':')[2]}_{architecture}.deb")
+        file.chmod(0o644)
+        more = {"Filename": f"pool/{file.name}", "Size": file.stat().st_size, "SHA256": file_digest(file)}
+        stanzas.append("\n".join([control, *(f"{key}: {value}" for key, value in more.items()), ""]))
+        found.append(fields)
+    _lists(output / "dists" / suite, "\n".join(stanzas), epoch=epoch)
+    return found
 
 
 def _download(context: BuildContext, suite: str, packages: list[str]) -> Path:
@@ -78,7 +87,7 @@ def _download(context: BuildContext, suite: str, packages: list[str]) -> Path:
     return work / "cache/archives"
 
 
-def _index(place: Path, packages: str, *, epoch: int) -> None:
+def _lists(place: Path, packages: str, *, epoch: int) -> None:
     """Write apt's lists of a suite to ``place``: ``Packages`` and ``Release``."""
     name = f"main/binary-{_ARCHITECTURE}/Packages"
     plain = place / name

@@ -21,8 +21,10 @@ def served() -> Path:
     return cache_dir() / "served"
 
 
-def lay_out(destination: Path, artifact: Artifact) -> list[Path]:
+def lay_out(destination: Path, artifact: Artifact, *, directory: str = "") -> list[Path]:
     """Lay out the files of an artifact as ``<family>/<version>/<file>`` with ``<file>.sha256`` beside each.
+
+    ``directory``: a name in place of the version.
 
     Files are hard links into the cache if the file system allows it. Current artifacts are left unchanged; files that a
     rebuilt artifact no longer has are removed. A lock allows one call at a time below ``destination``. Returns the
@@ -30,11 +32,11 @@ def lay_out(destination: Path, artifact: Artifact) -> list[Path]:
     """
     destination.mkdir(parents=True, exist_ok=True)
     with locked(destination / ".lock"):
-        return _lay_out(destination, artifact)
+        return _lay_out(destination / artifact.place.with_name(directory or artifact.version), artifact)
 
 
-def _lay_out(destination: Path, artifact: Artifact) -> list[Path]:
-    sums = destination / artifact.place / LAID_OUT
+def _lay_out(place: Path, artifact: Artifact) -> list[Path]:
+    sums = place / LAID_OUT
     if sums.exists() and json.loads(sums.read_text(encoding="utf-8")) == {"sha256": artifact.sha256}:
         sums.touch()
         return []
@@ -42,14 +44,14 @@ def _lay_out(destination: Path, artifact: Artifact) -> list[Path]:
         raise damaged(artifact.name, artifact.path)
     written = []
     for source in sorted(p for p in artifact.path.rglob("*") if p.is_file()):
-        target = sums.parent / source.relative_to(artifact.path)
+        target = place / source.relative_to(artifact.path)
         target.parent.mkdir(parents=True, exist_ok=True)
         found = file_digest(source)
         _link(source, target)
         write_file(target.with_name(target.name + ".sha256"), f"{found}  {target.name}\n".encode(), mode=0o644)
         written.append(target)
     kept = {*written, *(target.with_name(f"{target.name}.sha256") for target in written), sums}
-    for stale in (path for path in sums.parent.rglob("*") if path.is_file() and path not in kept):
+    for stale in (path for path in place.rglob("*") if path.is_file() and path not in kept):
         stale.unlink()
     write_file(sums, json.dumps({"sha256": artifact.sha256}).encode(), mode=0o644)
     return written

@@ -1,0 +1,85 @@
+"""Snapshots of the repositories of OS packages: the one that a site runs, and the former one.
+
+A build on another day has other packages. It gets a directory of its own on the seed, named by day and content, so that
+no host's source changes under it. The path of the plan (``packages-13/13``) leads to the snapshot in use.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from ....module_utils._base.files import write_file
+from ...errors import GroundupError
+from ...paths import state_dir
+from ..cache.artifact import Artifact
+
+FILE = "packages.json"
+KEPT = 2  # the one in use and the former one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """A repository as one build made it."""
+
+    name: str  # its directory: "2026-11-28-3f9a0c1b"
+    sha256: str  # of the artifact
+
+
+Record = Mapping[str, Sequence[Snapshot]]  # by the plan's path; the one in use first
+
+
+def snapshot_of(artifact: Artifact, known: Sequence[Snapshot] = ()) -> Snapshot:
+    """Return the snapshot that ``artifact`` is: one of ``known`` with the same content, or named by its day."""
+    built = datetime.fromtimestamp(artifact.path.stat().st_mtime, UTC)
+    new = Snapshot(name=f"{built:%Y-%m-%d}-{artifact.sha256[:8]}", sha256=artifact.sha256)
+    return next((one for one in known if one.sha256 == artifact.sha256), new)
+
+
+def using(known: Sequence[Snapshot], snapshot: Snapshot) -> list[Snapshot]:
+    """Return the snapshots to keep when ``snapshot`` is in use."""
+    return [snapshot, *(one for one in known if one != snapshot)][:KEPT]
+
+
+def place(path: str, snapshot: Snapshot) -> str:
+    """Return the directory of ``snapshot``, below the file tree, of the repository at the plan's ``path``."""
+    return f"{path.partition('/')[0]}/{snapshot.name}"
+
+
+def places(record: Record, planned: Mapping[Any, str]) -> dict[Any, str]:
+    """Return ``planned`` (path by release) with the snapshot in use; the plan's path where none is recorded."""
+    return {release: place(path, record[path][0]) if record.get(path) else path for release, path in planned.items()}
+
+
+def told(record: Record) -> str:
+    """Return which snapshot of each repository is in use, and the former one, in words."""
+    return "; ".join(
+        ", before ".join(f"{path.partition('/')[0]} {one.name}" if one is known[0] else one.name for one in known)
+        for path, known in sorted(record.items())
+    )
+
+
+def load(site: str) -> dict[str, list[Snapshot]]:
+    """Return the record of ``site``; empty before its seed has snapshots."""
+    path = state_dir(site) / FILE
+    try:
+        read = json.loads(path.read_text(encoding="utf-8"))
+        return {name: [Snapshot(**one) for one in known] for name, known in read.items()}
+    except FileNotFoundError:
+        return {}
+    except (ValueError, TypeError, AttributeError) as error:
+        raise GroundupError(
+            f"the record of the snapshots of packages cannot be read: {error}",
+            where=str(path),
+            why="hosts install from the snapshot that it names",
+            remedy="remove it and run the playbook groundup.cloud.seed, which writes it",
+        ) from error
+
+
+def save(site: str, record: Record) -> None:
+    """Write the record of ``site``."""
+    plain = {path: [asdict(one) for one in known] for path, known in record.items()}
+    write_file(state_dir(site) / FILE, json.dumps(plain, indent=1, sort_keys=True).encode() + b"\n", mode=0o644)
