@@ -38,14 +38,26 @@ class AlertRecord:
 
 
 def _quorum_at_risk(plan: Plan) -> str:
-    # With one member there is no quorum to lose.
+    # With one member there is no quorum to lose; of two, each is needed from the start.
     members = plan.kubernetes.etcd_members
-    return f'sum(up{{job="etcd"}}) <= {members // 2 + 1}' if members > 1 else ""
+    return f'sum(up{{job="etcd"}}) <= {min(members // 2 + 1, members - 1)}' if members > 1 else ""
 
 
 def _backup_age(plan: Plan) -> str:
     # Without a timer, nobody promised a backup.
     return "time() - groundup_backup_newest_timestamp_seconds > 2 * 86400" if plan.backups.schedule else ""
+
+
+def _nobody_serves(*proxies: str) -> str:
+    """Return the backends of HAProxy for whom no control host has a server that passes its check, as objects."""
+    # Not by their state: servers that are never checked stand by for public names.
+    served = f'haproxy_backend_active_servers{{job="haproxy",proxy=~"{"|".join(proxies)}"}}'
+    return f'label_replace(max by (proxy) ({served}) == 0, "object", "$1", "proxy", "(.+)")'
+
+
+def _public_name_down(plan: Plan) -> str:
+    types = [one.type for one in plan.edge.endpoints]
+    return _nobody_serves(*types) if types else ""
 
 
 def _daemon(metric: str) -> str:
@@ -59,7 +71,7 @@ _REQUESTS = 'apiserver_request_total{job="api-server"'
 
 ALERTS: dict[str, AlertRecord] = {
     "HostDown": AlertRecord(
-        layer="host", job="node", severity="critical", after="1m",
+        layer="host", job="node", severity="critical", after="45s",
         expr='up{job="node"} == 0',
         what="{object} does not answer",
         why="what runs on it is lost or unseen: the machine is off, its network is cut, or its node exporter stopped",
@@ -94,49 +106,63 @@ ALERTS: dict[str, AlertRecord] = {
         remedy="read why: journalctl of the timer's unit on the control node; then run groundup.cloud.backup",
     ),
     "EtcdNoLeader": AlertRecord(
-        layer="kubernetes", job="etcd", severity="critical", after="1m",
+        layer="kubernetes", job="etcd", severity="critical", after="45s",
         expr='etcd_server_has_leader{job="etcd"} == 0',
         what="the etcd member of {object} has no leader",
         why="without a leader the Kubernetes API takes no writes",
         remedy="start control hosts that are down; with a quorum lost for good, restore (docs/backup.md)",
     ),
     "EtcdQuorumAtRisk": AlertRecord(
-        layer="kubernetes", job="etcd", severity="critical", after="1m", object="etcd",
+        layer="kubernetes", job="etcd", severity="critical", after="45s", object="etcd",
         expr=_quorum_at_risk,
         what="one more lost member of etcd costs the quorum",
         why="without a quorum the Kubernetes API takes no writes",
         remedy="bring the control host that is down back before you touch another; groundup.cloud.status names it",
     ),
     "ApiServerErrors": AlertRecord(
-        layer="kubernetes", job="api-server", severity="warning", after="5m",
-        expr=f'sum by (object) (rate({_REQUESTS},code=~"5.."}}[5m])) / sum by (object) (rate({_REQUESTS}}}[5m])) > 0.05',
+        layer="kubernetes", job="api-server", severity="warning", after="1m",
+        expr=f'sum by (object) (rate({_REQUESTS},code=~"5.."}}[2m])) / sum by (object) (rate({_REQUESTS}}}[2m])) > 0.05',
         what="the API server of {object} answers more than one request in twenty with an error of its own",
         why="pods are not scheduled or moved while it fails",
         remedy="read its log (crictl logs) and look at etcd of the same host: slow disks show first there",
     ),
+    "ApiServersOut": AlertRecord(
+        layer="kubernetes", job="haproxy", severity="critical", after="45s",
+        expr=_nobody_serves("kubernetes"),
+        what="no API server passes HAProxy's check",
+        why="nobody can change or read the cluster; pods run on as they are",
+        remedy="look at etcd's quorum first; then journalctl -u kubelet and crictl logs of kube-apiserver",
+    ),
     "HaproxyServerOut": AlertRecord(
-        layer="kubernetes", job="haproxy", severity="warning", after="2m",
+        layer="kubernetes", job="haproxy", severity="warning", after="45s",
         expr='haproxy_server_status{job="haproxy",state="DOWN"} == 1',
         what="HAProxy of {object} has taken {server} out of {proxy}",
         why="fewer servers carry the load; with the last one the API or the public name is gone",
         remedy="run groundup.cloud.status: it names the pod or host behind that server",
     ),
+    "PublicNameDown": AlertRecord(
+        layer="openstack", job="haproxy", severity="critical", after="45s",
+        expr=_public_name_down,
+        what="no server of {object} passes HAProxy's check",
+        why="users get errors in place of this API",
+        remedy="run groundup.cloud.openstack --tags verify: a failure card names the cause",
+    ),
     "CephMonitorDown": AlertRecord(
-        layer="storage", job="ceph", severity="critical", after="1m",
+        layer="storage", job="ceph", severity="critical", after="45s",
         expr=_daemon("ceph_mon_quorum_status"),
         what="{object} is not in the quorum of Ceph's monitors",
         why="one more lost monitor may stop all volumes, images and disks in Ceph",
         remedy="start it: systemctl status ceph-mon@HOST on its host; look at the host's clock",
     ),
     "CephOsdDown": AlertRecord(
-        layer="storage", job="ceph", severity="warning", after="2m",
+        layer="storage", job="ceph", severity="warning", after="45s",
         expr=_daemon("ceph_osd_up"),
         what="{object} is down",
         why="its data has one copy less until it is back, or until Ceph has copied it elsewhere",
         remedy="ceph osd find names its host; a broken disk: groundup.cloud.storage_replace",
     ),
     "CephError": AlertRecord(
-        layer="storage", job="ceph", severity="critical", after="2m", object="ceph",
+        layer="storage", job="ceph", severity="critical", after="45s", object="ceph",
         expr='max(ceph_health_status{job="ceph"}) == 2',
         what="Ceph says HEALTH_ERR",
         why="data is unavailable or in danger",

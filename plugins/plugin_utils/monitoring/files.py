@@ -12,6 +12,8 @@ from .routing import routing
 from .rules import rules
 from .targets import scrape, targets
 
+WRITTEN = ("targets/*.json", "rules/*.yml", "scrape.yml", "alertmanager.yml")  # all that `files` may name
+
 
 def files(plan: Plan) -> dict[str, str]:
     """Return path and text of each file; none on a site without monitoring."""

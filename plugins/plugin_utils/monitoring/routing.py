@@ -15,7 +15,7 @@ def routing(plan: Plan) -> dict[str, Any]:
         "route": {
             "receiver": "site",
             "group_by": ["layer", "object"],
-            "group_wait": "10s",
+            "group_wait": "5s",
             "group_interval": "1m",
             "repeat_interval": "4h",
         },

@@ -19,7 +19,7 @@ _LABEL = re.compile(r"\{(\w+)\}")
 def alerts_of(plan: Plan) -> Iterator[tuple[str, AlertRecord]]:
     """Yield name and record of each alert that the site has."""
     present = counted(plan)
-    for layer in dict.fromkeys(JOBS[name].layer for name in present):
+    for layer in dict.fromkeys([*(JOBS[name].layer for name in present), *(one.layer for one in ALERTS.values())]):
         yield from ((name, one) for name, one in ALERTS.items() if one.layer == layer and one.expression(plan))
         jobs = [name for name in present if JOBS[name].layer == layer]
         if others := [name for name in jobs if name != "node"]:  # a host has HostDown
@@ -54,11 +54,11 @@ def _rule(name: str, alert: AlertRecord, plan: Plan) -> dict[str, Any]:
 
 def _target_down(layer: str, job: str) -> AlertRecord:
     return AlertRecord(
-        layer=layer, job=job, severity="critical", after="2m",
+        layer=layer, job=job, severity="critical", after="1m",  # after HostDown, which hides it
         expr=f'up{{layer="{layer}",job!="node"}} == 0',
         what="{job} of {object} does not answer",
         why="it is down, or its metrics are not to be had: what it does is unseen",
-        remedy=f"run groundup.cloud.{layer} --tags verify; then look at the service on the host",
+        remedy="look at the service on its host (systemctl --failed); groundup.cloud.status names what else is down",
     )  # fmt: skip
 
 

@@ -25,7 +25,7 @@ class Monitoring(Model):
     host: Name | None = Field(
         None, description="Machine that scrapes and alerts, outside the cluster. Default: the first seed."
     )
-    interval: int = Field(30, ge=5, le=300, description="Seconds between two scrapes of a target.")
+    interval: int = Field(15, ge=5, le=300, description="Seconds between two scrapes of a target.")
     retention_days: int = Field(30, ge=1, le=3650, description="Days that metrics are kept.")
     webhook: Url | None = Field(
         None,
