@@ -92,7 +92,7 @@ class ActionModule(DocumentedAction):
                 write_file(path, text.encode(), mode=0o644)
         for path in sorted({path for pattern in WRITTEN for path in watched.glob(pattern)} - wanted.keys()):
             changed = True
-            diffs.append({"before_header": str(path), "after_header": "/dev/null", "before": path.read_text(), "after": ""})
+            diffs.append({"before_header": str(path), "before": path.read_text(), "after_header": "", "after": ""})
             if not self._task.check_mode:
                 path.unlink()
         return {"changed": changed, "files": [str(path) for path in wanted], **({"diff": diffs} if diffs else {})}

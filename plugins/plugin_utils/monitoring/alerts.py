@@ -60,14 +60,18 @@ def _public_name_down(plan: Plan) -> str:
     return _nobody_serves(*types) if types else ""
 
 
+def _rate(only: str) -> str:
+    return f'sum by (object) (rate(apiserver_request_total{{job="api-server"{only}}}[2m]))'
+
+
 def _daemon(metric: str) -> str:
     """Return the daemons of Ceph whose ``metric`` is 0, as objects: the manager that tells it is not at fault."""
     lost = f'max by (ceph_daemon) ({metric}{{job="ceph"}}) == 0'
     return f'label_replace({lost}, "object", "$1", "ceph_daemon", "(.+)")'
 
 
+_FAILED = ',code=~"5.."'
 _DISK = 'job="node",fstype!~"tmpfs|ramfs|overlay|squashfs"'
-_REQUESTS = 'apiserver_request_total{job="api-server"'
 
 ALERTS: dict[str, AlertRecord] = {
     "HostDown": AlertRecord(
@@ -121,7 +125,7 @@ ALERTS: dict[str, AlertRecord] = {
     ),
     "ApiServerErrors": AlertRecord(
         layer="kubernetes", job="api-server", severity="warning", after="1m",
-        expr=f'sum by (object) (rate({_REQUESTS},code=~"5.."}}[2m])) / sum by (object) (rate({_REQUESTS}}}[2m])) > 0.05',
+        expr=f"{_rate(_FAILED)} / {_rate('')} > 0.05",
         what="the API server of {object} answers more than one request in twenty with an error of its own",
         why="pods are not scheduled or moved while it fails",
         remedy="read its log (crictl logs) and look at etcd of the same host: slow disks show first there",

@@ -19,7 +19,9 @@ def files(plan: Plan) -> dict[str, str]:
     """Return path and text of each file; none on a site without monitoring."""
     if plan.monitoring is None:
         return {}
-    documents = {"scrape.yml": scrape(plan), "alertmanager.yml": routing(plan)}
+    documents = {
+        "scrape.yml": scrape(plan, interval=plan.monitoring.interval), "alertmanager.yml": routing(plan.monitoring),
+    }  # fmt: skip
     documents |= {f"rules/{layer}.yml": rule for layer, rule in rules(plan).items()}
     return {
         **{f"targets/{layer}.json": json.dumps(each, indent=2) + "\n" for layer, each in targets(plan).items()},

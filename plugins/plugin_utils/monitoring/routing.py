@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..plan.types import Plan
+from ..plan.part_types import MonitoringPlan
 
 
-def routing(plan: Plan) -> dict[str, Any]:
+def routing(monitoring: MonitoringPlan) -> dict[str, Any]:
     """Return the configuration: one message an object and layer, and a lost host hides what was on it."""
-    webhook = plan.monitoring.webhook if plan.monitoring else None
-    receiver = {"webhook_configs": [{"url": webhook, "send_resolved": True}]} if webhook else {}
+    url = monitoring.webhook
+    receiver = {"webhook_configs": [{"url": url, "send_resolved": True}]} if url else {}
     return {
         "route": {
             "receiver": "site",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -40,7 +39,7 @@ def judge(
         document = {"rule_files": [f"{place}/*.yml"], "evaluation_interval": "1m", "tests": tests}
         path = place / "tests.yaml"
         path.write_text(yaml.safe_dump(document))
-        command = [program, "unittest", "--files", path]
+        command = [str(program), "unittest", "--files", str(path)]
         return subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=300, check=False)
 
     return run

@@ -1,4 +1,4 @@
-"""A site on loopback that is watched: the plan's own files, the real programs, its hosts' addresses on one interface."""
+"""A site that is watched: the plan's own files, the real programs, and the addresses of its hosts on loopback."""
 
 from __future__ import annotations
 
@@ -95,6 +95,8 @@ class Watched:
 @contextmanager
 def watched(place: Path, plan: Plan, artifact: Callable[[str], Artifact], debian: Path) -> Iterator[Watched]:
     """Run all of ``plan``'s monitoring below ``place``; ``debian``: the root with Alertmanager and node exporter."""
+    monitoring = plan.monitoring
+    assert monitoring
     addresses = [host.address for host in plan.hosts.values()]
     with host_root(place / "host", *(f"{one}/32" for one in addresses)) as host:
         _lay_out(host, plan, addresses)
@@ -110,7 +112,7 @@ def watched(place: Path, plan: Plan, artifact: Callable[[str], Artifact], debian
         local, store = "127.0.0.1", "http://127.0.0.1:8428"
         host.start(
             "victoria-metrics", f"-httpListenAddr={local}:8428", "-promscrape.config=/m/scrape.yml",
-            "-storageDataPath=/m/store", f"-retentionPeriod={plan.monitoring.retention_days}d",
+            "-storageDataPath=/m/store", f"-retentionPeriod={monitoring.retention_days}d",
         )  # fmt: skip
         host.start(
             "prometheus-alertmanager", f"--web.listen-address={local}:9093", "--cluster.listen-address=",
@@ -119,7 +121,7 @@ def watched(place: Path, plan: Plan, artifact: Callable[[str], Artifact], debian
         host.start(
             "vmalert", f"-httpListenAddr={local}:8880", "-rule=/m/rules/*.yml", f"-datasource.url={store}",
             f"-remoteWrite.url={store}", f"-remoteRead.url={store}", f"-notifier.url=http://{local}:9093",
-            f"-evaluationInterval={plan.monitoring.interval}s",
+            f"-evaluationInterval={monitoring.interval}s",
         )  # fmt: skip
         script, heard = str(Path(__file__).with_name("receiver.py")), place / "heard"
         receiver = subprocess.Popen(host.argv(sys.executable, script, str(HOOK), str(heard), outside=True))

@@ -6,9 +6,10 @@ import re
 from typing import Any
 
 import pytest
+import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.alerts import ALERTS
+from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.files import files
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.jobs import JOBS
-from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.routing import routing
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.rules import rules
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.tests.unit.plan.conftest import GONE
@@ -19,6 +20,12 @@ from .sites import WHOLE, planned
 def expressions(plan: Plan, name: str) -> list[str]:
     """Return the expressions of the alerts ``name``."""
     return [one["expr"] for one in _every(plan) if one["alert"] == name]
+
+
+def routed(plan: Plan) -> dict[str, Any]:
+    """Return Alertmanager's configuration."""
+    found: dict[str, Any] = yaml.safe_load(files(plan)["alertmanager.yml"])
+    return found
 
 
 def _every(plan: Plan) -> list[dict[str, Any]]:
@@ -76,14 +83,14 @@ def test_targets_that_nobody_asks_any_more_are_missed_by_their_number() -> None:
 
 def test_alerts_go_to_the_webhook_of_the_site_file() -> None:
     url = "https://pager.corp.test/hook"
-    (receiver,) = routing(planned("ha", monitoring__webhook=url))["receivers"]
+    (receiver,) = routed(planned("ha", monitoring__webhook=url))["receivers"]
     assert [one["url"] for one in receiver["webhook_configs"]] == [url]
-    (silent,) = routing(planned("ha"))["receivers"]
+    (silent,) = routed(planned("ha"))["receivers"]
     assert "webhook_configs" not in silent
 
 
 def test_a_lost_host_hides_what_was_on_it_and_not_itself() -> None:
-    (rule,) = routing(planned("ha"))["inhibit_rules"]
+    (rule,) = routed(planned("ha"))["inhibit_rules"]
     assert rule == {
         "source_matchers": ['alertname="HostDown"'],
         "target_matchers": ['alertname!="HostDown"'],
