@@ -113,6 +113,7 @@ def watched(place: Path, plan: Plan, artifact: Callable[[str], Artifact], debian
         host.start(
             "victoria-metrics", f"-httpListenAddr={local}:8428", "-promscrape.config=/m/scrape.yml",
             "-storageDataPath=/m/store", f"-retentionPeriod={monitoring.retention_days}d",
+            "-search.latencyOffset=5s",
         )  # fmt: skip
         host.start(
             "prometheus-alertmanager", f"--web.listen-address={local}:9093", "--cluster.listen-address=",
@@ -121,7 +122,7 @@ def watched(place: Path, plan: Plan, artifact: Callable[[str], Artifact], debian
         host.start(
             "vmalert", f"-httpListenAddr={local}:8880", "-rule=/m/rules/*.yml", f"-datasource.url={store}",
             f"-remoteWrite.url={store}", f"-remoteRead.url={store}", f"-notifier.url=http://{local}:9093",
-            f"-evaluationInterval={monitoring.interval}s",
+            f"-evaluationInterval={monitoring.interval}s", "-rule.evalDelay=5s",
         )  # fmt: skip
         script, heard = str(Path(__file__).with_name("receiver.py")), place / "heard"
         receiver = subprocess.Popen(host.argv(sys.executable, script, str(HOOK), str(heard), outside=True))
