@@ -54,7 +54,7 @@ def _rule(name: str, alert: AlertRecord, plan: Plan) -> dict[str, Any]:
 
 def _target_down(layer: str, job: str) -> AlertRecord:
     return AlertRecord(
-        layer=layer, job=job, severity="critical", after="1m",  # after HostDown, which hides it
+        layer=layer, job=job, severity="critical", after="90s",  # after HostDown, which hides it
         expr=f'up{{layer="{layer}",job!="node"}} == 0',
         what="{job} of {object} does not answer",
         why="it is down, or its metrics are not to be had: what it does is unseen",

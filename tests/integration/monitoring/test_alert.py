@@ -33,7 +33,7 @@ def test_a_lost_host_is_told_by_webhook_with_its_name_and_hides_what_was_on_it(
         # Real HAProxy, one of its servers: none listens.
         until(lambda: bool(site.told("HaproxyServerOut", "firing", server="worker-1")), seconds=SOON)
         until(lambda: bool(site.told("PublicNameDown", "firing", object="identity")), seconds=SOON)
-        until(lambda: bool(site.told("TargetDown", "firing", job="api-server")), seconds=SOON)
+        until(lambda: bool(site.told("TargetDown", "firing", job="api-server")), seconds=SOON + 60)
         assert not site.told("HostDown", "firing")
 
         site.away(lost)
@@ -45,7 +45,7 @@ def test_a_lost_host_is_told_by_webhook_with_its_name_and_hides_what_was_on_it(
         assert set(told["annotations"]) == {"what", "why", "remedy"}
 
         hidden = {(job, "control-1") for job in ("haproxy", "etcd", "api-server")}
-        until(lambda: site.hidden() == hidden, seconds=SOON)
+        until(lambda: site.hidden() == hidden, seconds=SOON + 60)
         assert not site.told("TargetDown", "firing", job="etcd")
 
         site.back(lost)
