@@ -14,7 +14,7 @@ def routing(monitoring: MonitoringPlan) -> dict[str, Any]:
     return {
         "route": {
             "receiver": "site",
-            "group_by": ["layer", "object"],
+            "group_by": ["site", "layer", "object"],
             "group_wait": "5s",
             "group_interval": "1m",
             "repeat_interval": "4h",
@@ -23,7 +23,7 @@ def routing(monitoring: MonitoringPlan) -> dict[str, Any]:
             {
                 "source_matchers": ['alertname="HostDown"'],
                 "target_matchers": ['alertname!="HostDown"'],
-                "equal": ["object"],
+                "equal": ["site", "object"],
             }
         ],
         "receivers": [{"name": "site", **receiver}],

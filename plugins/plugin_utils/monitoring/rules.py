@@ -38,7 +38,7 @@ def rules(plan: Plan) -> dict[str, dict[str, Any]]:
 
 
 def _rule(name: str, alert: AlertRecord, plan: Plan) -> dict[str, Any]:
-    labels = {"layer": alert.layer, "severity": alert.severity}
+    labels = {"site": plan.site, "layer": alert.layer, "severity": alert.severity}  # sums have no label of their series
     return {
         "alert": name,
         "expr": alert.expression(plan),

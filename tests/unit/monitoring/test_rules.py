@@ -43,6 +43,7 @@ def test_an_alert_says_layer_severity_object_and_the_three_lines_of_a_fault() ->
         assert set(one["annotations"]) == {"what", "why", "remedy"}
         assert all(text and "\n" not in text for text in one["annotations"].values())
         assert {"layer", "severity"} <= set(one["labels"])
+        assert one["labels"]["site"] == "ha"
         # From the series, or written.
         grouped = re.search(r"sum by \((\w+)\)|\b(sum|max|count)\(", one["expr"])
         assert ("object" in one["labels"]) == bool(grouped and grouped[1] != "object") or one["alert"] == "BackupOld"
@@ -94,5 +95,5 @@ def test_a_lost_host_hides_what_was_on_it_and_not_itself() -> None:
     assert rule == {
         "source_matchers": ['alertname="HostDown"'],
         "target_matchers": ['alertname!="HostDown"'],
-        "equal": ["object"],
+        "equal": ["site", "object"],
     }
