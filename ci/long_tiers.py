@@ -38,7 +38,7 @@ LONG_TIERS = (
         name="long",
         commands=(
             ("ci/lab", "supply"),
-            ("ci/supply", "build", "plain", "packages", "hypervisor", "openstack-more", "root-provider"),
+            ("ci/supply", "build", "plain", "packages", "hypervisor", "openstack-more", "root-provider", "monitoring"),
             ("ci/supply", "build", "former", TEMPEST),
             ("ci/lab", "destroy"),
             (*PYTEST, "-m", "long", "tests", *(f"--ignore={one}" for one in METAL)),  # they have a tier of their own

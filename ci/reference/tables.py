@@ -30,6 +30,8 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.services.memcached 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.parts import WORKERS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.secrets import secrets
 
+from . import monitoring
+
 _OURS = "groundup.cloud."
 _WHO: dict[Clients, str] = {
     "anyone": "users, and every host",
@@ -224,5 +226,6 @@ PAGES: dict[str, dict[str, Callable[[Path], Iterator[str]]]] = {  # by page and 
     HOSTS_PAGE: {"systems": systems, "checks": checks, "ports": ports, "sizes": sizes},
     "docs/profiles.md": {"inventories": inventories, "scales": scales},
     STORAGE_PAGE: {"pools": pools, "keys": keys},
+    "docs/monitoring.md": {"jobs": monitoring.jobs, "alerts": monitoring.alerts},
     CHARTS_PAGE: {"services": services, "secrets": names_of_secrets},
 }

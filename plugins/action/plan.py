@@ -11,6 +11,7 @@ from ..module_utils._base.files import write_file
 from ..plugin_utils import site_identity
 from ..plugin_utils.actions import DocumentedAction
 from ..plugin_utils.compose import with_values
+from ..plugin_utils.monitoring.files import WRITTEN, files
 from ..plugin_utils.paths import state_dir
 from ..plugin_utils.plan import Plan, SiteError, defaults, load_site, make_plan, to_json
 from ..plugin_utils.plan.output.packets import packets_svg
@@ -80,6 +81,8 @@ class ActionModule(DocumentedAction):
         }
         if packets := packets_svg(plan):
             wanted[directory / "packets.svg"] = packets
+        watched = directory / "monitoring"
+        wanted |= {watched / path: text for path, text in files(plan).items()}
         for path, text in wanted.items():
             before = path.read_text() if path.is_file() else ""
             if before == text:
@@ -90,4 +93,9 @@ class ActionModule(DocumentedAction):
             if not self._task.check_mode:
                 directory.mkdir(parents=True, exist_ok=True, mode=0o700)
                 write_file(path, text.encode(), mode=0o644)
+        for path in sorted({path for pattern in WRITTEN for path in watched.glob(pattern)} - wanted.keys()):
+            changed = True
+            diffs.append({"before_header": str(path), "before": path.read_text(), "after_header": "", "after": ""})
+            if not self._task.check_mode:
+                path.unlink()
         return {"changed": changed, "files": [str(path) for path in wanted], **({"diff": diffs} if diffs else {})}

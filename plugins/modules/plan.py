@@ -6,7 +6,8 @@ version_added: 0.1.0
 description:
   - Plans the site from the site file alone, and prints the findings as a table.
   - Writes C(plan.json) (the whole plan), C(topology.svg) (its diagram), C(dns.zone) (the records that a DNS server
-    needs), and for a site with instances C(packets.svg) (the paths of their packets), if they differ.
+    needs), for a site with instances C(packets.svg) (the paths of their packets), and for one with monitoring
+    C(monitoring/) (scrape targets, alert rules and their routing), if they differ.
   - Fails on findings of severity C(error), and then leaves the state directory unchanged.
   - Runs on the controller and contacts nothing.
 options:

@@ -18,6 +18,7 @@ from .platform.host import host_settings
 from .platform.hypervisor import hypervisor
 from .platform.identity import identity
 from .platform.metal import metal, set_plane
+from .platform.monitoring import monitoring
 from .platform.ovn import ovn
 from .platform.preflight import preflight, set_neighbours
 from .platform.proxy import proxy
@@ -71,5 +72,6 @@ def make_plan(site: Site) -> Plan:
         resources=resources(site),
         backups=backups(site),
         backup_directory=site.backups.directory,
+        monitoring=monitoring(layout),
     )
     return replace(plan, findings=find(PlanContext(layout=layout, plan=plan)))

@@ -120,6 +120,16 @@ class BackupPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MonitoringPlan:
+    """Where metrics are kept, and who gets alerts."""
+
+    host: str  # machine that scrapes and alerts; "": none, which is a finding
+    interval: int  # seconds between scrapes
+    retention_days: int
+    webhook: str | None  # None: alerts are sent nowhere
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MetalPlan:
     """Settings for installing machines from power-off."""
 

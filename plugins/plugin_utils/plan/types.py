@@ -24,6 +24,7 @@ from .part_types import (
     IdentityPlan,
     LinkPlan,
     MetalPlan,
+    MonitoringPlan,
     PreflightPlan,
     ProxyPlan,
     ResourcePlan,
@@ -274,3 +275,4 @@ class Plan:
     resources: tuple[ResourcePlan, ...] = ()  # of `cloud:`
     backups: BackupPlan = field(default_factory=BackupPlan)
     backup_directory: str | None = None  # on the controller, for sets of backups; None: in the state directory
+    monitoring: MonitoringPlan | None = None  # None: the site has none

@@ -44,6 +44,22 @@ def test_the_plan_is_written_once_and_only_again_when_it_differs(runner: Runner)
     assert "worker-3" in plan.read_text()
 
 
+def test_targets_and_rules_are_there_while_the_site_has_monitoring(runner: Runner) -> None:
+    runner.site.write_text(LAB + "monitoring: {enabled: true}\n")
+    first = runner.run()
+    assert first.returncode == 0, first.stdout + first.stderr
+    place = runner.state / "lab/monitoring"
+    assert {path.stem for path in place.glob("targets/*.json")} == {"host", "kubernetes", "monitoring"}
+    assert {path.stem for path in place.glob("rules/*.yml")} == {"host", "kubernetes", "openstack", "monitoring"}
+    assert "changed=0" in runner.run().stdout
+    runner.site.write_text(LAB)
+    assert "changed=1" in runner.run("--check").stdout
+    assert (place / "scrape.yml").exists()
+    assert "changed=1" in runner.run().stdout
+    assert [path for path in place.rglob("*") if path.is_file()] == []
+    assert "changed=0" in runner.run().stdout
+
+
 def test_check_mode_predicts_and_writes_nothing(runner: Runner) -> None:
     done = runner.run("--check", "--diff")
     assert done.returncode == 0

@@ -17,6 +17,7 @@ from ansible_collections.groundup.cloud.tests.unit.plan import (
     identity_cases,
     machine_cases,
     metal_cases,
+    monitoring_cases,
     pool_cases,
     provider_cases,
     public_cases,
@@ -31,6 +32,7 @@ CASES = [
     for subject in (
         machine_cases,
         metal_cases,
+        monitoring_cases,
         pool_cases,
         wiring_cases,
         cluster_cases,

@@ -21,6 +21,7 @@ from . import (
     links,
     logins,
     machines,
+    monitoring,
     netboot,
     packages,
     planes,
@@ -43,7 +44,8 @@ from .order import ordered
 SUBJECTS = (
     addresses, servers, links, wiring, planes, machines, netboot, pools, public, availability, access, packages, quorum,
     domains, storage, ceph, disks, cluster, services, extra_releases, directories, identity_providers,
-    resources, logins, certificates, authorities, supply, proxy, system_disks, versions, backups, unsupported,
+    resources, logins, certificates, authorities, supply, proxy, system_disks, versions, backups, monitoring,
+    unsupported,
 )  # fmt: skip
 
 

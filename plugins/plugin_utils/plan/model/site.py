@@ -14,6 +14,7 @@ from .base import Domain, Model, Name
 from .cloud import CloudResources
 from .identity import Identity
 from .machines import Hardware, MachineGroup
+from .monitoring import Monitoring
 from .networks import Network, Ovn, Rack
 from .openstack import OpenStack
 from .platform import Access, Cluster, Edge, Hosts, Seed, Supply
@@ -63,6 +64,7 @@ class Site(Model):
         default_factory=CloudResources, description="What is in the cloud: projects, networks, flavors, ..."
     )
     backups: Backups = Field(default_factory=Backups, description="Where sets of backups are kept.")
+    monitoring: Monitoring = Field(default_factory=Monitoring, description="Metrics and alerts.")
 
     _file: str = PrivateAttr("<site>")
     _content: bytes = PrivateAttr(b"")

@@ -1,0 +1,1 @@
+"""Scrape targets, alert rules and their routing, from the plan alone."""

@@ -1,0 +1,175 @@
+"""Alerts, one record each, in the words of the failure cards: layer, object, what, why, remedy.
+
+In ``what``, ``{label}`` stands for a label of the series. Numbers that follow from the plan (members, targets) are put
+into the expression: nothing is guessed from what happens to be there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from ..plan.types import Plan
+from .jobs import counted
+
+Severity = Literal["critical", "warning"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlertRecord:
+    """One alert."""
+
+    layer: str
+    job: str  # whose targets its series come from: a site without them has no such alert
+    severity: Severity
+    expr: str | Callable[[Plan], str]  # "": this site needs none
+    after: str  # how long it must hold
+    object: str = ""  # at fault; "": the series' own label `object`
+    what: str
+    why: str
+    remedy: str
+
+    def expression(self, plan: Plan) -> str:
+        """Return its expression on this site; "": the site has no such alert."""
+        if self.job not in counted(plan):
+            return ""
+        return self.expr if isinstance(self.expr, str) else self.expr(plan)
+
+
+def _quorum_at_risk(plan: Plan) -> str:
+    # With one member there is no quorum to lose; of two, each is needed from the start.
+    members = plan.kubernetes.etcd_members
+    return f'sum(up{{job="etcd"}}) <= {min(members // 2 + 1, members - 1)}' if members > 1 else ""
+
+
+def _backup_age(plan: Plan) -> str:
+    # Without a timer, nobody promised a backup.
+    return "time() - groundup_backup_newest_timestamp_seconds > 2 * 86400" if plan.backups.schedule else ""
+
+
+def _nobody_serves(*proxies: str) -> str:
+    """Return the backends of HAProxy for whom no control host has a server that passes its check, as objects."""
+    # Not by their state: servers that are never checked stand by for public names.
+    served = f'haproxy_backend_active_servers{{job="haproxy",proxy=~"{"|".join(proxies)}"}}'
+    return f'label_replace(max by (proxy) ({served}) == 0, "object", "$1", "proxy", "(.+)")'
+
+
+def _public_name_down(plan: Plan) -> str:
+    types = [one.type for one in plan.edge.endpoints]
+    return _nobody_serves(*types) if types else ""
+
+
+def _rate(only: str) -> str:
+    return f'sum by (object) (rate(apiserver_request_total{{job="api-server"{only}}}[2m]))'
+
+
+def _daemon(metric: str) -> str:
+    """Return the daemons of Ceph whose ``metric`` is 0, as objects: the manager that tells it is not at fault."""
+    lost = f'max by (ceph_daemon) ({metric}{{job="ceph"}}) == 0'
+    return f'label_replace({lost}, "object", "$1", "ceph_daemon", "(.+)")'
+
+
+_FAILED = ',code=~"5.."'
+_DISK = 'job="node",fstype!~"tmpfs|ramfs|overlay|squashfs"'
+
+ALERTS: dict[str, AlertRecord] = {
+    "HostDown": AlertRecord(
+        layer="host", job="node", severity="critical", after="45s",
+        expr='up{job="node"} == 0',
+        what="{object} does not answer",
+        why="what runs on it is lost or unseen: the machine is off, its network is cut, or its node exporter stopped",
+        remedy="run groundup.cloud.status; if the machine is off, switch it on at its management controller",
+    ),
+    "DiskFilling": AlertRecord(
+        layer="host", job="node", severity="warning", after="10m",
+        expr=f"node_filesystem_avail_bytes{{{_DISK}}} / node_filesystem_size_bytes{{{_DISK}}} < 0.1",
+        what="{mountpoint} of {object} has less than a tenth free",
+        why="a full disk stops etcd, databases and instances; a node evicts its pods before that",
+        remedy="find what grows (du -xh --max-depth=2), and remove it or give the file system more room",
+    ),
+    "ClockOff": AlertRecord(
+        layer="host", job="node", severity="warning", after="5m",
+        expr='abs(node_timex_offset_seconds{job="node"}) > 0.05 or node_timex_sync_status{job="node"} == 0',
+        what="the clock of {object} is not synchronised, or 50 ms off",
+        why="Ceph's monitors leave the quorum, tokens and certificates are refused",
+        remedy="look at chronyc tracking and chronyc sources on the host; then run groundup.cloud.host",
+    ),
+    "CertificateEnding": AlertRecord(
+        layer="host", job="node", severity="warning", after="5m",
+        expr="groundup_certificate_not_after_timestamp_seconds - time() < 14 * 86400",
+        what="{path} of {object} ends in less than 14 days",
+        why="who asks this service refuses it from then on",
+        remedy="run groundup.cloud.site, which renews certificates; of the operator's own, write the new one first",
+    ),
+    "BackupOld": AlertRecord(
+        layer="host", job="node", severity="warning", after="5m", object="backups",
+        expr=_backup_age,
+        what="the newest backup is older than two days",
+        why="a loss now costs all changes since then",
+        remedy="read why: journalctl of the timer's unit on the control node; then run groundup.cloud.backup",
+    ),
+    "EtcdNoLeader": AlertRecord(
+        layer="kubernetes", job="etcd", severity="critical", after="45s",
+        expr='etcd_server_has_leader{job="etcd"} == 0',
+        what="the etcd member of {object} has no leader",
+        why="without a leader the Kubernetes API takes no writes",
+        remedy="start control hosts that are down; with a quorum lost for good, restore (docs/backup.md)",
+    ),
+    "EtcdQuorumAtRisk": AlertRecord(
+        layer="kubernetes", job="etcd", severity="critical", after="45s", object="etcd",
+        expr=_quorum_at_risk,
+        what="one more lost member of etcd costs the quorum",
+        why="without a quorum the Kubernetes API takes no writes",
+        remedy="bring the control host that is down back before you touch another; groundup.cloud.status names it",
+    ),
+    "ApiServerErrors": AlertRecord(
+        layer="kubernetes", job="api-server", severity="warning", after="1m",
+        expr=f"{_rate(_FAILED)} / {_rate('')} > 0.05",
+        what="the API server of {object} answers more than one request in twenty with an error of its own",
+        why="pods are not scheduled or moved while it fails",
+        remedy="read its log (crictl logs) and look at etcd of the same host: slow disks show first there",
+    ),
+    "ApiServersOut": AlertRecord(
+        layer="kubernetes", job="haproxy", severity="critical", after="45s",
+        expr=_nobody_serves("kubernetes"),
+        what="no API server passes HAProxy's check",
+        why="nobody can change or read the cluster; pods run on as they are",
+        remedy="look at etcd's quorum first; then journalctl -u kubelet and crictl logs of kube-apiserver",
+    ),
+    "HaproxyServerOut": AlertRecord(
+        layer="kubernetes", job="haproxy", severity="warning", after="45s",
+        expr='haproxy_server_status{job="haproxy",state="DOWN"} == 1',
+        what="HAProxy of {object} has taken {server} out of {proxy}",
+        why="fewer servers carry the load; with the last one the API or the public name is gone",
+        remedy="run groundup.cloud.status: it names the pod or host behind that server",
+    ),
+    "PublicNameDown": AlertRecord(
+        layer="openstack", job="haproxy", severity="critical", after="45s",
+        expr=_public_name_down,
+        what="no server of {object} passes HAProxy's check",
+        why="users get errors in place of this API",
+        remedy="run groundup.cloud.openstack --tags verify: a failure card names the cause",
+    ),
+    "CephMonitorDown": AlertRecord(
+        layer="storage", job="ceph", severity="critical", after="45s",
+        expr=_daemon("ceph_mon_quorum_status"),
+        what="{object} is not in the quorum of Ceph's monitors",
+        why="one more lost monitor may stop all volumes, images and disks in Ceph",
+        remedy="start it: systemctl status ceph-mon@HOST on its host; look at the host's clock",
+    ),
+    "CephOsdDown": AlertRecord(
+        layer="storage", job="ceph", severity="warning", after="45s",
+        expr=_daemon("ceph_osd_up"),
+        what="{object} is down",
+        why="its data has one copy less until it is back, or until Ceph has copied it elsewhere",
+        remedy="ceph osd find names its host; a broken disk: groundup.cloud.storage_replace",
+    ),
+    "CephError": AlertRecord(
+        layer="storage", job="ceph", severity="critical", after="45s", object="ceph",
+        expr='max(ceph_health_status{job="ceph"}) == 2',
+        what="Ceph says HEALTH_ERR",
+        why="data is unavailable or in danger",
+        remedy="ceph health detail names what; full OSDs come first",
+    ),
+}  # fmt: skip

@@ -1,0 +1,29 @@
+"""All files of monitoring that follow from the plan, by their path below one directory."""
+
+from __future__ import annotations
+
+import json
+
+import yaml
+
+from ...module_utils._base.files import HEADER
+from ..plan.types import Plan
+from .routing import routing
+from .rules import rules
+from .targets import scrape, targets
+
+WRITTEN = ("targets/*.json", "rules/*.yml", "scrape.yml", "alertmanager.yml")  # all that `files` may name
+
+
+def files(plan: Plan) -> dict[str, str]:
+    """Return path and text of each file; none on a site without monitoring."""
+    if plan.monitoring is None:
+        return {}
+    documents = {
+        "scrape.yml": scrape(plan, interval=plan.monitoring.interval), "alertmanager.yml": routing(plan.monitoring),
+    }  # fmt: skip
+    documents |= {f"rules/{layer}.yml": rule for layer, rule in rules(plan).items()}
+    return {
+        **{f"targets/{layer}.json": json.dumps(each, indent=2) + "\n" for layer, each in targets(plan).items()},
+        **{path: HEADER + yaml.safe_dump(each, sort_keys=False, width=120) for path, each in documents.items()},
+    }

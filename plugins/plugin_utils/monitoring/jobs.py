@@ -1,0 +1,88 @@
+"""What is scraped: one record a job, with its layer, its hosts and how it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from ..layers.roles import Role
+from ..plan.types import HostPlan, Plan
+
+Credential = Literal["monitoring", "kubernetes", "none"]  # whose CA and client certificate; none: HTTP without a login
+_STORE, _RULES, _ALERTS = 8428, 8880, 9093
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRecord:
+    """One kind of target."""
+
+    layer: str  # a layer of the site, or "monitoring" itself
+    what: str
+    port: int | Callable[[Plan], int]
+    path: str = "/metrics"
+    credential: Credential = "monitoring"
+    hosts: Callable[[Plan], list[HostPlan]]
+    loopback: bool = False  # asked by the monitoring host at itself
+
+    def number(self, plan: Plan) -> int:
+        """Return the port of its targets."""
+        return self.port if isinstance(self.port, int) else self.port(plan)
+
+    def address(self, plan: Plan, host: HostPlan) -> str:
+        """Return address and port of the target on ``host``."""
+        return f"{'127.0.0.1' if self.loopback else host.address}:{self.number(plan)}"
+
+
+def _all(plan: Plan) -> list[HostPlan]:
+    # A machine that was not discovered yet has no address.
+    return [host for host in plan.hosts.values() if host.address]
+
+
+def _with(role: Role) -> Callable[[Plan], list[HostPlan]]:
+    return lambda plan: [host for host in _all(plan) if role in host.roles]
+
+
+def _managers(plan: Plan) -> list[HostPlan]:
+    managers = plan.ceph.managers if plan.ceph and plan.ceph.backend == "native" else ()
+    return [host for host in _all(plan) if host.name in managers]
+
+
+def _own(plan: Plan) -> list[HostPlan]:
+    return [host for host in _all(plan) if plan.monitoring and host.name == plan.monitoring.host]
+
+
+JOBS: dict[str, JobRecord] = {
+    "node": JobRecord(
+        layer="host", what="node exporter: the machine, its disks and its clock", port=9100, hosts=_all
+    ),
+    "haproxy": JobRecord(
+        layer="kubernetes", what="HAProxy's own metrics: the API and the public names", port=9101,
+        hosts=_with("control"),
+    ),
+    # etcd's own listener for metrics is on loopback: HAProxy of the same host passes it on.
+    "etcd": JobRecord(
+        layer="kubernetes", what="etcd's own metrics, through HAProxy of its host", port=9101, path="/etcd/metrics",
+        hosts=_with("control"),
+    ),
+    "api-server": JobRecord(
+        layer="kubernetes", what="API server's own metrics (group `system:monitoring`)",
+        port=lambda plan: plan.kubernetes.api_port, credential="kubernetes", hosts=_with("control"),
+    ),
+    "ceph": JobRecord(
+        layer="storage", what="Ceph's module `prometheus`; a manager that stands by answers without a metric",
+        port=9283, credential="none", hosts=_managers,
+    ),
+    "store": JobRecord(
+        layer="monitoring", what="VictoriaMetrics", port=_STORE, credential="none", hosts=_own, loopback=True
+    ),
+    "rules": JobRecord(layer="monitoring", what="vmalert", port=_RULES, credential="none", hosts=_own, loopback=True),
+    "alerts": JobRecord(
+        layer="monitoring", what="Alertmanager", port=_ALERTS, credential="none", hosts=_own, loopback=True
+    ),
+}  # fmt: skip
+
+
+def counted(plan: Plan) -> dict[str, int]:
+    """Return the number of targets of each job that the site has."""
+    return {name: number for name, job in JOBS.items() if (number := len(job.hosts(plan)))}

@@ -1,0 +1,30 @@
+"""Alertmanager's configuration from the plan: who hears what, and which alert hides another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..plan.part_types import MonitoringPlan
+
+
+def routing(monitoring: MonitoringPlan) -> dict[str, Any]:
+    """Return the configuration: one message an object and layer, and a lost host hides what was on it."""
+    url = monitoring.webhook
+    receiver = {"webhook_configs": [{"url": url, "send_resolved": True}]} if url else {}
+    return {
+        "route": {
+            "receiver": "site",
+            "group_by": ["site", "layer", "object"],
+            "group_wait": "5s",
+            "group_interval": "1m",
+            "repeat_interval": "4h",
+        },
+        "inhibit_rules": [
+            {
+                "source_matchers": ['alertname="HostDown"'],
+                "target_matchers": ['alertname!="HostDown"'],
+                "equal": ["site", "object"],
+            }
+        ],
+        "receivers": [{"name": "site", **receiver}],
+    }

@@ -1,0 +1,72 @@
+"""Alert rules from the plan: one file a layer, read by vmalert and Prometheus.
+
+Each layer also has two of its own making: a target that does not answer, and targets that nobody asks any more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ..plan.types import Plan
+from .alerts import ALERTS, AlertRecord
+from .jobs import JOBS, counted
+
+_LABEL = re.compile(r"\{(\w+)\}")
+
+
+def alerts_of(plan: Plan) -> Iterator[tuple[str, AlertRecord]]:
+    """Yield name and record of each alert that the site has."""
+    present = counted(plan)
+    for layer in dict.fromkeys([*(JOBS[name].layer for name in present), *(one.layer for one in ALERTS.values())]):
+        yield from ((name, one) for name, one in ALERTS.items() if one.layer == layer and one.expression(plan))
+        jobs = [name for name in present if JOBS[name].layer == layer]
+        if others := [name for name in jobs if name != "node"]:  # a host has HostDown
+            yield "TargetDown", _target_down(layer, others[0])
+        for name in jobs:
+            yield "DataMissing", _data_missing(layer, name, present[name])
+
+
+def rules(plan: Plan) -> dict[str, dict[str, Any]]:
+    """Return the rule file of each layer."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, alert in alerts_of(plan):
+        group = found.setdefault(alert.layer, {"groups": [{"name": alert.layer, "rules": []}]})["groups"][0]
+        group["rules"].append(_rule(name, alert, plan))
+    return found
+
+
+def _rule(name: str, alert: AlertRecord, plan: Plan) -> dict[str, Any]:
+    labels = {"site": plan.site, "layer": alert.layer, "severity": alert.severity}  # sums have no label of their series
+    return {
+        "alert": name,
+        "expr": alert.expression(plan),
+        "for": alert.after,
+        "labels": labels | ({"object": alert.object} if alert.object else {}),
+        "annotations": {
+            "what": _LABEL.sub(r"{{ $labels.\1 }}", alert.what),
+            "why": alert.why,
+            "remedy": alert.remedy,
+        },
+    }
+
+
+def _target_down(layer: str, job: str) -> AlertRecord:
+    return AlertRecord(
+        layer=layer, job=job, severity="critical", after="90s",  # after HostDown, which hides it
+        expr=f'up{{layer="{layer}",job!="node"}} == 0',
+        what="{job} of {object} does not answer",
+        why="it is down, or its metrics are not to be had: what it does is unseen",
+        remedy="look at the service on its host (systemctl --failed); groundup.cloud.status names what else is down",
+    )  # fmt: skip
+
+
+def _data_missing(layer: str, job: str, number: int) -> AlertRecord:
+    return AlertRecord(
+        layer=layer, job=job, severity="critical", after="5m", object=job,
+        expr=f'(count(up{{job="{job}"}}) or vector(0)) < {number}',
+        what=f"fewer than {number} targets of {job} are asked",
+        why="the alerts of what is not asked cannot fire",
+        remedy="write the targets again (groundup.cloud.plan), and let the store read them",
+    )  # fmt: skip

@@ -1,0 +1,51 @@
+"""Scrape targets from the plan: file_sd, one file a layer, and the configuration that reads them.
+
+Prometheus and VictoriaMetrics read both. Paths are relative to the configuration's directory.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..plan.types import Plan
+from .jobs import JOBS, Credential, JobRecord, counted
+
+
+def targets(plan: Plan) -> dict[str, list[dict[str, Any]]]:
+    """Return the targets of each layer, one group a target: its labels say layer, job and object."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for name in counted(plan):
+        job = JOBS[name]
+        for host in job.hosts(plan):
+            labels = {"job": name, "layer": job.layer, "object": host.name, "rack": host.rack}
+            found.setdefault(job.layer, []).append({"targets": [job.address(plan, host)], "labels": labels})
+    return found
+
+
+def scrape(plan: Plan, *, interval: int) -> dict[str, Any]:
+    """Return the scrape configuration: one job each, which takes its own targets out of its layer's file."""
+    return {
+        "global": {"scrape_interval": f"{interval}s", "external_labels": {"site": plan.site}},
+        "scrape_configs": [_job(name, JOBS[name]) for name in counted(plan)],
+    }
+
+
+def _job(name: str, job: JobRecord) -> dict[str, Any]:
+    return {
+        "job_name": name,
+        "metrics_path": job.path,
+        **_way(job.credential),
+        "file_sd_configs": [{"files": [f"targets/{job.layer}.json"]}],
+        "relabel_configs": [{"action": "keep", "source_labels": ["job"], "regex": name}],
+    }
+
+
+def _way(credential: Credential) -> dict[str, Any]:
+    if credential == "none":
+        return {"scheme": "http"}
+    files = {
+        "ca_file": f"tls/{credential}-ca.crt",
+        "cert_file": f"tls/{credential}.crt",
+        "key_file": f"tls/{credential}.key",
+    }
+    return {"scheme": "https", "tls_config": files}

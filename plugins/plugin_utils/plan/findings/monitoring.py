@@ -1,0 +1,46 @@
+"""Who watches the site: a machine of its own outside the cluster, that somebody hears."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..form import choose, error, warning
+from ..layout.context import PlanContext
+from ..types import Finding
+
+
+def check(context: PlanContext) -> Iterator[Finding]:
+    """Yield findings about the monitoring host and its receiver."""
+    plan, hosts = context.plan.monitoring, context.plan.hosts
+    if plan is None:
+        return
+    if not plan.host:
+        yield error("monitoring-without-host", "monitoring.host")(
+            what="no machine is named to scrape and alert, and the site has no seed",
+            why="nobody would read the metrics",
+            remedy="write monitoring.host, best a machine that is no node of the cluster",
+        )
+    elif plan.host not in hosts:
+        yield error("monitoring-host-unknown", "monitoring.host")(
+            what=f"{plan.host} is no machine of the site",
+            why="nobody would read the metrics",
+            remedy=choose(plan.host, hosts),
+        )
+    elif hosts[plan.host].node_labels:
+        yield warning("monitoring-inside", "monitoring.host")(
+            what=f"{plan.host} is a node of the cluster that it is to watch",
+            why="a host that fails takes the alert about itself with it",
+            remedy="name a machine that is no node, such as the seed",
+        )
+    if not plan.webhook:
+        yield warning("monitoring-without-receiver", "monitoring.webhook")(
+            what="alerts are sent nowhere",
+            why="a fault stays unseen until somebody asks Alertmanager's API",
+            remedy="write monitoring.webhook, the URL of what pages your operators",
+        )
+    yield warning("not-in-this-version", "monitoring.enabled")(
+        what="this version does not build it: the store, Alertmanager and exporters of monitoring",
+        why="no layer installs them yet: nothing watches the site by itself",
+        remedy="give the targets, rules and routing that the plan writes to a store of yours (docs/monitoring.md), or "
+        "leave monitoring out",
+    )

@@ -1,0 +1,34 @@
+"""Monitoring in the site file: where it runs, how long metrics stay, and who gets alerts."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from .base import Model, Name
+
+Url = Annotated[
+    str,
+    Field(
+        pattern=r"^https?://[A-Za-z0-9.\-\[\]:]+(/[A-Za-z0-9._~%/\-]*)?$",
+        max_length=1000,
+        json_schema_extra={"examples": ["https://alerts.example.com/groundup"]},
+    ),
+]
+
+
+class Monitoring(Model):
+    """Metrics and alerts of the whole site."""
+
+    enabled: bool = Field(False, description="Whether the plan writes scrape targets and alert rules.")
+    host: Name | None = Field(
+        None, description="Machine that scrapes and alerts, outside the cluster. Default: the first seed."
+    )
+    interval: int = Field(15, ge=5, le=300, description="Seconds between two scrapes of a target.")
+    retention_days: int = Field(30, ge=1, le=3650, description="Days that metrics are kept.")
+    webhook: Url | None = Field(
+        None,
+        description="URL that Alertmanager posts alerts to (JSON), without a secret in it. Default: alerts are sent "
+        "nowhere, and seen in its API alone.",
+    )

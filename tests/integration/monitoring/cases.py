@@ -1,0 +1,128 @@
+"""For each alert: series of its site that make it fire, series that must not, and the object it must name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+Series = dict[str, str]  # series -> values, one a minute, as vmalert-tool and promtool write them
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One alert on the site `ha`, judged after 15 minutes."""
+
+    alert: str
+    layer: str
+    fires: Series
+    quiet: Series
+    labels: dict[str, str] = field(default_factory=dict)  # of the alert, beside layer and severity
+
+
+def up(job: str, host: str, values: str, *, layer: str = "kubernetes") -> Series:
+    """Return the series that says whether a target answers."""
+    return {f'up{{job="{job}",layer="{layer}",object="{host}"}}': values}
+
+
+def _disk(free: str) -> Series:
+    labels = 'job="node",object="worker-1",mountpoint="/var/log",fstype="ext4"'
+    return {f"node_filesystem_avail_bytes{{{labels}}}": free, f"node_filesystem_size_bytes{{{labels}}}": "100x30"}
+
+
+def _clock(host: str, offset: str, synchronised: str) -> Series:
+    labels = f'{{job="node",object="{host}"}}'
+    return {f"node_timex_offset_seconds{labels}": offset, f"node_timex_sync_status{labels}": synchronised}
+
+
+def _requests(wrong: str) -> Series:
+    name = 'apiserver_request_total{job="api-server",object="control-2"'
+    return {f'{name},code="200"}}': "0+90x30", f'{name},code="500"}}': wrong}
+
+
+def _active(proxy: str, first: str, second: str) -> Series:
+    name = f'haproxy_backend_active_servers{{job="haproxy",proxy="{proxy}",object="control-'
+    return {f'{name}1"}}': first, f'{name}2"}}': second}
+
+
+_DISK = {"job": "node", "object": "worker-1", "mountpoint": "/var/log", "fstype": "ext4"}
+_CERTIFICATE = 'groundup_certificate_not_after_timestamp_seconds{object="control-1",path="/etc/haproxy/tls/edge.pem"}'
+_SERVER = 'haproxy_server_status{job="haproxy",object="control-1",proxy="public",server="worker-1",state="DOWN"}'
+_NODES = {"job": "node", "layer": "host"}
+BEGIN, DAY = 946684800, 86400  # vmalert-tool's time begins with 2000
+
+CASES = (
+    Case(
+        alert="HostDown", layer="host", fires=up("node", "worker-1", "1 0x20", layer="host"),
+        quiet=up("node", "worker-1", "1x13 0 1x5", layer="host"), labels={**_NODES, "object": "worker-1"},
+    ),
+    Case(alert="DiskFilling", layer="host", fires=_disk("9x30"), quiet=_disk("11x30"), labels=_DISK),
+    Case(
+        alert="ClockOff", layer="host", fires=_clock("storage-1", "-0.06x30", "1x30"),
+        quiet=_clock("storage-1", "0.04x30", "1x30"), labels={"job": "node", "object": "storage-1"},
+    ),
+    Case(
+        alert="ClockOff", layer="host", fires=_clock("storage-2", "0x30", "0x30"),
+        quiet=_clock("storage-2", "0x30", "1x30"), labels={"job": "node", "object": "storage-2"},
+    ),
+    Case(
+        alert="CertificateEnding", layer="host", fires={_CERTIFICATE: f"{BEGIN + 13 * DAY}x30"},
+        quiet={_CERTIFICATE: f"{BEGIN + 15 * DAY}x30"},
+        labels={"object": "control-1", "path": "/etc/haproxy/tls/edge.pem"},
+    ),
+    Case(
+        alert="BackupOld", layer="host", fires={"groundup_backup_newest_timestamp_seconds": f"{BEGIN - 2 * DAY}x30"},
+        quiet={"groundup_backup_newest_timestamp_seconds": f"{BEGIN - DAY}x30"}, labels={"object": "backups"},
+    ),
+    Case(
+        alert="EtcdNoLeader", layer="kubernetes",
+        fires={'etcd_server_has_leader{job="etcd",object="control-1"}': "1 0x30"},
+        quiet={'etcd_server_has_leader{job="etcd",object="control-1"}': "1x30"},
+        labels={"job": "etcd", "object": "control-1"},
+    ),
+    Case(
+        alert="EtcdQuorumAtRisk", layer="kubernetes",
+        fires=up("etcd", "control-1", "1x30") | up("etcd", "control-2", "1x30") | up("etcd", "control-3", "1 0x30"),
+        quiet=up("etcd", "control-1", "1x30") | up("etcd", "control-2", "1x30") | up("etcd", "control-3", "1x30"),
+        labels={"object": "etcd"},
+    ),
+    Case(
+        alert="ApiServerErrors", layer="kubernetes", fires=_requests("0+10x30"), quiet=_requests("0+4x30"),
+        labels={"object": "control-2"},
+    ),
+    Case(
+        alert="HaproxyServerOut", layer="kubernetes", fires={_SERVER: "0 1x30"}, quiet={_SERVER: "0x30"},
+        labels={"job": "haproxy", "object": "control-1", "proxy": "public", "server": "worker-1", "state": "DOWN"},
+    ),
+    Case(
+        alert="ApiServersOut", layer="kubernetes",
+        fires=_active("kubernetes", "0x30", "0x30"), quiet=_active("kubernetes", "0x30", "1x30"),
+        labels={"object": "kubernetes", "proxy": "kubernetes"},
+    ),
+    Case(
+        alert="PublicNameDown", layer="openstack",
+        # HAProxy's backends that only count have no server at all.
+        fires=_active("identity", "0x30", "0x30") | _active("sources", "0x30", "0x30"),
+        quiet=_active("identity", "0x30", "1x30"), labels={"object": "identity", "proxy": "identity"},
+    ),
+    # The manager of storage-1 tells it of a daemon elsewhere.
+    Case(
+        alert="CephMonitorDown", layer="storage",
+        fires={'ceph_mon_quorum_status{job="ceph",object="storage-1",ceph_daemon="mon.storage-3"}': "1 0x30"},
+        quiet={'ceph_mon_quorum_status{job="ceph",object="storage-1",ceph_daemon="mon.storage-3"}': "1x30"},
+        labels={"ceph_daemon": "mon.storage-3", "object": "mon.storage-3"},
+    ),
+    Case(
+        alert="CephOsdDown", layer="storage",
+        fires={'ceph_osd_up{job="ceph",object="storage-1",ceph_daemon="osd.2"}': "1 0x30"},
+        quiet={'ceph_osd_up{job="ceph",object="storage-1",ceph_daemon="osd.2"}': "1x30"},
+        labels={"ceph_daemon": "osd.2", "object": "osd.2"},
+    ),
+    Case(
+        alert="CephError", layer="storage", fires={'ceph_health_status{job="ceph",object="storage-1"}': "0 2x30"},
+        quiet={'ceph_health_status{job="ceph",object="storage-1"}': "1x30"}, labels={"object": "ceph"},
+    ),
+    Case(
+        alert="TargetDown", layer="storage", fires=up("ceph", "storage-2", "1 0x30", layer="storage"),
+        quiet=up("ceph", "storage-2", "1x30", layer="storage"),
+        labels={"job": "ceph", "layer": "storage", "object": "storage-2"},
+    ),
+)  # fmt: skip

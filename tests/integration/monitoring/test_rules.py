@@ -1,0 +1,118 @@
+"""Every alert fires when it must, with its object and its words, and else does not: judged by vmalert's own tool."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+import yaml
+from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.alerts import ALERTS
+from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.rules import rules
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.artifact import Artifact
+from ansible_collections.groundup.cloud.tests.unit.monitoring.sites import WHOLE, planned
+
+from .cases import CASES, Case, Series, up
+
+Alert = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    return planned("ha", **WHOLE)
+
+
+@pytest.fixture(scope="module")
+def judge(
+    artifact: Callable[[str], Artifact], tmp_path_factory: pytest.TempPathFactory, plan: Plan
+) -> Callable[[list[Alert]], subprocess.CompletedProcess[str]]:
+    """Return a function that holds tests against the rules of the site."""
+    program = artifact("victoria-metrics").path / "vmalert-tool"
+    place = tmp_path_factory.mktemp("rules")
+    for layer, document in rules(plan).items():
+        (place / f"{layer}.yml").write_text(yaml.safe_dump(document))
+
+    def run(tests: list[Alert]) -> subprocess.CompletedProcess[str]:
+        document = {"rule_files": [f"{place}/*.yml"], "evaluation_interval": "1m", "tests": tests}
+        path = place / "tests.yaml"
+        path.write_text(yaml.safe_dump(document))
+        command = [str(program), "unittest", "--files", str(path)]
+        return subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=300, check=False)
+
+    return run
+
+
+def test_every_alert_has_a_case() -> None:
+    assert {case.alert for case in CASES} == {*ALERTS, "TargetDown"}
+
+
+def test_every_alert_fires_with_its_object_and_its_words_and_only_then(
+    judge: Callable[[list[Alert]], subprocess.CompletedProcess[str]], plan: Plan
+) -> None:
+    judged = judge([_test(CASES, plan, fires=True), _test(CASES, plan, fires=False)])
+    assert judged.returncode == 0, judged.stdout + judged.stderr
+
+
+def test_a_case_that_is_wrong_is_told(
+    judge: Callable[[list[Alert]], subprocess.CompletedProcess[str]], plan: Plan
+) -> None:
+    wrong = _test(CASES[:1], plan, fires=True)
+    wrong["alert_rule_test"][0]["exp_alerts"][0]["exp_labels"]["object"] = "worker-2"
+    assert judge([wrong]).returncode != 0
+
+
+def test_targets_that_nobody_asks_are_missed(
+    judge: Callable[[list[Alert]], subprocess.CompletedProcess[str]], plan: Plan
+) -> None:
+    hosts = [up("node", name, "1x30", layer="host") for name in plan.hosts]
+    (missing,) = (one for one in _of(plan, "host") if one["alert"] == "DataMissing")
+    fired = [{"exp_labels": {"object": "node", **missing["labels"]}, "exp_annotations": missing["annotations"]}]
+    every, all_but_one, none = _merged(hosts), _merged(hosts[1:]), {"other": "1x30"}
+    tests = [
+        _group(series, [_asked("host", "DataMissing", expected)])
+        for series, expected in ((every, []), (all_but_one, fired), (none, fired))
+    ]
+    judged = judge(tests)
+    assert judged.returncode == 0, judged.stdout + judged.stderr
+
+
+def _test(cases: Sequence[Case], plan: Plan, *, fires: bool) -> Alert:
+    """Return all ``cases`` as one test: no series of one means something to the alert of another."""
+    wanted: dict[tuple[str, str], list[Alert]] = {(case.layer, case.alert): [] for case in cases}
+    for case in cases if fires else ():
+        wanted[case.layer, case.alert].append(_fired(case, plan))
+    series = _merged([case.fires if fires else case.quiet for case in cases])
+    return _group(series, [_asked(*key, expected) for key, expected in wanted.items()])
+
+
+def _fired(case: Case, plan: Plan) -> Alert:
+    (rule,) = (one for one in _of(plan, case.layer) if one["alert"] == case.alert)
+    labels = {**rule["labels"], **case.labels}
+    words = {
+        name: re.sub(r"\{\{ \$labels\.(\w+) \}\}", lambda found: str(labels[found[1]]), text)
+        for name, text in rule["annotations"].items()
+    }
+    return {"exp_labels": labels, "exp_annotations": words}
+
+
+def _asked(layer: str, alert: str, expected: list[Alert]) -> Alert:
+    own = {"alertgroup": layer}  # a label of vmalert's
+    alerts = [{**one, "exp_labels": {**one["exp_labels"], **own}} for one in expected]
+    return {"eval_time": "15m", "groupname": layer, "alertname": alert, "exp_alerts": alerts}
+
+
+def _group(series: Series, asked: list[Alert]) -> Alert:
+    inputs = [{"series": name, "values": values} for name, values in series.items()]
+    return {"interval": "1m", "input_series": inputs, "alert_rule_test": asked}
+
+
+def _of(plan: Plan, layer: str) -> list[Alert]:
+    found: list[Alert] = rules(plan)[layer]["groups"][0]["rules"]
+    return found
+
+
+def _merged(series: list[Series]) -> Series:
+    return {name: values for one in series for name, values in one.items()}

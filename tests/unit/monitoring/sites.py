@@ -1,0 +1,17 @@
+"""Example sites with monitoring, as plans."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
+from ansible_collections.groundup.cloud.tests.unit.plan.conftest import changed, example
+
+
+def planned(name: str, **changes: Any) -> Plan:
+    """Return the plan of the example site ``name``, with monitoring; ``__`` in a key of ``changes`` goes down."""
+    keys = {path.replace("__", "/"): value for path, value in changes.items()}
+    return make_plan(build_site(changed(example(name), {"monitoring/enabled": True, **keys})))
+
+
+WHOLE = {"backups__schedule": "daily"}  # of the site `ha`: every alert has its place there

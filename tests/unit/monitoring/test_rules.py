@@ -1,0 +1,99 @@
+"""Rules follow from the plan, and each alert says layer, object, what, why and what to do."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+import yaml
+from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.alerts import ALERTS
+from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.files import files
+from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.jobs import JOBS
+from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.rules import rules
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
+from ansible_collections.groundup.cloud.tests.unit.plan.conftest import GONE
+
+from .sites import WHOLE, planned
+
+
+def expressions(plan: Plan, name: str) -> list[str]:
+    """Return the expressions of the alerts ``name``."""
+    return [one["expr"] for one in _every(plan) if one["alert"] == name]
+
+
+def routed(plan: Plan) -> dict[str, Any]:
+    """Return Alertmanager's configuration."""
+    found: dict[str, Any] = yaml.safe_load(files(plan)["alertmanager.yml"])
+    return found
+
+
+def _every(plan: Plan) -> list[dict[str, Any]]:
+    return [one for layer in rules(plan).values() for group in layer["groups"] for one in group["rules"]]
+
+
+def test_each_alert_of_the_table_is_in_the_file_of_its_layer() -> None:
+    found = rules(planned("ha", **WHOLE))
+    for name, alert in ALERTS.items():
+        assert name in {one["alert"] for one in found[alert.layer]["groups"][0]["rules"]}
+
+
+def test_an_alert_says_layer_severity_object_and_the_three_lines_of_a_fault() -> None:
+    for one in _every(planned("ha", **WHOLE)):
+        assert set(one["annotations"]) == {"what", "why", "remedy"}
+        assert all(text and "\n" not in text for text in one["annotations"].values())
+        assert {"layer", "severity"} <= set(one["labels"])
+        assert one["labels"]["site"] == "ha"
+        # From the series, or written.
+        grouped = re.search(r"sum by \((\w+)\)|\b(sum|max|count)\(", one["expr"])
+        assert ("object" in one["labels"]) == bool(grouped and grouped[1] != "object") or one["alert"] == "BackupOld"
+
+
+def test_a_layer_that_the_site_lacks_has_no_rules() -> None:
+    assert set(rules(planned("ha"))) == {"host", "kubernetes", "storage", "openstack", "monitoring"}
+    assert set(rules(planned("lab"))) == {"host", "kubernetes", "openstack", "monitoring"}
+    assert set(rules(planned("lab", openstack__services=[]))) == {"host", "kubernetes", "monitoring"}
+
+
+def test_the_public_names_that_are_watched_are_the_sites() -> None:
+    (expression,) = expressions(planned("lab"), "PublicNameDown")
+    assert 'proxy=~"identity"' in expression
+
+
+@pytest.mark.parametrize(("members", "least"), [(2, 1), (3, 2), (5, 3)])
+def test_the_quorum_is_at_risk_when_one_more_lost_member_ends_it(members: int, least: int) -> None:
+    plan = planned("ha", machines__control__names=GONE, machines__control__count=members)
+    assert expressions(plan, "EtcdQuorumAtRisk") == [f'sum(up{{job="etcd"}}) <= {least}']
+
+
+def test_a_single_member_has_no_quorum_to_lose() -> None:
+    assert expressions(planned("lab"), "EtcdQuorumAtRisk") == []
+
+
+def test_backups_are_too_old_only_where_a_timer_makes_them() -> None:
+    assert expressions(planned("ha"), "BackupOld") == []
+    assert len(expressions(planned("ha", **WHOLE), "BackupOld")) == 1
+
+
+def test_targets_that_nobody_asks_any_more_are_missed_by_their_number() -> None:
+    plan = planned("ha")
+    missed = expressions(plan, "DataMissing")
+    assert len(missed) == len(JOBS)
+    assert f'(count(up{{job="node"}}) or vector(0)) < {len(plan.hosts)}' in missed
+
+
+def test_alerts_go_to_the_webhook_of_the_site_file() -> None:
+    url = "https://pager.corp.test/hook"
+    (receiver,) = routed(planned("ha", monitoring__webhook=url))["receivers"]
+    assert [one["url"] for one in receiver["webhook_configs"]] == [url]
+    (silent,) = routed(planned("ha"))["receivers"]
+    assert "webhook_configs" not in silent
+
+
+def test_a_lost_host_hides_what_was_on_it_and_not_itself() -> None:
+    (rule,) = routed(planned("ha"))["inhibit_rules"]
+    assert rule == {
+        "source_matchers": ['alertname="HostDown"'],
+        "target_matchers": ['alertname!="HostDown"'],
+        "equal": ["site", "object"],
+    }

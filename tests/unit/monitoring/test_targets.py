@@ -1,0 +1,104 @@
+"""Everything that the plan has is scraped, where it is, and nothing else is."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import yaml
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import LAYERS
+from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.files import files
+from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.jobs import JOBS
+from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.targets import targets
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
+from ansible_collections.groundup.cloud.tests.unit.plan.conftest import example
+
+from .sites import planned
+
+
+def scraped(plan: Plan) -> dict[str, Any]:
+    """Return the scrape configuration."""
+    found: dict[str, Any] = yaml.safe_load(files(plan)["scrape.yml"])
+    return found
+
+
+def asked(plan: Plan, job: str) -> dict[str, str]:
+    """Return object and address of each target of ``job``."""
+    groups = [one for layer in targets(plan).values() for one in layer if one["labels"]["job"] == job]
+    return {one["labels"]["object"]: one["targets"][0] for one in groups}
+
+
+def test_a_site_without_monitoring_has_no_file_of_it() -> None:
+    assert files(make_plan(build_site(example("ha")))) == {}
+
+
+def test_every_host_is_asked_for_its_node_exporter_at_its_own_address() -> None:
+    plan = planned("ha")
+    assert asked(plan, "node") == {name: f"{host.address}:9100" for name, host in plan.hosts.items()}
+
+
+def test_a_machine_without_an_address_is_no_target() -> None:
+    plan = planned("region", machines__hypervisor__per_rack=250)  # more than a rack's segment has addresses for
+    without = {name for name, host in plan.hosts.items() if not host.address}
+    assert without
+    assert asked(plan, "node").keys() == plan.hosts.keys() - without
+
+
+def test_control_hosts_are_asked_at_the_ports_of_the_plan() -> None:
+    plan = planned("ha")
+    control = {name: plan.hosts[name].address for name in plan.edge.hosts}
+    assert len(control) == 3
+    assert asked(plan, "api-server") == {name: f"{one}:{plan.kubernetes.api_port}" for name, one in control.items()}
+    assert asked(plan, "etcd") == asked(plan, "haproxy") == {name: f"{one}:9101" for name, one in control.items()}
+
+
+def test_ceph_is_asked_at_its_managers_and_only_where_the_site_runs_it() -> None:
+    plan = planned("ha")
+    assert plan.ceph
+    assert asked(plan, "ceph").keys() == set(plan.ceph.managers)
+    assert "storage" not in targets(planned("lab"))
+
+
+def test_the_store_is_asked_on_the_monitoring_host_alone() -> None:
+    named = planned("ha", monitoring__host="storage-2")
+    for job in ("store", "rules", "alerts"):
+        assert asked(planned("ha"), job) == {"seed-1": f"127.0.0.1:{JOBS[job].number(named)}"}
+        assert asked(named, job).keys() == {"storage-2"}
+
+
+def test_each_target_says_layer_and_rack_and_no_two_are_the_same() -> None:
+    plan = planned("ha")
+    groups = [(layer, one) for layer, each in targets(plan).items() for one in each]
+    assert {layer for layer, _ in groups} <= {*LAYERS, "monitoring"}
+    assert all(one["labels"]["layer"] == layer for layer, one in groups)
+    assert all(one["labels"]["rack"] == plan.hosts[one["labels"]["object"]].rack for _, one in groups)
+    asked_once = [(one["labels"]["job"], one["targets"][0]) for _, one in groups]
+    assert len(asked_once) == len(set(asked_once))
+
+
+def test_a_job_reads_its_layers_file_and_keeps_its_own_targets() -> None:
+    plan = planned("ha", monitoring__interval=15)
+    found = scraped(plan)
+    written = files(plan)
+    assert found["global"] == {"scrape_interval": "15s", "external_labels": {"site": "ha"}}
+    assert [one["job_name"] for one in found["scrape_configs"]] == list(JOBS)
+    for one in found["scrape_configs"]:
+        (path,) = one["file_sd_configs"][0]["files"]
+        assert one["job_name"] in {group["labels"]["job"] for group in json.loads(written[path])}
+        assert one["relabel_configs"] == [{"action": "keep", "source_labels": ["job"], "regex": one["job_name"]}]
+
+
+def test_what_leaves_the_monitoring_host_has_a_client_certificate_but_for_ceph() -> None:
+    found = scraped(planned("ha"))["scrape_configs"]
+    open_ones = {one["job_name"] for one in found if one["scheme"] == "http"}
+    assert open_ones == {name for name, job in JOBS.items() if job.loopback} | {"ceph"}
+    secured = [one["tls_config"].keys() for one in found if one["scheme"] == "https"]
+    assert secured == [{"ca_file", "cert_file", "key_file"}] * 4
+
+
+def test_the_files_are_what_the_functions_say() -> None:
+    plan = planned("ha", monitoring__webhook="https://pager.corp.test/hook")
+    written = files(plan)
+    assert "https://pager.corp.test/hook" in written["alertmanager.yml"]
+    assert json.loads(written["targets/host.json"]) == targets(plan)["host"]
+    assert {path.partition("/")[0] for path in written} == {"targets", "rules", "scrape.yml", "alertmanager.yml"}

@@ -1,0 +1,16 @@
+"""Mistakes in what a site file says of monitoring, each with the finding it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_ON = {"monitoring/enabled": True}
+
+# name, severity, example, changes, a key the finding points at
+CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
+    ("monitoring-without-host", "error", "lab", {**_ON, "machines": {"control": {"count": 1}}}, "monitoring.host"),
+    ("monitoring-host-unknown", "error", "lab", {**_ON, "monitoring/host": "seed-9"}, "monitoring.host"),
+    ("monitoring-inside", "warning", "lab", {**_ON, "monitoring/host": "worker-1"}, "monitoring.host"),
+    ("monitoring-without-receiver", "warning", "lab", _ON, "monitoring.webhook"),
+    ("not-in-this-version", "warning", "lab", _ON, "monitoring.enabled"),
+]
