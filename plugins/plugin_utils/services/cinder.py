@@ -28,7 +28,6 @@ _KEYRING, _BACKUP_KEYRING = "cinder-volume-rbd-keyring", "cinder-backup-rbd-keyr
 _TRUST, _TRUSTED = "cinder-backup-tls", "/etc/cinder-backup"  # Secret and its mount point, for object backups
 _OTHERS = ("scheduler", "volume", "backup")  # beside the API
 _JOBS = ["cinder-db-sync", "cinder-ks-user", "cinder-rabbit-init"]
-_API = "Deployment/cinder-api"
 _VOLUME = "Deployment/cinder-volume"
 _GIB = 1
 _PURGE = 3600  # seconds between attempts; what still has clones fails each time, with a line in the log
