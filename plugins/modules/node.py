@@ -298,8 +298,7 @@ def main() -> None:
             "decide": None,
             "forget": forget.remove,
             "access": access.hand_out,
-            "leave_etcd": steps.leave,
-            "reset": steps.leave,
+            **dict.fromkeys(("leave_etcd", "reset"), steps.leave),
         },
         secret=("encryption_keys", "join", "registry_login"),
     )

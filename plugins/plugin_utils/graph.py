@@ -1,7 +1,4 @@
-"""Run interdependent work in threads: dependencies first, the longest chain first.
-
-Schedules the releases of a rollout and the artifacts of a build.
-"""
+"""Run interdependent work (releases, artifacts) in threads: dependencies first, the longest chain first."""
 
 from __future__ import annotations
 

@@ -17,10 +17,7 @@ SECRETS_IDENTITY = "secrets.pub"  # in a site's state directory: identity of its
 
 
 def cache_dir() -> Path:
-    """Return the artifact cache: ``$GROUNDUP_CACHE``, else ``groundup`` in the XDG cache directory.
-
-    Raises GroundupError when other users may write to it.
-    """
+    """Return the artifact cache: ``$GROUNDUP_CACHE``, or XDG's. Raises GroundupError when others may write to it."""
     cache = Path(os.environ.get("GROUNDUP_CACHE") or Path(_xdg("XDG_CACHE_HOME", ".cache")) / "groundup")
     if cache.exists() and stat.S_IMODE(cache.stat().st_mode) & 0o077:
         _not_shared(cache, *cache.glob("*/"))

@@ -156,10 +156,7 @@ def _signal_group(group: int, number: signal.Signals) -> None:
 
 @contextmanager
 def stop_on_signals(processes: Processes) -> Iterator[None]:
-    """End all children on SIGINT or SIGTERM, and raise InterruptedRunError.
-
-    Only the main thread can catch signals: in another thread this does nothing.
-    """
+    """End all children on SIGINT or SIGTERM, raise InterruptedRunError. In other threads it does nothing."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

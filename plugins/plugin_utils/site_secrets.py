@@ -66,10 +66,7 @@ def _said(made: Sequence[str], removed: Sequence[str], *, write: bool) -> str:
 
 
 def remove(plan: Plan, *, write: bool, keep: bool, force: Collection[str]) -> dict[str, Any]:
-    """Remove state and password of a lab, or move the state aside; return the step's result.
-
-    Raises GroundupError, OSError.
-    """
+    """Remove a lab's state and password, or move the state aside; return the result. Raises GroundupError, OSError."""
     lab, directory = site_identity.refuse_removal(plan, force), state_dir(plan.site)
     if keep or site_identity.of_plan(plan).machines:
         return {"changed": False, "msg": f"{directory} stays"}

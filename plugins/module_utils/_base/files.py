@@ -99,10 +99,7 @@ def generate(changes: Changes, path: Path, text: str, *, before: Callable[[], ob
 
 
 def remove(changes: Changes, path: Path, *, secret: bool = False, before: Callable[[], object] | None = None) -> bool:
-    """Remove the file ``path``; return whether it existed. ``before`` is called just before.
-
-    The diff hides the content of a ``secret`` file.
-    """
+    """Remove ``path``; return whether it existed. ``before`` is called first; the diff hides a ``secret`` file."""
     old = read(path)
     if old is None:
         return False

@@ -21,10 +21,7 @@ def certificates(text: str) -> list[str]:
 
 
 def client_context(*, ca: str, certificate: str = "", key: str = "") -> ssl.SSLContext:
-    """Return a TLS context that trusts ``ca`` and presents ``certificate`` with ``key``, all in PEM.
-
-    Raises ssl.SSLError when the key does not fit the certificate.
-    """
+    """Return a context that trusts ``ca`` and presents ``certificate``. Raises ssl.SSLError for a wrong ``key``."""
     context = ssl.create_default_context(cadata=ca)
     if certificate:
         # The ssl module reads a client's key only from a file: use a private one, and remove it at once.

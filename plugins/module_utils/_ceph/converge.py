@@ -84,10 +84,7 @@ def _units(node: StorageNode, changes: Changes) -> dict[str, Unit]:
 
 
 def _refuse_leftover(node: StorageNode) -> None:
-    """Refuse to drop a monitor address from ceph.conf while the cluster still has a leftover host or monitor.
-
-    Raises GroundupError.
-    """
+    """Refuse to drop a monitor address from ceph.conf while the cluster has it. Raises GroundupError."""
     written = next((line for line in (files.read(CONF) or "").splitlines() if line.startswith("mon_host = ")), "")
     before = [address for address in written.removeprefix("mon_host = ").split(",") if address]
     names = {address: name for name, address in node.monitors.items()}

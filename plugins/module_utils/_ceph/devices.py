@@ -19,10 +19,7 @@ REPLICAS = tuple(
 
 
 def refuse_used(device: str, *, ours: Collection[str] = ()) -> None:
-    """Refuse a ``device`` that is missing, in use, or holds anything; ``ours``: ids of this host's OSDs.
-
-    Raises GroundupError, OSError.
-    """
+    """Refuse a device missing, in use or not empty; ``ours``: this host's OSD ids. Raises GroundupError, OSError."""
     path = Path(device)
     if not path.exists():
         raise _refusal(device, "there is no such device", remedy="correct its path under hardware.<name>.osds")

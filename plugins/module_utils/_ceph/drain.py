@@ -129,10 +129,7 @@ def _staying(found: StorageMember, kind: str) -> list[Daemon]:
 
 
 def _takers(cluster: CephCluster, found: StorageMember, ceph: CephPlan, kind: str) -> list[Daemon]:
-    """Return the OSDs that the data of a leaving host move to.
-
-    Where every rack (or room) has a copy of everything, they can only move within the same one.
-    """
+    """Return the OSDs that a leaving host's data move to: in its rack (room) if each has a copy of everything."""
     staying, at, by_rule = _staying(found, kind), places(cluster), _by_rule(ceph)
     for rule in ceph.rules:
         domain = at[rule.failure_domain]

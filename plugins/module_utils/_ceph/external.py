@@ -114,10 +114,7 @@ def _no_pool(absent: Collection[str], client: str, *, make: bool) -> GroundupErr
 
 
 def _may_fence(cluster: CephCluster, client: str) -> None:
-    """Refuse a user without the right to blocklist a dead client: image locks would outlive their hypervisor.
-
-    Raises GroundupError.
-    """
+    """Refuse a user who may not blocklist a dead client, whose locks would outlive it. Raises GroundupError."""
     code, _, said = cluster.attempt("osd blocklist", blocklistop="add", addr=NOBODY, expire=SHORTLY)
     if code:
         raise GroundupError(

@@ -22,10 +22,7 @@ def missing(node: StorageNode) -> list[OsdDaemon]:
 
 
 def check(node: StorageNode) -> None:
-    """Refuse two OSDs on one disk, a used device for a new OSD, and an existing OSD without its data.
-
-    Raises GroundupError, OSError.
-    """
+    """Refuse two OSDs on a disk, a used device, an existing OSD without its data. Raises GroundupError, OSError."""
     same_disk.refuse(node.osds)
     there = disk.osds(node)
     for one in node.osds:

@@ -52,10 +52,7 @@ def found(cluster: CephCluster) -> dict[str, Any]:
 
 
 def _refuse_move(cluster: CephCluster, wanted: PoolPlan, there: Mapping[str, Any]) -> None:
-    """Refuse to change the rule of a pool with data, which would move at once. Ceph's own pool is small enough.
-
-    Raises GroundupError.
-    """
+    """Refuse to change the rule of a pool with data (Ceph's own is small), which would move. Raises GroundupError."""
     names = {one["rule_id"]: one["rule_name"] for one in cluster.ask("osd crush rule dump")}
     ruled = {name: str(names.get(one["crush_rule"])) for name, one in there.items() if name != OWN["name"]}
     other = [pool for name, pool in wanted.pools.items() if name in ruled and ruled[name] != pool.rule]

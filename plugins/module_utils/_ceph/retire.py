@@ -22,10 +22,7 @@ DOWN = 60.0  # seconds for stopped OSDs to be marked down
 
 
 def retire(cluster: CephCluster, changes: Changes, name: str, *, fsid: str, here: bool, force: Collection[str]) -> None:
-    """Remove the host ``name`` from the cluster. Raises GroundupError.
-
-    ``here``: this code runs on that host; stop its daemons and remove their data, too.
-    """
+    """Remove ``name`` from the cluster; ``here``, on that host, its daemons and data, too. Raises GroundupError."""
     found, done = members.member(cluster, name), len(changes.done)
     members.refuse(
         "retire", name, [*(_strange(found, fsid) if here else ()), *_against(cluster, found, here=here)], force

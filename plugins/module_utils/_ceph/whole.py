@@ -72,10 +72,7 @@ def verify(changes: Changes, *, ceph: CephPlan, keys: Mapping[str, str], osds: i
 
 
 def _refuse_misplaced(cluster: CephCluster, locations: Mapping[str, Mapping[str, str]]) -> None:
-    """Refuse a CRUSH location that differs from the plan: Ceph does not move a host that has OSDs.
-
-    Raises GroundupError.
-    """
+    """Refuse CRUSH locations other than planned: Ceph does not move a host with OSDs. Raises GroundupError."""
     found = drain.places(cluster)
     moves: dict[str, None] = {}  # each command once, also for a rack with several hosts
     for number, host in found["host"].items():

@@ -94,10 +94,7 @@ def kill_group(path: str) -> None:
 
 
 def remove_groups(path: str, *, only_if_empty: bool = False) -> None:
-    """Remove the control group ``path`` and all below it. Raises GroundupError when one remains.
-
-    ``only_if_empty``: remove nothing when there are groups below it.
-    """
+    """Remove a control group with those below (``only_if_empty``: without any). Raises GroundupError for remains."""
 
     def left() -> list[Path]:
         found = groups(path)

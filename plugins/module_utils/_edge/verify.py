@@ -45,10 +45,7 @@ def _silent(address: str, ports: Sequence[int]) -> dict[int, str]:
 
 
 def check_certificate(address: str, port: int, name: str, *, timeout: float) -> bytes:
-    """Check that ``address`` presents a certificate for ``name`` that this host trusts; return it in DER.
-
-    Raises GroundupError.
-    """
+    """Return in DER the certificate for ``name`` at ``address``, which this host must trust. Raises GroundupError."""
     context = ssl.create_default_context()
     try:
         with (

@@ -161,10 +161,7 @@ def _path(name: str) -> str:
 
 
 def modules(changes: Changes, wanted: Iterable[str], *, file: Path) -> set[str]:
-    """Load the kernel modules ``wanted``, now and at boot, except built-in ones. Raises GroundupError.
-
-    Returns the modules that check mode did not load.
-    """
+    """Load modules (not built-in ones) now and at boot; return those check mode did not load. Raises GroundupError."""
     needed = [name for name in sorted(set(wanted)) if not _built_in(name)]
     files.generate(changes, file, "".join(f"{name}\n" for name in needed))
     loaded, left = _words(PROC / "modules", 0), set()

@@ -21,10 +21,7 @@ class Key:
 
 
 def own(changes: Changes, key: Key) -> None:
-    """Store the key in libvirt permanently. Raises GroundupError.
-
-    Running instances keep their connections: QEMU reads the key when it opens a volume.
-    """
+    """Store the key in libvirt; QEMU reads it when it opens a volume. Raises GroundupError."""
     held = holds(key)
     if held == key.value:
         return

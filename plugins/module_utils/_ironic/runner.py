@@ -81,10 +81,7 @@ def lacks(digest: str) -> bool:
 
 
 def converge(changes: Changes, wanted: Mapping[str, Any]) -> str:
-    """Install and start the runner as in ``wanted``; return its public key, "" in a dry run before it is installed.
-
-    Raises GroundupError, OSError.
-    """
+    """Start the runner; return its public key, "" in a dry run before it is there. Raises GroundupError, OSError."""
     group = accounts.ensure(changes, ACCOUNT, home=str(STATE), login="/usr/sbin/nologin")
     name, is_current = environment.place(
         changes, release=wanted["release"], url=wanted["environment_url"], sha256=None,

@@ -69,10 +69,7 @@ def _word(text: str) -> str:
 
 
 def registry_hosts(registry: str, *, tls: bool, ca: str | None) -> str:
-    """Return containerd's ``hosts.toml`` for the site's registry; ``ca``: the file of the CA of its certificate.
-
-    containerd reads it at each pull.
-    """
+    """Return containerd's ``hosts.toml`` of the site's registry, read at each pull; ``ca``: its CA's file."""
     url = f"{'https' if tls else 'http'}://{registry.partition('/')[0]}"
     trusted = f"ca = {json.dumps(ca)}\n" if ca else ""
     return f"""\

@@ -79,10 +79,7 @@ def put(changes: Changes, given: dict[str, Any]) -> None:
 
 
 def leave(changes: Changes, given: dict[str, Any]) -> None:
-    """Clear a control host of the cluster that was, its data and files set aside: it joins as a new member.
-
-    Raises GroundupError, OSError.
-    """
+    """Clear a control host of the former cluster, files set aside, to join anew. Raises GroundupError, OSError."""
     host = NodeHost(name=given["name"])
     paths = host.paths
     if _passed(paths).get("restore") == given["restore"]:

@@ -55,10 +55,7 @@ def take(changes: Changes, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def restore(changes: Changes, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace the database's content by the snapshot ``content``, in one transaction. Raises GroundupError.
-
-    Rows get new ids; Neutron finds its own by name.
-    """
+    """Replace the database by a snapshot in one transaction; rows get new ids. Raises GroundupError."""
     found = check(changes, given)
     if not found["leader"] or not changes.add(f"replace what {NB.name} has by the backup"):
         return found | changes.result()

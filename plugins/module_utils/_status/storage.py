@@ -13,10 +13,7 @@ PATIENCE = 5  # seconds for an answer of the monitors
 
 
 def cluster(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return health, OSDs and use. What the layer's verification would wait for, or refuse, is broken now.
-
-    Raises GroundupError when no quorum answers.
-    """
+    """Return health, OSDs and use; broken is what verification would refuse. Raises GroundupError without a quorum."""
     ceph = plan(given)
     monitor = LIB / f"mon/ceph-{given['name']}"
     if not installed() or (ceph.backend == "native" and not monitor.exists()):

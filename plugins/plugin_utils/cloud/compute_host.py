@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from openstack.exceptions import raise_from_response
 
-from ...module_utils._base import consent
-from ...module_utils._base.consent import Reason
 from ..errors import GroundupError
 
 COMPUTE = "nova-compute"
@@ -156,12 +154,6 @@ def evacuate(compute: Any, server: str) -> None:
     """
     path, body = f"/servers/{server}/action", {"evacuate": dict[str, str]()}
     raise_from_response(compute.post(path, json=body, headers={"Accept": ""}, microversion=_STAYS_ON))
-
-
-def refuse(verb: str, name: str, against: Iterable[Reason], force: Collection[str]) -> None:
-    """Raise GroundupError unless ``force`` accepts every reason against ``verb``."""
-    why = "instances of tenants, or what the cloud keeps of them, would be lost"
-    consent.refuse(verb, name, against, force, where=f"hypervisor {name}", why=why, first="put that right first")
 
 
 def called(server: Any) -> str:

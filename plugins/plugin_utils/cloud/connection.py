@@ -72,10 +72,7 @@ def pinned(names: Mapping[str, str]) -> requests.Session:
 
 
 def of_site(plan: Plan, *, timeout: float = _TIMEOUT) -> Connection:
-    """Return the administrator's connection to a site's own cloud. Raises GroundupError when it has none.
-
-    ``timeout``: seconds without a byte received.
-    """
+    """Return the administrator's connection; ``timeout``: seconds without a byte. Raises GroundupError without one."""
     admin = administrator(plan)
     auth = Password(auth_url=admin.url, password=admin.password, **keystone.ADMIN)
     session = Session(auth=auth, session=pinned(public_names(plan)), verify=str(admin.authority), timeout=timeout)

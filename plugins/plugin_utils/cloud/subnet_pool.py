@@ -25,10 +25,7 @@ def foresee(pool: SubnetPoolPlan, changes: Changes) -> None:
 
 
 def converge(neutron: Any, pool: SubnetPoolPlan, changes: Changes, *, project: str) -> None:
-    """Create or update the pool; never delete. ``project``: the administrator's.
-
-    Neutron has one default pool of IPv4: another one keeps the mark.
-    """
+    """Create or update the administrator's pool, never delete it. Another default pool of Neutron keeps the mark."""
     pools = list(neutron.subnet_pools())
     mine = next((one for one in pools if one["name"] == NAME and one["project_id"] == project), None)
     others = [one for one in pools if one["is_default"] and one["ip_version"] == 4 and one is not mine]

@@ -40,10 +40,7 @@ class Charts:
         return (*missing(self.artifact, source=self.source, lock=load_lock(self.site)), *missing("helm"))
 
     def install(self, *, check: bool, say: Progress) -> tuple[list[str], str]:
-        """Install or upgrade the releases, or predict it; return those that changed, and a diff. No text has a secret.
-
-        Raises GroundupError.
-        """
+        """Install or upgrade releases, or predict it; return the changed ones, and a diff. Raises GroundupError."""
         names = references(self.releases)
         store = open_store(self.site, write=False) if names else None
         if store and check:

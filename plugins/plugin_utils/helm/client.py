@@ -141,10 +141,7 @@ def _environment(charts: str, kubeconfig: Path) -> dict[str, str]:
 
 
 def chart_arguments(charts: str, chart: str, version: str) -> list[str]:
-    """Return helm's arguments for a chart from ``charts``, or for one of the site's own, with a way to it.
-
-    Raises ChartError when it is not there.
-    """
+    """Return helm's arguments for a chart from ``charts`` or one of the site's own. Raises ChartError without it."""
     if chart.startswith(_OCI):
         return [chart, "--version", version]
     if charts.startswith(_OCI) and "/" not in chart:

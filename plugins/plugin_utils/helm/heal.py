@@ -54,10 +54,7 @@ def needs_healing(live: LiveRelease | None) -> bool:
 
 
 def heal(api: Api, helm: Helm, live: LiveRelease | None, rendered: Rendered) -> str:
-    """Apply the remedy; return a description of it, ``""`` when there was nothing to heal.
-
-    ``rendered``: what the release is about to become.
-    """
+    """Apply the remedy, before the release becomes ``rendered``; return what was done, "" for nothing."""
     if live is None:
         return ""
     chosen = remedy(live)

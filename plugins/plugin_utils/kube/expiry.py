@@ -22,10 +22,7 @@ _AUTHORITY = "no run renews it: plan the rotation of the cluster's CA"
 
 
 def days_of_site(site: str, *, edge: str | None) -> dict[str, int]:
-    """Return the days left of the site's CA and of the certificate served at the address ``edge``.
-
-    Unreadable ones are left out: other checks report them.
-    """
+    """Return the days left of the site's CA and of the certificate at ``edge``, without unreadable ones."""
     from cryptography import x509  # late: only this question needs it
 
     found = {}

@@ -31,10 +31,7 @@ class Container(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodContainer:
-    """A container of a pod.
-
-    Input has no end of its own (the protocol has none): a program must know how much to read.
-    """
+    """A container of a pod. Its input has no end (the protocol has none): a program must know how much to read."""
 
     api: Api
     namespace: str

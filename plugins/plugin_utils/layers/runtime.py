@@ -16,33 +16,3 @@ HYPERVISOR: dict[str, tuple[str, str]] = {
     "/usr/bin/uptime": ("openvswitch-switch", "openstack hypervisor show"),
     "/usr/bin/kill": ("openvswitch-switch", "the end of a network's metadata proxy"),
 }
-
-# What the services' own code calls, by where that is: every program that a call in the wheels names is here or below.
-# On each Debian: coreutils, util-linux, mount.
-EVERYWHERE = "blockdev chgrp chmod chown cp dd df fallocate ln losetup mkfs mkswap mount mv shred tee umount"
-ON_HYPERVISORS = (
-    "e2fsck e2label genisoimage ip iptables iptables-save kill pgrep qemu-img rbd resize2fs ssh "
-    "sysctl systemd-run tune2fs uptime"
-)
-IN_PODS = "openssl ovsdb-client qemu-img rbd"  # image `openstack`
-# Why nothing of ours calls it -> programs. Who asks for it is refused by its API, or has no option for it.
-NOT_CALLED: dict[str, str] = {
-    "volumes are in Ceph: no iSCSI, Fibre Channel, NVMe, LVM or NFS": (
-        "/lib/udev/scsi_id grep iscsiadm lsblk lsscsi lvchange lvconvert lvcreate lvremove lvrename lvs "
-        "multipath multipathd udevadm vgcreate vgs"
-    ),
-    "encrypted volumes are opened by QEMU itself": "cryptsetup",
-    "files are not put into images (inject_partition)": "kpartx parted qemu-nbd",
-    "OVN does the work of these agents": (
-        "arping conntrack conntrackd dhcp_release6 dnsmasq ebtables filter ip6tables ipset keepalived modinfo "
-        "ovn-nbctl ovn-sbctl ovs-ofctl ovs-vsctl"
-    ),
-    "no driver of a site's interfaces, caches or memory": (
-        "casadm daxio ebrctl ifc_ctl mm-ctl mount.quobyte ndctl ploop prl_disk_tool tunctl"
-    ),
-    "no cgroups or compression for copies of volumes, no images of Xen": (
-        "cgcreate cgset gzip qzip tar vhd-util which"
-    ),
-    "rbd does it; ceph is asked for mirrors alone": "ceph",
-    "Kubernetes starts and watches Glance": "/usr/bin/pgrep start",
-}

@@ -121,10 +121,6 @@ class Ironic:
         body = {"reason": why} if on else None
         self._request("PUT" if on else "DELETE", f"{self._api}/v1/nodes/{identity}/maintenance", body=body)
 
-    def power(self, identity: str, target: str) -> None:
-        """Request a power state. Raises GroundupError."""
-        self._request("PUT", f"{self._api}/v1/nodes/{identity}/states/power", body={"target": target})
-
     def delete(self, identity: str) -> None:
         """Delete a node; do nothing when it is missing. Raises GroundupError."""
         self._request("DELETE", f"{self._api}/v1/nodes/{identity}", missing=True)

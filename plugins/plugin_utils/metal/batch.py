@@ -1,7 +1,4 @@
-"""Provision many machines in parallel, as the queue admits them, until all have ended or enough serve.
-
-A failed machine stops no other.
-"""
+"""Provision machines in parallel, as the queue admits them, until all ended or enough serve, whoever fails."""
 
 from __future__ import annotations
 

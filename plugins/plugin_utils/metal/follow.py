@@ -42,10 +42,7 @@ class View:
 def follow(
     overview: Overview, view: View, *, timeout: float, sleep: Callable[[float], None] = time.sleep
 ) -> tuple[list[Row], bool]:
-    """Show the rows until no machine is active, or for ``timeout`` seconds without a change.
-
-    Return the rows, and whether all machines came to rest.
-    """
+    """Show the rows until no machine is active, or ``timeout`` s without a change; return them, whether all rest."""
     still, changed, before = 0, time.monotonic(), None
     while True:
         rows = overview.rows()

@@ -70,10 +70,7 @@ def page_of(plan: Plan) -> Page | None:
 
 @contextmanager
 def shown(plan: Plan, page: Page | None, say: Callable[[str], None]) -> Iterator[None]:
-    """Update the page during the block, and once more at its end.
-
-    An unreachable page is reported once, and delays no machine.
-    """
+    """Update the page during the block and at its end. An unreachable page is reported once, and delays nothing."""
     if page is None:
         yield
         return

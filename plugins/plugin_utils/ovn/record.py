@@ -17,10 +17,7 @@ def record_path(site: str) -> Path:
 
 
 def known(site: str) -> dict[str, str]:
-    """Return the id of each database's cluster; empty before there is one.
-
-    Raises GroundupError for a damaged record.
-    """
+    """Return each database's cluster id; empty before there is one. Raises GroundupError for a damaged record."""
     path = record_path(site)
     try:
         return {str(name): str(cluster) for name, cluster in json.loads(path.read_text(encoding="utf-8")).items()}

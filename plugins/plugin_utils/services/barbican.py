@@ -8,15 +8,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..health.verification import Check, Verification
+from ..health.verification import Check
 from .parts import WORKERS, ChartNames, api_values, merge, public_endpoint, uwsgi
-from .probing import PROBE, Client, forgotten, probed
+from .probing import PROBE, Client, forgotten, probe
 from .record import Advice, PublicApi, ServiceRecord, Values
 from .secrets import secret
 from .sizes import Sizes
 
 if TYPE_CHECKING:
-    from ..health.context import VerifierContext
     from ..plan.types import Plan
 
 _KEK = "barbican/kek"  # key that encrypts each project's key; a Fernet key
@@ -52,12 +51,8 @@ def values(plan: Plan, sizes: Sizes) -> Values:
     return merge(api_values(plan, sizes, "barbican", memory="256Mi", limit="1Gi", cpu=250, names=_NAMES), own)
 
 
-def verify(context: VerifierContext) -> Verification:
-    """Verify that a secret can be stored, read back and deleted."""
-    return probed(context, "barbican", _ask, path="/v1")
-
-
 def _ask(client: Client) -> Iterator[Check]:
+    """Verify that a secret can be stored, read back and deleted."""
     now = datetime.datetime.now(datetime.UTC)
     for left in (client.call("GET", f"/secrets?name={PROBE}").body or {}).get("secrets") or ():
         if forgotten({"name": left["name"], "created_at": left["created"]}, now=now):
@@ -106,5 +101,5 @@ SERVICE = ServiceRecord(
         ),
     ),
     values=values,
-    verify=verify,
+    verify=probe("barbican", _ask, path="/v1"),
 )

@@ -7,16 +7,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from ..health.verification import Check, Verification
+from ..health.verification import Check
 from ..layers.ports import PORTS
 from ..layers.storage import GATEWAY
 from .parts import node_labels, public_endpoint
-from .probing import PROBE, Client, probed
+from .probing import PROBE, Client, probe
 from .record import Advice, PublicApi, ServiceRecord, Values
 from .sizes import Sizes
 
 if TYPE_CHECKING:
-    from ..health.context import VerifierContext
     from ..plan.types import Plan
 
 _SWIFT, _S3 = "object-store", "s3"
@@ -55,12 +54,8 @@ def endpoints(plan: Plan, _sizes: Sizes, _client: str) -> Values:
     }
 
 
-def verify(context: VerifierContext) -> Verification:
-    """Verify that an object can be put, read back and deleted with a token, and is refused without one."""
-    return probed(context, GATEWAY, _ask)
-
-
 def _ask(client: Client) -> Iterator[Check]:
+    """Verify that an object can be put, read back and deleted with a token, and is refused without one."""
     account = client.at(next(one["url"] for one in client.token.catalog if one["type"] == _SWIFT))  # with the project
     content, thing = secrets.token_bytes(_SIZE), f"/{PROBE}/{PROBE}"
     plain = "application/octet-stream"
@@ -122,5 +117,5 @@ SERVICE = ServiceRecord(
     ),
     endpoints=endpoints,
     values=values,
-    verify=verify,
+    verify=probe(GATEWAY, _ask),
 )  # fmt: skip

@@ -7,18 +7,17 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..health.verification import Check, Verification
+from ..health.verification import Check
 from ..layers.storage import GATEWAY
 from . import ceph, dialects
 from .parts import WORKERS, ChartNames, api_values, merge, public_endpoint, queued, resources, uwsgi
-from .probing import PROBE, Client, forgotten, probed
+from .probing import PROBE, Client, forgotten, probe
 from .record import Advice, PodCertificate, PublicApi, ServiceRecord, Values
 from .secrets import secret
 from .sizes import Sizes
 
 if TYPE_CHECKING:
     from ...module_utils._plan.ceph import CephPlan
-    from ..health.context import VerifierContext
     from ..plan.types import Plan
 
 # Names of secrets. Hypervisors also have the first: Cinder tells them to log in with it.
@@ -28,7 +27,6 @@ _KEYRING, _BACKUP_KEYRING = "cinder-volume-rbd-keyring", "cinder-backup-rbd-keyr
 _TRUST, _TRUSTED = "cinder-backup-tls", "/etc/cinder-backup"  # Secret and its mount point, for object backups
 _OTHERS = ("scheduler", "volume", "backup")  # beside the API
 _JOBS = ["cinder-db-sync", "cinder-ks-user", "cinder-rabbit-init"]
-_API = "Deployment/cinder-api"
 _VOLUME = "Deployment/cinder-volume"
 _GIB = 1
 _PURGE = 3600  # seconds between attempts; what still has clones fails each time, with a line in the log
@@ -161,12 +159,8 @@ def _backend(found: CephPlan) -> Values:
     }
 
 
-def verify(context: VerifierContext) -> Verification:
-    """Verify that scheduler and back ends are up, and a volume of 1 GiB can be created and deleted."""
-    return probed(context, "cinder", _ask)
-
-
 def _ask(client: Client) -> Iterator[Check]:
+    """Verify that scheduler and back ends are up, and a volume of 1 GiB can be created and deleted."""
     services = (client.call("GET", "/os-services").body or {}).get("services") or ()
     reporting = judge_services(services)
     yield reporting
@@ -292,5 +286,5 @@ SERVICE = ServiceRecord(
     ),
     values=values,
     dialect=dialects.cinder,
-    verify=verify,
+    verify=probe("cinder", _ask),
 )

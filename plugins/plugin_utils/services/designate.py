@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..health.verification import Check, Verification
+from ..health.verification import Check
 from .parts import WORKERS, ChartNames, api_values, merge, public_endpoint, queued, resources, uwsgi
-from .probing import Client, probed
+from .probing import Client, probe
 from .record import Advice, PublicApi, ServiceRecord, Values
 from .sizes import Sizes
 
 if TYPE_CHECKING:
-    from ..health.context import VerifierContext
     from ..plan.types import Plan
 
 _NAMES = ChartNames(probes=None, labels=("api", "central", "mdns", "producer", "worker", "job"))
@@ -76,12 +75,8 @@ def _transfers(plan: Plan) -> Values:
     }
 
 
-def verify(context: VerifierContext) -> Verification:
-    """Verify that zones are listed, which needs the queue and the database, and every worker is up."""
-    return probed(context, "designate", _ask, path="/v2")
-
-
 def _ask(client: Client) -> Iterator[Check]:
+    """Verify that zones are listed, which needs the queue and the database, and every worker is up."""
     client.call("GET", "/zones?limit=1")
     yield judge((client.call("GET", "/service_statuses").body or {}).get("service_statuses") or ())
 
@@ -115,5 +110,5 @@ SERVICE = ServiceRecord(
         ),
     ),
     values=values,
-    verify=verify,
+    verify=probe("designate", _ask, path="/v2"),
 )

@@ -9,16 +9,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..health.verification import Check, Verification
+from ..health.verification import Check
 from . import ceph, glance_trash
 from .parts import WORKERS, ChartNames, api_values, merge, queued, uwsgi
-from .probing import PROBE, Client, forgotten, probed
+from .probing import PROBE, Client, forgotten, probe
 from .record import Advice, PublicApi, ServiceRecord, Values
 from .sizes import Sizes
 
 if TYPE_CHECKING:
     from ...module_utils._plan.ceph import CephPlan
-    from ..health.context import VerifierContext
     from ..plan.types import Plan
 
 KEY = "ceph/client.glance"  # name of the secret
@@ -106,12 +105,8 @@ def _rbd(plan: Plan, found: CephPlan, sizes: Sizes) -> Values:
     return merge({"storage": "rbd", "conf": conf, **ceph.access(found, "glance", keyring=_KEYRING)}, trash)
 
 
-def verify(context: VerifierContext) -> Verification:
-    """Verify that an image can be uploaded, read back unchanged with its checksum, and deleted."""
-    return probed(context, "glance", _ask, path="/v2")
-
-
 def _ask(client: Client) -> Iterator[Check]:
+    """Verify that an image can be uploaded, read back unchanged with its checksum, and deleted."""
     said = ((client.call("GET", "/info/import").body or {}).get("import-methods") or {}).get("value") or []
     yield judge_methods(said, str(client.context.value("conf.glance.DEFAULT.enabled_import_methods") or "[]"))
     left = client.call("GET", f"/images?name={PROBE}").body or {}
@@ -168,5 +163,5 @@ SERVICE = ServiceRecord(
         ),
     ),
     values=values,
-    verify=verify,
+    verify=probe("glance", _ask, path="/v2"),
 )

@@ -8,16 +8,15 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..health.verification import Check, Verification
+from ..health.verification import Check
 from .keystone import ADMIN, SERVICE_ROLE
 from .parts import WORKERS, ChartNames, api_values, merge, public_endpoint, queued, resources, uwsgi
-from .probing import PROBE, Client, forgotten, probed
+from .probing import PROBE, Client, forgotten, probe
 from .record import PublicApi, ServiceRecord, Values
 from .secrets import secret
 from .sizes import Sizes
 
 if TYPE_CHECKING:
-    from ..health.context import VerifierContext
     from ..plan.types import Plan
 
 _API, _CFN = "orchestration", "cloudformation"
@@ -80,12 +79,8 @@ def values(plan: Plan, sizes: Sizes) -> Values:
     return merge(api_values(plan, sizes, "heat", memory="256Mi", limit="1Gi", cpu=250, names=_NAMES), own)
 
 
-def verify(context: VerifierContext) -> Verification:
-    """Verify that a stack of one resource is created by an engine, returns its output, and can be deleted."""
-    return probed(context, "heat", _ask)
-
-
 def _ask(client: Client) -> Iterator[Check]:
+    """Verify that a stack of one resource is created by an engine, returns its output, and can be deleted."""
     # The catalog's URL contains the project.
     client = client.at(next(one["url"] for one in client.token.catalog if one["type"] == _API))
     now = datetime.datetime.now(datetime.UTC)
@@ -156,5 +151,5 @@ SERVICE = ServiceRecord(
     },
     workers=WORKERS,
     values=values,
-    verify=verify,
+    verify=probe("heat", _ask),
 )  # fmt: skip

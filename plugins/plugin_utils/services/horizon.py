@@ -26,10 +26,7 @@ _CONSOLE = "compute-novnc-proxy"  # serves the console page that the dashboard s
 
 
 def _apache(processes: int, *, frames: str, forms: str) -> str:
-    """Return Apache's configuration. Only ``frames`` may be framed by the dashboard, and no other site may frame it.
-
-    ``forms``: where its forms may lead.
-    """
+    """Return Apache's configuration: who may be framed by the dashboard (``frames``), where its ``forms`` may lead."""
     policy = f"frame-ancestors 'self'; frame-src {frames}; object-src 'none'; base-uri 'self'; form-action {forms}"
     return f"""\
 LogFormat "%{{X-Forwarded-For}}i %l %u %t \\"%r\\" %>s %b %D \\"%{{User-Agent}}i\\"" proxied

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..health.verification import Check, Verification
+from ..health.verification import Check
 from . import dialects
 from .parts import WORKERS, ChartNames, api_values, merge, queued, resources, uwsgi
-from .probing import Client, probed
+from .probing import Client, probe
 from .record import Advice, PublicApi, ServiceRecord, Values
 from .secrets import account, secret
 from .sizes import Sizes
 
 if TYPE_CHECKING:
-    from ..health.context import VerifierContext
     from ..plan.types import Plan
 
 _NAMES = ChartNames(probes=None, labels=("api", "conductor", "job"))
@@ -66,12 +65,8 @@ def values(plan: Plan, sizes: Sizes) -> Values:
     return merge(api_values(plan, sizes, "magnum", memory="256Mi", limit="1Gi", cpu=100, names=_NAMES), own)
 
 
-def verify(context: VerifierContext) -> Verification:
-    """Verify that clusters are listed and a conductor is up."""
-    return probed(context, "magnum", _ask)
-
-
 def _ask(client: Client) -> Iterator[Check]:
+    """Verify that clusters are listed and a conductor is up."""
     client.call("GET", "/clusters?limit=1")
     yield judge((client.call("GET", "/mservices").body or {}).get("mservices") or ())
 
@@ -117,5 +112,5 @@ SERVICE = ServiceRecord(
     secrets={_DOMAIN_ADMIN: "administrator of the domain of the users that clusters act as"},
     workers=WORKERS,
     values=values,
-    verify=verify,
+    verify=probe("magnum", _ask),
 )

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..health.verification import Check, Verification
+from ..health.verification import Check
 from . import dialects
 from .parts import WORKERS, ChartNames, api_values, merge, queued, resources, uwsgi
-from .probing import Client, probed
+from .probing import Client, probe
 from .record import Advice, PublicApi, ServiceRecord, Values
 from .sizes import Sizes
 
 if TYPE_CHECKING:
-    from ..health.context import VerifierContext
     from ..plan.types import Plan
 
 _NAMES = ChartNames(probes=None, labels=("api", "scheduler", "job"))
@@ -42,12 +41,8 @@ def values(plan: Plan, sizes: Sizes) -> Values:
     return merge(api_values(plan, sizes, "manila", memory="256Mi", limit="1Gi", cpu=100, names=_NAMES), own)
 
 
-def verify(context: VerifierContext) -> Verification:
-    """Verify that shares are listed and a scheduler is up."""
-    return probed(context, "manila", _ask, headers=_VERSION)
-
-
 def _ask(client: Client) -> Iterator[Check]:
+    """Verify that shares are listed and a scheduler is up."""
     client.call("GET", "/shares?limit=1")
     yield judge((client.call("GET", "/services").body or {}).get("services") or ())
 
@@ -85,5 +80,5 @@ SERVICE = ServiceRecord(
         ),
     ),
     values=values,
-    verify=verify,
+    verify=probe("manila", _ask, headers=_VERSION),
 )

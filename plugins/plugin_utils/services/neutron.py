@@ -6,17 +6,16 @@ import datetime
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..health.verification import Check, Verification
+from ..health.verification import Check
 from . import dialects, neutron_plugins, ovn
 from .neutron_workers import COMMANDS, OPTIONS, TLS, worker
 from .parts import WORKERS_OF_SLOW, ChartNames, api_values, merge, public_endpoint, queued, uwsgi
-from .probing import PROBE, Client, forgotten, probed
+from .probing import PROBE, Client, forgotten, probe
 from .record import PublicApi, ServiceRecord, Values
 from .secrets import secret
 from .sizes import Sizes
 
 if TYPE_CHECKING:
-    from ..health.context import VerifierContext
     from ..plan.types import OvnPlan, Plan
 
 METADATA_PROXY = "neutron/metadata-proxy"  # name of the secret
@@ -131,12 +130,8 @@ def _metadata(plan: Plan) -> Values:
     return {**proxy, "nova_metadata_host": name, "nova_metadata_port": 443, "nova_metadata_protocol": "https"}
 
 
-def verify(context: VerifierContext) -> Verification:
-    """Verify promised extensions and agents, and that a network with subnet, port and router can be created."""
-    return probed(context, "neutron", _ask, path="/v2.0")
-
-
 def _ask(client: Client) -> Iterator[Check]:
+    """Verify promised extensions and agents, and that a network with subnet, port and router can be created."""
     now = datetime.datetime.now(datetime.UTC)
     for kind in ("routers", "networks"):
         for left in (client.call("GET", f"/{kind}?name={PROBE}").body or {}).get(kind) or ():
@@ -216,5 +211,5 @@ SERVICE = ServiceRecord(
     workers=WORKERS_OF_SLOW,
     values=values,
     dialect=dialects.neutron,
-    verify=verify,
+    verify=probe("neutron", _ask, path="/v2.0"),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..health.verification import Check, Verification
+from ..health.verification import Check
 from . import ceph, dialects
 from .certificates import given
 from .neutron import METADATA_PROXY
@@ -21,14 +21,13 @@ from .parts import (
     resources,
     uwsgi,
 )  # fmt: skip
-from .probing import Client, probed
+from .probing import Client, probe
 from .record import PodCertificate, PublicApi, ServiceRecord, Values
 from .secrets import secret
 from .sizes import Sizes
 from .timeouts import TIMEOUTS
 
 if TYPE_CHECKING:
-    from ..health.context import VerifierContext
     from ..plan.types import Plan
 
 _NAMES = ChartNames(
@@ -177,12 +176,8 @@ def _queued() -> Values:
     return {"readiness": {"enabled": True, "params": params}, "liveness": {"enabled": False}}
 
 
-def verify(context: VerifierContext) -> Verification:
-    """Verify that scheduler and conductor report in a mapped cell, and servers are listed at the catalog's URL."""
-    return probed(context, "nova", _ask, headers=_VERSION)
-
-
 def _ask(client: Client) -> Iterator[Check]:
+    """Verify that scheduler and conductor report in a mapped cell, and servers are listed at the catalog's URL."""
     services = (client.call("GET", "/os-services").body or {}).get("services") or ()
     yield judge_cells(services)
     yield judge_services(services)
@@ -275,5 +270,5 @@ SERVICE = ServiceRecord(
     workers=WORKERS_OF_SLOW,
     values=values,
     dialect=dialects.nova,
-    verify=verify,
+    verify=probe("nova", _ask, headers=_VERSION),
 )  # fmt: skip

@@ -7,16 +7,15 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..health.verification import Check, Verification
+from ..health.verification import Check
 from . import ovn
 from .parts import WORKERS, ChartNames, api_values, merge, public_endpoint, queued, resources, uwsgi
-from .probing import PROBE, Client, forgotten, probed
+from .probing import PROBE, Client, forgotten, probe
 from .record import PublicApi, ServiceRecord, Values
 from .secrets import account
 from .sizes import Sizes
 
 if TYPE_CHECKING:
-    from ..health.context import VerifierContext
     from ..plan.types import Plan
 
 _OBJECT = "Deployment/octavia-api"
@@ -96,12 +95,8 @@ def values(plan: Plan, sizes: Sizes) -> Values:
     return merge(api_values(plan, sizes, "octavia", memory="512Mi", limit="2Gi", cpu=250, names=_NAMES), own)
 
 
-def verify(context: VerifierContext) -> Verification:
-    """Verify that OVN's driver is loaded, and a balancer on a test network becomes active and can be deleted."""
-    return probed(context, "octavia", _ask, path="/v2/lbaas")
-
-
 def _ask(client: Client) -> Iterator[Check]:
+    """Verify that OVN's driver is loaded, and a balancer on a test network becomes active and can be deleted."""
     found = ask_provider(client)
     yield found
     if not found.ok:
@@ -196,5 +191,5 @@ SERVICE = ServiceRecord(
     images=dict.fromkeys(("octavia_api", "octavia_db_sync", "octavia_housekeeping"), "openstack-more"),
     workers=WORKERS,
     values=values,
-    verify=verify,
+    verify=probe("octavia", _ask, path="/v2/lbaas"),
 )

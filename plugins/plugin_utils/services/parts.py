@@ -92,10 +92,7 @@ def _token_validation(record: ServiceRecord) -> Values:
 
 
 def public_endpoint(plan: Plan, service: str, type_: str = "") -> EndpointPlan:
-    """Return the public endpoint of ``service``: that of its main API, or of type ``type_``.
-
-    Raises KeyError when the plan's edge has none.
-    """
+    """Return the endpoint of the service's main API, or of ``type_``. Raises KeyError when the edge has none."""
     for endpoint in plan.edge.endpoints:
         if endpoint.service == service and type_ in ("", endpoint.type):
             return endpoint

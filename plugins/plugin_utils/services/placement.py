@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..health.verification import Check, Verification
+from ..health.verification import Check
 from .parts import WORKERS, ChartNames, api_values, merge, uwsgi
-from .probing import Client, probed
+from .probing import Client, probe
 from .record import PublicApi, ServiceRecord, Values
 from .sizes import Sizes
 
 if TYPE_CHECKING:
-    from ..health.context import VerifierContext
     from ..plan.types import Plan
 
 _NAMES = ChartNames(probes=None, labels=("api", "job"))  # its probes cannot be set
@@ -25,12 +24,8 @@ def values(plan: Plan, sizes: Sizes) -> Values:
     return merge(api_values(plan, sizes, "placement", memory="256Mi", limit="1Gi", cpu=250, names=_NAMES), own)
 
 
-def verify(context: VerifierContext) -> Verification:
-    """Verify that it answers a query for a server's candidates, over all inventories, aggregates and allocations."""
-    return probed(context, "placement", _ask, headers=_VERSION)
-
-
 def _ask(client: Client) -> Iterator[Check]:
+    """Verify that it answers a query for a server's candidates, over all inventories, aggregates and allocations."""
     answer = client.call("GET", "/allocation_candidates?resources=VCPU:1,MEMORY_MB:64&limit=1").body or {}
     providers = client.call("GET", "/resource_providers").body or {}
     yield judge(answer.get("allocation_requests"), len(providers.get("resource_providers") or ()))
@@ -54,5 +49,5 @@ SERVICE = ServiceRecord(
     images={"placement": "openstack", "placement_db_sync": "openstack"},
     workers=WORKERS,
     values=values,
-    verify=verify,
+    verify=probe("placement", _ask, headers=_VERSION),
 )

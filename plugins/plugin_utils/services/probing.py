@@ -13,7 +13,7 @@ from .keystone import Token, token
 from .parts import public_endpoint
 
 if TYPE_CHECKING:
-    from ..health.context import VerifierContext
+    from ..health.context import Verifier, VerifierContext
     from ..https import Answer
 
 PROBE = "groundup-verify"  # name of all test objects of verifiers
@@ -52,23 +52,22 @@ class Client:
             raise UnansweredError(f"DELETE answers {status}", where=f"{self.url}{path}")
 
 
-def probed(
-    context: VerifierContext,
-    service: str,
-    ask: Callable[[Client], Iterable[Check]],
-    *,
-    path: str = "",
-    headers: Mapping[str, str] | None = None,
-) -> Verification:
-    """Return the checks of ``ask`` at the public URL of ``service``, or the failed request for a token.
+def probe(
+    service: str, ask: Callable[[Client], Iterable[Check]], *, path: str = "", headers: Mapping[str, str] | None = None
+) -> Verifier:
+    """Return a verifier: the checks of ``ask`` at the public URL of ``service``, or the failed request for a token.
 
-    ``path`` is appended to the URL of every request. Raises UnansweredError.
+    ``path`` is appended to the URL of every request. It raises UnansweredError.
     """
-    issued = token(context)
-    if isinstance(issued, Check):
-        return Verification(checks=(issued,))
-    url = public_endpoint(context.plan, service).url.rstrip("/") + path
-    return Verification(checks=tuple(ask(Client(context=context, url=url, token=issued, headers=headers or {}))))
+
+    def verify(context: VerifierContext) -> Verification:
+        issued = token(context)
+        if isinstance(issued, Check):
+            return Verification(checks=(issued,))
+        url = public_endpoint(context.plan, service).url.rstrip("/") + path
+        return Verification(checks=tuple(ask(Client(context=context, url=url, token=issued, headers=headers or {}))))
+
+    return verify
 
 
 def forgotten(entry: Mapping[str, Any], *, now: datetime.datetime) -> bool:

@@ -28,10 +28,7 @@ _VOLUME = {"lab": "1Gi", "edge": "4Gi", "rack": "10Gi", "region": "20Gi"}
 
 
 def endpoints(_plan: Plan, sizes: Sizes, client: str) -> Values:
-    """Return the message queue's endpoint.
-
-    A client's transport URL lists the pod name of each member, so the number of members must equal RabbitMQ's own.
-    """
+    """Return the message queue's endpoint. A transport URL lists each pod: members must be RabbitMQ's own number."""
     if client:
         return {
             "oslo_messaging": {
@@ -121,10 +118,7 @@ def _from_hosts(members: int, *, tls: bool) -> Values:
 
 
 def verify(context: VerifierContext) -> Verification:
-    """Verify, by the first member that answers, one cluster without partitions and alarms.
-
-    Also verify the certificate that each member serves to hosts.
-    """
+    """Verify one cluster without partitions and alarms, by a member that answers, and each member's certificate."""
     owner, wanted = context.workload()
     trouble = "no member runs"
     for pod in context.running():

@@ -13,10 +13,7 @@ from .rows import StatusRow, run_layer
 
 
 def hypervisor_rows(plan: Plan, ask: Ask) -> list[StatusRow]:
-    """Return one row a hypervisor: Nova's service, OVN's chassis, instances; then those that the site file lacks.
-
-    Raises GroundupError.
-    """
+    """Return a row a hypervisor (Nova, OVN's chassis, instances), then those lacking here. Raises GroundupError."""
     ask = functools.cache(ask)
     ours = [name for name, host in plan.hosts.items() if "hypervisor" in host.roles]
     services = {str(one["host"]): one for one in ask("compute", "/os-services?binary=nova-compute")["services"]}

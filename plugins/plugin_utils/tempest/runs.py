@@ -34,10 +34,7 @@ class SuiteRun:
     prefix: str
 
     def made(self, kind: str) -> list[str]:
-        """Return ids of each ``project`` or ``user`` that its tests made, by their log.
-
-        Tempest's own accounts have names that another run may have, too.
-        """
+        """Return ids of each ``project`` or ``user`` that its tests made, by their log: names are not unique."""
         log = self.directory / LOG
         if not log.is_file():
             return []

@@ -25,10 +25,7 @@ def is_open(store: Store, name: str) -> bool:
 
 
 def stage(store: Store, names: Collection[str], *, users: Mapping[str, str]) -> tuple[str, ...]:
-    """Generate a next value for those of ``names`` that are not in rotation; return them.
-
-    ``users``: the next user name, by the name of its password.
-    """
+    """Generate next values (``users``: next user names by password) for those not in rotation; return them."""
 
     def change(values: dict[str, str]) -> tuple[str, ...]:
         new = sorted(name for name in names if not {name + NEXT, name + FORMER} & set(values))

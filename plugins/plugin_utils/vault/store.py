@@ -118,10 +118,7 @@ class Store:
         return new
 
     def take(self, given: Mapping[str, str], *, replacing: Collection[str] = ()) -> tuple[str, ...]:
-        """Add given values; of existing ones replace only those ``replacing`` names. Return the names that are new.
-
-        Raises SecretsError.
-        """
+        """Add values, replacing existing ones of ``replacing`` only; return the new names. Raises SecretsError."""
         if wrong := sorted(name for name, value in given.items() if not isinstance(value, str) or not value.strip()):
             raise SecretsError(
                 f"{', '.join(wrong)} is no text",

@@ -23,6 +23,7 @@ from ansible_collections.groundup.cloud.tests.unit.plan import (
     public_cases,
     resource_cases,
     rules_cases,
+    served_cases,
     storage_cases,
     wiring_cases,
 )
@@ -36,6 +37,7 @@ CASES = [
         pool_cases,
         wiring_cases,
         cluster_cases,
+        served_cases,
         extra_cases,
         identity_cases,
         storage_cases,

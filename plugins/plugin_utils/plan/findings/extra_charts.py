@@ -22,10 +22,7 @@ IMAGE = "$image"
 def read(
     release: ReleasePlan, extra: ExtraReleasePlan, images: Mapping[str, str]
 ) -> tuple[dict[str, Any], list[Finding]]:
-    """Return the values of a release, with images in place of their names, and what is wrong with values and chart.
-
-    ``images``: the supply's.
-    """
+    """Return a release's values with ``images`` of the supply for names, and what is wrong with values and chart."""
     key = f"openstack.extra_releases.{release.name}"
     values, found = extra.values, list[Finding]()
     if isinstance(values, str):

@@ -23,11 +23,7 @@ MAX_PROBLEMS = 20  # more than an operator corrects in one go
 
 
 def load_site(path: str | Path) -> Site:
-    """Return the site in the file at ``path``.
-
-    Raises:
-        SiteError: the file is faulty. Nothing else is raised, whatever the content.
-    """
+    """Return the site in the file at ``path``. Raises SiteError, and nothing else whatever the content."""
     content = read_file(path)
     data = parse_yaml(content, file=str(path))
     more = _more(path, data)

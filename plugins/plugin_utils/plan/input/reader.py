@@ -85,11 +85,7 @@ def _refuse_aliases_tags_and_depth(content: bytes) -> None:
 
 
 def read_file(path: str | Path) -> bytes:
-    """Return the bytes of the site file at ``path``.
-
-    Raises:
-        SiteError: the file cannot be read, or is too large for a site file.
-    """
+    """Return the bytes of the site file. Raises SiteError when it cannot be read, or is too large for one."""
     try:
         with Path(path).open("rb") as stream:
             content = stream.read(MAX_BYTES + 1)

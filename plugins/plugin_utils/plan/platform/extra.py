@@ -52,10 +52,7 @@ def plans(site: Site) -> dict[str, ExtraReleasePlan]:
 
 
 def images(site: Site, registry: str) -> dict[str, str]:
-    """Return the images of these releases, by the artifact that is a copy, as pods name them.
-
-    A site with a registry of its own has them there already.
-    """
+    """Return the images of these releases by artifact, as pods name them; none with a registry of the site's own."""
     found = [reference for one in site.openstack.extra_releases.values() for reference in copied(one).values()]
     own = site.supply.registry
     return {_key(site, one): one if own else f"{registry}/{mirror.image(one)}" for one in found}
