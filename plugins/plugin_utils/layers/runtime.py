@@ -24,7 +24,7 @@ HYPERVISOR: dict[str, tuple[str, str]] = {
 NOT_OFFERED: dict[str, str] = {
     "hw:tpm_model": "TPM",
     "hw:tpm_version": "TPM",
-    "pci_passthrough:alias": "devices of its own (SR-IOV, graphics)",
+    "pci_passthrough:alias": "devices for an instance alone (SR-IOV, graphics)",
     "resources:VGPU": "virtual graphics",
 }
 

@@ -26,6 +26,7 @@ def main() -> None:
     found["encryption"] = api.call("block_storage", "GET", f"/types/{kinds['secret']['id']}/encryption")
     web = str(cloud.identity.find_project("web").id)
     api.call("block_storage", "POST", "/types", {"volume_type": {"name": "gold"}})
+    api.call("block_storage", "POST", "/qos-specs", {"qos_specs": {"name": "fast", "consumer": "front-end"}})
     zone = {"name": "b.example.test.", "email": "else@example.test"}
     api.call("dns", "POST", "/zones", zone, headers={"X-Auth-Sudo-Project-ID": web})
     found["refused"] = run("adopt")

@@ -45,6 +45,7 @@ BASE: dict[str, Any] = {
     "projects": {"web": {"dns_zones": {"a.example.test": {"email": "ops@example.test"}}}},
 }
 ADOPT: dict[str, Any] = BASE | {
+    "volume_qos": BASE["volume_qos"] | {"fast": {"specs": {"total_iops_sec": "900"}}},
     "volume_types": BASE["volume_types"] | {"gold": {"description": "Fast", "extra_specs": {"kind": "fast"}}},
     "projects": {"web": {"dns_zones": {f"{one}.example.test": {"email": "ops@example.test"} for one in "ab"}}},
 }
@@ -104,15 +105,21 @@ def test_zones_and_encrypted_types_are_made_and_taken_over_and_a_secret_keeps_it
     assert found["first"]["done"] == found["foreseen"]["done"], told
     assert found["again"].get("done") == [], told
     assert (found["encryption"]["cipher"], found["encryption"]["key_size"]) == ("aes-xts-plain64", 256), told
-    for one in ("volume type gold", "dns zone b.example.test. of project web"):
+    for one in ("volume qos fast", "volume type gold", "dns zone b.example.test. of project web"):
         assert f"{one} is there, and not from this site file" in found["refused"]["error"], told
-    assert found["taken"]["done"] == ["change volume type gold: description, extra_specs",
-                                      "change dns zone b.example.test. of project web: description, email"], told  # fmt: skip
+    taken = [
+        "volume type gold: description, extra_specs",
+        "dns zone b.example.test. of project web: description, email",
+    ]
+    assert found["taken"]["done"] == [f"change {one}" for one in taken], told
     assert found["settled"].get("done") == [], told
     assert "volume type secret: encryption cannot be changed" in found["other"]["error"], told
     assert "secrets" in found["dry"]["warnings"][0], told
     assert "project web still has 1 secrets that are not from this site file" in found["kept"]["error"], told
     assert found["roles"] == [], told
-    gone = {f"delete {one}" for one in (*made, "volume type gold", "dns zone b.example.test. of project web")}
+    gone = {
+        f"delete {one}"
+        for one in (*made, "volume qos fast", "volume type gold", "dns zone b.example.test. of project web")
+    }
     assert set(found["gone"]["done"]) == gone, told
     assert found["left"] == ["__DEFAULT__"], told

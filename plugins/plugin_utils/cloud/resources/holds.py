@@ -34,12 +34,8 @@ class Holding:
     counts: Callable[[Found], bool] = lambda _: True  # whether it stands for itself
 
 
-def _network(
-    path: str, plural: str, *, extension: str = "", counts: Callable[[Found], bool] = lambda _: True
-) -> Holding:
-    return Holding(
-        service="network", path=f"/{path}?project_id={{}}", plural=plural, extension=extension, counts=counts
-    )  # fmt: skip
+def _network(path: str, plural: str, **more: Any) -> Holding:
+    return Holding(service="network", path=f"/{path}?project_id={{}}", plural=plural, **more)
 
 
 def _inside(service: str, path: str, plural: str, called: str = "") -> Holding:
@@ -66,9 +62,9 @@ HOLDINGS: dict[str, tuple[Holding, ...]] = {
         _network("subnetpools", "subnetpools"),
         _network("address-scopes", "address_scopes", extension="address-scope"),
         _network("address-groups", "address_groups", extension="address-group"),
-        _network("qos/policies", "policies", extension="qos"),
+        _network("qos/policies", "policies", called="QoS policies", extension="qos"),
         _network("trunks", "trunks", extension="trunk"),
-        _network("log/logs", "logs", extension="logging"),
+        _network("log/logs", "logs", called="logs of security groups", extension="logging"),
         _inside("orchestration", "/stacks", "stacks"),
         _inside("key_manager", "/secrets?limit=100", "secrets"),
         _inside("key_manager", "/containers?limit=100", "containers", "containers of secrets"),

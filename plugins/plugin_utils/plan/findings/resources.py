@@ -218,11 +218,11 @@ def _flavors(context: PlanContext, cloud: CloudResources) -> Iterator[Finding]:
 
 def _devices(cloud: CloudResources) -> Iterator[Finding]:
     """Yield flavors and images that ask for what hypervisors do not offer."""
-    asked = [(f"cloud.flavors.{name}.extra_specs", one.extra_specs) for name, one in cloud.flavors.items()]
-    asked += [(f"cloud.images.{name}.properties", one.properties) for name, one in cloud.images.items()]
-    for key, given in asked:
+    asked = [(f"cloud.flavors.{name}.extra_specs", one.extra_specs, ":") for name, one in cloud.flavors.items()]
+    asked += [(f"cloud.images.{name}.properties", one.properties, "_") for name, one in cloud.images.items()]
+    for key, given, colon in asked:
         for spec, what in NOT_OFFERED.items():
-            for word in {spec, spec.replace(":", "_")} & given.keys():
+            if (word := spec.replace(":", colon)) in given:
                 yield error("cloud-device-not-offered", key)(
                     what=f"{word}: hypervisors offer no {what}", why="no instance of it would find a host",
                     remedy=f"leave {word} out (docs/support.md, instances)",
