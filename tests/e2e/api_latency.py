@@ -35,6 +35,7 @@ BEGIN = "<!-- results: ci/run python tests/e2e/api_latency.py page -->"
 CLIENTS = (1, 10, 50)
 REQUESTS = 200  # of each row, of all clients together
 MEGABYTE = 1_000_000
+_STORED = 600.0  # seconds until an image is stored
 BUSY = 0.8  # share of a processor from which the client itself may be what takes the time
 WAYS = {True: "kept", False: "new"}
 
@@ -59,8 +60,9 @@ class Transfer:
     """An image's way."""
 
     megabytes: float
-    upload: float  # MB/s
-    download: float
+    upload: float = math.nan  # MB/s
+    download: float = math.nan
+    cause: str = ""  # why there is no figure
 
 
 def percentile(seconds: Sequence[float], share: float) -> float:
@@ -153,7 +155,11 @@ def measured(cloud: Cloud, *, clients: Iterable[int], requests: int, megabytes: 
                     )
                 )  # fmt: skip
                 print(line_of(rows[-1]), flush=True)
-    way = transfer(Line(server, context=cloud.context, kept=True), headers=headers, megabytes=megabytes)
+    line = Line(server, context=cloud.context, kept=True, patience=_STORED)
+    try:
+        way = transfer(line, headers=headers, megabytes=megabytes)
+    except (RefusedError, OSError, http.client.HTTPException) as error:  # the rows are worth keeping
+        way = Transfer(megabytes=megabytes, cause=str(error) or type(error).__name__)
     return {"day": f"{datetime.now(UTC):%Y-%m-%d}", "rows": [asdict(one) for one in rows], "image": asdict(way)}
 
 
@@ -185,9 +191,15 @@ def section(found: Mapping[str, Mapping[str, Any]]) -> str:
         cells = [_cell(by[charts, *key]) if (charts, *key) in by else "-" for charts in found]
         lines.append(f"| {key[0]} | {key[1]} | {key[2]} | {' | '.join(cells)} |")
     for what in ("upload", "download"):
-        cells = [f"{said['image'][what]:.0f} MB/s of {said['image']['megabytes']:g} MB" for said in found.values()]
+        cells = [_speed(Transfer(**said["image"]), what) for said in found.values()]
         lines.append(f"| image, {what} | 1 | kept | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def _speed(way: Transfer, what: str) -> str:
+    if way.cause:
+        return f"**failed**: {way.cause}"
+    return f"{getattr(way, what):.0f} MB/s of {way.megabytes:g} MB"
 
 
 def _cell(one: Row) -> str:
@@ -220,7 +232,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     place().mkdir(parents=True, exist_ok=True)
     (place() / f"{given.charts}.json").write_text(json.dumps(said, indent=1), encoding="utf-8")
     print(section({given.charts: said}))
-    return 1 if any(one["causes"] for one in said["rows"]) else 0
+    return 1 if said["image"]["cause"] or any(one["causes"] for one in said["rows"]) else 0
 
 
 if __name__ == "__main__":

@@ -138,6 +138,24 @@ def test_the_table_has_both_sets_of_charts_beside_each_other() -> None:
     ]
 
 
+def test_an_image_that_failed_is_told_beside_the_rows(server: str) -> None:
+    class Cloud:
+        images = server, dict[str, str]()
+        context = None
+
+        def reads(self) -> Iterator[tuple[str, str, str, str, bytes | None]]:
+            yield "servers", server, "GET", "/", None
+
+    Handler.broken = b"{}"
+    cloud: Any = Cloud()
+    said = api_latency.measured(cloud, clients=(1, 2), requests=4, megabytes=1)
+    assert [(one["clients"], one["connections"], one["sent"]) for one in said["rows"]] == [
+        (1, "kept", 4), (1, "new", 4), (2, "kept", 4), (2, "new", 4)
+    ]  # fmt: skip
+    assert said["image"]["cause"] == "2 other bytes came back of 1000000"
+    assert "| image, upload | 1 | kept | **failed**: 2 other bytes came back of 1000000 |" in section({"builtin": said})
+
+
 def test_the_page_has_its_mark(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     monkeypatch.setattr(api_latency, "place", lambda: tmp_path)
     assert api_latency.main(["page"]) == 2
