@@ -10,9 +10,9 @@ from functools import partial
 from typing import Any
 
 import openstack
-import resources
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources import holds
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources.api import CloudApi
+from ansible_collections.groundup.cloud.tests.integration.images import resources
 
 SERVICES = ("keystone", "cinder", "barbican", "designate")
 
