@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 from pathlib import Path
 
 from ansible_collections.groundup.cloud.ci.tier import Tier
@@ -18,6 +17,7 @@ from ansible_collections.groundup.cloud.ci.tier_commands import (
     PYTEST,
     REAL_CHARTS_SITE,
     STORAGE_SITE,
+    TEMPEST,
     THREE_CONTROL_HOSTS_SITE,
     e2e,
     lab_tier,
@@ -28,8 +28,6 @@ from ansible_collections.groundup.cloud.ci.tier_commands import (
     unchanged,
 )
 
-# Of this machine's Debian: needed where Tempest itself runs.
-TEMPEST = f"tempest-{platform.freedesktop_os_release().get('VERSION_ID', '')}"
 METAL = tuple(
     f"tests/integration/metal/test_{name}.py"
     for name in ("bond", "discovery", "hostile_controllers", "ironic", "seed_backup", "storm", "way_out")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import platform
 import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -27,6 +28,9 @@ MINUTES = {
     "lint": 1.3, "unit": 1.9, "docs": 0.3, "supply": 14.3, "integration": 10.3, "bench": 1.7, "molecule": 4.6,
     "lab": 1.2, "existing": 9.7, "machine": 13.7, "cloud": 27.9,
 }  # fmt: skip
+
+# OpenStack's own tests, for the Python of this machine's Debian.
+TEMPEST = f"tempest-{platform.freedesktop_os_release().get('VERSION_ID', '')}"
 
 CLOUD_SITE = "inventories/cloud/site.yml"
 CONFORMANCE_SITE = "tests/e2e/conformance/site.yml"

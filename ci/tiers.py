@@ -20,10 +20,12 @@ from ansible_collections.groundup.cloud.ci.tier_commands import (
     PYTEST,
     SCENARIOS,
     SCRATCH,
+    TEMPEST,
     WAITING,
     e2e,
     lab_tier,
     needs_root,
+    playbooks,
     scenarios,
     unchanged,
 )
@@ -33,7 +35,7 @@ LEAST_GIB, COLD_GIB = 16, 35  # free space; the molecule scenario `existing` mak
 API_TESTS = "tests/integration/rollout_api"  # each worker starts etcd and an API server
 # Ratios and CPU seconds. Those of Kubernetes and of 1,000 unchanged hosts are in the tier `long`.
 BENCHMARKS = ("plan_inventory", "preflight", "supply")
-FOR_TESTS = ("cilium-charts", "packages", "plain", "rootfs-storage-13", "test-directory")
+FOR_TESTS = ("cilium-charts", "packages", "plain", "rootfs-storage-13", TEMPEST, "test-directory")
 
 TIERS = (
     Tier(name="lint", commands=(("ci/lint",),), background=True),
@@ -42,7 +44,7 @@ TIERS = (
     Tier(
         name="supply",
         # What the lab runs, and for tests: charts of another pod network, plain hosts, packages of all releases,
-        # storage hosts of the other release, and a directory.
+        # storage hosts of the other release, OpenStack's tests, and a directory.
         commands=(("ci/lab", "supply"), ("ci/supply", "build", *FOR_TESTS)),
         needs=needs_root,
     ),
@@ -106,6 +108,7 @@ TIERS = (
         ("ci/run", "python", "ci/bench/cloud.py"),  # reads what the last two runs recorded
         # -s: what the loss of an OSD costs is printed; -x: each test goes on where the one before it ended.
         e2e("cloud", "volumes", "dashboard", options=("-s", "-x", "-m", "not long")),
+        (*playbooks(CLOUD_SITE, "tempest"), "-e", f"tempest_tests={ROOT}/tests/e2e/tempest/cloud.txt"),
         e2e(*LAB_TESTS, options=("-m", "lab and not long")),
         e2e("lab_gone"),  # destroys it
         first=(("ci/bootstrap", "browser"),),

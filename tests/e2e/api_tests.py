@@ -1,7 +1,6 @@
-"""What the last runs of `groundup.cloud.tempest` say, for people and for the tier `cloud`.
+"""Write the last run of each suite of `groundup.cloud.tempest` into docs/tempest.md.
 
-ci/run python tests/e2e/api_tests.py page SITE...          # the last run of each suite into docs/tempest.md
-ci/run python tests/e2e/api_tests.py cheapest SITE [30]    # the quickest smoke tests that passed, as tempest/cloud.txt
+ci/run python tests/e2e/api_tests.py page SITE...
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from pathlib import Path
 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
@@ -20,12 +18,6 @@ from ansible_collections.groundup.cloud.tests.e2e.conformance.report import writ
 
 PAGE = COLLECTION / "docs/tempest.md"
 BEGIN = "<!-- results: ci/run python tests/e2e/api_tests.py page SITE... -->"
-LIST = Path(__file__).with_name("tempest") / "cloud.txt"
-HEAD = """\
-# Tests of the tier `cloud`: the quickest of the suite `smoke`, by their seconds in a run on a lab. Written by
-# ci/run python tests/e2e/api_tests.py cheapest SITE
-"""
-NUMBER = 30
 
 
 def outcomes(sites: Sequence[str]) -> Iterator[report.Outcome]:
@@ -36,12 +28,6 @@ def outcomes(sites: Sequence[str]) -> Iterator[report.Outcome]:
                 yield report.of_document(runs.last(runs.home(load_site(site).site, site=True), suite))
 
 
-def cheapest(outcome: report.Outcome, number: int) -> list[str]:
-    """Return the names of the quickest tests that passed."""
-    passed = sorted((one for one in outcome.results if one.verdict == "passed"), key=lambda one: one.seconds)
-    return sorted(one.test.partition("[")[0] for one in passed[:number])
-
-
 def main(arguments: Sequence[str]) -> int:
     """Run a command."""
     match arguments:
@@ -50,11 +36,6 @@ def main(arguments: Sequence[str]) -> int:
             text = "\n\n".join(f"### {one.cloud}, {one.suite}\n\n{report.section(one)}" for one in found)
             write(PAGE, text, begin=BEGIN)
             print("\n".join(one.line for one in found) or "no run has ended")
-        case ["cheapest", site, *number]:
-            home = runs.home(load_site(site).site, site=True)
-            names = cheapest(report.of_document(runs.last(home, "smoke")), int(number[0]) if number else NUMBER)
-            LIST.write_text(HEAD + "".join(f"{name}\n" for name in names), encoding="utf-8")
-            print(f"{LIST}: {len(names)} tests")
         case _:
             print(__doc__, file=sys.stderr)
             return 2

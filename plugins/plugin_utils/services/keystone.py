@@ -10,13 +10,14 @@ from urllib.parse import urlsplit
 from ..errors import GroundupError
 from ..health.verification import Check, Layer, Verification
 from . import RECORDS, federation, keystone_logins
-from .parts import WORKERS, api_endpoint, api_values, merge, public_endpoint
+from .parts import api_endpoint, api_values, merge, public_endpoint
 from .record import PublicApi, ServiceRecord, Values
 from .secrets import account, secret
 from .sizes import Sizes
 
 if TYPE_CHECKING:
     from ..health.context import VerifierContext
+    from ..layers.scales import Scale
     from ..plan.types import Plan
 
 ADMIN = {
@@ -48,9 +49,14 @@ def endpoints(plan: Plan, _sizes: Sizes, client: str) -> Values:
 
 
 def _wsgi(processes: int, plan: Plan) -> str:
-    """Return Apache's configuration: one daemon group, so that a slow request does not block Apache itself."""
+    """Return Apache's configuration: one daemon group, so that a slow request does not block Apache itself.
+
+    One thread a process: Keystone's middleware keeps the token of a request as an attribute of its own
+    (keystone/server/flask/request_processing/middleware/auth_context.py), where the next thread puts its token before
+    the first has read it, and a user's request has an administrator's roles.
+    """
     group = (
-        f"WSGIDaemonProcess keystone-public processes={processes} threads=4 "
+        f"WSGIDaemonProcess keystone-public processes={processes} threads=1 "
         "user=keystone group=keystone home=/tmp display-name=%{GROUP}\n"
     )
     modules = hosts = passes = ""
@@ -80,7 +86,9 @@ ErrorLog /dev/stdout
 {hosts}"""
 
 
-# Apache only forwards requests to the daemon group: one process with a few threads per pod is enough.
+# Each answers one request at a time, and a login costs 0.3 s of CPU by design (bcrypt).
+_PROCESSES: Mapping[Scale, int] = {"tiny": 3, "small": 6, "medium": 8, "large": 12}
+# Apache only forwards requests to the daemon group: one process of its own with a few threads is enough.
 _MPM = """\
 <IfModule mpm_event_module>
   ServerLimit         4
@@ -133,7 +141,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
             "secret_rabbitmq": False,
         },
     }
-    own = merge(api_values(plan, sizes, "keystone", memory="512Mi", limit="2Gi", cpu=500), own)
+    own = merge(api_values(plan, sizes, "keystone", memory="1Gi", limit="4Gi", cpu=500), own)
     own = merge(own, keystone_logins.values(plan.identity.logins))
     own = merge(own, federation.keystone_values(plan))
     return merge(own, _directories(plan)) if plan.identity.domains else own
@@ -257,7 +265,7 @@ SERVICE = ServiceRecord(
     secrets={ADMIN_CREDENTIAL: "the cloud's administrator", "keystone/test": "account of the charts' own tests"},
     client_images=dict.fromkeys(("ks_user", "ks_service", "ks_endpoints"), "openstack-client"),
     client_account=("keystone", "service user"),
-    workers=WORKERS,
+    workers=_PROCESSES,
     endpoints=endpoints,
     values=values,
     verify=verify,

@@ -63,8 +63,14 @@ def sections(target: Target, asked: CloudFacts, ground: Prepared, suite: Suite, 
         "identity": {
             "uri_v3": target.auth_url, "region": target.region, "v3_endpoint_type": "public",
             "ca_certificates_file": target.ca,
+            # Without lock-out: its test waits for the end of it, by default 30 minutes.
+            "user_unique_last_password_count": target.password_history or None,
+            "user_minimum_password_age": target.password_days or None,
         },
-        "identity-feature-enabled": {"domain_specific_drivers": target.directories, "security_compliance": False},
+        "identity-feature-enabled": {
+            "domain_specific_drivers": target.domain_drivers,
+            "security_compliance": bool(target.password_history or target.password_days),
+        },
         "image-feature-enabled": {"import_image": True},
         "service-clients": {"http_timeout": 60 * (_SLOW if target.emulated else 1)},
         **_compute(target, ground, wait),

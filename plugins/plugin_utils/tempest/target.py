@@ -49,7 +49,9 @@ class Target:
     emulated: bool = False  # whether guests run without KVM: they take several times as long
     backups: Backups = ""
     volumes_in_ceph: bool = False
-    directories: bool = False  # whether domains have their users in a directory
+    domain_drivers: bool = False  # whether Keystone lists users and groups of one domain at a time
+    password_history: int | None = None  # former passwords that a user may not take again
+    password_days: int | None = None  # that a password must live
     balancers: str = "ovn"  # Octavia's provider
     dashboard: str = ""
     promised: frozenset[str] = frozenset()  # aliases of Neutron's extensions that must be there
@@ -74,7 +76,9 @@ def of_plan(plan: Plan) -> Target:
         emulated=any(one["virt_type"] == "qemu" for one in compute),
         backups=_backups(plan),
         volumes_in_ceph=plan.ceph is not None,
-        directories=bool(plan.identity.domains),
+        domain_drivers=_domain_drivers(plan),
+        password_history=plan.identity.logins.compliance["unique_last_password_count"],
+        password_days=plan.identity.logins.compliance["minimum_password_age"],
         dashboard=public_endpoint(plan, "horizon").url if "horizon" in services else "",
         promised=frozenset(promised(plan)),
         names=public_names(plan),
@@ -95,6 +99,13 @@ def of_cloud(name: str, cloud: Connection) -> Target:
         hypervisors=len(list(cloud.compute.hypervisors())) if "nova" in services else 0,
         volume_type=next((one for one in VOLUME_TYPES if one in types), VOLUME_TYPES[0]),
     )
+
+
+def _domain_drivers(plan: Plan) -> bool:
+    """Return an option of Keystone's that both sets of charts turn on."""
+    values = next((one.values for one in plan.openstack.releases if one.name == "keystone"), {})
+    conf: Mapping[str, Any] = values.get("conf", {}).get("keystone", {})
+    return bool(conf.get("identity", {}).get("domain_specific_drivers_enabled", True))
 
 
 def promised(plan: Plan) -> Iterable[str]:

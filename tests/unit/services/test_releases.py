@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -45,7 +46,7 @@ def test_sizes_in_the_site_file_win() -> None:
 
 @pytest.mark.parametrize(
     ("cores", "memory", "processes", "cache"),
-    [(4, 256, 1, 128), (16, 64, 2, 1024), (16, 256, 3, 4096), (32, 128, 3, 4096), (64, 512, 4, 8192)],
+    [(4, 256, 3, 128), (16, 64, 6, 1024), (16, 256, 8, 4096), (32, 128, 8, 4096), (64, 512, 12, 8192)],
 )
 def test_sizes_follow_from_the_smallest_machine_not_from_the_profile(
     cores: int, memory: int, processes: int, cache: int
@@ -65,10 +66,20 @@ def test_an_api_has_pods_and_processes_of_its_own_number() -> None:
     own = replace(plan.openstack, replicas={"api": 7, "keystone": 2}, workers={"keystone": 9})
     asked = replace(plan, openstack=own)
     assert (sizes(asked).pods["keystone"], sizes(asked).pods["glance"]) == (2, 7)
-    assert (sizes(plan).workers["keystone"], sizes(asked).workers["keystone"]) == (4, 9)
+    assert (sizes(plan).workers["keystone"], sizes(asked).workers["keystone"]) == (12, 9)
     keystone = next(release for release in with_values(asked).openstack.releases if release.name == "keystone")
     assert keystone.values["pod"]["replicas"] == {"api": 2}
     assert "processes=9 " in keystone.values["conf"]["wsgi_keystone"]
+
+
+@pytest.mark.parametrize("site", ["region", "cloud"])
+def test_keystone_answers_one_request_at_a_time_in_each_process(site: str) -> None:
+    """Its middleware keeps a token where another thread puts its own: a user gets the roles of an administrator."""
+    plan = with_values(plan_of(site))
+    keystone = next(release for release in plan.openstack.releases if release.name == "keystone")
+    shipped = (ROOT / "charts/keystone/values.yaml").read_text()
+    for text in (keystone.values["conf"]["wsgi_keystone"], shipped):
+        assert re.findall(r"WSGIDaemonProcess .* (threads=\d+)", text) == ["threads=1"]
 
 
 def test_pods_ask_for_cpu_by_the_cores_of_the_machines(tmp_path: Path) -> None:

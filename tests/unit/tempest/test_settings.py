@@ -123,6 +123,16 @@ def test_scopes_are_enforced_in_every_service() -> None:
     assert set(written(target(OBJECTS))["enforce_scope"].values()) == {"true"}
 
 
+def test_what_keystone_does_with_domains_and_passwords_is_what_its_tests_expect() -> None:
+    file = written(target(CLOUD))
+    assert file["identity-feature-enabled"]["domain_specific_drivers"] == "true", "as in both sets of charts"
+    assert file["identity-feature-enabled"]["security_compliance"] == "false", "the site has no rules of that kind"
+    assert "user_unique_last_password_count" not in file["identity"]
+    file = written(replace(target(CLOUD), password_history=3))
+    assert file["identity-feature-enabled"]["security_compliance"] == "true"
+    assert file["identity"]["user_unique_last_password_count"] == "3"
+
+
 def test_only_suites_with_logins_ask_for_them_and_emulated_guests_get_more_time() -> None:
     assert written(target(CLOUD), "smoke")["validation"]["run_validation"] == "true"
     assert written(target(CLOUD), "api")["validation"]["run_validation"] == "false"
