@@ -35,7 +35,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         auth = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["auth"]
         LOGINS.append(auth)
         project = auth["scope"]["project"].get("id", "admin-id")
-        here = f"http://127.0.0.1:{self.server.server_address[1]}"
+        here = f"http://{self.headers['Host']}"
         catalog = [
             {"type": kind, "id": kind, "name": kind, "endpoints": [
                 {"interface": "public", "region_id": "R", "region": "R", "id": kind, "url": here + path}]}
