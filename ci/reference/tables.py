@@ -13,6 +13,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._preflight.checks i
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import LAYERS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.ports import PORTS, Clients
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.roles import ROLES, Role
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.runtime import NOT_OFFERED
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.scales import SCALES
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.storage import (
     CLIENTS,
@@ -140,6 +141,26 @@ def services(_: Path) -> Iterator[str]:
         yield f"| {record.name} | {record.kind} | {after} | {api} |"
 
 
+def apis(_: Path) -> Iterator[str]:
+    """Yield the table of the APIs that tenants ask, by name."""
+    yield "| name | type in the catalog | service |"
+    found = [
+        (api.host, f"`{api.official or api.type}`" if api.in_catalog else "-", record.name)
+        for record in RECORDS.values()
+        for api in ([record.api] if record.api else []) + list(record.more_apis)
+        if not (api.for_hosts or api.for_operators)
+    ]
+    yield from (f"| `{host}` | {kind} | {name} |" for host, kind, name in sorted(found))
+
+
+def not_offered(_: Path) -> Iterator[str]:
+    """Yield the table of what flavors and images are refused for."""
+    yield "| extra spec of a flavor | property of an image | asks for |"
+    for one, what in sorted(NOT_OFFERED.items()):
+        image = f"`{one.replace(':', '_')}`" if one.startswith("hw:") else "-"
+        yield f"| `{one}` | {image} | {what} |"
+
+
 def names_of_secrets(_: Path) -> Iterator[str]:
     """Yield the table of secrets."""
     yield "| name | what it is |"
@@ -227,5 +248,6 @@ PAGES: dict[str, dict[str, Callable[[Path], Iterator[str]]]] = {  # by page and 
     "docs/profiles.md": {"inventories": inventories, "scales": scales},
     STORAGE_PAGE: {"pools": pools, "keys": keys},
     "docs/monitoring.md": {"jobs": monitoring.jobs, "alerts": monitoring.alerts},
+    "docs/tenant.md": {"not_offered": not_offered, "apis": apis},
     CHARTS_PAGE: {"services": services, "secrets": names_of_secrets},
 }

@@ -91,13 +91,15 @@ def judge(
 class Line:
     """Connections to one server: a new one for each request, or one that is kept."""
 
-    def __init__(self, server: str, *, context: ssl.SSLContext | None = None, kept: bool) -> None:
-        """Connect to ``server`` (URL) when there is a request."""
+    def __init__(
+        self, server: str, *, context: ssl.SSLContext | None = None, kept: bool, patience: float = PATIENCE
+    ) -> None:
+        """Connect to ``server`` (URL) when there is a request. ``patience``: seconds for an answer."""
         url = urlsplit(server)
         self.kept, self.reopened, self._served = kept, 0, 0
         kind = http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection
         more: dict[str, Any] = {"context": context} if url.scheme == "https" else {}
-        self._connection = kind(url.hostname or "", url.port, timeout=PATIENCE, **more)
+        self._connection = kind(url.hostname or "", url.port, timeout=patience, **more)
         self._base = url.path.rstrip("/")
 
     def ask(

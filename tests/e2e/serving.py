@@ -142,6 +142,28 @@ class Cloud:
             for kind, lane in both(server, work, context=self._context):
                 yield f"{name} {kind}", lane
 
+    @property
+    def context(self) -> ssl.SSLContext:
+        """Return what its servers are verified by."""
+        return self._context
+
+    def reads(self) -> Iterator[tuple[str, str, str, str, bytes | None]]:
+        """Yield what a client asks most: name, server, method, path and body of a token and of lists."""
+        yield "token", self._identity, "POST", "/auth/tokens", json.dumps(self._login).encode()
+        for name, service, base, path in (
+            ("servers", "compute", "", "/servers/detail"),
+            ("ports", "network", "/v2.0", "/ports"),
+            ("images", "image", "/v2", "/images"),
+            ("volumes", "block-storage", "", "/volumes/detail"),
+        ):
+            if service in self._urls:
+                yield name, self._urls[service].removesuffix(base) + base, "GET", path, None
+
+    @property
+    def images(self) -> tuple[str, dict[str, str]]:
+        """Return the URL of the image API, and the headers of a request."""
+        return f"{self._urls['image'].removesuffix('/v2')}/v2", dict(self._token)
+
     def _get(self, path: str) -> Callable[[Ask], None]:
         def work(ask: Ask) -> None:
             ask("GET", path, headers=self._token)

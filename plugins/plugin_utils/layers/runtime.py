@@ -10,9 +10,20 @@ HYPERVISOR: dict[str, tuple[str, str]] = {
     "/usr/sbin/mkfs.ext4": ("e2fsprogs", "ephemeral disks of images with os_type linux; larger raw disks"),
     "/usr/sbin/mkfs.ntfs": ("ntfs-3g", "ephemeral disks of images with os_type windows"),
     "/usr/share/OVMF/OVMF_CODE_4M.fd": ("ovmf", "images with hw_firmware_type uefi"),
+    "/usr/share/OVMF/OVMF_CODE_4M.secboot.fd": ("ovmf", "images with os_secure_boot"),
+    # Without its description libvirt takes no firmware for it.
+    "/usr/share/qemu/firmware/40-edk2-x86_64-secure-enrolled.json": ("ovmf", "images with os_secure_boot"),
     "/usr/bin/qemu-img": ("qemu-utils", "disks and snapshots"),
     "/usr/sbin/haproxy": ("haproxy", "metadata of instances, one process a network"),
     "/usr/sbin/iptables-save": ("iptables", "metadata of instances where Open vSwitch runs without the kernel"),
     "/usr/bin/uptime": ("openvswitch-switch", "openstack hypervisor show"),
     "/usr/bin/kill": ("openvswitch-switch", "the end of a network's metadata proxy"),
+}
+
+# Extra spec of a flavor (property of an image: "_" for ":") -> what it asks a hypervisor for, and none offers.
+NOT_OFFERED: dict[str, str] = {
+    "hw:tpm_model": "TPM",
+    "hw:tpm_version": "TPM",
+    "pci_passthrough:alias": "devices for an instance alone (SR-IOV, graphics)",
+    "resources:VGPU": "virtual graphics",
 }

@@ -29,10 +29,17 @@ def resolve(value: Any) -> Any:
     return [resolve(one) for one in value] if isinstance(value, list) else value
 
 
-def run(cloud: Any, which: str, *, check: bool = False, force: tuple[str, ...] = ()) -> dict[str, Any]:
+def run(
+    cloud: Any,
+    which: str,
+    *,
+    check: bool = False,
+    force: tuple[str, ...] = (),
+    services: tuple[str, ...] = ("keystone",),
+) -> dict[str, Any]:
     """Converge to a plan; return what was told."""
     resources = tuple(SimpleNamespace(**one) for one in GIVEN[which])
-    plan: Any = SimpleNamespace(site="lab", resources=resources, openstack=SimpleNamespace(services=("keystone",)))
+    plan: Any = SimpleNamespace(site="lab", resources=resources, openstack=SimpleNamespace(services=services))
     changes, begun = Changes(check=check), time.monotonic()
     store: Any = SimpleNamespace(resolve=resolve)
     try:
@@ -67,4 +74,5 @@ def main() -> None:
     print(json.dumps(found))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -9,9 +9,12 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import requests
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources.holds import HOLDINGS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources.kinds import KINDS, ResourceKind
 
-ADMIN = "admin-project"
+ADMIN, USER = "admin-project", "admin-user"
+_OWN = {"/ports", *(kind.path for kind in KINDS.values())}  # answered with what was made
+_LISTS = {(row.service, row.path.partition("?")[0]): row for row in HOLDINGS["project"]}
 _NEW: dict[str, dict[str, Any]] = {  # what an API shows of a new one beside what it was given
     "flavor": {"extra_specs": {}},
     "volume_type": {"extra_specs": {}, "qos_specs_id": None},
@@ -37,6 +40,10 @@ class Apis:
     """A connection of openstacksdk, and what is behind it."""
 
     current_project_id: str = ADMIN
+    current_user_id: str = USER
+    held: dict[tuple[str, str], list[dict[str, Any]]] = field(default_factory=dict)  # service, path -> objects
+    extensions: tuple[str, ...] = ("address-group", "address-scope", "logging", "qos", "trunk")
+    members: list[str] = field(default_factory=list)  # projects where the administrator is a member
     objects: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: {name: [] for name in KINDS})
     asked: list[str] = field(default_factory=list)  # changes only: "POST /networks"
     quotas: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -50,6 +57,12 @@ class Apis:
         self.objects["project"].append(project)
         provider = {"id": "ext", "name": "provider", "project_id": ADMIN, "description": "", "router:external": True}
         self.objects["network"].append({**_NEW["network"], **provider})
+        self.objects["role"].append({"id": "member-role", "name": "member"})
+
+    def within(self, project: str) -> Apis:
+        """Return the connection of a member: Keystone gives others no token."""
+        assert project in self.members
+        return self
 
     def __getattr__(self, service: str) -> Any:
         if service.startswith("__"):
@@ -66,6 +79,10 @@ class Apis:
             if len(self.asked) == self.dies_after:
                 raise Killed
             self.asked.append(f"{method} {path}")
+        if (listed := self._listed(service, path) if method == "GET" else None) is not None:
+            return 200, listed
+        if f"/users/{USER}/roles" in path:
+            return 200, {"roles": self._roles(path.split("/")[2], method)}
         for name, kind in KINDS.items():
             if kind.service == service and path in (kind.path, kind.listed):
                 return self._whole(name, kind, method, query, body)
@@ -75,10 +92,27 @@ class Apis:
                     return self._one(name, kind, one, method, body)
         return self._more(path, method, query, body)
 
+    def _listed(self, service: str, path: str) -> Any:
+        """Return what is held; None where it is another request."""
+        if path == "/extensions":
+            return {"extensions": [{"alias": alias} for alias in self.extensions]}
+        row = _LISTS.get((service, path))
+        if row is None or (path in _OWN and (service, path) not in self.held):
+            return None
+        found = self.held.get((service, path), [])
+        return found if row.path == "/?format=json" else {row.plural: found}
+
+    def _roles(self, project: str, method: str) -> list[dict[str, str]]:
+        if method != "GET":
+            self.members = [one for one in self.members if one != project] + [project] * (method == "PUT")
+        return [{"id": "member-role"}] if project in self.members else []
+
     def _whole(self, name: str, kind: ResourceKind, method: str, query: dict[str, str], body: Any) -> tuple[int, Any]:
         if method == "GET":
             filters = {
-                key: value for key, value in query.items() if key in ("domain_id", "name", "project_id", "owner")
+                key: value
+                for key, value in query.items()
+                if key in ("domain_id", "name", "owner", "parent_id", "project_id")
             }
             found = [one for one in self.objects[name]
                      if all(str(one.get(key)) == value for key, value in filters.items())]  # fmt: skip
@@ -112,7 +146,9 @@ class Apis:
                     limits[key]["limit"] = limit
             return 200, {"quota_set": limits, "quota": limits}
         if path == "/ports":
-            return 200, {"ports": [one for one in self.ports if one["device_id"] == query["device_id"]]}
+            return 200, {
+                "ports": [one for one in self.ports if one["device_id"] == query.get("device_id", one["device_id"])]
+            }
         if path.endswith("_router_interface"):
             router, subnet = path.split("/")[2], body["subnet_id"]
             port = {

@@ -41,6 +41,8 @@ class CloudApi:
         base, at = path.partition("?")[0], path
         while at:
             answer = self.call(service, "GET", at, microversion=version, headers=dict(headers or {}))
+            if isinstance(answer, list):  # Swift's
+                return answer
             found += answer[plural]
             links = answer.get(f"{plural}_links") or ()
             following = next((one["href"] for one in links if one["rel"] == "next"), None)

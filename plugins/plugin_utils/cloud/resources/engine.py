@@ -16,6 +16,7 @@ from ....module_utils._base.yaml_text import dump
 from ...errors import GroundupError
 from ..connection import answered
 from .api import CloudApi
+from .holds import Holder, unseen
 from .index import Index
 from .kinds import KINDS, PROPERTY, SERVICES
 from .parts import ordered
@@ -84,8 +85,7 @@ class Resources:
             refusals += refused
         former = [(name, found) for name in reversed(KINDS) if self.index.served(name) for found in self._former(name)]
         if DELETE in self.force:
-            for name, found in former:
-                refusals += self._holds(name, found, former)
+            refusals += self._held(former)
         if refusals:
             raise GroundupError(
                 "; ".join(refusals), where="site file key cloud", why="nothing was changed",
@@ -207,17 +207,18 @@ class Resources:
                     for group in self.api.all("network", path, "security_groups"):
                         self.api.delete(KINDS["security_group"], group)
 
-    def _holds(self, name: str, found: Found, former: list[tuple[str, Found]]) -> Iterator[str]:
-        """Yield what is in a project or domain and would be lost with it, or left without an owner."""
-        going = {str(one["id"]) for _, one in former}
-        for service, path, plural in HOLDS.get(name, ()):
-            if SERVICES[service] not in self.plan.openstack.services:
-                continue
-            with answered(f"{plural} of {name} {found['name']}"):
-                stays = [one for one in self.api.all(service, path.format(found["id"]), plural)
-                         if str(one["id"]) not in going]  # fmt: skip
-            if stays:
-                yield f"{name} {found['name']} still has {len(stays)} {plural} that are not from this site file"
+    def _held(self, former: list[tuple[str, Found]]) -> Iterator[str]:
+        """Yield why projects and domains must not be deleted; warn of what a dry run does not look for."""
+        services, going = self.plan.openstack.services, {str(one["id"]) for _, one in former}
+        holder = Holder(api=self.api, services=services, going=going)
+        for name, found in former:
+            yield from holder.refusals(name, found, dry=self.changes.check)
+        projects = [str(found["name"]) for name, found in former if name == "project"]
+        if self.changes.check and projects and (left := unseen("project", services)):
+            self.changes.warnings.append(
+                f"only a run without --check looks for {', '.join(left)} of projects that go ({', '.join(projects)}): "
+                "it refuses before the first change"
+            )
 
     def _values(self, one: ResourcePlan) -> dict[str, Any]:
         """Return the fields of a resource with its mark."""
@@ -235,25 +236,6 @@ class Resources:
 
     def _secrets(self, value: Any) -> Any:
         return self.store.resolve(value) if self.store else value
-
-
-HOLDS = {  # what ends with a project or domain, or stays without it
-    "project": (
-        ("compute", "/servers?all_tenants=1&project_id={}", "servers"),
-        ("block_storage", "/volumes?all_tenants=1&project_id={}", "volumes"),
-        ("block_storage", "/snapshots?all_tenants=1&project_id={}", "snapshots"),
-        ("block_storage", "/backups?all_tenants=1&project_id={}", "backups"),
-        ("image", "/images?owner={}", "images"),
-        ("network", "/networks?project_id={}", "networks"),
-        ("network", "/routers?project_id={}", "routers"),
-        ("network", "/floatingips?project_id={}", "floatingips"),
-    ),
-    "domain": (
-        ("identity", "/projects?domain_id={}", "projects"),
-        ("identity", "/users?domain_id={}", "users"),
-        ("identity", "/groups?domain_id={}", "groups"),
-    ),
-}
 
 
 def shown(value: Any) -> str:

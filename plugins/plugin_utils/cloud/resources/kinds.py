@@ -128,5 +128,6 @@ KINDS: dict[str, ResourceKind] = {
 }  # fmt: skip
 SERVICES = {  # service of the site, by openstacksdk's name of it
     "identity": "keystone", "compute": "nova", "block_storage": "cinder", "image": "glance", "network": "neutron",
-    "dns": "designate",
+    "dns": "designate", "orchestration": "heat", "key_manager": "barbican", "load_balancer": "octavia",
+    "object_store": "ceph-rgw", "shared_file_system": "manila", "container_infrastructure_management": "magnum",
 }  # fmt: skip

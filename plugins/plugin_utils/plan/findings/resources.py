@@ -8,6 +8,7 @@ from ipaddress import ip_address, ip_network
 from itertools import combinations
 from typing import Any
 
+from ...layers.runtime import NOT_OFFERED
 from ..form import choose, error
 from ..layout.context import PlanContext
 from ..model.cloud import CloudProject, CloudResources, CloudSubnet
@@ -36,6 +37,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
     for name, project in cloud.projects.items():
         yield from _networks(cloud, f"cloud.projects.{name}", project)
     yield from _flavors(context, cloud)
+    yield from _devices(cloud)
     yield from _hosts(context, cloud)
 
 
@@ -48,13 +50,15 @@ def _services(context: PlanContext, cloud: CloudResources) -> Iterator[Finding]:
             value = getattr(project, part, None)
             if getattr(value, inner) if inner and value else value:
                 used[f"cloud.projects.{name}.{key}"] = service
+    secret = {f"cloud.volume_types.{name}.encryption" for name, one in cloud.volume_types.items() if one.encryption}
+    used |= dict.fromkeys(secret, "barbican")
     if context.plan.resources and "keystone" not in there:
         used["cloud"] = "keystone"
     for key, service in used.items():
         if service not in there:
             yield error("cloud-without-service", key, "openstack.services")(
                 what=f"{key.rpartition('.')[2]} without {service}",
-                why="nothing would make them",
+                why="nobody would keep the keys of such volumes" if key in secret else "nothing would make them",
                 remedy=f"write {service} into openstack.services, or leave them out",
             )
 
@@ -210,6 +214,19 @@ def _flavors(context: PlanContext, cloud: CloudResources) -> Iterator[Finding]:
                 f"{int(largest[0] * largest[1])} and {int(largest[2])} for instances",
                 why="no instance of it could ever start", remedy="make it smaller, or add larger hypervisors",
             )  # fmt: skip
+
+
+def _devices(cloud: CloudResources) -> Iterator[Finding]:
+    """Yield flavors and images that ask for what hypervisors do not offer."""
+    asked = [(f"cloud.flavors.{name}.extra_specs", one.extra_specs, ":") for name, one in cloud.flavors.items()]
+    asked += [(f"cloud.images.{name}.properties", one.properties, "_") for name, one in cloud.images.items()]
+    for key, given, colon in asked:
+        for spec, what in NOT_OFFERED.items():
+            if (word := spec.replace(":", colon)) in given:
+                yield error("cloud-device-not-offered", key)(
+                    what=f"{word}: hypervisors offer no {what}", why="no instance of it would find a host",
+                    remedy=f"leave {word} out (docs/support.md, instances)",
+                )  # fmt: skip
 
 
 def _hosts(context: PlanContext, cloud: CloudResources) -> Iterator[Finding]:

@@ -1,0 +1,175 @@
+"""What a project or a domain holds: it would be lost with it, or stay without an owner. No flag deletes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from keystoneauth1.identity.v3 import Token
+from keystoneauth1.session import Session
+from openstack.connection import Connection
+
+from ...errors import GroundupError
+from ..connection import answered
+from .api import CloudApi
+from .kinds import SERVICES
+
+Found = Mapping[str, Any]
+_MEMBER = "member"  # may list all that its project has
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holding:
+    """Things that somebody owns: where they are listed."""
+
+    service: str  # as openstacksdk calls it
+    path: str  # {}: id of the project or domain
+    plural: str  # key of the list
+    called: str = ""  # in messages; "": as the list
+    inside: bool = False  # whether the API lists them to members of the project alone
+    extension: str = ""  # of Neutron's API, which brings it
+    headers: Mapping[str, str] = field(default_factory=dict)
+    counts: Callable[[Found], bool] = lambda _: True  # whether it stands for itself
+
+
+def _network(path: str, plural: str, **more: Any) -> Holding:
+    return Holding(service="network", path=f"/{path}?project_id={{}}", plural=plural, **more)
+
+
+def _inside(service: str, path: str, plural: str, called: str = "") -> Holding:
+    return Holding(service=service, path=path, plural=plural, called=called, inside=True)
+
+
+HOLDINGS: dict[str, tuple[Holding, ...]] = {
+    "project": (
+        Holding(service="identity", path="/projects?parent_id={}", plural="projects"),
+        Holding(service="compute", path="/servers?all_tenants=1&project_id={}", plural="servers"),
+        _inside("compute", "/os-server-groups", "server_groups"),
+        *(
+            Holding(service="block_storage", path=f"/{name}?all_tenants=1&project_id={{}}", plural=name)
+            for name in ("volumes", "snapshots", "backups")
+        ),
+        Holding(service="image", path="/images?owner={}", plural="images"),
+        Holding(service="image", path="/images?owner={}&os_hidden=true", plural="images", called="hidden images"),
+        _network("networks", "networks"),
+        _network("routers", "routers"),
+        _network("floatingips", "floatingips"),
+        # Ports of routers, DHCP and metadata come and go with what has them.
+        _network("ports", "ports", counts=lambda one: not str(one["device_owner"]).startswith("network:")),
+        _network("security-groups", "security_groups", counts=lambda one: one["name"] != "default"),
+        _network("subnetpools", "subnetpools"),
+        _network("address-scopes", "address_scopes", extension="address-scope"),
+        _network("address-groups", "address_groups", extension="address-group"),
+        _network("qos/policies", "policies", called="QoS policies", extension="qos"),
+        _network("trunks", "trunks", extension="trunk"),
+        _network("log/logs", "logs", called="logs of security groups", extension="logging"),
+        _inside("orchestration", "/stacks", "stacks"),
+        _inside("key_manager", "/secrets?limit=100", "secrets"),
+        _inside("key_manager", "/containers?limit=100", "containers", "containers of secrets"),
+        Holding(service="load_balancer", path="/lbaas/loadbalancers?project_id={}", plural="loadbalancers"),
+        _inside("object_store", "/?format=json", "containers", "containers of objects"),
+        Holding(service="dns", path="/zones", plural="zones", headers={"X-Auth-Sudo-Project-ID": "{}"}),
+        *(
+            _inside("shared_file_system", f"/{path}", plural, called)
+            for path, plural, called in (
+                ("shares", "shares", ""),
+                ("snapshots", "snapshots", "snapshots of shares"),
+                ("share-networks", "share_networks", ""),
+                ("security-services", "security_services", ""),
+            )
+        ),
+        _inside("container_infrastructure_management", "/clusters", "clusters"),
+        _inside("container_infrastructure_management", "/clustertemplates", "clustertemplates"),
+    ),
+    "domain": tuple(
+        Holding(service="identity", path=f"/{name}?domain_id={{}}", plural=name)
+        for name in ("projects", "users", "groups", "roles")
+    ),
+}
+
+
+@dataclass(slots=True, kw_only=True)
+class Holder:
+    """Asks a cloud for what projects and domains hold."""
+
+    api: CloudApi
+    services: Collection[str]  # of the site
+    going: Collection[str]  # ids of what is deleted as well
+    extensions: set[str] | None = None  # of Neutron, once they were asked for
+
+    def refusals(self, kind: str, found: Found, *, dry: bool) -> Iterator[str]:
+        """Yield why ``found`` must not be deleted. In a dry run only the administrator's own lists are asked.
+
+        Raises GroundupError when an API does not answer: what it has is not known then.
+        """
+        rows = [row for row in HOLDINGS.get(kind, ()) if SERVICES[row.service] in self.services]
+        yield from self._held(self.api, kind, found, [row for row in rows if not row.inside and self._offered(row)])
+        inner = [row for row in rows if row.inside]
+        if not inner or dry:
+            return
+        if not found.get("enabled", True):
+            yield f"project {found['name']} is disabled, and its {', '.join(_name(row) for row in inner)} are not known"
+            return
+        with as_member(self.api, str(found["id"])) as member:
+            yield from self._held(member, kind, found, inner)
+
+    def _held(self, api: CloudApi, kind: str, found: Found, rows: list[Holding]) -> Iterator[str]:
+        for row in rows:
+            headers = {key: value.format(found["id"]) for key, value in row.headers.items()}
+            with answered(f"{_name(row)} of {kind} {found['name']}"):
+                listed = api.all(row.service, row.path.format(found["id"]), row.plural, headers=headers)
+            stays = [one for one in listed if row.counts(one) and str(one.get("id")) not in self.going]
+            if stays:
+                yield f"{kind} {found['name']} still has {len(stays)} {_name(row)} that are not from this site file"
+
+    def _offered(self, row: Holding) -> bool:
+        if not row.extension:
+            return True
+        if self.extensions is None:
+            with answered("extensions of Neutron"):
+                self.extensions = {str(one["alias"]) for one in self.api.all("network", "/extensions", "extensions")}
+        return row.extension in self.extensions
+
+
+def unseen(kind: str, services: Collection[str]) -> list[str]:
+    """Return what a dry run does not look for in projects: listing it takes a role there."""
+    return [_name(row) for row in HOLDINGS.get(kind, ()) if row.inside and SERVICES[row.service] in services]
+
+
+def _name(row: Holding) -> str:
+    return row.called or row.plural.replace("_", " ")
+
+
+@contextmanager
+def as_member(api: CloudApi, project: str) -> Iterator[CloudApi]:
+    """Ask as a member of ``project``: the administrator gets the role for that time, unless it has it."""
+    user = str(api.cloud.current_user_id)
+    roles = f"/projects/{project}/users/{user}/roles"
+    with answered(f"the administrator's role on project {project}"):
+        member = next((str(one["id"]) for one in api.all("identity", f"/roles?name={_MEMBER}", "roles")), None)
+        if member is None:
+            raise GroundupError(
+                f"Keystone has no role {_MEMBER}", where=f"project {project}", why="its members alone see all it has",
+                remedy="run the playbook groundup.cloud.openstack",
+            )  # fmt: skip
+        had = member in {str(one["id"]) for one in api.all("identity", roles, "roles")}
+        if not had:
+            api.call("identity", "PUT", f"{roles}/{member}")
+    try:
+        yield CloudApi(_scoped(api.cloud, project))
+    finally:
+        if not had:
+            with answered(f"the administrator's role on project {project}"):
+                api.call("identity", "DELETE", f"{roles}/{member}", absent=True)
+
+
+def _scoped(admin: Connection, project: str) -> Connection:
+    """Return a connection of the same user to ``project``."""
+    shared = admin.session
+    auth = Token(auth_url=str(shared.auth.auth_url), token=shared.get_token(), project_id=project)
+    session = Session(
+        auth=auth, session=shared.session, verify=shared.verify, cert=shared.cert, timeout=shared.timeout
+    )  # fmt: skip
+    return Connection(session=session, region_name=admin.config.region_name, interface=admin.config.get_interface())
