@@ -46,8 +46,8 @@ options:
         users and names. Refuses a node of another cluster, and directories of volumes that O(directories) does not
         name.
     type: str
-    choices: [maintain, restart, join, encryption, encrypt, upgrade_look, membership, decide, forget, access, leave_etcd,
-      reset]
+    choices: [maintain, restart, join, encryption, encrypt, upgrade_look, membership, decide, forget, access,
+      leave_etcd, reset]
     required: true
   name:
     description: Name of the host it runs on.

@@ -38,7 +38,7 @@ def lost(stamps: Sequence[float], found: Collection[float], *, at: float) -> tup
 
 def table(losses: Sequence[Loss]) -> str:
     """Return a row a loss."""
-    rows = [("lost", "kills", "RTO s", "rows lost", "RPO s", "objects since the set")]
+    rows: list[tuple[str, ...]] = [("lost", "kills", "RTO s", "rows lost", "RPO s", "objects since the set")]
     rows += [
         ("+".join(one.parts), str(one.kills), f"{one.rto:.1f}", *(
             "-" if value is None else f"{value:g}" for value in (one.rows_lost, one.rpo_rows, one.objects_since_the_set)

@@ -48,7 +48,7 @@ def _adopt(changes: Changes, root: Path, one: dict[str, Any]) -> None:
 
 def _home(root: Path, one: dict[str, Any]) -> Path:
     """Return the directory of the snapshot; in a dry run that which is to be renamed to it."""
-    path, place = root / one["path"], root / one["place"]
+    path, place = root / str(one["path"]), root / str(one["place"])
     if not path.is_symlink() and files.read(path / one["mark"]) == one["content"]:
         return path
     return place

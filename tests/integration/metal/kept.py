@@ -216,7 +216,7 @@ def _enrol(lab: Lab) -> None:
         for name in on_way:
             lab.reaches(name, "wait call-back" if (name, end) == (MIDWAY, "active") else end)
     for name in ACTIVE:
-        lab.ask(ironic.power, name, "power on")
+        lab.ask(ironic._request, "PUT", f"{ironic._api}/v1/nodes/{name}/states/power", body={"target": "power on"})
         lab.reaches(name, "power on")
         token = f"token of {name}"
         lab.ask(ironic.expect, name, sha256=hashlib.sha256(token.encode()).hexdigest())

@@ -138,7 +138,7 @@ def test_the_newest_job_of_data_counts_if_it_succeeded() -> None:
         state = {"terminated": {"finishedAt": at, "message": message, "exitCode": code}}
         return {"status": {"containerStatuses": [{"state": state}]}}
 
-    running = {"status": {"containerStatuses": [{"state": {"running": {}}}]}}
+    running: dict[str, Any] = {"status": {"containerStatuses": [{"state": {"running": {}}}]}}
     pods = [pod("2026-11-02T03:40:00Z", "72"), pod("2026-11-01T03:40:00Z", "not yet"), running, {}]
     assert facts.said(pods) == "72"
     assert facts.said([*pods, pod("2026-11-03T03:40:00Z", "", 1)]) == "72"

@@ -48,7 +48,7 @@ def test_versions_are_held_against_the_site_file(plan: Plan) -> None:
         "hypervisor": {"environment": f"{release}-0123456789ab"},
         "ceph": {"versions": ["ceph version 18.2.7 (abc) reef (stable)"]},
     }
-    answered = [{"parts": parts, "debian": plan.host.debian_releases[0]}]
+    answered: list[dict[str, Any]] = [{"parts": parts, "debian": plan.host.debian_releases[0]}]
     releases = [app, base, own]
     rows = {row.name: row for row in upkeep.version_rows(plan, nodes={"a": node}, releases=releases, answered=answered)}
     assert {row.state for row in rows.values()} == {"ok"}
@@ -69,7 +69,9 @@ def test_versions_are_held_against_the_site_file(plan: Plan) -> None:
     ],
 )
 def test_hosts_of_another_snapshot_of_packages_are_told(plan: Plan, used: set[str], state: str, what: str) -> None:
-    answered = [{"parts": {}, "debian": plan.host.debian_releases[0], "snapshot": one} for one in used]
+    answered: list[dict[str, Any]] = [
+        {"parts": {}, "debian": plan.host.debian_releases[0], "snapshot": one} for one in used
+    ]
     rows = upkeep.version_rows(plan, nodes={}, releases=[], answered=answered, snapshots=["2026-11-28-b"])
     (row,) = (one for one in rows if one.name == "OS packages")
     assert (row.state, row.what) == (state, what)

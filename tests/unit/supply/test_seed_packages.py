@@ -201,7 +201,7 @@ def test_hosts_install_from_the_snapshot_on_record(state: Path, monkeypatch: pyt
 
     monkeypatch.setattr(this, "on_host", on_host)
     for planned in ({"13": PLACE, "12": "packages-12/12"}, None):
-        seed = planned and {"places": planned}
+        seed: Any = planned and {"places": planned}
         this.work({"step": "converge", "site": state.name, "packages_seed": seed})
     assert asked[0]["packages_seed"]["places"] == {"13": "packages-13/2026-11-28-b", "12": "packages-12/12"}
     assert asked[1]["packages_seed"] is None

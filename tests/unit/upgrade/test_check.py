@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.consent import Reason
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import upgrade as on_host
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import NodeApiError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import NodeHost
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Paths
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
@@ -271,7 +272,7 @@ def test_a_host_says_its_room_and_an_etcd_that_cannot_be_asked_is_not_healthy(
         def __init__(self, _: NodeHost) -> None: ...
 
         def members(self) -> None:
-            raise on_host.NodeApiError("connection refused")
+            raise NodeApiError("connection refused")
 
     monkeypatch.setattr(on_host, "Etcd", Silent)
     assert on_host.room(host)["etcd"] == {"control-1": False}

@@ -191,19 +191,17 @@ class Shipper:
             self._end(found, f"{pod} is of another cluster now: the databases were restored, or made anew")
         return found
 
-    def _end(self, found: Source, why: str) -> None:
-        """Begin a new stream."""
+    def _end(self, found: Source, why: str) -> Stream:
+        """Begin a new stream, and return it."""
         if why:
             self._say(f"binary logs: a new stream begins, no set before it has logs from here on: {why}")
         self._stream = self._shelf.begin(
             site=self._site, store=self._store, member=found.member, history=found.history, why=why
         )
+        return self._stream
 
     def _follow(self, found: Source, until: Callable[[], bool]) -> None:
-        if not self._stream:
-            self._end(found, "")
-        stream = self._stream
-        assert stream  # noqa: S101 - for the type
+        stream = self._stream or self._end(found, "")
         stream.tidy()
         self._key, pieces = stream.key(self._store), stream.pieces()
         last = pieces[-1] if pieces else None

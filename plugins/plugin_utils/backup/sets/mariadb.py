@@ -151,13 +151,13 @@ def take(member: Container, write: Callable[[bytes], object]) -> dict[str, Any]:
 
 def logs(member: Container) -> str:
     """Return the path of a member's binary logs without their numbers, "" when it writes none. Raises GroundupError."""
-    said = _run(member, _client("SELECT IF(@@log_bin, @@log_bin_basename, '')"), what="cannot be asked for its logs")
+    said = _run(member, client("SELECT IF(@@log_bin, @@log_bin_basename, '')"), what="cannot be asked for its logs")
     return said.stdout.strip()
 
 
 def history(member: Container) -> str:
     """Return the id of a member's Galera cluster. Raises GroundupError."""
-    return _run(member, _client(_HISTORY), what="does not say of which cluster it is").stdout.strip()
+    return _run(member, client(_HISTORY), what="does not say of which cluster it is").stdout.strip()
 
 
 def _anchor(member: Container, said: str) -> dict[str, Any]:
