@@ -64,9 +64,7 @@ options:
     type: bool
     default: false
   surveyed:
-    description:
-      - Whether every control host of the site was asked (V(decide)), and none belongs to a cluster.
-        V(false) initialises nothing.
+    description: Whether all control hosts were asked (V(decide)), and none is in a cluster. V(false) initialises nothing.
     type: bool
     default: false
   address:
@@ -84,9 +82,7 @@ options:
     description: The plan's C(supply).
     type: dict
   ca_certificate:
-    description:
-      - CA, in PEM, of the certificates of registry and file server. Trusted for these two only.
-      - Default is the host's trust store.
+    description: CA, in PEM, of registry and file server, trusted for these two only. Default is the host's trust store.
     type: str
   registry_login:
     description: Login of the registry, as C(user:password). Default is none.
@@ -115,9 +111,7 @@ options:
     elements: dict
     default: []
   encryption_keys:
-    description:
-      - Keys of Secrets at rest (32 bytes in base64), by name. For control hosts.
-      - Default are those of the secrets store. The action plugin reads it.
+    description: Keys of Secrets at rest (32 bytes in base64), by name. Default are those of the secrets store.
     type: dict
     default: {}
   encryption_order:
@@ -179,8 +173,7 @@ options:
     type: bool
     default: false
   member:
-    description:
-      - Name of the host whose etcd member is to be removed. O(address) is its address. With O(step=leave_etcd).
+    description: Name of the host whose etcd member is removed. O(address) is its address. With O(step=leave_etcd).
     type: str
   directories:
     description: Directories of local volumes that leave, as the verb C(remove) names them.
@@ -237,8 +230,7 @@ etcd_data:
   type: bool
   returned: with O(step=membership)
 etcd:
-  description: Names of the members in its etcd, empty when etcd does not answer. With O(step=upgrade_look), whether
-    each is healthy.
+  description: Names of its etcd's members, none when it does not answer; O(step=upgrade_look), whether each is healthy.
   type: raw
   returned: with O(step=membership) and O(step=upgrade_look)
 room:
