@@ -64,7 +64,7 @@ options:
     type: bool
     default: false
   surveyed:
-    description: Whether all control hosts were asked (V(decide)), and none is in a cluster. V(false) initialises nothing.
+    description: Whether all control hosts were asked (V(decide)), none is in a cluster. V(false) initialises nothing.
     type: bool
     default: false
   address:
