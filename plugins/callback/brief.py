@@ -55,6 +55,8 @@ _SPEAKING = frozenset(
         "machines approve",
         "machines install",
         "machines overview",
+        "openstack_upgrade",
+        "patch report",
         "plan",
         "preflight report",
         "resources",
