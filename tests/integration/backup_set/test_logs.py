@@ -34,7 +34,10 @@ def ask(member: Namespaces, sql: str) -> str:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    return Store.open(tmp_path, PasswordSource(path=tmp_path / "password", ours=True))
+    password = tmp_path / "password"
+    password.touch(mode=0o600)
+    password.write_text("of-the-store\n")
+    return Store.open(tmp_path, PasswordSource(path=password, ours=True))
 
 
 def follow(shelf: LogShelf, store: Store, member: Namespaces) -> None:
