@@ -10,9 +10,9 @@ MIGRATION is JSON, each command one text:
   then      runs afterwards, in both cases
   contract  removes what only the former code needed
 
-`sync` does `whole` when no pod of another image is there, and `checks` and `beside` when one is. `contract` waits until
-none is. NAMESPACE and APPLICATION say whose pods; IMAGES are those of this release. What a command refuses ends the
-program, and the former pods go on serving: no new one starts before this job is done.
+`sync` does `whole` when no pod of another image has begun, and `checks` and `beside` when one has. `contract` waits
+until none is there. NAMESPACE and APPLICATION say whose pods; IMAGES are those of this release. What a command refuses
+ends the program, and the former pods go on serving: no new one starts before this job is done.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import sys
 import time
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -50,25 +50,36 @@ def listed(path: str) -> list[dict[str, Any]]:
         return list(json.load(answer)["items"])
 
 
-def former() -> list[str]:
-    """Return what runs another image than this release's, or is to run it."""
+def former(found: Iterable[tuple[str, dict[str, Any]]]) -> list[str]:
+    """Return the names of those with another image than this release's. ``found``: names, each with a pod's spec."""
     images = set(os.environ["IMAGES"].split(","))
-    return sorted(name for name, used in (*running(), *wanted()) if used - images)
+    return sorted(name for name, spec in found if {one["image"] for one in spec["containers"]} - images)
 
 
-def running() -> Iterator[tuple[str, set[str]]]:
-    """Yield pods that have not ended, with their images. One that is being deleted still serves."""
+def running(*, begun: bool = False) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield pods that have not ended. One that is being deleted still serves; ``begun``: not what waits in init."""
     for pod in listed(PODS):
-        if pod.get("status", {}).get("phase") not in ("Succeeded", "Failed"):
-            yield f"Pod/{pod['metadata']['name']}", {one["image"] for one in pod["spec"]["containers"]}
+        if pod["status"].get("phase") not in ("Succeeded", "Failed") and (has_begun(pod["status"]) or not begun):
+            yield f"Pod/{pod['metadata']['name']}", pod["spec"]
 
 
-def wanted() -> Iterator[tuple[str, set[str]]]:
-    """Yield sets that make pods, with their images: a pod may be missing for a moment."""
+def wanted() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield sets that make pods: a pod may be missing for a moment."""
     for item in listed(SETS):
         if item["spec"].get("replicas"):
-            spec = item["spec"]["template"]["spec"]
-            yield f"ReplicaSet/{item['metadata']['name']}", {one["image"] for one in spec["containers"]}
+            yield f"ReplicaSet/{item['metadata']['name']}", item["spec"]["template"]["spec"]
+
+
+def has_begun(status: dict[str, Any]) -> bool:
+    """Return whether a pod's programs run, ran, or are about to: it waits in init for nothing.
+
+    A former pod that waits there never serves on this image's schema: what it waits for is its own image's migration,
+    which Helm has removed. So it is with one that its ReplicaSet makes later, as after a node's reboot.
+    """
+    if any(one["type"] == "Initialized" and one["status"] == "True" for one in status.get("conditions", ())):
+        return True
+    programs = status.get("containerStatuses", ())
+    return any(one.get("restartCount") or one.get("lastState") or "running" in one.get("state", {}) for one in programs)
 
 
 def run(command: str, *, allowed: int = 0) -> None:
@@ -81,7 +92,7 @@ def run(command: str, *, allowed: int = 0) -> None:
 
 def sync(migration: dict[str, Any]) -> None:
     """Bring the schema to this image's version, or as far as former pods allow."""
-    if there := former():
+    if there := former(running(begun=True)):
         print(f"the schema is only expanded: {', '.join(there)} still have the former image", flush=True)
         for command in migration.get("checks", ()):
             run(command, allowed=WARNED)
@@ -96,7 +107,7 @@ def sync(migration: dict[str, Any]) -> None:
 def contract(migration: dict[str, Any]) -> None:
     """Wait for the last former pod to be gone, then remove what only it needed."""
     said: list[str] = []
-    while there := former():
+    while there := former((*running(), *wanted())):
         if there != said:
             print(f"waiting for the end of {', '.join(there)}", flush=True)
             said = there

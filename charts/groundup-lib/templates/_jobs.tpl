@@ -128,20 +128,19 @@ The jobs, with what `migration` of db-sync makes of it and of db-contract, as JS
 {{- $jobs := .jobs -}}
 {{- with (get $jobs "db-sync" | default dict).migration -}}
 {{- $sync := get $jobs "db-sync" -}}
-{{- $rules := list
-      (dict "apiGroups" (list "") "resources" (list "pods") "verbs" (list "list"))
-      (dict "apiGroups" (list "apps") "resources" (list "replicasets") "verbs" (list "list")) -}}
+{{- $pods := dict "apiGroups" (list "") "resources" (list "pods") "verbs" (list "list") -}}
+{{- $sets := dict "apiGroups" (list "apps") "resources" (list "replicasets") "verbs" (list "list") -}}
 {{- $env := dict "NAMESPACE" $.root.Release.Namespace "APPLICATION" $.profile.service
       "IMAGES" (values $.root.Values.images.tags | uniq | sortAlpha | join ",") -}}
 {{- $_ := set $sync "command" (list "python3" "/opt/bin/migrate.py" "sync" (toJson .)) -}}
-{{- $_ := set $sync "rules" $rules -}}
+{{- $_ := set $sync "rules" (list $pods) -}}
 {{- $_ := set $sync "env" (merge $env ($sync.env | default dict)) -}}
 {{- if .contract -}}
 {{- $_ := set $jobs "db-contract" (dict
       "image" $sync.image "manifest" "job_db_sync" "weight" 10 "events" "post-upgrade" "wait" "db_sync"
       "needs" (dict "jobs" (list (printf "%s-db-sync" $.profile.service)))
       "command" (list "python3" "/opt/bin/migrate.py" "contract" (toJson (dict "contract" .contract)))
-      "rules" $rules "env" $env "volumes" $sync.volumes) -}}
+      "rules" (list $pods $sets) "env" $env "volumes" $sync.volumes) -}}
 {{- end -}}
 {{- end -}}
 {{- $jobs | toJson -}}
