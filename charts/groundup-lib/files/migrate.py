@@ -11,8 +11,8 @@ MIGRATION is JSON, each command one text:
   contract  removes what only the former code needed
 
 `sync` does `whole` when no pod of another image has begun, and `checks` and `beside` when one has. `contract` waits
-until none is there. NAMESPACE and APPLICATION say whose pods; IMAGES are those of this release. What a command refuses
-ends the program, and the former pods go on serving: no new one starts before this job is done.
+until none is there, for ten minutes. NAMESPACE and APPLICATION say whose pods; IMAGES are those of this release. What a
+command refuses ends the program, and the former pods go on serving: no new one starts before this job is done.
 """
 
 from __future__ import annotations
@@ -27,12 +27,15 @@ import time
 import urllib.parse
 import urllib.request
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 WARNED = 1  # code of a status check that found something to know, and nothing that forbids the upgrade
 PAUSE = 3.0  # seconds between two looks at the pods
+LIMIT = 600.0  # seconds that a contraction waits for former pods
+LOST = 60.0  # seconds after which a pod that should have ended is one of a dead host, whose end nobody tells
 PODS, SETS = "api/v1/namespaces/{}/pods", "apis/apps/v1/namespaces/{}/replicasets"
 
 
@@ -57,10 +60,23 @@ def former(found: Iterable[tuple[str, dict[str, Any]]]) -> list[str]:
 
 
 def running(*, begun: bool = False) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield pods that have not ended. One that is being deleted still serves; ``begun``: not what waits in init."""
+    """Yield pods of a service that have not ended. One that is being deleted still serves.
+
+    ``begun``: not those that wait in init.
+    """
     for pod in listed(PODS):
-        if pod["status"].get("phase") not in ("Succeeded", "Failed") and (has_begun(pod["status"]) or not begun):
-            yield f"Pod/{pod['metadata']['name']}", pod["spec"]
+        known = pod["metadata"]
+        of_job = any(owner["kind"] == "Job" for owner in known.get("ownerReferences", ()))
+        ended = pod["status"].get("phase") in ("Succeeded", "Failed") or is_lost(known)
+        if not of_job and not ended and (has_begun(pod["status"]) or not begun):
+            yield f"Pod/{known['name']}", pod["spec"]
+
+
+def is_lost(metadata: dict[str, Any]) -> bool:
+    """Return whether a pod should have ended long ago."""
+    if not (ends := metadata.get("deletionTimestamp")):  # its time of grace is in it
+        return False
+    return time.time() - datetime.strptime(ends, "%Y-%m-%dT%H:%M:%S%z").timestamp() > LOST
 
 
 def wanted() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -107,7 +123,12 @@ def sync(migration: dict[str, Any]) -> None:
 def contract(migration: dict[str, Any]) -> None:
     """Wait for the last former pod to be gone, then remove what only it needed."""
     said: list[str] = []
+    begin = time.monotonic()
     while there := former((*running(), *wanted())):
+        if time.monotonic() - begin > LIMIT:
+            raise SystemExit(
+                f"the contraction failed, as after {LIMIT:.0f} s {', '.join(there)} still had the former image"
+            )
         if there != said:
             print(f"waiting for the end of {', '.join(there)}", flush=True)
             said = there

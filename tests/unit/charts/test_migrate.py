@@ -6,6 +6,7 @@ import json
 import shlex
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,13 @@ RUNS = {"state": {"running": {}}, "lastState": {}, "restartCount": 0}
 ENDED = {"terminated": {"exitCode": 1}}
 
 
-def pod(name: str, image: str, phase: str = "Running", program: Any = RUNS, *, initialized: bool = False) -> Any:
+def pod(
+    name: str, image: str, phase: str = "Running", program: Any = RUNS, *, initialized: bool = False, ends: str = ""
+) -> Any:
     """Return a pod as the API shows it; ``program``: the status of its container, if it has one."""
     conditions = [{"type": "Initialized", "status": str(initialized)}]
     return {
-        "metadata": {"name": name},
+        "metadata": {"name": name, **({"deletionTimestamp": ends} if ends else {})},
         "spec": {"containers": [{"image": image}]},
         "status": {"phase": phase, "conditions": conditions, **({"containerStatuses": [program]} if program else {})},
     }
@@ -52,6 +55,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     """
     monkeypatch.setenv("IMAGES", "openstack:2,client:2")
     monkeypatch.setattr(migrate, "PAUSE", 0.0)
+    monkeypatch.setattr(migrate, "LIMIT", 0.2)
     noted = tmp_path / "noted"
 
     def do(verb: str, *rounds: list[dict[str, Any]], sets: Any = (), beside: bool = True, **codes: int) -> list[str]:
@@ -140,3 +144,29 @@ def test_a_contraction_waits_for_the_last_former_pod(run: Run, capsys: pytest.Ca
     assert [line for line in capsys.readouterr().out.splitlines() if line.startswith("waiting")] == [
         "waiting for the end of Pod/a, Pod/b", "waiting for the end of Pod/b",
     ]  # fmt: skip
+
+
+def ago(seconds: float) -> str:
+    """Return a time as the API writes it."""
+    return (datetime.now(UTC) - timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def test_a_contraction_does_not_wait_for_pods_of_a_dead_host_or_of_a_job(run: Run) -> None:
+    """Nobody ends the first, and the second may run for an hour, or pull an image that is gone."""
+    lost, purge = pod("lost", "openstack:1", ends=ago(90)), pod("purge", "openstack:1", "Pending", WAITS)
+    purge["metadata"]["ownerReferences"] = [{"kind": "Job", "name": "purge"}]
+    assert run("contract", [lost, purge]) == ["contract"]
+    assert run("sync", [lost, purge]) == ["whole", "then"]
+
+
+def test_a_contraction_that_waited_too_long_fails_and_names_what_it_waited_for(run: Run) -> None:
+    ends = pod("ends", "openstack:1", ends=ago(30))
+    waits = pod("waits", "openstack:1", "Pending", WAITS)
+    assert run("contract", [pod("api", "openstack:1"), ends, waits])[-1] == (
+        "the contraction failed, as after 0 s Pod/api, Pod/ends, Pod/waits still had the former image"
+    )
+
+
+def test_a_contraction_waits_for_a_set_whose_pod_is_missing_for_a_moment(run: Run) -> None:
+    sets = [replica_set("api", "openstack:1", 1), replica_set("gone", "openstack:1", 0)]
+    assert "s ReplicaSet/api still" in run("contract", [], sets=sets)[-1]
