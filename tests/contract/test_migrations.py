@@ -58,6 +58,8 @@ def test_what_only_former_code_needed_goes_when_no_pod_runs_it(rendered: dict[st
         (init,) = item["spec"]["template"]["spec"]["initContainers"]
         waits = {one["name"]: one.get("value") for one in init["env"]}["DEPENDENCY_JOBS"]
         assert waits == job(rendered[release], "db-sync")["metadata"]["name"]
+        told = {one["name"] for one in container(item)["env"]}
+        assert told == {"NAMESPACE", "APPLICATION", "IMAGES"}, "it needs no administrator's password"
         assert not any("db-contract" in str(pod.get("initContainers")) for _, pod in pods(rendered[release]))
 
 

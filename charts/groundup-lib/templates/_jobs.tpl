@@ -134,7 +134,7 @@ The jobs, with what `migration` of db-sync makes of it and of db-contract, as JS
       "IMAGES" (values $.root.Values.images.tags | uniq | sortAlpha | join ",") -}}
 {{- $_ := set $sync "command" (list "python3" "/opt/bin/migrate.py" "sync" (toJson .)) -}}
 {{- $_ := set $sync "rules" (list $pods) -}}
-{{- $_ := set $sync "env" (merge $env ($sync.env | default dict)) -}}
+{{- $_ := set $sync "env" (merge (dict) $env ($sync.env | default dict)) -}}
 {{- if .contract -}}
 {{- $_ := set $jobs "db-contract" (dict
       "image" $sync.image "manifest" "job_db_sync" "weight" 10 "events" "post-upgrade" "wait" "db_sync"
