@@ -110,6 +110,9 @@ def test_novas_data_are_migrated_by_a_job_of_every_night_and_not_with_the_schema
     (it,) = nightly["jobTemplate"]["spec"]["template"]["spec"]["containers"]
     assert it["command"] == ["python3", "/opt/bin/data-migrations.py"]
     assert it["image"] == container(job(rendered["nova"], "db-sync"))["image"]
+    (init,) = nightly["jobTemplate"]["spec"]["template"]["spec"]["initContainers"]
+    waits = {one["name"]: one.get("value") for one in init["env"]}["DEPENDENCY_JOBS"]
+    assert waits == job(rendered["nova"], "db-sync")["metadata"]["name"], "its code is of the schema's version"
     scripts = named["ConfigMap/nova-bin"]["data"]
     assert "online_data_migrations" in scripts["data-migrations.py"]
     assert "online_data_migrations" not in scripts["db-sync.py"]
