@@ -57,6 +57,13 @@ def test_a_failed_migration_says_what_still_serves() -> None:
     assert "still serve" in cards.make(denied, Redactor({})).what, "whatever its cause"
 
 
+def test_a_failed_contraction_says_what_it_waited_for_and_not_that_former_pods_serve() -> None:
+    said = "the contraction failed, as after 600 s Pod/keystone-api-0 still had the former image"
+    symptom = log(said, owner="Job/keystone-db-contract", serving=("Deployment/keystone-api",))
+    card = cards.make(symptom, Redactor({}))
+    assert (card.rule, card.what) == ("migration-failed", f"the database's migration failed: {said}")
+
+
 @pytest.mark.parametrize(
     ("lacked", "rule"),
     [('secret "rabbitmq-tls-direct"', "secret-missing"), ('configmap "keystone-bin"', "chart-missing-object")],

@@ -18,7 +18,7 @@ def make(symptom: Symptom, redactor: Redactor, *, affected: Iterable[str] = (), 
     """Return the card of a symptom; the next command names ``site_file``."""
     diagnosis, clean = diagnose(symptom), redactor.text
     what = diagnosis.what
-    if symptom.serving and migrates(symptom):
+    if symptom.serving and migrates(symptom) and "db-contract" not in symptom.owner:  # which comes after new pods
         what += f". {', '.join(symptom.serving)}: pods of the former version still serve; nothing is rolled back"
     return Card(
         release=symptom.release,
