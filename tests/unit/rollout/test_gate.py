@@ -101,12 +101,21 @@ def test_going_back_to_an_older_chart_is_refused() -> None:
 def test_a_step_of_the_release_that_skips_one_is_refused_by_the_images_that_run() -> None:
     """The charts of both may have one number."""
 
-    def runs(tag: str) -> tuple[dict[str, Any], ...]:
-        return (stateful(3, image=f"{REGISTRY}/openstack:{tag}"),)
+    def step(before: str, after: str) -> str:
+        runs, objects = (
+            tuple(stateful(3, image=f"{REGISTRY}/openstack:{tag}") for tag in tags.split()) for tags in (before, after)
+        )
+        found = judge(release(), live="2026.1.0", runs=runs, objects=objects)
+        return found["release-pair"].what if "release-pair" in found else ""
 
-    assert "release-pair" not in judge(release(), live="2026.1.0", runs=runs("2025.1"))
-    assert "release-pair" not in judge(release(), live="2026.1.0", runs=runs("2026.1"))
-    assert "older than 2026.2" in judge(release(), live="2026.1.0", runs=runs("2026.2"))["release-pair"].what
+    assert step("2025.1", "2026.1") == step("2026.1", "2026.1") == step("2025.1 2026.1", "2026.1") == ""
+    assert "2026.1 is older than 2026.2" in step("2026.2", "2026.1")
+    # Of the images that would run, whatever the site's release is.
+    assert "2025.2 is older than 2026.1" in step("2026.1", "2025.2")
+    assert "2026.2 may not follow 2025.2" in step("2025.2", "2026.2")
+    assert step("2026.2", "2026.2") == ""
+    assert step("2025.2 2026.1", "2025.2 2026.1") == "", "nothing is brought elsewhere"
+    assert "2026.1 is older than 2026.2" in step("2026.2", ""), "the site's release, when no image tells"
 
 
 @pytest.mark.parametrize("image", ["x/mariadb:latest", "x/mariadb", f"{REGISTRY}/mariadb"])

@@ -26,7 +26,7 @@ def reasons_against(plan: Plan, preview: ChangePreview, held: Mapping[int, Ref])
     found: list[GateReason] = list(disagreements(one for one in plan.openstack.releases if not one.is_extra))
     for release in plan.openstack.releases:
         found.extend(_versions(plan, release, preview.live.get(release.name)))
-        found.extend(stepped(plan, release, preview.live.get(release.name)))
+        found.extend(stepped(plan, release, preview))
         if release.name in preview.rendered:
             rendered = preview.rendered[release.name]
             found.extend(_images(plan, release, rendered.objects + rendered.hooks))

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
-from ...helm.types import LiveRelease
+from ...helm.preview import ChangePreview
 from ...plan.types import Plan, ReleasePlan
 from ..types import GateReason, against
 from . import pairs
 
 
-def stepped(plan: Plan, release: ReleasePlan, live: LiveRelease | None) -> Iterator[GateReason]:
-    """Yield the reason against bringing a release that runs to the site's OpenStack release."""
-    for before in sorted(pairs.releases(live.objects)) if live is not None and not release.is_extra else ():
-        if refused := pairs.refusal(before, plan.openstack.release):
+def stepped(plan: Plan, release: ReleasePlan, preview: ChangePreview) -> Iterator[GateReason]:
+    """Yield the reason against bringing a release that runs to the images it would run."""
+    live, rendered = preview.live.get(release.name), preview.rendered.get(release.name)
+    if live is None or release.is_extra:
+        return
+    before = pairs.releases(live.objects)
+    after = pairs.releases(rendered.objects if rendered else ()) or {plan.openstack.release}
+    for step in sorted(product(before, after)) if before != after else ():
+        if refused := pairs.refusal(*step):
             what, remedy = refused
             yield against(release.name, "release-pair")(
                 what=what,
