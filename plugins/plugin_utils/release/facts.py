@@ -47,6 +47,7 @@ class ReleaseFacts:
 
     running: dict[str, frozenset[str]]  # release of Helm -> OpenStack releases of its images
     services: tuple[ReportedService, ...] = ()
+    namespace: str = "openstack"
     hypervisors: frozenset[str] = frozenset()  # of the site file
     scheduled: bool = True  # whether the charts migrate Nova's data by themselves
     data: str = ""  # what the last job of Nova's data said: version, "not yet"; "": there was none
@@ -63,6 +64,7 @@ def look(plan: Plan, api: Api, password: str) -> ReleaseFacts:
     return ReleaseFacts(
         running={name: found for name, found in running.items() if found},
         services=tuple(_services(plan, api)),
+        namespace=space,
         hypervisors=frozenset(name for name, host in plan.hosts.items() if "hypervisor" in host.roles),
         scheduled=plan.openstack.charts == "builtin",
         data=said(pods),

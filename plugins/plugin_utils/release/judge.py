@@ -78,7 +78,8 @@ def _data(facts: ReleaseFacts) -> StatusRow:
     what = f"the last job said {facts.data!r}" if facts.data else "nothing says that they were migrated"
     return StatusRow(
         name="Nova's data", state="broken", what=f"{what}, and Nova is of version {newest}",
-        remedy="kubectl create job --from=cronjob/nova-data-migrations data-migrations-now, and look at its log",
+        remedy=f"kubectl --namespace {facts.namespace} create job --from=cronjob/nova-data-migrations "
+        "data-migrations-$(date +%s), and look at its log",
     )  # fmt: skip
 
 
