@@ -9,7 +9,7 @@ from ..rollout.gate import pairs
 from ..status.rows import StatusRow, run_layer, spoken_age
 from .facts import ReleaseFacts, ReportedService
 
-COMPUTE = "nova-compute"
+COMPUTE, SCHEDULER = "nova-compute", "cinder-scheduler"
 GONE = 3600  # seconds of silence after which a record is of a host that is gone
 _ALIVE = 180  # a service reports every ten seconds; a busy one may be late
 _STEP = "playbook groundup.cloud.hypervisor"
@@ -51,9 +51,17 @@ def _services(facts: ReleaseFacts, target: str) -> Iterator[StatusRow]:
 
 def _gone(facts: ReleaseFacts) -> Iterator[StatusRow]:
     """Yield records of hosts that are gone: they keep what services say to each other at the oldest form."""
+    pods = sorted(one.host for one in facts.services if one.binary == SCHEDULER and one.silent > GONE)
+    if pods:
+        yield StatusRow(
+            name=SCHEDULER, state="warning",
+            what=f"records of former pods, which pin the versions of messages: {few(pods)}",
+            remedy=f"kubectl --namespace {facts.namespace} exec deployment/cinder-scheduler -- sh -c "
+            f"'for host in {' '.join(pods)}; do cinder-manage service remove {SCHEDULER} $host; done'",
+        )  # fmt: skip
     for one in facts.services:
         away = one.binary == COMPUTE and one.host not in facts.hypervisors
-        lost = one.silent > GONE and (one.binary == COMPUTE or one.service == "cinder")
+        lost = one.silent > GONE and (one.binary == COMPUTE or (one.service == "cinder" and one.binary != SCHEDULER))
         if away or lost:
             why = "no hypervisor of the site file" if away else f"silent for {spoken_age(one.silent)}"
             remedy = (

@@ -101,6 +101,21 @@ def test_a_record_of_a_host_that_is_gone_is_named_with_its_removal(record: Repor
     assert remedy in row.remedy
 
 
+def test_records_of_former_pods_of_cinders_scheduler_are_one_row_with_one_command() -> None:
+    """Each pod leaves one behind, as a scheduler's host is its pod's name."""
+
+    def scheduler(host: str, silent: int) -> ReportedService:
+        return service("cinder-scheduler", 0, service="cinder", host=host, silent=silent)
+
+    records = [scheduler("pod-b", judge.GONE + 1), scheduler("pod-a", 90000), scheduler("pod-now", 5)]
+    rows = bad(seen(service(), *records))
+    assert [(row.name, row.state) for row in rows.values()] == [("cinder-scheduler", "warning")]
+    assert rows["cinder-scheduler"].remedy == (
+        "kubectl --namespace openstack exec deployment/cinder-scheduler -- sh -c "
+        "'for host in pod-a pod-b; do cinder-manage service remove cinder-scheduler $host; done'"
+    )
+
+
 @pytest.mark.parametrize("data", ["", "not yet", "70"])
 def test_data_that_were_not_migrated_to_what_runs_come_first(data: str) -> None:
     # By another name each time: a Job cannot be made twice.
