@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -213,6 +214,14 @@ def test_a_record_that_cannot_be_read_is_named(state: Path) -> None:
         (state / snapshots.FILE).write_text(text)
         with pytest.raises(GroundupError, match="run the playbook"):
             snapshots.load(state.name)
+
+
+@pytest.mark.parametrize("name", ["", "..", "a/b", "2026-11-28-b/..", "2026-11-28-b\n", "13"])
+def test_a_record_never_names_a_directory_that_is_no_snapshot(name: str, state: Path) -> None:
+    state.mkdir(parents=True, exist_ok=True)
+    (state / snapshots.FILE).write_text(json.dumps({PLACE: [{"name": name, "sha256": "00"}]}))
+    with pytest.raises(GroundupError, match="is no name of a snapshot"):
+        snapshots.load(state.name)
 
 
 def listed(place: Path) -> list[str]:

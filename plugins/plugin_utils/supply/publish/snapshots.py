@@ -7,6 +7,7 @@ no host's source changes under it. The path of the plan (``packages-13/13``) lea
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -19,6 +20,7 @@ from ..cache.artifact import Artifact
 
 FILE = "packages.json"
 KEPT = 2  # the one in use and the former one
+_NAME = re.compile(r"\d{4}-\d\d-\d\d-[0-9a-f]{1,8}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +29,11 @@ class Snapshot:
 
     name: str  # its directory: "2026-11-28-3f9a0c1b"
     sha256: str  # of the artifact
+
+    def __post_init__(self) -> None:
+        """Refuse a name that is no directory of ours: the seed makes and removes it. Raises ValueError."""
+        if not _NAME.fullmatch(self.name):
+            raise ValueError(f"{self.name!r} is no name of a snapshot")
 
 
 Record = Mapping[str, Sequence[Snapshot]]  # by the plan's path; the one in use first
