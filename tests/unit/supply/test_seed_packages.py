@@ -145,6 +145,48 @@ def test_the_former_snapshot_is_used_again_when_its_build_is_back(
     assert directories((host.root / PLACE).parent) == sorted(Path(one).name for one in used[:2])
 
 
+def test_what_hosts_were_led_to_stays_also_when_another_controller_led_them_there(
+    lock: Callable[[str], None], state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    host, record = Host(tmp_path, state), state / snapshots.FILE
+    lock("one")
+    host.converge()
+    own = record.read_text()
+    lock("two")
+    host.converge()
+    used = (host.root / PLACE).resolve()
+    record.write_text(own)
+    lock("three")
+    host.converge()
+    assert listed(used) == ["two.deb"]
+    assert len(directories(used.parent)) == 2
+
+
+def test_a_run_that_is_killed_while_it_removes_a_snapshot_leaves_none_that_seems_whole(
+    lock: Callable[[str], None], state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    host = Host(tmp_path, state)
+    for text in ("one", "two"):
+        lock(text)
+        host.converge()
+
+    def killed(place: Path) -> None:
+        next(place.glob("pool/*.deb")).unlink()
+        raise KeyboardInterrupt
+
+    lock("three")
+    with monkeypatch.context() as during:
+        during.setattr(shutil, "rmtree", killed)
+        with pytest.raises(KeyboardInterrupt):
+            host.converge()
+    for text in ("one", "two", "one"):
+        lock(text)
+        host.converge()
+        assert listed(host.root / PLACE) == [f"{text}.deb"]
+
+
 @pytest.mark.parametrize("same", [True, False])
 def test_the_repository_of_a_seed_without_snapshots_stays_where_hosts_look_for_it(
     same: bool, lock: Callable[[str], None], state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
