@@ -11,7 +11,7 @@ from ..errors import GroundupError
 from ..plan.platform.versions import KUBERNETES
 from ..plan.types import Plan
 from .steps import UpgradeStep, Version, refusals, steps
-from .survey import FoundCluster
+from .survey import FoundCluster, tag
 
 API_DOWN, UNDRAINED, BARE, DEPRECATED = "api-down", "undrained", "bare-pods", "deprecated-api"
 CODES = (API_DOWN, UNDRAINED, BARE, DEPRECATED)
@@ -114,7 +114,7 @@ def table(found: FoundCluster, judged: Judged) -> list[str]:
     rows = [head]
     for name in sorted(found.versions.kubelets.keys() | found.versions.servers.keys()):
         marks = ["not Ready"] * (name in found.away)
-        etcd = found.etcd.get(name, "").partition("@")[0].rpartition(":")[2]
+        etcd = tag(found.etcd.get(name, ""))
         versions = (
             found.versions.servers.get(name),
             found.versions.kubelets.get(name),

@@ -49,9 +49,9 @@ def survey(api: Api) -> FoundCluster:
     proxy = api.find(_PROXY)
     return FoundCluster(
         versions=ClusterVersions(
-            servers=_versions(_images(api, "kube-apiserver")),
+            servers=_versions({host: tag(image) for host, image in _images(api, "kube-apiserver").items()}),
             kubelets=_versions({name: said["kubeletVersion"] for name, said in info.items()}),
-            proxy=Version.of(_image(proxy["spec"]["template"])) if proxy else None,
+            proxy=Version.of(tag(_image(proxy["spec"]["template"]))) if proxy else None,
             runtimes=_versions({
                 name: said["containerRuntimeVersion"]
                 for name, said in info.items()
@@ -90,6 +90,11 @@ def _images(api: Api, component: str) -> dict[str, str]:
 
 def _image(pod: Mapping[str, Any]) -> str:
     return str(pod["spec"]["containers"][0]["image"])
+
+
+def tag(image: str) -> str:
+    """Return the tag of an image: what stands before it may look like a version, as a registry's address does."""
+    return image.partition("@")[0].rpartition(":")[2]
 
 
 def _versions(texts: Mapping[str, str]) -> dict[str, Version]:

@@ -24,7 +24,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.survey impo
 
 CONTROL, WORKERS = ("control-1", "control-2", "control-3"), ("worker-1", "worker-2")
 NODES = (*CONTROL, *WORKERS)
-ETCD = "registry.test:5000/kubernetes/etcd:3.6.16-0@sha256:00"
+ETCD = "10.233.0.9:5000/kubernetes/etcd:3.6.16-0@sha256:00"
 METRICS = """\
 # TYPE apiserver_requested_deprecated_apis gauge
 apiserver_requested_deprecated_apis{group="policy",removed_release="1.37",resource="podsecurity",version="v1beta1"} 1
@@ -52,7 +52,7 @@ class Cluster:
             return {"items": [self._node(name) for name in self.nodes]}
         if selector := query.get("labelSelector"):
             component = selector.partition(",")[0].partition("=")[2]
-            image = ETCD if component == "etcd" else f"r.test:5000/kubernetes/{component}:v1.36.3"
+            image = ETCD if component == "etcd" else f"10.233.0.9:5000/kubernetes/{component}:v1.36.3"
             return {"items": [_pod(f"{component}-{name}", name, image) for name in self.control]}
         if path.endswith("/pods"):
             node = query["fieldSelector"].partition("=")[2]
@@ -65,7 +65,7 @@ class Cluster:
     def find(self, path: str) -> dict[str, Any]:
         """Return kube-proxy."""
         assert path.endswith("/daemonsets/kube-proxy")
-        return {"spec": {"template": _pod("kube-proxy", "", "r.test:5000/kubernetes/kube-proxy:v1.36.3@sha256:0")}}
+        return {"spec": {"template": _pod("kube-proxy", "", "10.233.0.9:5000/kubernetes/kube-proxy:v1.36.3@sha256:0")}}
 
     def text(self, path: str) -> str:
         """Return the metrics."""

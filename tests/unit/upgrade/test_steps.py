@@ -100,10 +100,10 @@ def test_containerd_1_7_does_not_run_a_kubelet_of_1_38_and_runs_one_of_1_37() ->
     ("text", "version"),
     [
         ("v1.36.3", OLD),
-        ("registry.test:5000/kubernetes/kube-proxy:v1.37.2@sha256:00", NEW),
+        ("v1.37.2+site.1", NEW),
         ("containerd://1.7.24", Version(1, 7, 24)),
         ("none", None),
     ],
 )
-def test_versions_are_read_from_what_nodes_and_images_say(text: str, version: Version | None) -> None:
+def test_versions_are_read_from_what_nodes_and_tags_say(text: str, version: Version | None) -> None:
     assert Version.of(text) == version
