@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,8 +74,16 @@ def _whole(plan: Plan, found: FoundCluster, said: Mapping[str, Mapping[str, Any]
         told = said.get(name) or {}
         if told.get("unreachable") or "room" not in told:
             yield f"{name} does not answer: {told.get('msg', 'it was not asked')}"
-        elif sick := [member for member, healthy in told.get("etcd", {}).items() if not healthy]:
+        elif sick := [member for member, healthy in told["etcd"].items() if not healthy]:
             yield f"{name} says that etcd of {', '.join(sorted(sick))} is not healthy"
+        elif name in control and not told["etcd"]:
+            yield f"no etcd is known of {name}"
+        elif name in control and told["etcd"].keys() != control:
+            yield f"etcd of {name} has the members {_names(told['etcd'])}; control hosts are {_names(control)}"
+
+
+def _names(known: Iterable[str]) -> str:
+    return ", ".join(sorted(known))
 
 
 def _room(said: Mapping[str, Mapping[str, Any]], left: Sequence[UpgradeStep]) -> Iterator[Reason]:

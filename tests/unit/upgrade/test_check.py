@@ -160,6 +160,11 @@ def test_control_hosts_change_alone_and_workers_within_the_limit_of_their_group(
             {"control-1": {"room": ROOM, "etcd": {"control-3": False}}},
             "control-1 says that etcd of control-3 is not healthy",
         ),
+        ({"control-2": {"room": ROOM, "etcd": {}}}, "no etcd is known of control-2"),
+        (
+            {"control-3": {"room": ROOM, "etcd": {"control-2": True, "control-3": True}}},
+            "etcd of control-3 has the members control-2, control-3; control hosts are control-1, control-2, control-3",
+        ),
         ({"worker-1": {"room": 300 << 20, "etcd": {}}}, "worker-1 has 300 MiB free for images, and needs 2048"),
     ],
 )
