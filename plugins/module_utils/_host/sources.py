@@ -25,6 +25,7 @@ ASIDE = ".before-groundup"
 LISTS = Path("/var/lib/groundup/apt/lists")
 SEED_LIST = "seed.list"
 SEED_FILES = ("seed.asc", "seed-ca.crt", SEED_LIST, apt.OURS.name)  # apt.py checks the last
+_HOOKS = ("Pre-Invoke", "Post-Invoke", "Post-Invoke-Success")  # of apt-get update
 DEBIANS_KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 
@@ -127,6 +128,8 @@ def apart(source: SeedRepository | None, home: Path) -> Path:
     written = source.files(home=home, lists=lists) if source else {configuration: _configuration(own)}
     # The directory is root's alone.
     written[configuration] += _configuration({"APT::Sandbox::User": "root"})
+    # The host's own programs around an update are for the host's own lists.
+    written[configuration] += "".join(f"#clear APT::Update::{one};\n" for one in _HOOKS)
     for path, text in written.items():
         files.write_file(path, text.encode(), mode=0o600)
     return configuration

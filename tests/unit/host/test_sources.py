@@ -124,6 +124,16 @@ def test_lists_of_a_snapshot_are_fetched_also_after_a_run_that_was_killed_before
     assert not sources.packages_from(Changes(check=False), None), "the host's own are not the seed's"
 
 
+def test_a_host_is_asked_without_its_own_programs_around_an_update(
+    debian: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hooks = "".join(f'APT::Update::{one} {{"touch /ran";}};\n' for one in sources._HOOKS)
+    (debian / "host.conf").write_text(hooks)
+    monkeypatch.setenv("APT_CONFIG", str(debian / "host.conf"))
+    dump = ["apt-config", "-c", str(sources.apart(None, debian / "apart")), "dump"]
+    assert "touch" not in subprocess.run(dump, capture_output=True, text=True, check=True).stdout
+
+
 def test_what_a_host_lets_its_own_sources_do_does_not_hold_for_the_seeds(
     changes: Changes, debian: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
