@@ -68,6 +68,7 @@ def _whole(plan: Plan, found: FoundCluster, said: Mapping[str, Mapping[str, Any]
         yield f"{', '.join(strange)} are nodes and not in the site file: nothing upgrades them"
     if away := [name for name in found.away if name in nodes]:
         yield f"{', '.join(away)} are not Ready"
+    yield from found.sick
     if len(set(found.etcd.values())) > 1:
         yield f"etcd has several images: {', '.join(sorted(set(found.etcd.values())))}"
     for name in sorted(nodes):
@@ -122,6 +123,8 @@ def table(found: FoundCluster, judged: Judged) -> list[str]:
     rows = [head]
     for name in sorted(found.versions.kubelets.keys() | found.versions.servers.keys()):
         marks = ["not Ready"] * (name in found.away)
+        if name in found.versions.servers and len(parts := found.versions.control(name)) > 1:
+            marks.append(f"control plane {_names(map(str, parts))}")
         etcd = tag(found.etcd.get(name, ""))
         versions = (
             found.versions.servers.get(name),
@@ -132,7 +135,8 @@ def table(found: FoundCluster, judged: Judged) -> list[str]:
         rows.append((name, server, etcd or "-", kubelet, runtime, ", ".join(marks)))
     widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    lines.append(f"kube-proxy {found.versions.proxy or '-'}; {judged.source} -> {judged.target}")
+    add_ons = f"kube-proxy {found.versions.proxy or '-'}, CoreDNS {found.versions.dns or '-'}"
+    lines.append(f"{add_ons}; {judged.source} -> {judged.target}")
     return [*lines, *(f"{number}. {step}" for number, step in enumerate(judged.steps, 1))]
 
 

@@ -71,7 +71,8 @@ class UpgradeJob:
         """Require one version everywhere. Raises GroundupError."""
         plan = self.plan()
         found = self._survey(plan)
-        if wrong := [*map(str, judge(plan, found).steps), *(f"{name} is not Ready" for name in found.away)]:
+        away = (f"{name} is not Ready" for name in found.away)
+        if wrong := [*map(str, judge(plan, found).steps), *away, *found.sick]:
             raise GroundupError(
                 f"Kubernetes is not {plan.kubernetes.version} everywhere; left: {'; '.join(wrong)}",
                 where="the cluster, and kubernetes.version of the site file",

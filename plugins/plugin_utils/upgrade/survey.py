@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +11,15 @@ from ..kube.client import Api
 from ..kube.nodes import NODES
 from ..kube.removal import LeavingNode
 from ..kube.removal import survey as pods_of
-from ..kube.types import resource_path
+from ..kube.types import Object, resource_path
 from ..kube.workloads import is_ready
 from .steps import ClusterVersions, Version
 
 _PODS = resource_path("v1", "pods", namespace="kube-system")
 _PROXY = resource_path("apps/v1", "daemonsets", namespace="kube-system", name="kube-proxy")
+_DNS = resource_path("apps/v1", "deployments", namespace="kube-system", name="coredns")
+_SERVER, _ETCD = "kube-apiserver", "etcd"
+_MANAGERS = ("kube-controller-manager", "kube-scheduler")
 _BUDGETS = resource_path("policy/v1", "poddisruptionbudgets")
 _ASKED = re.compile(r"^apiserver_requested_deprecated_apis\{([^}]*)\} [1-9]", re.MULTILINE)
 _LABEL = re.compile(r'(\w+)="([^"]*)"')
@@ -37,6 +40,7 @@ class FoundCluster:
     versions: ClusterVersions
     etcd: Mapping[str, str]  # image of each control host's etcd
     away: tuple[str, ...]  # nodes that are not Ready
+    sick: tuple[str, ...]  # pods of control planes that are not Ready, and those that are not there
     leaving: Mapping[str, LeavingNode]  # of each node, its pods
     budgets: tuple[str, ...]  # PodDisruptionBudgets that allow no eviction now
     deprecated: tuple[DeprecatedApi, ...]
@@ -46,20 +50,27 @@ def survey(api: Api) -> FoundCluster:
     """Return what there is. Raises ApiError."""
     nodes = {str(node["metadata"]["name"]): node for node in api.get(NODES)["items"]}
     info = {name: node["status"]["nodeInfo"] for name, node in nodes.items()}
-    proxy = api.find(_PROXY)
+    pods = api.get(_PODS, labelSelector="tier=control-plane")["items"]
+    images = {one: _images(pods, one) for one in (_SERVER, *_MANAGERS, _ETCD)}
+    parts = {one: _versions({host: tag(image) for host, image in images[one].items()}) for one in (_SERVER, *_MANAGERS)}
     return FoundCluster(
         versions=ClusterVersions(
-            servers=_versions({host: tag(image) for host, image in _images(api, "kube-apiserver").items()}),
+            servers=parts[_SERVER],
+            managers={
+                host: frozenset(parts[one][host] for one in _MANAGERS if host in parts[one]) for host in parts[_SERVER]
+            },
             kubelets=_versions({name: said["kubeletVersion"] for name, said in info.items()}),
-            proxy=Version.of(tag(_image(proxy["spec"]["template"]))) if proxy else None,
+            proxy=_add_on(api, _PROXY),
+            dns=_add_on(api, _DNS),
             runtimes=_versions({
                 name: said["containerRuntimeVersion"]
                 for name, said in info.items()
                 if said["containerRuntimeVersion"].startswith("containerd:")
             }),
         ),
-        etcd=_images(api, "etcd"),
+        etcd=images[_ETCD],
         away=tuple(sorted(name for name, node in nodes.items() if not is_ready(node))),
+        sick=_sick(pods, parts),
         leaving={name: pods_of(api, name) for name in sorted(nodes)},
         budgets=tuple(sorted(
             f"{one['metadata']['namespace']}/{one['metadata']['name']}"
@@ -82,10 +93,25 @@ def deprecated(metrics: str) -> tuple[DeprecatedApi, ...]:
     return tuple(DeprecatedApi(name=name, removed=removed) for name, removed in sorted(found))
 
 
-def _images(api: Api, component: str) -> dict[str, str]:
+def _images(pods: Sequence[Object], component: str) -> dict[str, str]:
     """Return the image of a static pod by node."""
-    pods = api.get(_PODS, labelSelector=f"component={component},tier=control-plane")["items"]
-    return {str(pod["spec"]["nodeName"]): _image(pod) for pod in pods}
+    found = [pod for pod in pods if pod["metadata"]["labels"].get("component") == component]
+    return {str(pod["spec"]["nodeName"]): _image(pod) for pod in found}
+
+
+def _sick(pods: Sequence[Object], parts: Mapping[str, Mapping[str, Version]]) -> tuple[str, ...]:
+    """Return what control planes lack. ``parts``: versions by component and host."""
+    waiting = sorted(str(pod["metadata"]["name"]) for pod in pods if not is_ready(pod))
+    lacking = [
+        f"no {one} is known of {host}" for host in sorted(parts[_SERVER]) for one in parts if host not in parts[one]
+    ]
+    return (*(f"pod {name} is not Ready" for name in waiting), *lacking)
+
+
+def _add_on(api: Api, path: str) -> Version | None:
+    """Return the version of a workload's pods, None without one."""
+    found = api.find(path)
+    return Version.of(tag(_image(found["spec"]["template"]))) if found else None
 
 
 def _image(pod: Mapping[str, Any]) -> str:

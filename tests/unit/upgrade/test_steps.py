@@ -31,7 +31,9 @@ def clusters() -> st.SearchStrategy[ClusterVersions]:
         ClusterVersions,
         servers=st.fixed_dictionaries(dict.fromkeys(CONTROL, VERSIONS)),
         kubelets=st.fixed_dictionaries(dict.fromkeys((*CONTROL, *WORKERS), VERSIONS)),
+        managers=st.fixed_dictionaries(dict.fromkeys(CONTROL, st.frozensets(VERSIONS, max_size=2))),
         proxy=st.none() | VERSIONS,
+        dns=st.none() | VERSIONS,
         runtimes=st.fixed_dictionaries(
             dict.fromkeys(
                 WORKERS, st.builds(Version, st.integers(1, 2), VERSIONS.map(lambda one: one.patch), st.just(0))
@@ -52,7 +54,9 @@ def test_no_plan_that_is_not_refused_ever_breaks_a_rule(found: ClusterVersions, 
         parts = [*at.kubelets.values(), *([at.proxy] if at.proxy else [])]
         assert all(one.minor <= server.minor <= one.minor + 3 for one in parts for server in servers)
         assert max(servers).minor - min(servers).minor <= 1
-    assert {*at.servers.values(), *at.kubelets.values()} == {target}
+    assert {*at.servers.values(), *at.kubelets.values(), *(one for each in at.managers.values() for one in each)} == {
+        target
+    }
     assert at.proxy in (None, target)
     assert steps.steps(at, target) == []
 
