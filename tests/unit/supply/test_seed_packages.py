@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -11,12 +10,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.action import host as host_action
 from ansible_collections.groundup.cloud.plugins.action import seed as action
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._seed.repositories import receive
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import openpgp
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.served import LAID_OUT, lay_out
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Entry, Lock
@@ -221,49 +218,16 @@ def test_a_seed_that_was_not_converged_leaves_hosts_their_snapshot(
     host.converge()
     used = snapshots.load(state.name)
     lock("two")
-    host.converge(check=True)
+    supply.ensure("packages-13")
+    predicted = host.converge(check=True)
+    foreseen = snapshots.from_plain(predicted["snapshots"])
+    assert foreseen[PLACE][1:] == used[PLACE] != foreseen[PLACE], "hosts' layer predicts from it"
     assert snapshots.load(state.name) == used
     monkeypatch.setattr(host, "send", lambda *_: (_ for _ in ()).throw(ConnectionError))
     with pytest.raises(ConnectionError):
         host.converge()
     assert snapshots.load(state.name) == used
     assert listed(host.root / PLACE) == ["one.deb"]
-
-
-def test_hosts_install_from_the_snapshot_on_record(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    two = [snapshots.Snapshot(name=name, sha256=name) for name in ("2026-11-28-b", "2026-10-01-a")]
-    snapshots.save(state.name, {PLACE: two})
-    assert snapshots.told(snapshots.load(state.name)) == "packages-13 2026-11-28-b, before 2026-10-01-a"
-    asked: list[dict[str, Any]] = []
-    this = object.__new__(host_action.ActionModule)
-    this.changes, this.variables = Changes(check=False), {}
-
-    def on_host(**arguments: Any) -> dict[str, Any]:
-        asked.append(arguments["given"])
-        return {}
-
-    monkeypatch.setattr(this, "on_host", on_host)
-    for planned in ({"13": PLACE, "12": "packages-12/12"}, None):
-        seed: Any = planned and {"places": planned}
-        this.work({"step": "converge", "site": state.name, "packages_seed": seed})
-    assert asked[0]["packages_seed"]["places"] == {"13": "packages-13/2026-11-28-b", "12": "packages-12/12"}
-    assert asked[1]["packages_seed"] is None
-
-
-def test_a_record_that_cannot_be_read_is_named(state: Path) -> None:
-    state.mkdir(parents=True, exist_ok=True)
-    for text in ("{", "[]", '{"packages-13/13": [{"name": 1}]}'):
-        (state / snapshots.FILE).write_text(text)
-        with pytest.raises(GroundupError, match="run the playbook"):
-            snapshots.load(state.name)
-
-
-@pytest.mark.parametrize("name", ["", "..", "a/b", "2026-11-28-b/..", "2026-11-28-b\n", "13"])
-def test_a_record_never_names_a_directory_that_is_no_snapshot(name: str, state: Path) -> None:
-    state.mkdir(parents=True, exist_ok=True)
-    (state / snapshots.FILE).write_text(json.dumps({PLACE: [{"name": name, "sha256": "00"}]}))
-    with pytest.raises(GroundupError, match="is no name of a snapshot"):
-        snapshots.load(state.name)
 
 
 def listed(place: Path) -> list[str]:

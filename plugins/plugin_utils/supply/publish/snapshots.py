@@ -16,6 +16,7 @@ from typing import Any
 from ....module_utils._base.files import write_file
 from ...errors import GroundupError
 from ...paths import state_dir
+from ...run_mode import dry_run
 from ..cache.artifact import Artifact
 
 FILE = "packages.json"
@@ -69,12 +70,21 @@ def told(record: Record) -> str:
     )
 
 
+def plain(record: Record) -> dict[str, Any]:
+    """Return the record as plain data."""
+    return {path: [asdict(one) for one in known] for path, known in record.items()}
+
+
+def from_plain(data: Any) -> dict[str, list[Snapshot]]:
+    """Return the record in ``data``. Raises TypeError, AttributeError or ValueError for anything else."""
+    return {path: [Snapshot(**one) for one in known] for path, known in data.items()}
+
+
 def load(site: str) -> dict[str, list[Snapshot]]:
     """Return the record of ``site``; empty before its seed has snapshots."""
     path = state_dir(site) / FILE
     try:
-        read = json.loads(path.read_text(encoding="utf-8"))
-        return {name: [Snapshot(**one) for one in known] for name, known in read.items()}
+        return from_plain(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         return {}
     except (ValueError, TypeError, AttributeError) as error:
@@ -88,5 +98,12 @@ def load(site: str) -> dict[str, list[Snapshot]]:
 
 def save(site: str, record: Record) -> None:
     """Write the record of ``site``."""
-    plain = {path: [asdict(one) for one in known] for path, known in record.items()}
-    write_file(state_dir(site) / FILE, json.dumps(plain, indent=1, sort_keys=True).encode() + b"\n", mode=0o644)
+    write_file(state_dir(site) / FILE, json.dumps(plain(record), indent=1, sort_keys=True).encode() + b"\n", mode=0o644)
+
+
+def of_dry_run(variables: Mapping[str, Any], *, seed: str | None) -> dict[str, list[Snapshot]] | None:
+    """Return the record that the seed layer predicted earlier in this dry run; None if there is none."""
+    if not seed or not dry_run(variables) or seed not in variables.get("hostvars", {}):
+        return None
+    earlier = variables["hostvars"][seed].get("seed_converged") or {}
+    return from_plain(earlier["snapshots"]) if "snapshots" in earlier else None
