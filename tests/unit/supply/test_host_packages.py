@@ -41,6 +41,12 @@ def test_hosts_install_from_the_snapshot_on_record(state: Path, monkeypatch: pyt
     assert converge(monkeypatch, state, None, {}) is None
 
 
+def test_a_release_that_a_site_left_has_no_snapshot_in_use() -> None:
+    one, old = (snapshots.Snapshot(name=name, sha256=name) for name in ("2026-11-28-b", "2026-10-01-a"))
+    record = {PLACE: [one, old], "packages-12/12": [old], "packages-14/14": []}
+    assert snapshots.in_use(record, {"13": PLACE, "14": "packages-14/14"}) == ["2026-11-28-b"]
+
+
 @pytest.mark.parametrize(
     ("check", "seed", "used"),
     [

@@ -62,6 +62,11 @@ def places(record: Record, planned: Mapping[Any, str]) -> dict[Any, str]:
     return {release: place(path, record[path][0]) if record.get(path) else path for release, path in planned.items()}
 
 
+def in_use(record: Record, planned: Mapping[Any, str]) -> list[str]:
+    """Return the names of the snapshots in use of ``planned``; a record keeps those of releases that a site left."""
+    return [record[path][0].name for path in planned.values() if record.get(path)]
+
+
 def told(record: Record) -> str:
     """Return which snapshot of each repository is in use, and the former one, in words."""
     return "; ".join(
