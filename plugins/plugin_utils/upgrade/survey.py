@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..kube.client import Api
 from ..kube.nodes import NODES
-from ..kube.removal import LeavingNode
-from ..kube.removal import survey as pods_of
+from ..kube.removal import LeavingNode, leaving
 from ..kube.types import Object, resource_path
 from ..kube.workloads import is_ready
 from .steps import ClusterVersions, Version
@@ -41,9 +40,10 @@ class FoundCluster:
     etcd: Mapping[str, str]  # image of each control host's etcd
     away: tuple[str, ...]  # nodes that are not Ready
     sick: tuple[str, ...]  # pods of control planes that are not Ready, and those that are not there
-    leaving: Mapping[str, LeavingNode]  # of each node, its pods
     budgets: tuple[str, ...]  # PodDisruptionBudgets that allow no eviction now
     deprecated: tuple[DeprecatedApi, ...]
+    nodes: Mapping[str, Object]
+    leaving: Mapping[str, LeavingNode] = field(default_factory=dict)  # nodes that are drained, with their pods
 
 
 def survey(api: Api) -> FoundCluster:
@@ -71,14 +71,21 @@ def survey(api: Api) -> FoundCluster:
         etcd=images[_ETCD],
         away=tuple(sorted(name for name, node in nodes.items() if not is_ready(node))),
         sick=_sick(pods, parts),
-        leaving={name: pods_of(api, name) for name in sorted(nodes)},
         budgets=tuple(sorted(
             f"{one['metadata']['namespace']}/{one['metadata']['name']}"
             for one in api.get(_BUDGETS)["items"]
             if (status := one.get("status") or {}).get("expectedPods") and not status.get("disruptionsAllowed")
         )),
         deprecated=deprecated(api.text("/metrics")),
+        nodes=nodes,
     )  # fmt: skip
+
+
+def draining(api: Api, found: FoundCluster, hosts: Iterable[str]) -> FoundCluster:
+    """Return ``found`` with the pods of ``hosts``, which are drained. Raises ApiError."""
+    # A node that comes back keeps its volumes.
+    pods = {host: leaving(api, host, nodes=found.nodes, volumes=()) for host in hosts if host in found.nodes}
+    return replace(found, leaving=pods)
 
 
 def deprecated(metrics: str) -> tuple[DeprecatedApi, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.decide import ROOM
-from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.survey import FoundCluster, survey
+from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.survey import FoundCluster, draining, survey
 
 CONTROL, WORKERS = ("control-1", "control-2", "control-3"), ("worker-1", "worker-2")
 NODES = (*CONTROL, *WORKERS)
@@ -35,9 +35,11 @@ class Cluster:
         self.half: dict[str, str] = {}  # pod -> tag
         self.not_ready = set[str]()
         self.dns = "v1.14.2"
+        self.asked: list[str] = []
 
     def get(self, path: str, **query: str) -> dict[str, Any]:
         """Return a list."""
+        self.asked.append(" ".join((path.rpartition("/")[2], *query.values())))
         if path.endswith("/poddisruptionbudgets"):
             return {"items": self.budgets}
         if path.endswith("/nodes"):
@@ -86,7 +88,8 @@ def _pod(name: str, node: str, image: str) -> dict[str, Any]:
 
 
 def found_in(cluster: Cluster) -> FoundCluster:
-    return survey(cluster)  # type: ignore[arg-type]  # a stand-in
+    found = survey(cluster)  # type: ignore[arg-type]  # a stand-in
+    return draining(cluster, found, cluster.nodes)  # type: ignore[arg-type]  # a stand-in
 
 
 def plan_of(site: str = "lab-ha", version: str = "1.37.2") -> Plan:

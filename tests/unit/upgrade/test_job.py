@@ -15,7 +15,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import Groun
 from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade import job
 from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.job import UpgradeJob
 
-from .cluster import CONTROL, SAID, Cluster, plan_of
+from .cluster import CONTROL, NODES, SAID, Cluster, plan_of
 
 
 def asked(
@@ -74,6 +74,26 @@ def test_a_control_plane_that_is_half_upgraded_or_broken_is_not_whole(
     monkeypatch.setattr(job, "Api", lambda _: cluster)
     with pytest.raises(GroundupError, match=f"; left: {left}\n"):
         this.verify()
+
+
+def test_the_cluster_is_listed_once_and_pods_only_of_nodes_that_are_drained(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    once = ["nodes", "pods tier=control-plane", "poddisruptionbudgets"]
+    for version, kubelet, drained in (
+        ("1.36.3", "v1.36.3", ()),
+        ("1.36.3", "v1.36.1", ()),
+        ("1.37.2", "v1.36.3", NODES),
+    ):
+        cluster = Cluster(kubelet=kubelet)
+        this = asked(monkeypatch, tmp_path, version=version)
+        monkeypatch.setattr(job, "Api", lambda _, cluster=cluster: cluster)
+        this.check()
+        assert cluster.asked == [*once, *(f"pods spec.nodeName={name}" for name in drained)]
+    cluster.asked.clear()
+    with pytest.raises(GroundupError, match="left"):
+        this.verify()
+    assert cluster.asked == once
 
 
 def test_a_risk_that_does_not_exist_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
