@@ -67,12 +67,12 @@ def leaving(api: Api, name: str, *, nodes: Mapping[str, Object], volumes: Sequen
     node, nodes = nodes.get(name), {other: item for other, item in nodes.items() if other != name}
     pods = _pods(api, name)
     address = _address(node or {})
-    control_left = [other for other, item in nodes.items() if _is_control(item)]
+    control_left = [other for other, item in nodes.items() if is_control(item)]
     return LeavingNode(
         name=name,
         found=node is not None,
         ready=node is not None and is_ready(node),
-        control=node is not None and _is_control(node),
+        control=node is not None and is_control(node),
         address="" if address in map(_address, nodes.values()) else address,
         others=tuple(other for other, item in nodes.items() if is_ready(item) and _takes_pods(item)),
         control_left=tuple(sorted(control_left, key=lambda other: not is_ready(nodes[other]))),
@@ -227,7 +227,8 @@ def _key(pod: Object) -> str:
     return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
 
 
-def _is_control(node: Object) -> bool:
+def is_control(node: Object) -> bool:
+    """Return whether a node is a control host."""
     return CONTROL in (node["metadata"].get("labels") or {})
 
 

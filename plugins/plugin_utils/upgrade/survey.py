@@ -9,7 +9,7 @@ from typing import Any
 
 from ..kube.client import Api
 from ..kube.nodes import NODES
-from ..kube.removal import LeavingNode, leaving
+from ..kube.removal import LeavingNode, is_control, leaving
 from ..kube.types import Object, resource_path
 from ..kube.workloads import is_ready
 from .steps import ClusterVersions, Version
@@ -53,6 +53,7 @@ def survey(api: Api) -> FoundCluster:
     pods = api.get(_PODS, labelSelector="tier=control-plane")["items"]
     images = {one: _images(pods, one) for one in (_SERVER, *_MANAGERS, _ETCD)}
     parts = {one: _versions({host: tag(image) for host, image in images[one].items()}) for one in (_SERVER, *_MANAGERS)}
+    control = {name for name, node in nodes.items() if is_control(node)}
     return FoundCluster(
         versions=ClusterVersions(
             servers=parts[_SERVER],
@@ -70,7 +71,7 @@ def survey(api: Api) -> FoundCluster:
         ),
         etcd=images[_ETCD],
         away=tuple(sorted(name for name, node in nodes.items() if not is_ready(node))),
-        sick=_sick(pods, parts),
+        sick=_sick(pods, parts, sorted(parts[_SERVER].keys() | control)),
         budgets=tuple(sorted(
             f"{one['metadata']['namespace']}/{one['metadata']['name']}"
             for one in api.get(_BUDGETS)["items"]
@@ -106,12 +107,12 @@ def _images(pods: Sequence[Object], component: str) -> dict[str, str]:
     return {str(pod["spec"]["nodeName"]): _image(pod) for pod in found}
 
 
-def _sick(pods: Sequence[Object], parts: Mapping[str, Mapping[str, Version]]) -> tuple[str, ...]:
-    """Return what control planes lack. ``parts``: versions by component and host."""
+def _sick(
+    pods: Sequence[Object], parts: Mapping[str, Mapping[str, Version]], control: Sequence[str]
+) -> tuple[str, ...]:
+    """Return what the control planes of the hosts ``control`` lack. ``parts``: versions by component and host."""
     waiting = sorted(str(pod["metadata"]["name"]) for pod in pods if not is_ready(pod))
-    lacking = [
-        f"no {one} is known of {host}" for host in sorted(parts[_SERVER]) for one in parts if host not in parts[one]
-    ]
+    lacking = [f"no {one} is known of {host}" for host in control for one in parts if host not in parts[one]]
     return (*(f"pod {name} is not Ready" for name in waiting), *lacking)
 
 

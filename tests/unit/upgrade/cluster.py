@@ -33,7 +33,7 @@ class Cluster:
         self.budgets: list[dict[str, Any]] = []
         self.bare = False
         self.half: dict[str, str] = {}  # pod -> tag
-        self.not_ready = set[str]()
+        self.not_ready, self.gone = set[str](), set[str]()  # pods
         self.dns = "v1.14.2"
         self.asked: list[str] = []
 
@@ -45,7 +45,8 @@ class Cluster:
         if path.endswith("/nodes"):
             return {"items": [self._node(name) for name in self.nodes]}
         if query.get("labelSelector") == "tier=control-plane":
-            return {"items": [self._static(one, name) for one in ("etcd", *COMPONENTS) for name in self.control]}
+            pods = [self._static(one, name) for one in ("etcd", *COMPONENTS) for name in self.control]
+            return {"items": [pod for pod in pods if pod["metadata"]["name"] not in self.gone]}
         if path.endswith("/pods"):
             node = query["fieldSelector"].partition("=")[2]
             owned = [] if self.bare else [{"kind": "ReplicaSet"}]

@@ -62,6 +62,7 @@ def test_verification_names_what_is_left(monkeypatch: pytest.MonkeyPatch, tmp_pa
         ),
         ({"not_ready": {"kube-controller-manager-control-1"}}, "pod kube-controller-manager-control-1 is not Ready"),
         ({"half": {"kube-scheduler-control-3": "latest"}}, "no kube-scheduler is known of control-3"),
+        ({"gone": {"kube-apiserver-control-2"}}, "no kube-apiserver is known of control-2"),
         ({"dns": "v1.13.0"}, "kubeadm's configuration, kube-proxy and CoreDNS"),
     ],
 )
