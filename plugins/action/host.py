@@ -27,11 +27,16 @@ class ActionModule(StepAction):
         if given["step"] == "certificates":
             given["authorities"] = given["authorities"] or succession.published(state_dir(given["site"]))
         if given["step"] == "converge" and (seed := given["packages_seed"]):
-            seed["places"] = snapshots.places(snapshots.load(given["site"]), seed["places"])
+            seed["places"] = snapshots.places(self._snapshots(given["site"]), seed["places"])
         step = partial(self._network if network else super().work, given)
         # If the network of one host of a quorum fails, that of the next must not change.
         needed = network and NETWORK_IN_TURN in self.variables.get("group_names", ())
         return spared(step, self.variables, layer="host", spare=not self.changes.check and not needed)
+
+    def _snapshots(self, site: str) -> snapshots.Record:
+        """Return the record of the snapshots of packages; in a dry run as the seed's layer would leave it."""
+        plan = self.variables.get("groundup_site") or {"supply": {"seed": None}}
+        return snapshots.of_dry_run(self.variables, seed=plan["supply"]["seed"]) or snapshots.load(site)
 
     def _network(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the result once the change is kept or rolled back. Raises AnsibleConnectionFailure."""

@@ -12,7 +12,6 @@ from ..plugin_utils.metal.delegated import PUBLIC_KEY
 from ..plugin_utils.metal.package import packed
 from ..plugin_utils.paths import state_dir
 from ..plugin_utils.plan import load_site
-from ..plugin_utils.supply.publish import snapshots
 
 
 class ActionModule(StepAction):
@@ -28,8 +27,6 @@ class ActionModule(StepAction):
             "collection": digest, "content": None, "site_text": site_file.read_text(encoding="utf-8"),
             "site_files": {name: file.text for name, file in site.files.items()},
         }  # fmt: skip
-        if text := files.read(state_dir(site.site) / snapshots.FILE):
-            own["public"] = given["public"] | {snapshots.FILE: text}  # hosts of the runner get the same packages
         done = super().work(given | own)
         if done.get("lacking"):
             done = super().work(given | own | {"content": base64.b64encode(content).decode()})

@@ -45,9 +45,11 @@ class ActionModule(StepAction, Sender):
             seed["places"] = snapshots.places(record, seed["places"])
             seed["key"] = read(directory / openpgp.FILE) or ""
         done = self._received(given)
-        if given["repositories"] and not done.get("failed") and not self.changes.check:
+        if not given["repositories"] or done.get("failed"):
+            return done
+        if not self.changes.check:
             snapshots.save(given["site"], record)
-        return done
+        return done | {"snapshots": snapshots.plain(record)}
 
     def _received(self, given: dict[str, Any]) -> dict[str, Any]:
         """Converge the host, and send the repositories that it lacks."""

@@ -58,7 +58,7 @@ class ActionModule(StepAction):
                                     public=hosts.users_address(plan)),
             certificate_days=documented("cluster")["certificate_days"]["default"],
             backup_days=documented("backup")["days"]["default"],
-            snapshots=[known[0].name for known in snapshots.load(plan.site).values() if known],
+            snapshots=snapshots.in_use(snapshots.load(plan.site), plan.supply.packages),
         )  # fmt: skip
         found = document(plan.site, datetime.now(UTC).isoformat(timespec="seconds"), parts)
         text = json.dumps(found, indent=2)

@@ -117,6 +117,11 @@ files:
   type: list
   elements: str
   returned: with O(step=publish) and O(step=verify)
+snapshots:
+  description:
+    - Snapshots of the package repositories that are, or would be, served, by the plan's path; the one in use first.
+  type: dict
+  returned: with O(step=converge), when O(packages_seed) is given
 published:
   description:
     - Digests of everything that is, or would be, served, by C(images) (name below the registry) and C(files) (path).

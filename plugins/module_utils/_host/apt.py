@@ -139,7 +139,9 @@ def unfinished() -> list[str]:
 def _source() -> tuple[str, str]:
     """Return the package source in use, and how an operator corrects it."""
     if OURS.exists():
-        return "the seed's packages", "run the playbooks groundup.cloud.supply and groundup.cloud.seed, which fill it"
+        # After two newer snapshots the seed no longer has the host's.
+        remedy = "run the playbook groundup.cloud.host, which names the snapshot in use; if it is not there: "
+        return "the seed's packages", f"{remedy}groundup.cloud.supply and groundup.cloud.seed"
     if MIRROR.exists():
         fields = "hosts.packages_url, packages_suites, packages_components or packages_key"
         return "the site's package mirror", f"correct {fields} of the site file, or mend the mirror"

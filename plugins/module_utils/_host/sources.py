@@ -25,6 +25,7 @@ ASIDE = ".before-groundup"
 LISTS = Path("/var/lib/groundup/apt/lists")
 SEED_LIST = "seed.list"
 SEED_FILES = ("seed.asc", "seed-ca.crt", SEED_LIST, apt.OURS.name)  # apt.py checks the last
+_HOOKS = ("Pre-Invoke", "Post-Invoke", "Post-Invoke-Success")  # of apt-get update
 DEBIANS_KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 
@@ -108,7 +109,11 @@ class SeedRepository:
 
 def snapshot() -> str:
     """Return the snapshot of the seed's packages that the host installs from; "" with another source."""
-    line = (files.read(apt.OURS.with_name(SEED_LIST)) or "").split()
+    return _snapshot_of(files.read(apt.OURS.with_name(SEED_LIST)) or "")
+
+
+def _snapshot_of(seed_list: str) -> str:
+    line = seed_list.split()
     return line[-3].rpartition("/")[2] if line else ""
 
 
@@ -123,6 +128,8 @@ def apart(source: SeedRepository | None, home: Path) -> Path:
     written = source.files(home=home, lists=lists) if source else {configuration: _configuration(own)}
     # The directory is root's alone.
     written[configuration] += _configuration({"APT::Sandbox::User": "root"})
+    # The host's own programs around an update are for the host's own lists.
+    written[configuration] += "".join(f"#clear APT::Update::{one};\n" for one in _HOOKS)
     for path, text in written.items():
         files.write_file(path, text.encode(), mode=0o600)
     return configuration
@@ -152,7 +159,7 @@ def packages_from(changes: Changes, source: Mirror | SeedRepository | None) -> b
 
     A mirror becomes the host's only source. The seed is added beside the host's own sources, which stay untouched.
     None restores the host's own sources alone. Of another snapshot of the seed the host has no lists, and would know
-    nothing newer.
+    nothing newer; also after a run that was killed before it fetched them.
     """
     before = snapshot()
     ours = source.files() if isinstance(source, SeedRepository) else {}
@@ -160,7 +167,8 @@ def packages_from(changes: Changes, source: Mirror | SeedRepository | None) -> b
         content = ours.get(path, "")
         _ = files.place(changes, path, content) if content else files.remove(changes, path)
     moved = isinstance(source, SeedRepository) and apt.OURS.with_name(SEED_LIST) in changes.written
-    return _only(changes, source if isinstance(source, Mirror) else None) or bool(before and moved)
+    unread = bool(before and moved) or bool(ours and _unlisted(_snapshot_of(ours[apt.OURS.with_name(SEED_LIST)])))
+    return _only(changes, source if isinstance(source, Mirror) else None) or unread
 
 
 def _only(changes: Changes, mirror: Mirror | None) -> bool:
@@ -210,6 +218,12 @@ def fetch_lists(changes: Changes) -> None:
     """Fetch the mirror's package lists: a mirror that does not serve fails here, not in a later role."""
     if changes.add("fetch the package lists"):
         apt.update()
+
+
+def _unlisted(name: str) -> bool:
+    """Return whether apt has lists of the seed, and none of this snapshot. apt writes "_" for "/" in their names."""
+    lists = [each.name for each in LISTS.glob("*_dists_*")]
+    return bool(lists) and not any(f"_{name}_dists_" in one for one in lists)
 
 
 def _listed() -> bool:

@@ -41,7 +41,7 @@ def _adopt(changes: Changes, root: Path, one: dict[str, Any]) -> None:
     own = root / one["place"] if content == one["content"] else path.with_name(f"{day:%Y-%m-%d}-{digest[1]}")
     if changes.add(f"rename {path} to {own.name}"):
         if own.exists():  # of the same content, by its name
-            shutil.rmtree(own)
+            _remove(own, one)
         path.rename(own)
         files.link(changes, path, own.name)
 
@@ -60,10 +60,17 @@ def _use(changes: Changes, root: Path, one: dict[str, Any]) -> None:
     if place == path:  # in a dry run, before the repository is built
         return
     if path.is_dir() and not path.is_symlink() and not changes.check:  # half sent by a killed run
-        shutil.rmtree(path)
+        _remove(path, one)
+    led = path.readlink().name if path.is_symlink() else ""  # hosts have it, whatever this controller knows
     files.link(changes, path, place.name)
     others = {each.name for each in path.parent.glob("*") if each.is_dir() and not each.is_symlink()} - {place.name}
-    former = one["former"] if one["former"] in others else max(others, default="")
+    former = next((name for name in (led, one["former"]) if name in others), max(others, default=""))
     for name in sorted(others - {former, path.name}):
         if changes.add(f"remove {path.with_name(name)}"):
-            shutil.rmtree(path.with_name(name))
+            _remove(path.with_name(name), one)
+
+
+def _remove(place: Path, one: dict[str, Any]) -> None:
+    """Remove a directory, first the mark that says it is whole: a killed run must not leave a half one with it."""
+    (place / one["mark"]).unlink(missing_ok=True)
+    shutil.rmtree(place)

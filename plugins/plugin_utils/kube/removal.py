@@ -6,7 +6,7 @@ while. Losing pods without a controller, or data on the node's disk, needs the o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...module_utils._base import consent
@@ -58,22 +58,27 @@ class LeavingNode:
 
 def survey(api: Api, name: str) -> LeavingNode:
     """Return node ``name``, its pods and local volumes, and the remaining nodes. Raises ApiError."""
-    nodes = {node["metadata"]["name"]: node for node in api.get(NODES)["items"]}
-    node = nodes.pop(name, None)
+    nodes = {str(node["metadata"]["name"]): node for node in api.get(NODES)["items"]}
+    return leaving(api, name, nodes=nodes, volumes=api.get(VOLUMES)["items"])
+
+
+def leaving(api: Api, name: str, *, nodes: Mapping[str, Object], volumes: Sequence[Object]) -> LeavingNode:
+    """Return node ``name`` of ``nodes``, its pods, and its own of ``volumes`` (of the cluster). Raises ApiError."""
+    node, nodes = nodes.get(name), {other: item for other, item in nodes.items() if other != name}
     pods = _pods(api, name)
     address = _address(node or {})
-    control_left = [other for other, item in nodes.items() if _is_control(item)]
+    control_left = [other for other, item in nodes.items() if is_control(item)]
     return LeavingNode(
         name=name,
         found=node is not None,
         ready=node is not None and is_ready(node),
-        control=node is not None and _is_control(node),
+        control=node is not None and is_control(node),
         address="" if address in map(_address, nodes.values()) else address,
         others=tuple(other for other, item in nodes.items() if is_ready(item) and _takes_pods(item)),
         control_left=tuple(sorted(control_left, key=lambda other: not is_ready(nodes[other]))),
         pods=tuple(map(_key, pods)),
         bare=tuple(_key(pod) for pod in pods if not pod["metadata"].get("ownerReferences")),
-        volumes=tuple(_volume(api, item) for item in api.get(VOLUMES)["items"] if name in _hosts(item)),
+        volumes=tuple(_volume(api, item) for item in volumes if name in _hosts(item)),
     )
 
 
@@ -222,7 +227,8 @@ def _key(pod: Object) -> str:
     return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
 
 
-def _is_control(node: Object) -> bool:
+def is_control(node: Object) -> bool:
+    """Return whether a node is a control host."""
     return CONTROL in (node["metadata"].get("labels") or {})
 
 

@@ -33,7 +33,7 @@ def table(found: Mapping[str, Any]) -> str:
     for title, wanted in (("packages", False), ("packages upgraded in steps of their own", True)):
         if rows := _packages(asked, held=wanted):
             lines += ["", title, *_aligned(rows)]
-    lines += [line for name, one in asked.items() for line in _notes(name, one)]
+    lines += [printable(line) for name, one in asked.items() for line in _notes(name, one)]
     if found["order"]:
         order_of = [f"  {number}. {', '.join(batch)}" for number, batch in enumerate(found["order"], 1)]
         lines += ["", "order", *order_of]
@@ -85,7 +85,7 @@ def _packages(asked: Said, *, held: bool) -> list[tuple[str, ...]]:
 
 
 def _notes(name: str, one: Mapping[str, Any]) -> Iterable[str]:
-    """Yield what an administrator must know beside the packages."""
+    """Yield what an administrator must know beside the packages. Names come from hosts, and are untrusted."""
     if one["removed"]:
         yield f"{name}: apt would remove {', '.join(one['removed'])}"
     if one["kept"]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from ..errors import GroundupError
 from ..plan.platform.versions import KUBERNETES
 from ..plan.types import Plan
 from .steps import UpgradeStep, Version, refusals, steps
-from .survey import FoundCluster
+from .survey import FoundCluster, tag
 
 API_DOWN, UNDRAINED, BARE, DEPRECATED = "api-down", "undrained", "bare-pods", "deprecated-api"
 CODES = (API_DOWN, UNDRAINED, BARE, DEPRECATED)
@@ -68,14 +68,23 @@ def _whole(plan: Plan, found: FoundCluster, said: Mapping[str, Mapping[str, Any]
         yield f"{', '.join(strange)} are nodes and not in the site file: nothing upgrades them"
     if away := [name for name in found.away if name in nodes]:
         yield f"{', '.join(away)} are not Ready"
+    yield from found.sick
     if len(set(found.etcd.values())) > 1:
         yield f"etcd has several images: {', '.join(sorted(set(found.etcd.values())))}"
     for name in sorted(nodes):
         told = said.get(name) or {}
         if told.get("unreachable") or "room" not in told:
             yield f"{name} does not answer: {told.get('msg', 'it was not asked')}"
-        elif sick := [member for member, healthy in told.get("etcd", {}).items() if not healthy]:
+        elif sick := [member for member, healthy in told["etcd"].items() if not healthy]:
             yield f"{name} says that etcd of {', '.join(sorted(sick))} is not healthy"
+        elif name in control and not told["etcd"]:
+            yield f"no etcd is known of {name}"
+        elif name in control and told["etcd"].keys() != control:
+            yield f"etcd of {name} has the members {_names(told['etcd'])}; control hosts are {_names(control)}"
+
+
+def _names(known: Iterable[str]) -> str:
+    return ", ".join(sorted(known))
 
 
 def _room(said: Mapping[str, Mapping[str, Any]], left: Sequence[UpgradeStep]) -> Iterator[Reason]:
@@ -114,7 +123,9 @@ def table(found: FoundCluster, judged: Judged) -> list[str]:
     rows = [head]
     for name in sorted(found.versions.kubelets.keys() | found.versions.servers.keys()):
         marks = ["not Ready"] * (name in found.away)
-        etcd = found.etcd.get(name, "").partition("@")[0].rpartition(":")[2]
+        if name in found.versions.servers and len(parts := found.versions.control(name)) > 1:
+            marks.append(f"control plane {_names(map(str, parts))}")
+        etcd = tag(found.etcd.get(name, ""))
         versions = (
             found.versions.servers.get(name),
             found.versions.kubelets.get(name),
@@ -124,7 +135,8 @@ def table(found: FoundCluster, judged: Judged) -> list[str]:
         rows.append((name, server, etcd or "-", kubelet, runtime, ", ".join(marks)))
     widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    lines.append(f"kube-proxy {found.versions.proxy or '-'}; {judged.source} -> {judged.target}")
+    add_ons = f"kube-proxy {found.versions.proxy or '-'}, CoreDNS {found.versions.dns or '-'}"
+    lines.append(f"{add_ons}; {judged.source} -> {judged.target}")
     return [*lines, *(f"{number}. {step}" for number, step in enumerate(judged.steps, 1))]
 
 

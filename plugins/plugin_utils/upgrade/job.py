@@ -15,7 +15,7 @@ from ..plan.types import Plan
 from ..progress import Progress
 from .decide import CODES, Judged, batches, judge, reasons, table
 from .preview import preview
-from .survey import FoundCluster, survey
+from .survey import FoundCluster, draining, survey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +36,11 @@ class UpgradeJob:
                 remedy=f"one of {', '.join(CODES)}",
             )  # fmt: skip
         plan = self.plan()
-        found = self._survey(plan)
+        api = self._api(plan)
+        found = _surveyed(api)
         judged = judge(plan, found)
+        if judged.drains:
+            found = draining(api, found, judged.hosts("kubelet"))
         lines = table(found, judged)
         for line in lines:
             self.say(f"[upgrade] {line}")
@@ -70,8 +73,9 @@ class UpgradeJob:
     def verify(self) -> dict[str, Any]:
         """Require one version everywhere. Raises GroundupError."""
         plan = self.plan()
-        found = self._survey(plan)
-        if wrong := [*map(str, judge(plan, found).steps), *(f"{name} is not Ready" for name in found.away)]:
+        found = _surveyed(self._api(plan))
+        away = (f"{name} is not Ready" for name in found.away)
+        if wrong := [*map(str, judge(plan, found).steps), *away, *found.sick]:
             raise GroundupError(
                 f"Kubernetes is not {plan.kubernetes.version} everywhere; left: {'; '.join(wrong)}",
                 where="the cluster, and kubernetes.version of the site file",
@@ -91,18 +95,22 @@ class UpgradeJob:
     def _preview(self, plan: Plan, judged: Judged) -> str:
         return preview(self.plan(str(judged.source)), plan) if judged.hosts("control") else ""
 
-    def _survey(self, plan: Plan) -> FoundCluster:
+    def _api(self, plan: Plan) -> Api:
         path = kubeconfig_path(plan.site)
         if not path.is_file():
             raise GroundupError(
                 f"no cluster of site {plan.site} is known here", where=str(path), why="an upgrade needs one",
                 remedy="run the playbook groundup.cloud.kubernetes",
             )  # fmt: skip
-        found = survey(Api(path))
-        if not found.versions.servers:
-            raise GroundupError(
-                "no API server of the cluster names its version", where="namespace kube-system",
-                why="what runs decides what may follow",
-                remedy="kubectl -n kube-system get pods -l component=kube-apiserver",
-            )  # fmt: skip
-        return found
+        return Api(path)
+
+
+def _surveyed(api: Api) -> FoundCluster:
+    found = survey(api)
+    if not found.versions.servers:
+        raise GroundupError(
+            "no API server of the cluster names its version", where="namespace kube-system",
+            why="what runs decides what may follow",
+            remedy="kubectl -n kube-system get pods -l component=kube-apiserver",
+        )  # fmt: skip
+    return found

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
+
+from ..plan.platform.versions import KUBERNETES
 
 OLDEST = 3  # minors that a kubelet or kube-proxy may be behind an API server
 # Minor of the first kubelet -> the oldest containerd that it runs with.
@@ -48,12 +50,18 @@ class ClusterVersions:
     servers: Mapping[str, Version]  # API server of each control host
     kubelets: Mapping[str, Version]  # of each node, control hosts among them
     proxy: Version | None  # kube-proxy, of all nodes; None: the cluster has none
+    managers: Mapping[str, frozenset[Version]] = field(default_factory=dict)  # and schedulers, of each control host
     runtimes: Mapping[str, Version] = field(default_factory=dict)  # containerd of each node
+    dns: Version | None = None  # CoreDNS
 
     @property
     def lowest(self) -> Version:
         """Return the version that other layers go by: that of the oldest API server."""
         return min(self.servers.values())
+
+    def control(self, host: str) -> frozenset[Version]:
+        """Return the versions of API server, controller manager and scheduler of a control host."""
+        return frozenset((self.servers[host], *self.managers.get(host, ())))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,8 +80,12 @@ def steps(found: ClusterVersions, target: Version) -> list[UpgradeStep]:
     """Return what is left to do, in order: control hosts, add-ons, kubelets of control hosts, other kubelets."""
     control = sorted(found.servers)
     return [
-        *(UpgradeStep(kind="control", host=host) for host in control if found.servers[host] != target),
-        *([UpgradeStep(kind="add-ons")] if found.proxy not in (None, target) else []),
+        *(UpgradeStep(kind="control", host=host) for host in control if found.control(host) != {target}),
+        *(
+            [UpgradeStep(kind="add-ons")]
+            if found.proxy not in (None, target) or found.dns != _dns(found, target)
+            else []
+        ),
         *(
             UpgradeStep(kind="kubelet", host=host)
             for host in [*control, *sorted(found.kubelets.keys() - found.servers.keys())]
@@ -82,13 +94,22 @@ def steps(found: ClusterVersions, target: Version) -> list[UpgradeStep]:
     ]
 
 
+def _dns(found: ClusterVersions, target: Version) -> Version | None:
+    """Return the version of CoreDNS beside ``target``."""
+    known = KUBERNETES.get(str(target))
+    return Version.of(known.coredns) if known and found.dns else found.dns
+
+
 def after(found: ClusterVersions, step: UpgradeStep, target: Version) -> ClusterVersions:
     """Return the versions after ``step``."""
-    return ClusterVersions(
-        servers={**found.servers, step.host: target} if step.kind == "control" else found.servers,
-        kubelets={**found.kubelets, step.host: target} if step.kind == "kubelet" else found.kubelets,
-        proxy=target if step.kind == "add-ons" else found.proxy,
-        runtimes=found.runtimes,
+    if step.kind == "add-ons":
+        return replace(found, proxy=found.proxy and target, dns=_dns(found, target))
+    if step.kind == "kubelet":
+        return replace(found, kubelets={**found.kubelets, step.host: target})
+    return replace(
+        found,
+        servers={**found.servers, step.host: target},
+        managers={**found.managers, step.host: frozenset([target])},
     )
 
 
@@ -112,7 +133,9 @@ def refusals(found: ClusterVersions, target: Version) -> Iterator[str]:
     ahead = target.minors_after(found.lowest)
     if ahead > 1:
         yield f"{target} is {ahead} minors after {found.lowest}: a cluster goes one minor at a time"
-    if newer := [host for host, version in sorted({**found.kubelets, **found.servers}.items()) if version > target]:
+    runs = {host: {version} for host, version in found.kubelets.items()}
+    runs |= {host: runs.get(host, set()) | found.control(host) for host in found.servers}
+    if newer := [host for host, versions in sorted(runs.items()) if max(versions) > target]:
         yield f"{', '.join(newer)} run a newer version than {target}: a cluster never goes back"
     for first, oldest in RUNTIMES.items():
         for host, runtime in sorted(found.runtimes.items()):

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..kube.client import Api
 from ..kube.nodes import NODES
-from ..kube.removal import LeavingNode
-from ..kube.removal import survey as pods_of
-from ..kube.types import resource_path
+from ..kube.removal import LeavingNode, is_control, leaving
+from ..kube.types import Object, resource_path
 from ..kube.workloads import is_ready
 from .steps import ClusterVersions, Version
 
 _PODS = resource_path("v1", "pods", namespace="kube-system")
 _PROXY = resource_path("apps/v1", "daemonsets", namespace="kube-system", name="kube-proxy")
+_DNS = resource_path("apps/v1", "deployments", namespace="kube-system", name="coredns")
+_SERVER, _ETCD = "kube-apiserver", "etcd"
+_MANAGERS = ("kube-controller-manager", "kube-scheduler")
 _BUDGETS = resource_path("policy/v1", "poddisruptionbudgets")
 _ASKED = re.compile(r"^apiserver_requested_deprecated_apis\{([^}]*)\} [1-9]", re.MULTILINE)
 _LABEL = re.compile(r'(\w+)="([^"]*)"')
@@ -37,37 +39,54 @@ class FoundCluster:
     versions: ClusterVersions
     etcd: Mapping[str, str]  # image of each control host's etcd
     away: tuple[str, ...]  # nodes that are not Ready
-    leaving: Mapping[str, LeavingNode]  # of each node, its pods
+    sick: tuple[str, ...]  # pods of control planes that are not Ready, and those that are not there
     budgets: tuple[str, ...]  # PodDisruptionBudgets that allow no eviction now
     deprecated: tuple[DeprecatedApi, ...]
+    nodes: Mapping[str, Object]
+    leaving: Mapping[str, LeavingNode] = field(default_factory=dict)  # nodes that are drained, with their pods
 
 
 def survey(api: Api) -> FoundCluster:
     """Return what there is. Raises ApiError."""
     nodes = {str(node["metadata"]["name"]): node for node in api.get(NODES)["items"]}
     info = {name: node["status"]["nodeInfo"] for name, node in nodes.items()}
-    proxy = api.find(_PROXY)
+    pods = api.get(_PODS, labelSelector="tier=control-plane")["items"]
+    images = {one: _images(pods, one) for one in (_SERVER, *_MANAGERS, _ETCD)}
+    parts = {one: _versions({host: tag(image) for host, image in images[one].items()}) for one in (_SERVER, *_MANAGERS)}
+    control = {name for name, node in nodes.items() if is_control(node)}
     return FoundCluster(
         versions=ClusterVersions(
-            servers=_versions(_images(api, "kube-apiserver")),
+            servers=parts[_SERVER],
+            managers={
+                host: frozenset(parts[one][host] for one in _MANAGERS if host in parts[one]) for host in parts[_SERVER]
+            },
             kubelets=_versions({name: said["kubeletVersion"] for name, said in info.items()}),
-            proxy=Version.of(_image(proxy["spec"]["template"])) if proxy else None,
+            proxy=_add_on(api, _PROXY),
+            dns=_add_on(api, _DNS),
             runtimes=_versions({
                 name: said["containerRuntimeVersion"]
                 for name, said in info.items()
                 if said["containerRuntimeVersion"].startswith("containerd:")
             }),
         ),
-        etcd=_images(api, "etcd"),
+        etcd=images[_ETCD],
         away=tuple(sorted(name for name, node in nodes.items() if not is_ready(node))),
-        leaving={name: pods_of(api, name) for name in sorted(nodes)},
+        sick=_sick(pods, parts, sorted(parts[_SERVER].keys() | control)),
         budgets=tuple(sorted(
             f"{one['metadata']['namespace']}/{one['metadata']['name']}"
             for one in api.get(_BUDGETS)["items"]
             if (status := one.get("status") or {}).get("expectedPods") and not status.get("disruptionsAllowed")
         )),
         deprecated=deprecated(api.text("/metrics")),
+        nodes=nodes,
     )  # fmt: skip
+
+
+def draining(api: Api, found: FoundCluster, hosts: Iterable[str]) -> FoundCluster:
+    """Return ``found`` with the pods of ``hosts``, which are drained. Raises ApiError."""
+    # A node that comes back keeps its volumes.
+    pods = {host: leaving(api, host, nodes=found.nodes, volumes=()) for host in hosts if host in found.nodes}
+    return replace(found, leaving=pods)
 
 
 def deprecated(metrics: str) -> tuple[DeprecatedApi, ...]:
@@ -82,14 +101,34 @@ def deprecated(metrics: str) -> tuple[DeprecatedApi, ...]:
     return tuple(DeprecatedApi(name=name, removed=removed) for name, removed in sorted(found))
 
 
-def _images(api: Api, component: str) -> dict[str, str]:
+def _images(pods: Sequence[Object], component: str) -> dict[str, str]:
     """Return the image of a static pod by node."""
-    pods = api.get(_PODS, labelSelector=f"component={component},tier=control-plane")["items"]
-    return {str(pod["spec"]["nodeName"]): _image(pod) for pod in pods}
+    found = [pod for pod in pods if pod["metadata"]["labels"].get("component") == component]
+    return {str(pod["spec"]["nodeName"]): _image(pod) for pod in found}
+
+
+def _sick(
+    pods: Sequence[Object], parts: Mapping[str, Mapping[str, Version]], control: Sequence[str]
+) -> tuple[str, ...]:
+    """Return what the control planes of the hosts ``control`` lack. ``parts``: versions by component and host."""
+    waiting = sorted(str(pod["metadata"]["name"]) for pod in pods if not is_ready(pod))
+    lacking = [f"no {one} is known of {host}" for host in control for one in parts if host not in parts[one]]
+    return (*(f"pod {name} is not Ready" for name in waiting), *lacking)
+
+
+def _add_on(api: Api, path: str) -> Version | None:
+    """Return the version of a workload's pods, None without one."""
+    found = api.find(path)
+    return Version.of(tag(_image(found["spec"]["template"]))) if found else None
 
 
 def _image(pod: Mapping[str, Any]) -> str:
     return str(pod["spec"]["containers"][0]["image"])
+
+
+def tag(image: str) -> str:
+    """Return the tag of an image: what stands before it may look like a version, as a registry's address does."""
+    return image.partition("@")[0].rpartition(":")[2]
 
 
 def _versions(texts: Mapping[str, str]) -> dict[str, Version]:

@@ -60,7 +60,7 @@ def test_a_mirror_that_serves_half_is_named_with_the_file_and_nothing_is_half_in
     assert f"where:  {url}/packages-{host.release}/{host.release}/" in broken["error"]
     assert of in broken["error"]
     assert "the seed's packages: " in broken["error"]
-    assert "run the playbooks groundup.cloud.supply and groundup.cloud.seed" in broken["error"]
+    assert "run the playbook groundup.cloud.host" in broken["error"]
     assert broken["unfinished"] == []
     assert "python3-yaml" not in host.run("dpkg-query", "-W").partition("-W\n")[2], "all or nothing"
     whole = host.install("socat", "python3-yaml", url=url, before=MIRROR.format(of="none", how=how))

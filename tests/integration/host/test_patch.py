@@ -30,29 +30,34 @@ sys.path.insert(0, "/opt/ours")
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._host import apt, foresight, packages, sources
 given = json.load(open("/opt/given.json"))
+changes = Changes(check=False)
 
 def files():
     places = ("etc", "var/lib/apt", "var/lib/dpkg", "var/lib/groundup", "var/cache/apt", "usr/sbin")
     found = (one for place in places for one in pathlib.Path("/", place).rglob("*"))
     return {str(one): (one.lstat().st_mtime_ns, one.lstat().st_size) for one in found}
 
-def use(seed):
-    sources.packages_from(changes, sources.SeedRepository(**seed))
+def use(seed, changes=changes):
+    return sources.packages_from(changes, sources.SeedRepository(**seed))
 
 def foretold():
     return foresight.foretell(changes, {"packages_seed": given["new"], "ca_certificate": ""})
 
-changes = Changes(check=False)
 use(given["old"])
+hooks = pathlib.Path("/etc/apt/apt.conf.d/99hooks")
+hooks.write_text("".join(f'APT::Update::{one} {{"touch /usr/sbin/{one}";}};\\n' for one in sources._HOOKS))
 packages.installed(changes, given["names"])
 process = subprocess.Popen(["/usr/sbin/groundup-dummy", "600"])
 try:
+    ran = [one for one in sources._HOOKS if pathlib.Path("/usr/sbin", one).exists()]
     before = files()
-    told = {"first": foretold(), "temporary": os.listdir("/tmp")}
+    told = {"first": foretold(), "temporary": os.listdir("/tmp"), "hooks": ran}
     after = files()
     told["written"] = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
     use(given["new"])
+    told["unread"] = [use(given["new"], Changes(check=False))]
     apt.update()
+    told["unread"].append(use(given["new"], Changes(check=False)))
     apt.install(given["names"])
     told["then"] = foretold()
     use(given["old"])
@@ -111,6 +116,9 @@ def test_an_upgrade_is_foretold_and_nothing_is_written(told: dict[str, Any]) -> 
     assert (first["removed"], first["kept"], first["waiting"], first["reboot"]) == ([], [], [], [])
     assert (told["written"], [name for name in told["temporary"] if name.startswith("groundup")]) == ([], [])
 
+    assert told["hooks"] == ["Pre-Invoke", "Post-Invoke", "Post-Invoke-Success"], "the host's own update runs them"
+    assert told["unread"] == [True, False], "a run that was killed before it fetched the lists is made good"
+
     assert (then["changes"], then["restarts"], then["snapshot"]) == ([], {}, NEW)
     assert then["waiting"] == list(first["restarts"]), "the process was not restarted, and runs what is gone"
 
@@ -123,8 +131,7 @@ def test_a_repository_that_somebody_else_signed_is_no_foresight(host: Host, tmp_
     store = Store.open(other, PasswordSource(path=other / "password", ours=True))
     openpgp.ensure_packages_key(store, other)
     seed = {"url": "file:/srv/groundup", "places": {host.release: place}, "key": (other / openpgp.FILE).read_text()}
-    program = PROGRAM.partition("changes = Changes")[0] + (
-        "changes = Changes(check=False)\n"
+    program = PROGRAM.partition("use(given")[0] + (
         "try:\n    told = foretold()\nexcept Exception as error:\n    told = {'error': str(error)}\n"
         "json.dump(told, open('/opt/told.json', 'w'))\n"
     )

@@ -94,6 +94,16 @@ def test_a_fault_is_told_with_source_and_remedy(
     assert not any(line.startswith("E: ") for line in str(seed).splitlines()), "apt's words do not stand alone"
 
 
+def test_a_host_whose_snapshot_is_gone_is_told_where_the_one_in_use_comes_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(apt, "OURS", tmp_path)
+    gone = "E: Failed to fetch https://seed:8080/packages-13/2026-10-01-a/pool/socat_1_amd64.deb  404  Not Found\n"
+    found = apt.fault(["apt-get"], gone)
+    assert found.where.endswith("/packages-13/2026-10-01-a/pool/socat_1_amd64.deb")
+    assert found.remedy.startswith("run the playbook groundup.cloud.host, which names the snapshot in use")
+
+
 class Apt:
     """Stands for apt and dpkg: gives prepared answers, one after the other."""
 

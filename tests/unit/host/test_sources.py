@@ -107,6 +107,33 @@ def test_a_host_tells_which_snapshot_it_installs_from(changes: Changes, debian: 
     assert sources.snapshot() == ""
 
 
+def test_lists_of_a_snapshot_are_fetched_also_after_a_run_that_was_killed_before_it(
+    changes: Changes, debian: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lists = debian / "lists"
+    (lists / "partial").mkdir(parents=True)
+    monkeypatch.setattr(sources, "LISTS", lists)
+    seed = sources.SeedRepository(url="https://seed:8080", places={"12": "packages-12/2026-11-28-3f"}, key="KEY")
+    assert not sources.packages_from(changes, seed), "what installs fetches them"
+    (lists / "seed:8080_packages-12_2026-10-01-aa_dists_bookworm_InRelease").touch()
+    again = Changes(check=False)
+    assert sources.packages_from(again, seed), "it has those of the former one"
+    assert again.done == []
+    (lists / "seed:8080_packages-12_2026-11-28-3f_dists_bookworm_InRelease").touch()
+    assert not sources.packages_from(Changes(check=False), seed)
+    assert not sources.packages_from(Changes(check=False), None), "the host's own are not the seed's"
+
+
+def test_a_host_is_asked_without_its_own_programs_around_an_update(
+    debian: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hooks = "".join(f'APT::Update::{one} {{"touch /ran";}};\n' for one in sources._HOOKS)
+    (debian / "host.conf").write_text(hooks)
+    monkeypatch.setenv("APT_CONFIG", str(debian / "host.conf"))
+    dump = ["apt-config", "-c", str(sources.apart(None, debian / "apart")), "dump"]
+    assert "touch" not in subprocess.run(dump, capture_output=True, text=True, check=True).stdout
+
+
 def test_what_a_host_lets_its_own_sources_do_does_not_hold_for_the_seeds(
     changes: Changes, debian: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,15 +7,17 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.action import lab
+from ansible_collections.groundup.cloud.plugins.action import ironic, lab
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.contact import ssh_key
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import ready
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import snapshots
 
 LAB = Path(__file__).parents[3] / "inventories/lab/site.yml"
 HOST_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIl4ihn7CPPqL8ikWg4Zjy7gMq376PVX8z7nSORWMyX9"
@@ -84,6 +86,24 @@ def test_keys_of_existing_hosts_are_listed_by_address_and_port(
     converge(plan)
     lines = (tmp_path / "lab/ssh/host_keys").read_text().splitlines()
     assert lines[1:] == [f"{name.replace('10.90.0.24', plan.hosts['worker-1'].address)} {HOST_KEY}"]
+
+
+def test_the_runner_gets_no_record_of_snapshots_for_the_plans_path_leads_to_the_one_in_use(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    snapshots.save(plan.site, {"packages-13/13": [snapshots.Snapshot(name="2026-11-28-b", sha256="00")]})
+    asked: list[dict[str, Any]] = []
+    this = object.__new__(ironic.ActionModule)
+    this.changes = Changes(check=True)
+
+    def on_host(**given: Any) -> dict[str, Any]:
+        asked.append(given)
+        return {}
+
+    monkeypatch.setattr(this, "on_host", on_host)
+    this.work({"step": "runner", "site_file": str(LAB), "public": {"ca.crt": "CA"}})
+    assert "packages.json" not in str(asked)
+    assert (tmp_path / plan.site / "packages.json").exists()
 
 
 def said(step: str, fails: OSError, monkeypatch: pytest.MonkeyPatch) -> str:

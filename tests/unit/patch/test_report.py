@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.patch import report
 
 from .test_order import PLAN
@@ -62,6 +63,14 @@ def test_what_an_administrator_must_know_is_said() -> None:
     assert f"{CONTROL}: apt would remove docker.io" in table
     assert f"{CONTROL}: stay as they are: a, b (on hold: b)" in table
     assert f"{CONTROL}: 2 guests run; drain it before QEMU and libvirt are upgraded" in table
+
+
+@pytest.mark.parametrize("key", ["removed", "kept"])
+def test_what_a_host_names_never_controls_a_terminal(key: str) -> None:
+    names = ["evil\x1b[2J\nworker-1: all is well"]
+    table = report.table(found(control={**NOTHING, key: names, "held": names}))
+    assert "evil\\x1b[2J\\nworker-1" in table
+    assert all(each.isprintable() for each in table.split("\n"))
 
 
 def test_a_host_that_was_not_asked_is_neither_up_to_date_nor_in_the_order() -> None:

@@ -10,12 +10,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.action import host as host_action
 from ansible_collections.groundup.cloud.plugins.action import seed as action
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._seed.repositories import receive
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import openpgp
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.served import LAID_OUT, lay_out
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Entry, Lock
@@ -144,6 +142,48 @@ def test_the_former_snapshot_is_used_again_when_its_build_is_back(
     assert directories((host.root / PLACE).parent) == sorted(Path(one).name for one in used[:2])
 
 
+def test_what_hosts_were_led_to_stays_also_when_another_controller_led_them_there(
+    lock: Callable[[str], None], state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    host, record = Host(tmp_path, state), state / snapshots.FILE
+    lock("one")
+    host.converge()
+    own = record.read_text()
+    lock("two")
+    host.converge()
+    used = (host.root / PLACE).resolve()
+    record.write_text(own)
+    lock("three")
+    host.converge()
+    assert listed(used) == ["two.deb"]
+    assert len(directories(used.parent)) == 2
+
+
+def test_a_run_that_is_killed_while_it_removes_a_snapshot_leaves_none_that_seems_whole(
+    lock: Callable[[str], None], state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    host = Host(tmp_path, state)
+    for text in ("one", "two"):
+        lock(text)
+        host.converge()
+
+    def killed(place: Path) -> None:
+        next(place.glob("pool/*.deb")).unlink()
+        raise KeyboardInterrupt
+
+    lock("three")
+    with monkeypatch.context() as during:
+        during.setattr(shutil, "rmtree", killed)
+        with pytest.raises(KeyboardInterrupt):
+            host.converge()
+    for text in ("one", "two", "one"):
+        lock(text)
+        host.converge()
+        assert listed(host.root / PLACE) == [f"{text}.deb"]
+
+
 @pytest.mark.parametrize("same", [True, False])
 def test_the_repository_of_a_seed_without_snapshots_stays_where_hosts_look_for_it(
     same: bool, lock: Callable[[str], None], state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -178,41 +218,16 @@ def test_a_seed_that_was_not_converged_leaves_hosts_their_snapshot(
     host.converge()
     used = snapshots.load(state.name)
     lock("two")
-    host.converge(check=True)
+    supply.ensure("packages-13")
+    predicted = host.converge(check=True)
+    foreseen = snapshots.from_plain(predicted["snapshots"])
+    assert foreseen[PLACE][1:] == used[PLACE] != foreseen[PLACE], "hosts' layer predicts from it"
     assert snapshots.load(state.name) == used
     monkeypatch.setattr(host, "send", lambda *_: (_ for _ in ()).throw(ConnectionError))
     with pytest.raises(ConnectionError):
         host.converge()
     assert snapshots.load(state.name) == used
     assert listed(host.root / PLACE) == ["one.deb"]
-
-
-def test_hosts_install_from_the_snapshot_on_record(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    two = [snapshots.Snapshot(name=name, sha256=name) for name in ("2026-11-28-b", "2026-10-01-a")]
-    snapshots.save(state.name, {PLACE: two})
-    assert snapshots.told(snapshots.load(state.name)) == "packages-13 2026-11-28-b, before 2026-10-01-a"
-    asked: list[dict[str, Any]] = []
-    this = object.__new__(host_action.ActionModule)
-    this.changes, this.variables = Changes(check=False), {}
-
-    def on_host(**arguments: Any) -> dict[str, Any]:
-        asked.append(arguments["given"])
-        return {}
-
-    monkeypatch.setattr(this, "on_host", on_host)
-    for planned in ({"13": PLACE, "12": "packages-12/12"}, None):
-        seed: Any = planned and {"places": planned}
-        this.work({"step": "converge", "site": state.name, "packages_seed": seed})
-    assert asked[0]["packages_seed"]["places"] == {"13": "packages-13/2026-11-28-b", "12": "packages-12/12"}
-    assert asked[1]["packages_seed"] is None
-
-
-def test_a_record_that_cannot_be_read_is_named(state: Path) -> None:
-    state.mkdir(parents=True, exist_ok=True)
-    for text in ("{", "[]", '{"packages-13/13": [{"name": 1}]}'):
-        (state / snapshots.FILE).write_text(text)
-        with pytest.raises(GroundupError, match="run the playbook"):
-            snapshots.load(state.name)
 
 
 def listed(place: Path) -> list[str]:

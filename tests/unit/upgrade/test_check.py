@@ -2,106 +2,23 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.consent import Reason
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import upgrade as on_host
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import NodeApiError
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import NodeHost
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Paths
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade import decide, job
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade import decide
 from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.decide import ROOM, batches, judge, reasons, table
-from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.job import UpgradeJob
 from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.steps import Version
-from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.survey import FoundCluster, deprecated, survey
+from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.survey import FoundCluster, deprecated
 
-CONTROL, WORKERS = ("control-1", "control-2", "control-3"), ("worker-1", "worker-2")
-NODES = (*CONTROL, *WORKERS)
-ETCD = "registry.test:5000/kubernetes/etcd:3.6.16-0@sha256:00"
-METRICS = """\
-# TYPE apiserver_requested_deprecated_apis gauge
-apiserver_requested_deprecated_apis{group="policy",removed_release="1.37",resource="podsecurity",version="v1beta1"} 1
-apiserver_requested_deprecated_apis{group="",removed_release="",resource="componentstatuses",version="v1"} 1
-apiserver_requested_deprecated_apis{group="later",removed_release="1.40",resource="things",version="v1alpha1"} 1
-apiserver_requested_deprecated_apis{group="never",removed_release="1.37",resource="asked",version="v1"} 0
-"""
-
-
-class Cluster:
-    """Stands for the API of a cluster."""
-
-    def __init__(self, *, kubelet: str = "v1.36.3", control: tuple[str, ...] = CONTROL, metrics: str = "") -> None:
-        self.control, self.metrics, self.kubelet = control, metrics, kubelet
-        self.nodes = (*control, *WORKERS)
-        self.away = set[str]()
-        self.budgets: list[dict[str, Any]] = []
-        self.bare = False
-
-    def get(self, path: str, **query: str) -> dict[str, Any]:
-        """Return a list."""
-        if path.endswith("/poddisruptionbudgets"):
-            return {"items": self.budgets}
-        if path.endswith("/nodes"):
-            return {"items": [self._node(name) for name in self.nodes]}
-        if selector := query.get("labelSelector"):
-            component = selector.partition(",")[0].partition("=")[2]
-            image = ETCD if component == "etcd" else f"r.test:5000/kubernetes/{component}:v1.36.3"
-            return {"items": [_pod(f"{component}-{name}", name, image) for name in self.control]}
-        if path.endswith("/pods"):
-            node = query["fieldSelector"].partition("=")[2]
-            owned = [] if self.bare else [{"kind": "ReplicaSet"}]
-            pod = _pod(f"web-{node}", node, "web:1") | {"status": {"phase": "Running"}}
-            pod["metadata"] |= {"ownerReferences": owned}
-            return {"items": [pod]}
-        return {"items": []}
-
-    def find(self, path: str) -> dict[str, Any]:
-        """Return kube-proxy."""
-        assert path.endswith("/daemonsets/kube-proxy")
-        return {"spec": {"template": _pod("kube-proxy", "", "r.test:5000/kubernetes/kube-proxy:v1.36.3@sha256:0")}}
-
-    def text(self, path: str) -> str:
-        """Return the metrics."""
-        assert path == "/metrics"
-        return self.metrics
-
-    def _node(self, name: str) -> dict[str, Any]:
-        ready = "False" if name in self.away else "True"
-        info = {"kubeletVersion": self.kubelet, "containerRuntimeVersion": "containerd://1.7.24"}
-        labels = {"node-role.kubernetes.io/control-plane": ""} if name in self.control else {}
-        status = {"nodeInfo": info, "conditions": [{"type": "Ready", "status": ready}]}
-        return {"metadata": {"name": name, "labels": labels}, "status": status}
-
-
-def _pod(name: str, node: str, image: str) -> dict[str, Any]:
-    return {"metadata": {"name": name, "namespace": "kube-system", "uid": name},
-            "spec": {"nodeName": node, "containers": [{"image": image}]}}  # fmt: skip
-
-
-def found_in(cluster: Cluster) -> FoundCluster:
-    return survey(cluster)  # type: ignore[arg-type]  # a stand-in
-
-
-def plan_of(site: str = "lab-ha", version: str = "1.37.2") -> Plan:
-    written = load_site(COLLECTION / f"inventories/{site}/site.yml")
-    return make_plan(
-        written.model_copy(update={"kubernetes": written.kubernetes.model_copy(update={"version": version})})
-    )
+from .cluster import CONTROL, METRICS, NODES, SAID, WORKERS, Cluster, found_in, plan_of
 
 
 @pytest.fixture(scope="module")
 def plan() -> Plan:
     return plan_of()
-
-
-SAID = {name: {"room": ROOM, "etcd": dict.fromkeys(CONTROL, True) if name in CONTROL else {}} for name in NODES}
 
 
 def against(plan: Plan, found: FoundCluster, said: dict[str, Any] = SAID) -> list[Reason]:
@@ -118,7 +35,7 @@ def test_a_whole_cluster_may_be_upgraded_and_every_part_is_in_the_table(plan: Pl
         "host       API server  etcd      kubelet  containerd",
         *(f"{name}  1.36.3      3.6.16-0  1.36.3   1.7.24" for name in CONTROL),
         *(f"{name}   -           -         1.36.3   1.7.24" for name in WORKERS),
-        "kube-proxy 1.36.3; 1.36.3 -> 1.37.2",
+        "kube-proxy 1.36.3, CoreDNS 1.14.2; 1.36.3 -> 1.37.2",
         *(
             f"{number}. API server, controller manager and scheduler of {name}"
             for number, name in enumerate(CONTROL, 1)
@@ -138,7 +55,10 @@ def test_a_patch_drains_nothing() -> None:
 def test_kubelets_of_the_former_minor_are_drained_also_when_every_api_server_is_new(plan: Plan) -> None:
     found = found_in(Cluster())
     new = Version(1, 37, 2)
-    moved = replace(found.versions, servers=dict.fromkeys(CONTROL, new), proxy=new)
+    managers = dict.fromkeys(CONTROL, frozenset([new]))
+    moved = replace(
+        found.versions, servers=dict.fromkeys(CONTROL, new), managers=managers, proxy=new, dns=Version(1, 14, 6)
+    )
     judged = judge(plan, replace(found, versions=moved))
     assert {step.kind for step in judged.steps} == {"kubelet"}
     assert judged.drains
@@ -159,6 +79,11 @@ def test_control_hosts_change_alone_and_workers_within_the_limit_of_their_group(
         (
             {"control-1": {"room": ROOM, "etcd": {"control-3": False}}},
             "control-1 says that etcd of control-3 is not healthy",
+        ),
+        ({"control-2": {"room": ROOM, "etcd": {}}}, "no etcd is known of control-2"),
+        (
+            {"control-3": {"room": ROOM, "etcd": {"control-2": True, "control-3": True}}},
+            "etcd of control-3 has the members control-2, control-3; control hosts are control-1, control-2, control-3",
         ),
         ({"worker-1": {"room": 300 << 20, "etcd": {}}}, "worker-1 has 300 MiB free for images, and needs 2048"),
     ],
@@ -216,66 +141,20 @@ def test_budgets_that_block_and_pods_without_a_controller_need_consent(plan: Pla
     assert "kube-system/web-worker-1" in found[decide.BARE]
 
 
-def asked(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, version: str = "1.37.2", force: tuple[str, ...] = ()
-) -> UpgradeJob:
-    """Return a job on lab-ha, whose cluster is a stand-in."""
-    monkeypatch.setattr(job, "kubeconfig_path", lambda _: tmp_path)
-    (tmp_path / "admin.conf").touch()
-    monkeypatch.setattr(job, "kubeconfig_path", lambda _: tmp_path / "admin.conf")
-    monkeypatch.setattr(job, "Api", lambda _: Cluster())
-    monkeypatch.setattr(UpgradeJob, "plan", lambda _, other=None: plan_of(version=other or version))
-    monkeypatch.setattr(job, "preview", lambda before, after: f"{before.kubernetes.version}>{after.kubernetes.version}")
-    return UpgradeJob(site_file="site.yml", say=lambda _: None, seen=SAID, force=force)
-
-
-def test_the_check_returns_steps_batches_and_the_diff(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    done = asked(monkeypatch, tmp_path).check()
-    assert (done["changed"], done["source"], done["control"]) == (False, "1.36.3", list(CONTROL))
-    assert done["diff"] == {"prepared": "1.36.3>1.37.2"}
-    assert len(done["changes"]) == 9
-
-
-def test_an_upgrade_that_is_wanted_is_refused_and_one_that_is_done_is_not(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    with pytest.raises(GroundupError, match=r"not upgraded from 1\.36\.3 to 1\.37\.2") as caught:
-        asked(monkeypatch, tmp_path).apply()
-    assert "set kubernetes.version to 1.36.3" in caught.value.remedy
-    assert asked(monkeypatch, tmp_path, version="1.36.3").apply()["changes"] == []
-
-
-def test_verification_names_what_is_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    with pytest.raises(GroundupError, match="left: API server, controller manager and scheduler of control-1"):
-        asked(monkeypatch, tmp_path).verify()
-    assert asked(monkeypatch, tmp_path, version="1.36.3").verify()["msg"] == "Kubernetes 1.36.3 on 5 nodes"
-
-
-def test_a_risk_that_does_not_exist_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    with pytest.raises(GroundupError, match="no risk everything to accept"):
-        asked(monkeypatch, tmp_path, force=("everything",)).check()
-
-
-def test_a_host_says_its_room_and_an_etcd_that_cannot_be_asked_is_not_healthy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    host = NodeHost(name="control-1", paths=Paths(root=tmp_path))
-    (tmp_path / "var/lib/containerd").mkdir(parents=True)
-    assert on_host.room(host) == {
-        "changed": False,
-        "room": pytest.approx(shutil.disk_usage(tmp_path).free, abs=1 << 30),
-        "etcd": {},
-    }
-    (tmp_path / "var/lib/etcd/member").mkdir(parents=True)
-
-    class Silent:
-        def __init__(self, _: NodeHost) -> None: ...
-
-        def members(self) -> None:
-            raise NodeApiError("connection refused")
-
-    monkeypatch.setattr(on_host, "Etcd", Silent)
-    assert on_host.room(host)["etcd"] == {"control-1": False}
+def test_a_control_plane_that_is_not_whole_cannot_be_accepted_and_is_in_the_table(plan: Plan) -> None:
+    cluster = Cluster()
+    cluster.not_ready = {"etcd-control-3", "kube-scheduler-control-1"}
+    cluster.half = {"kube-scheduler-control-2": "v1.37.2", "kube-controller-manager-control-2": "none"}
+    found = found_in(cluster)
+    assert [one.text for one in against(plan, found) if one.code is None] == [
+        "pod etcd-control-3 is not Ready", "pod kube-scheduler-control-1 is not Ready",
+        "no kube-controller-manager is known of control-2",
+    ]  # fmt: skip
+    assert table(found, judge(plan, found))[2].endswith("1.7.24      control plane 1.36.3, 1.37.2")
+    back = plan_of(version="1.36.3")
+    assert "control-2 run a newer version than 1.36.3: a cluster never goes back" in [
+        one.text for one in against(back, found)
+    ]
 
 
 def test_the_version_of_a_plan_is_the_target(plan: Plan) -> None:

@@ -7,6 +7,7 @@ no host's source changes under it. The path of the plan (``packages-13/13``) lea
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -15,10 +16,12 @@ from typing import Any
 from ....module_utils._base.files import write_file
 from ...errors import GroundupError
 from ...paths import state_dir
+from ...run_mode import dry_run
 from ..cache.artifact import Artifact
 
 FILE = "packages.json"
 KEPT = 2  # the one in use and the former one
+_NAME = re.compile(r"\d{4}-\d\d-\d\d-[0-9a-f]{1,8}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +30,11 @@ class Snapshot:
 
     name: str  # its directory: "2026-11-28-3f9a0c1b"
     sha256: str  # of the artifact
+
+    def __post_init__(self) -> None:
+        """Refuse a name that is no directory of ours: the seed makes and removes it. Raises ValueError."""
+        if not _NAME.fullmatch(self.name):
+            raise ValueError(f"{self.name!r} is no name of a snapshot")
 
 
 Record = Mapping[str, Sequence[Snapshot]]  # by the plan's path; the one in use first
@@ -54,6 +62,11 @@ def places(record: Record, planned: Mapping[Any, str]) -> dict[Any, str]:
     return {release: place(path, record[path][0]) if record.get(path) else path for release, path in planned.items()}
 
 
+def in_use(record: Record, planned: Mapping[Any, str]) -> list[str]:
+    """Return the names of the snapshots in use of ``planned``; a record keeps those of releases that a site left."""
+    return [record[path][0].name for path in planned.values() if record.get(path)]
+
+
 def told(record: Record) -> str:
     """Return which snapshot of each repository is in use, and the former one, in words."""
     return "; ".join(
@@ -62,12 +75,21 @@ def told(record: Record) -> str:
     )
 
 
+def plain(record: Record) -> dict[str, Any]:
+    """Return the record as plain data."""
+    return {path: [asdict(one) for one in known] for path, known in record.items()}
+
+
+def from_plain(data: Any) -> dict[str, list[Snapshot]]:
+    """Return the record in ``data``. Raises TypeError, AttributeError or ValueError for anything else."""
+    return {path: [Snapshot(**one) for one in known] for path, known in data.items()}
+
+
 def load(site: str) -> dict[str, list[Snapshot]]:
     """Return the record of ``site``; empty before its seed has snapshots."""
     path = state_dir(site) / FILE
     try:
-        read = json.loads(path.read_text(encoding="utf-8"))
-        return {name: [Snapshot(**one) for one in known] for name, known in read.items()}
+        return from_plain(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         return {}
     except (ValueError, TypeError, AttributeError) as error:
@@ -81,5 +103,12 @@ def load(site: str) -> dict[str, list[Snapshot]]:
 
 def save(site: str, record: Record) -> None:
     """Write the record of ``site``."""
-    plain = {path: [asdict(one) for one in known] for path, known in record.items()}
-    write_file(state_dir(site) / FILE, json.dumps(plain, indent=1, sort_keys=True).encode() + b"\n", mode=0o644)
+    write_file(state_dir(site) / FILE, json.dumps(plain(record), indent=1, sort_keys=True).encode() + b"\n", mode=0o644)
+
+
+def of_dry_run(variables: Mapping[str, Any], *, seed: str | None) -> dict[str, list[Snapshot]] | None:
+    """Return the record that the seed layer predicted earlier in this dry run; None if there is none."""
+    if not seed or not dry_run(variables) or seed not in variables.get("hostvars", {}):
+        return None
+    earlier = variables["hostvars"][seed].get("seed_converged") or {}
+    return from_plain(earlier["snapshots"]) if "snapshots" in earlier else None

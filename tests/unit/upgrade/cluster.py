@@ -1,0 +1,103 @@
+"""A cluster by its API, a stand-in; and what its hosts say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.decide import ROOM
+from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.survey import FoundCluster, draining, survey
+
+CONTROL, WORKERS = ("control-1", "control-2", "control-3"), ("worker-1", "worker-2")
+NODES = (*CONTROL, *WORKERS)
+COMPONENTS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
+REGISTRY = "10.233.0.9:5000/kubernetes"  # an address that reads like a version
+ETCD = f"{REGISTRY}/etcd:3.6.16-0@sha256:00"
+METRICS = """\
+# TYPE apiserver_requested_deprecated_apis gauge
+apiserver_requested_deprecated_apis{group="policy",removed_release="1.37",resource="podsecurity",version="v1beta1"} 1
+apiserver_requested_deprecated_apis{group="",removed_release="",resource="componentstatuses",version="v1"} 1
+apiserver_requested_deprecated_apis{group="later",removed_release="1.40",resource="things",version="v1alpha1"} 1
+apiserver_requested_deprecated_apis{group="never",removed_release="1.37",resource="asked",version="v1"} 0
+"""
+
+
+class Cluster:
+    """Stands for the API of a cluster."""
+
+    def __init__(self, *, kubelet: str = "v1.36.3", control: tuple[str, ...] = CONTROL, metrics: str = "") -> None:
+        self.control, self.metrics, self.kubelet = control, metrics, kubelet
+        self.nodes = (*control, *WORKERS)
+        self.away = set[str]()
+        self.budgets: list[dict[str, Any]] = []
+        self.bare = False
+        self.half: dict[str, str] = {}  # pod -> tag
+        self.not_ready, self.gone = set[str](), set[str]()  # pods
+        self.dns = "v1.14.2"
+        self.asked: list[str] = []
+
+    def get(self, path: str, **query: str) -> dict[str, Any]:
+        """Return a list."""
+        self.asked.append(" ".join((path.rpartition("/")[2], *query.values())))
+        if path.endswith("/poddisruptionbudgets"):
+            return {"items": self.budgets}
+        if path.endswith("/nodes"):
+            return {"items": [self._node(name) for name in self.nodes]}
+        if query.get("labelSelector") == "tier=control-plane":
+            pods = [self._static(one, name) for one in ("etcd", *COMPONENTS) for name in self.control]
+            return {"items": [pod for pod in pods if pod["metadata"]["name"] not in self.gone]}
+        if path.endswith("/pods"):
+            node = query["fieldSelector"].partition("=")[2]
+            owned = [] if self.bare else [{"kind": "ReplicaSet"}]
+            pod = _pod(f"web-{node}", node, "web:1") | {"status": {"phase": "Running"}}
+            pod["metadata"] |= {"ownerReferences": owned}
+            return {"items": [pod]}
+        return {"items": []}
+
+    def find(self, path: str) -> dict[str, Any]:
+        """Return kube-proxy or CoreDNS."""
+        name = {"/daemonsets/kube-proxy": "kube-proxy:v1.36.3", "/deployments/coredns": f"coredns:{self.dns}"}[
+            path[path.index("/kube-system/") + len("/kube-system") :]
+        ]
+        return {"spec": {"template": _pod("", "", f"{REGISTRY}/{name}@sha256:0")}}
+
+    def text(self, path: str) -> str:
+        """Return the metrics."""
+        assert path == "/metrics"
+        return self.metrics
+
+    def _static(self, component: str, node: str) -> dict[str, Any]:
+        name = f"{component}-{node}"
+        tag = self.half.get(name, "v1.36.3")
+        pod = _pod(name, node, ETCD if component == "etcd" else f"{REGISTRY}/{component}:{tag}")
+        pod["metadata"]["labels"] = {"component": component, "tier": "control-plane"}
+        ready = "False" if name in self.not_ready else "True"
+        return pod | {"status": {"conditions": [{"type": "Ready", "status": ready}]}}
+
+    def _node(self, name: str) -> dict[str, Any]:
+        ready = "False" if name in self.away else "True"
+        info = {"kubeletVersion": self.kubelet, "containerRuntimeVersion": "containerd://1.7.24"}
+        labels = {"node-role.kubernetes.io/control-plane": ""} if name in self.control else {}
+        status = {"nodeInfo": info, "conditions": [{"type": "Ready", "status": ready}]}
+        return {"metadata": {"name": name, "labels": labels}, "status": status}
+
+
+def _pod(name: str, node: str, image: str) -> dict[str, Any]:
+    return {"metadata": {"name": name, "namespace": "kube-system", "uid": name},
+            "spec": {"nodeName": node, "containers": [{"image": image}]}}  # fmt: skip
+
+
+def found_in(cluster: Cluster) -> FoundCluster:
+    found = survey(cluster)  # type: ignore[arg-type]  # a stand-in
+    return draining(cluster, found, cluster.nodes)  # type: ignore[arg-type]  # a stand-in
+
+
+def plan_of(site: str = "lab-ha", version: str = "1.37.2") -> Plan:
+    written = load_site(COLLECTION / f"inventories/{site}/site.yml")
+    return make_plan(
+        written.model_copy(update={"kubernetes": written.kubernetes.model_copy(update={"version": version})})
+    )
+
+
+SAID = {name: {"room": ROOM, "etcd": dict.fromkeys(CONTROL, True) if name in CONTROL else {}} for name in NODES}
