@@ -38,7 +38,9 @@ def converge(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
     if lacking := repositories.receive(changes, root, wanted["repositories"]):
         return {**changes.result(), "lacking": lacking}
     sources.way_out(changes, wanted)
-    unread = sources.packages_from(changes, sources.wanted_source(wanted))
+    source = sources.wanted_source(wanted)
+    # Of a site's mirror the seed reads nothing before something is missing: it may be what serves it.
+    unread = sources.packages_from(changes, source) and isinstance(source, sources.SeedRepository)
     pem = tls.with_key(wanted["certificate"], wanted["private_key"])
     unsigned = configuration.registry(wanted, digest="") + configuration.web(wanted, digest="") + wanted["certificate"]
     digest = hashlib.sha256(unsigned.encode()).hexdigest()
