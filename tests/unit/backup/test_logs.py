@@ -112,6 +112,19 @@ def test_what_a_killed_merge_left_is_no_fault_and_is_removed(logs: LogShelf, sto
     assert content(stream, store) == {"binlog.000001": b"123456789"}
 
 
+def test_each_piece_has_a_key_of_its_own(logs: LogShelf, store: Store) -> None:
+    """A nonce begins with 7 random bytes: too few for all pieces of a stream under one key."""
+    stream, sealed = logs.begin(site="lab", store=store, member="m", history="h", why=""), list[bytes]()
+    for number in (1, 2):
+        piece = Piece(first=number, last=number, log="l", start=0, end=4, time="20261128T190000Z")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("secrets.token_bytes", bytes)  # the same nonce
+            stream.add(piece, [b"same"], stream.key(store))
+        sealed.append((stream.place / piece.name).read_bytes())
+        assert b"".join(stream.content(piece, stream.key(store))) == b"same"
+    assert sealed[0][:-16] != sealed[1][:-16]  # but for the tag, which the name is part of
+
+
 def words() -> Iterator[bytes]:
     for data in (b"now\nda", b"ta l 4 5\nab", b"c\nd", b"data l 9 1\nxnow\n"):
         yield from (data[place : place + 1] for place in range(len(data)))

@@ -11,6 +11,7 @@ exchanged, cut or changed does not open, and one that is missing leaves a gap in
 from __future__ import annotations
 
 import base64
+import hmac
 import itertools
 import json
 import os
@@ -20,7 +21,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from ....module_utils._base.files import sync, write_file
 from ...errors import GroundupError
@@ -60,6 +61,11 @@ class Piece:
 
     def __str__(self) -> str:
         return f"{self.log}, bytes {self.start} to {self.end}"
+
+
+class _Sealing(TypedDict):
+    label: str
+    key: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +129,7 @@ class Stream:
         size = 0
         try:
             with (self.place / piece.name).open("rb") as stream:
-                for data in opened(stream, key=key, label=self._label(piece)):
+                for data in opened(stream, **self._sealing(piece, key)):
                     size += len(data)
                     yield data
         except FileNotFoundError:
@@ -138,7 +144,7 @@ class Stream:
         partial = self.place / f"{_PARTIAL}{piece.first}"
         handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with os.fdopen(handle, "wb") as stream:
-            sealer = Sealer(stream, key=key, label=self._label(piece))
+            sealer = Sealer(stream, **self._sealing(piece, key))
             for data in content:
                 sealer.write(data)
             sealer.close()
@@ -180,8 +186,10 @@ class Stream:
             "(-e restore_until=TIME), or to the set (-e restore_until=set)",
         )  # fmt: skip
 
-    def _label(self, piece: Piece) -> str:
-        return f"{self.about.site}/{LOGS}/{self.name}/{piece.name}"
+    def _sealing(self, piece: Piece, key: bytes) -> _Sealing:
+        """Return label and key of one piece: a stream has too many for the random nonces of one key."""
+        label = f"{self.about.site}/{LOGS}/{self.name}/{piece.name}"
+        return {"label": label, "key": hmac.digest(key, label.encode(), "sha256")}
 
 
 class LogShelf:
