@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.logs import replay, ship
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.logs.disk import LogShelf
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore import mariadb as restore
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore.mariadb import place
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets import mariadb
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
@@ -107,3 +108,22 @@ def test_rows_of_after_the_copy_come_back(
     assert "GRANT SELECT ON `later`" in ask(target, "SHOW GRANTS FOR late@localhost")
     sealed = [one for one in lost["shelf"].home.rglob("*") if one.is_file() and b"SECRET" in one.read_bytes()]
     assert sealed == []
+
+
+def test_neither_a_log_that_cannot_be_read_nor_a_server_that_dies_makes_a_restore(
+    lost: dict[str, Any], store: Store, volume: tuple[Namespaces, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = replay.find(lost["shelf"], lost["part"], until="", store=store)
+    assert found
+    (target, data), content = volume, b"".join(found.content(store))
+    first, last, size = found.files[0], found.files[-1], len(lost["stream"])
+    for log, end in ((first, first.size), (last, len(content))):
+        begin = end - (log.size - log.start) // 2
+        damaged = content[:begin] + bytes(end - begin) + content[end:]
+        with pytest.raises(GroundupError, match=rf"a binary log cannot be replayed: .*{log.name} cannot be read"):
+            place(target, NAME, size=size, pieces=[lost["stream"], damaged], replays=found)
+    monkeypatch.setattr(restore, "SCRIPT", restore.SCRIPT.replace("kill $server ", "kill -9 $server "))
+    with pytest.raises(GroundupError, match="a binary log cannot be replayed"):
+        place(target, NAME, size=size, pieces=[lost["stream"], content], replays=found)
+    assert not (data / f".before-restore-{NAME}.sst/prepared").exists()
+    assert (data / "mysql/old").read_text() == "old"
