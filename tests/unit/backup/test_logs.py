@@ -86,6 +86,23 @@ def test_copies_that_are_damaged_end_their_stream_and_what_comes_is_copied_on(
     assert content(logs.streams()[1], store) == files(server)
 
 
+def test_an_older_piece_that_cannot_be_read_is_not_merged_and_stops_no_copy(
+    server: Server, logs: LogShelf, follow: Callable[..., None]
+) -> None:
+    follow(lambda: server.commit("first"), lambda: server.commit("second"))
+    flip(logs)
+    server.rotate("binlog.000002")
+    follow(lambda: server.commit("on"))
+    (stream,) = logs.streams()
+    assert stream.pieces()[-1].log == "binlog.000002"
+    (told,) = server.said
+    assert told.startswith("binary logs: pieces of binlog.000001 stay as they are: the binary logs are damaged")
+    assert len([piece for piece in stream.pieces() if piece.log == "binlog.000001"]) > 1
+    server.commit("once more")
+    follow(looks=3)
+    assert len(server.said) == 1
+
+
 def test_another_member_is_followed_only_once_the_first_was_away_for_long(
     server: Server, logs: LogShelf, follow: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

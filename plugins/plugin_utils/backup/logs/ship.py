@@ -163,6 +163,7 @@ class Shipper:
         self._choose, self._say, self._copied = choose, say, copied
         self._stream, self._seen = shelf.newest(), time.monotonic()
         self._events, self._log, self._number, self._key = Events(), "", 0, b""
+        self._unmerged = set[str]()  # logs with a piece that cannot be read
 
     def ship(self, *, until: Callable[[], bool] = lambda: False) -> None:
         """Follow logs until ``until`` says so, which is asked after each look. Raises OSError, ValueError."""
@@ -253,12 +254,22 @@ class Shipper:
     def _told(self, stream: Stream, words: list[str]) -> None:
         self._write(stream)
         if words[0] == "next":  # a rest is of a server that was killed: nobody committed it
-            stream.merge(self._log, self._key, closed=True)
+            self._merge(stream, closed=True)
             self._log, self._events = words[1], Events()
             return
-        stream.merge(self._log, self._key, closed=False)
+        self._merge(stream, closed=False)
         self._seen, now = time.monotonic(), datetime.now(UTC)
         stream.seen(self._number, now, **self._copied(stream))
+
+    def _merge(self, stream: Stream, *, closed: bool) -> None:
+        """Merge pieces, once a number is reached. One that cannot be read stops no copy: verification names it."""
+        if self._log in self._unmerged:
+            return
+        try:
+            stream.merge(self._log, self._key, closed=closed)
+        except (GroundupError, OSError) as error:
+            self._unmerged.add(self._log)
+            self._say(f"binary logs: pieces of {self._log} stay as they are: {error}")
 
     def _write(self, stream: Stream) -> None:
         if self._events.start + self._events.whole <= mariadb.MARK:  # not even its first event
