@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.logs import ship
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.logs import disk, ship
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.logs.disk import LogShelf, Piece
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import Store
 
@@ -127,6 +127,15 @@ def test_what_a_killed_merge_left_is_no_fault_and_is_removed(logs: LogShelf, sto
     stream.tidy()
     assert sorted(one.name for one in stream.place.iterdir()) == [names[2], "stream.json"]
     assert content(stream, store) == {"binlog.000001": b"123456789"}
+
+
+def test_a_stream_is_on_disk_before_it_has_its_name(
+    logs: LogShelf, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[tuple[str, list[str]]] = []
+    monkeypatch.setattr(disk, "sync", lambda one: synced.append((one.name, sorted(p.name for p in one.iterdir()))))
+    stream = logs.begin(site="lab", store=store, member="m", history="h", why="")
+    assert synced == [(f".partial-{stream.name}", ["stream.json"]), ("logs", [stream.name])]
 
 
 def test_each_piece_has_a_key_of_its_own(logs: LogShelf, store: Store) -> None:

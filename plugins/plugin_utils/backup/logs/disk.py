@@ -228,6 +228,7 @@ class LogShelf:
         shutil.rmtree(new, ignore_errors=True)
         new.mkdir(mode=0o700, parents=True)
         write_file(new / ABOUT, (json.dumps(asdict(about), sort_keys=True, indent=1) + "\n").encode(), mode=0o600)
+        sync(new)
         new.rename(place)
         sync(self.home)
         return Stream(place, about)
