@@ -93,6 +93,34 @@ def test_a_piece_that_is_missing_or_changed_is_named(
         find(logs, saved, store)
 
 
+@pytest.mark.parametrize("damage", [flip, lambda logs, number: pieces(logs)[number].unlink()])
+def test_a_piece_after_the_wanted_time_is_not_looked_at(
+    damage: Callable[[LogShelf, int], object], server: Server, logs: LogShelf, store: Store, follow: Callable[..., None]
+) -> None:
+    part, now = server.set_of(), int(datetime.now(UTC).timestamp())
+    server.commit("before", now + 1)
+    follow()
+    server.commit("also before, copied late", now + 2)
+    follow()
+    server.commit("a mistake", now + 3)
+    server.commit("of a statement that began before", now + 2)
+    follow()
+    server.commit("after", now + 4)
+    follow()
+    (stream,) = logs.streams()
+    stream.seen(4, datetime.now(UTC) + timedelta(minutes=1))
+    damage(logs, 3)
+    with pytest.raises(GroundupError, match="logs-damaged"):
+        find(logs, part, store)
+    wanted = datetime.fromtimestamp(now + 3, UTC).isoformat()
+    assert (found := find(logs, part, store, until=wanted))
+    assert [piece.last for piece in found.pieces] == [1, 2, 3]
+    assert found.files[-1].size == found.pieces[-1].end
+    damage(logs, 1)
+    with pytest.raises(GroundupError, match="logs-damaged"):
+        find(logs, part, store, until=wanted)
+
+
 def test_logs_of_another_database_or_that_do_not_reach_the_set_are_refused(
     saved: dict[str, Any], server: Server, logs: LogShelf, store: Store, follow: Callable[..., None]
 ) -> None:

@@ -108,14 +108,14 @@ class Stream:
         except (ValueError, TypeError, LookupError) as error:
             raise self.damaged(f"{LAST} cannot be read: {error}") from error
 
-    def checked(self, pieces: list[Piece]) -> list[Piece]:
-        """Return ``pieces``, the last of the stream. Raises GroundupError where one is missing."""
+    def checked(self, pieces: list[Piece], *, last: bool = True) -> list[Piece]:
+        """Return ``pieces``, with ``last`` those to the stream's end. Raises GroundupError where one is missing."""
         for before, after in itertools.pairwise(pieces):
             if after.first != before.last + 1:
                 raise self.damaged(f"piece {before.last + 1} is missing, after {before}")
             if after.start != (before.end if after.log == before.log else 0):
                 raise self.damaged(f"a part of {after.log} is missing before byte {after.start}")
-        number, there = int(self.last().get("number", 0)), pieces[-1].last if pieces else 0
+        number, there = int(self.last().get("number", 0)) if last else 0, pieces[-1].last if pieces else 0
         if number > there:
             raise self.damaged(f"piece {there + 1} is missing: the last one is {number}")
         return pieces

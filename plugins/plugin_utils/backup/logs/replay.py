@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import math
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,9 +14,11 @@ from ...errors import GroundupError
 from ...vault import Store
 from ..sets.mariadb import MARK
 from .disk import LogShelf, Piece, Stream
+from .ship import HEADER, MAGIC
 
 NONE = "set"  # of restore_until: the set alone
 _CODE = "logs-gap"
+_EVENT = struct.Struct("<I5xI")  # of its header: time, length
 
 
 class GapError(GroundupError):
@@ -78,7 +82,7 @@ def find(shelf: LogShelf, part: dict[str, Any], *, until: str, store: Store | No
         )  # fmt: skip
     own = [one for one in streams if one.about.history == anchor["history"] and one.about.member == member]
     for stream in own:
-        if not (found := _of_stream(stream, anchor, store)):
+        if not (found := _of_stream(stream, anchor, store, wanted)):
             continue
         reaches = datetime.fromisoformat(stream.last()["time"]) if stream.last() else _stamp(found[-1])
         after = [one for one in streams if one.name > stream.name and one.about.history == anchor["history"]]
@@ -104,13 +108,18 @@ def find(shelf: LogShelf, part: dict[str, Any], *, until: str, store: Store | No
     )  # fmt: skip
 
 
-def _of_stream(stream: Stream, anchor: dict[str, Any], store: Store | None) -> list[Piece]:
-    """Return the pieces of a stream from the set's log on, none when that is not its log. Raises GroundupError."""
+def _of_stream(stream: Stream, anchor: dict[str, Any], store: Store | None, wanted: datetime | None) -> list[Piece]:
+    """Return the pieces of a stream from the set's log on, none when that is not its log. Raises GroundupError.
+
+    With ``store``, those after the piece in which the replay stops are neither returned nor looked at.
+    """
     pieces = stream.pieces()
     begin = next((number for number, one in enumerate(pieces) if one.log == anchor["file"] and not one.start), None)
     if begin is None:
         return []
-    found = stream.checked(pieces[begin:])
+    found = pieces[begin:]
+    if not store or not wanted:
+        stream.checked(found)
     copied = max(piece.end for piece in found if piece.log == anchor["file"])
     if copied < anchor["position"]:
         raise _refused(
@@ -120,12 +129,47 @@ def _of_stream(stream: Stream, anchor: dict[str, Any], store: Store | None) -> l
     if not store:
         return found
     key, digest, at = stream.key(store), hashlib.sha256(), 0
-    for piece in found:
+    stop = wanted.timestamp() if wanted else math.inf
+    for number, piece in enumerate(found, 1):
+        stream.checked(found[max(number - 2, 0) : number], last=False)
+        own = piece.log == anchor["file"]
+        scan = _Scan(skip=0 if piece.start else len(MAGIC), begin=anchor["position"] - piece.start if own else 0)
         for data in stream.content(piece, key):  # all are opened: before anything is replaced
-            if piece.log == anchor["file"]:
+            if own:
                 digest.update(data[max(MARK - at, 0) : max(anchor["position"] - at, 0)])
                 at += len(data)
+            scan.add(data)
+        if scan.latest >= stop:
+            found = found[:number]
+            break
+    else:
+        stream.checked(found)
     return found if digest.hexdigest() == anchor["sha256"] else []
+
+
+class _Scan:
+    """The latest time of the events in a piece, of those from byte ``begin`` of it on: mariadb-binlog stops at it."""
+
+    def __init__(self, *, skip: int, begin: int) -> None:
+        self._skip, self._begin, self._at, self._head, self.latest = skip, begin, 0, bytearray(), 0
+
+    def add(self, data: bytes) -> None:
+        place = 0
+        while place < len(data):
+            if self._skip:
+                step = min(self._skip, len(data) - place)
+                self._skip -= step
+            else:
+                step = min(HEADER - len(self._head), len(data) - place)
+                self._head += data[place : place + step]
+                if len(self._head) == HEADER:
+                    when, length = _EVENT.unpack_from(self._head)
+                    if self._at + place + step - HEADER >= self._begin:
+                        self.latest = max(self.latest, when)
+                    self._skip = max(length - HEADER, 0)
+                    self._head.clear()
+            place += step
+        self._at += len(data)
 
 
 def _files(pieces: list[Piece], position: int) -> tuple[LogFile, ...]:

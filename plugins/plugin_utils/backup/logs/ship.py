@@ -25,8 +25,8 @@ PIECE = 16 << 20  # bytes from which a piece is written before its time
 PATIENCE = 600.0  # seconds that the member of a stream may be away until another's logs are followed
 _PAUSE = 5.0  # seconds between two tries
 _GONE = 7
-_HEADER, _LENGTH = 19, struct.Struct("<I")
-_MAGIC = b"\xfebin"
+HEADER, _LENGTH = 19, struct.Struct("<I")
+MAGIC = b"\xfebin"
 # Base name of the logs, the log to go on with ("": the first), begin and end of its last piece, their SHA-256, seconds
 # between two looks, most bytes at once. It says: "data LOG START SIZE" with the bytes, "next LOG", "now".
 FOLLOW = """\
@@ -107,13 +107,13 @@ class Events:
     def add(self, data: bytes) -> None:
         """Add bytes. Raises ValueError when they are no log."""
         self.data += data
-        if self.start == self.whole == 0 and len(self.data) >= len(_MAGIC):
-            if not self.data.startswith(_MAGIC):
+        if self.start == self.whole == 0 and len(self.data) >= len(MAGIC):
+            if not self.data.startswith(MAGIC):
                 raise ValueError("it is no binary log, or an encrypted one")
-            self.whole = len(_MAGIC)
-        while self.whole + _HEADER <= len(self.data):
+            self.whole = len(MAGIC)
+        while self.whole + HEADER <= len(self.data):
             length = _LENGTH.unpack_from(self.data, self.whole + 9)[0]
-            if length < _HEADER:
+            if length < HEADER:
                 raise ValueError(f"no event begins at byte {self.start + self.whole}")
             if self.whole + length > len(self.data):
                 return
