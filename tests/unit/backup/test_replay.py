@@ -121,6 +121,22 @@ def test_a_piece_after_the_wanted_time_is_not_looked_at(
         find(logs, part, store, until=wanted)
 
 
+def test_a_newer_stream_serves_where_an_older_one_is_damaged(
+    saved: dict[str, Any], server: Server, logs: LogShelf, store: Store, follow: Callable[..., None]
+) -> None:
+    flip(logs, -1)
+    follow(looks=3)  # which sees it, and copies all of the member's logs again
+    old, new = logs.streams()
+    assert (found := find(logs, saved, store))
+    assert found.stream.name == new.name
+    assert b"".join(found.content(store)) == b"".join(files(server)[name] for name in sorted(files(server)))
+    for piece in new.pieces()[1:]:
+        (new.place / piece.name).unlink()
+    with pytest.raises(GroundupError, match=r"logs-damaged.: piece \d is missing") as caught:
+        find(logs, saved, store)
+    assert (caught.value.where, old.name < new.name) == (str(new.place), True)
+
+
 def test_logs_of_another_database_or_that_do_not_reach_the_set_are_refused(
     saved: dict[str, Any], server: Server, logs: LogShelf, store: Store, follow: Callable[..., None]
 ) -> None:
@@ -140,6 +156,7 @@ def test_logs_of_another_database_or_that_do_not_reach_the_set_are_refused(
     follow()
     assert find(logs, saved, store)
     server.history = HISTORY
+    (server.home / "binlog.index").write_text("./binlog.000002\n")
     follow(looks=3)
     with pytest.raises(replay.GapError, match="do not follow them: mariadb-server-0 is of another cluster") as caught:
         find(logs, saved, store)

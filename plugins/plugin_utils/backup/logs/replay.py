@@ -81,31 +81,43 @@ def find(shelf: LogShelf, part: dict[str, Any], *, until: str, store: Store | No
             f"the set is of the database {anchor['history']}, the logs are of {told}", where=where
         )  # fmt: skip
     own = [one for one in streams if one.about.history == anchor["history"] and one.about.member == member]
-    for stream in own:
-        if not (found := _of_stream(stream, anchor, store, wanted)):
-            continue
-        reaches = datetime.fromisoformat(stream.last()["time"]) if stream.last() else _stamp(found[-1])
+    fault: GroundupError | None = None
+    for stream in reversed(own):  # the newest that serves; an older one may have ended because it was damaged
         after = [one for one in streams if one.name > stream.name and one.about.history == anchor["history"]]
-        if wanted and not begin <= wanted <= reaches:
-            raise _refused(
-                f"{wanted:%Y-%m-%d %H:%M:%S} UTC is {'before the set' if wanted < begin else 'after the last log'}: "
-                f"they go from {begin:%Y-%m-%d %H:%M:%S} to {reaches:%Y-%m-%d %H:%M:%S} UTC",
-                where=str(stream.place),
-            )  # fmt: skip
-        if after and not wanted:
-            raise _refused(
-                f"the set's logs end at {reaches:%Y-%m-%d %H:%M:%S} UTC, those from {after[0].about.began} on do not "
-                f"follow them: {after[0].about.why}",
-                where=str(stream.place), remedy=f"use a newer set; or -e restore_until={reaches:%Y-%m-%dT%H:%M:%SZ}",
-            )  # fmt: skip
-        return Replay(
-            stream=stream, pieces=tuple(found), files=_files(found, anchor["position"]), until=wanted, reaches=reaches
-        )
+        try:
+            if found := _of_stream(stream, anchor, store, wanted):
+                reaches = _reaches(stream, found, begin=begin, wanted=wanted, after=after)
+                files = _files(found, anchor["position"])
+                return Replay(stream=stream, pieces=tuple(found), files=files, until=wanted, reaches=reaches)
+        except GroundupError as error:
+            fault = fault or error
+    if fault:
+        raise fault
     there = [f"{one.about.member} from {pieces[0]}" for one in streams if (pieces := one.pieces())]
     raise _refused(
         f"no log follows the set: it ends in {anchor['file']} of {member}, at byte {anchor['position']}; there is "
         f"{'; '.join(there) or 'nothing'}", where=where,
     )  # fmt: skip
+
+
+def _reaches(
+    stream: Stream, found: list[Piece], *, begin: datetime, wanted: datetime | None, after: list[Stream]
+) -> datetime:
+    """Return until when a stream was copied. Raises GapError when that is not enough; ``after``: newer streams."""
+    reaches = datetime.fromisoformat(stream.last()["time"]) if stream.last() else _stamp(found[-1])
+    if wanted and not begin <= wanted <= reaches:
+        raise _refused(
+            f"{wanted:%Y-%m-%d %H:%M:%S} UTC is {'before the set' if wanted < begin else 'after the last log'}: "
+            f"they go from {begin:%Y-%m-%d %H:%M:%S} to {reaches:%Y-%m-%d %H:%M:%S} UTC",
+            where=str(stream.place),
+        )  # fmt: skip
+    if after and not wanted:
+        raise _refused(
+            f"the set's logs end at {reaches:%Y-%m-%d %H:%M:%S} UTC, those from {after[0].about.began} on do not "
+            f"follow them: {after[0].about.why}",
+            where=str(stream.place), remedy=f"use a newer set; or -e restore_until={reaches:%Y-%m-%dT%H:%M:%SZ}",
+        )  # fmt: skip
+    return reaches
 
 
 def _of_stream(stream: Stream, anchor: dict[str, Any], store: Store | None, wanted: datetime | None) -> list[Piece]:
