@@ -88,7 +88,7 @@ def test_rows_of_after_the_copy_come_back(
     lost: dict[str, Any], store: Store, volume: tuple[Namespaces, Path], *, to_a_time: bool
 ) -> None:
     until = lost["at"].isoformat() if to_a_time else ""
-    found = replay.find(lost["shelf"], lost["part"], until=until, store=store)
+    found = replay.find(lost["shelf"], lost["part"], until=until, store=store, expected=True)
     assert found
     assert len(found.files) > 1
     target, _ = volume
@@ -113,7 +113,7 @@ def test_rows_of_after_the_copy_come_back(
 def test_neither_a_log_that_cannot_be_read_nor_a_server_that_dies_makes_a_restore(
     lost: dict[str, Any], store: Store, volume: tuple[Namespaces, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = replay.find(lost["shelf"], lost["part"], until="", store=store)
+    found = replay.find(lost["shelf"], lost["part"], until="", store=store, expected=True)
     assert found
     (target, data), content = volume, b"".join(found.content(store))
     first, last, size = found.files[0], found.files[-1], len(lost["stream"])

@@ -6,7 +6,7 @@ import struct
 import subprocess
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +70,11 @@ class Server:
         size = (self.home / self.log).stat().st_size
         said = f"[00] MySQL binlog position: filename '{self.log}', position '{size}', GTID"
         taken = datetime.now(UTC).isoformat(timespec="seconds")
-        return {"taken": taken, "source": self.name, **mariadb._anchor(self, said)}
+        return {
+            "taken": taken,
+            "source": self.name,
+            **mariadb._anchor(self, said, ended=datetime.now(UTC) - timedelta(seconds=1)),
+        }
 
 
 @pytest.fixture

@@ -39,8 +39,10 @@ def saved(server: Server, follow: Callable[..., None]) -> dict[str, Any]:
     return part
 
 
-def find(logs: LogShelf, part: dict[str, Any], store: Store, until: str = "") -> replay.Replay | None:
-    return replay.find(logs, part, until=until, store=store)
+def find(
+    logs: LogShelf, part: dict[str, Any], store: Store, until: str = "", *, expected: bool = True
+) -> replay.Replay | None:
+    return replay.find(logs, part, until=until, store=store, expected=expected)
 
 
 def test_logs_that_follow_a_set_are_found_from_its_position_on(
@@ -65,6 +67,33 @@ def test_logs_that_follow_a_set_are_found_from_its_position_on(
         find(logs, saved, store, until="2020-01-01T00:00:00Z")
     with pytest.raises(GroundupError, match="tomorrow is no time"):
         find(logs, saved, store, until="tomorrow")
+
+
+def test_a_time_within_the_copy_is_refused(saved: dict[str, Any], logs: LogShelf, store: Store) -> None:
+    taken, ended = (datetime.fromisoformat(one) for one in (saved["taken"], saved["log"]["at"]))
+    assert ended >= taken
+    part = {**saved, "taken": (ended - timedelta(minutes=5)).isoformat()}
+    with pytest.raises(replay.GapError, match="is before the set: they go from "):
+        find(logs, part, store, until=(ended - timedelta(minutes=1)).isoformat())
+    assert find(logs, part, store, until=ended.isoformat())
+    del part["log"]["at"]  # as sets were written before
+    assert find(logs, part, store, until=(ended - timedelta(minutes=1)).isoformat())
+
+
+def test_a_set_without_logs_is_restored_alone_only_where_nothing_is_lost(
+    saved: dict[str, Any], logs: LogShelf, store: Store, tmp_path: Path
+) -> None:
+    none, before = LogShelf(tmp_path / "empty"), {**saved, "log": None}
+    with pytest.raises(replay.GapError, match=r"the set is of the database .*, the logs are of none"):
+        find(none, saved, store)
+    assert find(none, saved, store, expected=False) is None
+    assert find(none, before, store) is None
+    with pytest.raises(replay.GapError, match="the set does not say where logs go on"):
+        find(logs, before, store)
+    assert find(logs, before, store, expected=False) is None  # backups.logs_every was taken out again
+    assert find(logs, saved, store, expected=False)
+    with pytest.raises(replay.GapError, match="the set does not say where logs go on"):
+        find(logs, before, store, until=datetime.now(UTC).isoformat(), expected=False)
 
 
 def cut(logs: LogShelf) -> None:

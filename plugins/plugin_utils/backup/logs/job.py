@@ -68,7 +68,7 @@ def lacking(home: Path, backup: SetBackup, *, store: Store | None = None) -> str
     With ``store`` they are read, not only listed.
     """
     try:
-        found = replay.find(LogShelf(home), backup.parts[MARIADB], until="", store=store)
+        found = replay.find(LogShelf(home), backup.parts[MARIADB], until="", store=store, expected=True)
     except replay.GapError as error:
         return error.what
     return "" if found else "no binary log was copied yet"

@@ -60,19 +60,19 @@ class Replay:
             yield from self.stream.content(piece, key)
 
 
-def find(shelf: LogShelf, part: dict[str, Any], *, until: str, store: Store | None) -> Replay | None:
+def find(shelf: LogShelf, part: dict[str, Any], *, until: str, store: Store | None, expected: bool) -> Replay | None:
     """Return what follows MariaDB's ``part`` of a set, None for nothing. With ``store``, every piece is opened.
 
-    ``until``: a time, NONE, or "" for all; without a time, logs that do not follow are refused, too, as one would not
-    know what is lost. Raises GroundupError by name.
+    ``expected``: whether the site's logs are copied. ``until``: a time, NONE, or "" for all; without a time, logs that
+    do not follow are refused, too, as one would not know what is lost. Raises GroundupError by name.
     """
     if until == NONE:
         return None
-    wanted, streams = _time(until), shelf.streams()
-    if not streams and not wanted:
+    wanted, streams, anchor = _time(until), shelf.streams(), part.get("log")
+    if not wanted and not (anchor and expected) and not (streams and (anchor or expected)):
         return None
-    where, begin = str(shelf.home), datetime.fromisoformat(part["taken"])
-    if not (anchor := part.get("log")):
+    where = str(shelf.home)
+    if not anchor:
         raise _refused("the set does not say where logs go on: there were none when it was made", where=where)
     member = part["source"].removeprefix("pod ").partition(",")[0]
     if not any(one.about.history == anchor["history"] for one in streams):
@@ -80,6 +80,7 @@ def find(shelf: LogShelf, part: dict[str, Any], *, until: str, store: Store | No
         raise _refused(
             f"the set is of the database {anchor['history']}, the logs are of {told}", where=where
         )  # fmt: skip
+    begin = datetime.fromisoformat(anchor.get("at") or part["taken"])  # the copy has all that was committed until then
     own = [one for one in streams if one.about.history == anchor["history"] and one.about.member == member]
     fault: GroundupError | None = None
     for stream in reversed(own):  # the newest that serves; an older one may have ended because it was damaged
