@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.logs import disk, ship
+from ansible_collections.groundup.cloud.plugins.module_utils._base.locks import locked
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.logs import disk, job, ship
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.logs.disk import LogShelf, Piece
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import BackupPlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import Store
 
 from .logged import Server, content, event, files, flip, follow, logs, server, store
@@ -149,6 +156,20 @@ def test_each_piece_has_a_key_of_its_own(logs: LogShelf, store: Store) -> None:
         sealed.append((stream.place / piece.name).read_bytes())
         assert b"".join(stream.content(piece, stream.key(store))) == b"same"
     assert sealed[0][:-16] != sealed[1][:-16]  # but for the tag, which the name is part of
+
+
+@pytest.mark.parametrize("held", ["state", "directory"])
+def test_two_runs_never_copy_into_one_directory(
+    held: str, plan: Plan, logs: LogShelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(job, "_WAIT", 0.0)
+    lock = state_dir(plan.site) / ".logs.lock" if held == "state" else logs.home / ".lock"
+    copied = replace(plan, backups=BackupPlan(logs_every=5))
+    with locked(lock), pytest.raises(GroundupError, match="are copied already") as caught:
+        job.ship(copied, logs.home.parent, seconds=1, say=print)
+    assert caught.value.where == str(lock)
+    assert stat.S_IMODE(lock.stat().st_mode) == 0o600
+    assert logs.streams() == []
 
 
 def words() -> Iterator[bytes]:
