@@ -16,6 +16,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore.mari
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets import mariadb
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import PasswordSource, Store
+from ansible_collections.groundup.cloud.tests.unit.charts import galera
 
 from .containers import Namespaces
 from .test_mariadb import member
@@ -127,3 +128,30 @@ def test_neither_a_log_that_cannot_be_read_nor_a_server_that_dies_makes_a_restor
         place(target, NAME, size=size, pieces=[lost["stream"], content], replays=found)
     assert not (data / f".before-restore-{NAME}.sst/prepared").exists()
     assert (data / "mysql/old").read_text() == "old"
+
+
+_ACCOUNTS = """
+set -eu
+cd /scratch
+mariadb-install-db --no-defaults --datadir=/scratch/new --skip-test-db --skip-log-bin \\
+  --auth-root-authentication-method=normal >/dev/null
+for file in accounts narrowing; do
+  mariadbd --no-defaults --datadir=/scratch/new --log-bin=binlog --skip-networking --socket=/tmp/new.sock \\
+    --init-file=/scratch/$file.sql >&2
+done
+cat new/binlog.0* | grep -c WORD || true
+ls new/binlog.000002
+"""
+
+
+def test_passwords_of_members_are_in_no_binary_log(volume: tuple[Namespaces, Path]) -> None:
+    target, data = volume
+    env = {
+        f"MYSQL_DB{who}_{what}": f"{who}-{what}"
+        for who in ("ADMIN", "SST", "AUDIT")
+        for what in ("USERNAME", "PASSWORD")
+    }
+    (data / "accounts.sql").write_text(galera.data.accounts_sql(env))
+    (data / "narrowing.sql").write_text(galera.data.narrowing_sql(env) + "SHUTDOWN;\n")
+    done = target.run(("bash", "-c", _ACCOUNTS))
+    assert (done.code, done.stdout.split()) == (0, ["0", "new/binlog.000002"]), done.stderr
