@@ -11,7 +11,7 @@ from ..module_utils._base.files import write_file
 from ..plugin_utils import site_identity
 from ..plugin_utils.actions import DocumentedAction
 from ..plugin_utils.compose import with_values
-from ..plugin_utils.monitoring.files import WRITTEN, files
+from ..plugin_utils.monitoring.files import ROUTING, WRITTEN, files
 from ..plugin_utils.paths import state_dir
 from ..plugin_utils.plan import Plan, SiteError, defaults, load_site, make_plan, to_json
 from ..plugin_utils.plan.output.packets import packets_svg
@@ -92,7 +92,8 @@ class ActionModule(DocumentedAction):
                 diffs.append({"before_header": str(path), "after_header": str(path), "before": before, "after": text})
             if not self._task.check_mode:
                 directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-                write_file(path, text.encode(), mode=0o644)
+                # The address of a webhook may let whoever knows it send messages.
+                write_file(path, text.encode(), mode=0o600 if path.name == ROUTING else 0o644)
         for path in sorted({path for pattern in WRITTEN for path in watched.glob(pattern)} - wanted.keys()):
             changed = True
             diffs.append({"before_header": str(path), "before": path.read_text(), "after_header": "", "after": ""})

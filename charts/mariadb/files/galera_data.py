@@ -19,6 +19,7 @@ RECOVERY_LOG = Path("/tmp/recover.log")  # noqa: S108 - in the pod's own /tmp
 GRASTATE, INSTALLING = "grastate.dat", ".installing"
 # What a state transfer has here: a marker for its whole run, and a directory once it replaces what is here by a copy.
 TRANSFER, COPY = "sst_in_progress", ".sst"
+UNLOGGED = "SET SESSION sql_log_bin = 0"
 
 
 def program(name: str) -> str:
@@ -97,12 +98,15 @@ def _sql(text: str) -> str:
 
 
 def accounts_sql(env: dict[str, str]) -> str:
-    """Return the SQL that makes the accounts of a new database, and nobody else's."""
+    """Return the SQL that makes the accounts of a new database, and nobody else's.
+
+    Others copy the whole of it: it is not logged, as a binary log has passwords in plaintext.
+    """
     admin, sst, audit = (
         (_sql(env[f"MYSQL_DB{who}_USERNAME"]), _sql(env[f"MYSQL_DB{who}_PASSWORD"]))
         for who in ("ADMIN", "SST", "AUDIT")
     )
-    lines = ["DELETE FROM mysql.global_priv WHERE User NOT IN ('mariadb.sys', 'PUBLIC')", "FLUSH PRIVILEGES"]
+    lines = [UNLOGGED, "DELETE FROM mysql.global_priv WHERE User NOT IN ('mariadb.sys', 'PUBLIC')", "FLUSH PRIVILEGES"]
     for host in ("'%'", "'localhost'"):
         lines += [
             f"CREATE USER {admin[0]}@{host} IDENTIFIED BY {admin[1]}",
@@ -121,10 +125,11 @@ def accounts_sql(env: dict[str, str]) -> str:
 def narrowing_sql(env: dict[str, str]) -> str:
     """Return the SQL that takes from the auditor what earlier releases granted: every row, password hashes too.
 
-    Each member's server runs it at its start: it is not replicated.
+    Each member's server runs it at its start: it is not replicated, nor logged.
     """
     name, word = _sql(env["MYSQL_DBAUDIT_USERNAME"]), _sql(env["MYSQL_DBAUDIT_PASSWORD"])
     return (
+        f"{UNLOGGED};\n"
         f"CREATE USER IF NOT EXISTS {name}@'%' IDENTIFIED BY {word};\n"
         f"REVOKE ALL PRIVILEGES, GRANT OPTION FROM {name}@'%';\n"
     )

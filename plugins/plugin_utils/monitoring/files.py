@@ -12,7 +12,8 @@ from .routing import routing
 from .rules import rules
 from .targets import scrape, targets
 
-WRITTEN = ("targets/*.json", "rules/*.yml", "scrape.yml", "alertmanager.yml")  # all that `files` may name
+ROUTING = "alertmanager.yml"
+WRITTEN = ("targets/*.json", "rules/*.yml", "scrape.yml", ROUTING)  # all that `files` may name
 
 
 def files(plan: Plan) -> dict[str, str]:
@@ -20,7 +21,7 @@ def files(plan: Plan) -> dict[str, str]:
     if plan.monitoring is None:
         return {}
     documents = {
-        "scrape.yml": scrape(plan, interval=plan.monitoring.interval), "alertmanager.yml": routing(plan.monitoring),
+        "scrape.yml": scrape(plan, interval=plan.monitoring.interval), ROUTING: routing(plan.monitoring),
     }  # fmt: skip
     documents |= {f"rules/{layer}.yml": rule for layer, rule in rules(plan).items()}
     return {

@@ -75,6 +75,7 @@ def _logs(size: int) -> str:
     # Backups copy one member's logs (docs/backup.md). No replica reads them: they go by age, and by size in MiB.
     return (
         "log_bin=binlog\n"
+        "sync_binlog=1\n"  # with a binary log, InnoDB recovers only what the log has: it is synced at each commit, too
         "log_slave_updates=ON\n"
         "max_binlog_size=64M\n"
         "binlog_expire_logs_seconds=172800\n"

@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.logs import replay, ship
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.logs.disk import LogShelf
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore import mariadb as restore
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore.mariadb import place
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets import mariadb
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import PasswordSource, Store
+from ansible_collections.groundup.cloud.tests.unit.charts import galera
 
 from .containers import Namespaces
 from .test_mariadb import member
@@ -87,7 +89,7 @@ def test_rows_of_after_the_copy_come_back(
     lost: dict[str, Any], store: Store, volume: tuple[Namespaces, Path], *, to_a_time: bool
 ) -> None:
     until = lost["at"].isoformat() if to_a_time else ""
-    found = replay.find(lost["shelf"], lost["part"], until=until, store=store)
+    found = replay.find(lost["shelf"], lost["part"], until=until, store=store, expected=True)
     assert found
     assert len(found.files) > 1
     target, _ = volume
@@ -107,3 +109,49 @@ def test_rows_of_after_the_copy_come_back(
     assert "GRANT SELECT ON `later`" in ask(target, "SHOW GRANTS FOR late@localhost")
     sealed = [one for one in lost["shelf"].home.rglob("*") if one.is_file() and b"SECRET" in one.read_bytes()]
     assert sealed == []
+
+
+def test_neither_a_log_that_cannot_be_read_nor_a_server_that_dies_makes_a_restore(
+    lost: dict[str, Any], store: Store, volume: tuple[Namespaces, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = replay.find(lost["shelf"], lost["part"], until="", store=store, expected=True)
+    assert found
+    (target, data), content = volume, b"".join(found.content(store))
+    first, last, size = found.files[0], found.files[-1], len(lost["stream"])
+    for log, end in ((first, first.size), (last, len(content))):
+        begin = end - (log.size - log.start) // 2
+        damaged = content[:begin] + bytes(end - begin) + content[end:]
+        with pytest.raises(GroundupError, match=rf"a binary log cannot be replayed: .*{log.name} cannot be read"):
+            place(target, NAME, size=size, pieces=[lost["stream"], damaged], replays=found)
+    monkeypatch.setattr(restore, "SCRIPT", restore.SCRIPT.replace("kill $server ", "kill -9 $server "))
+    with pytest.raises(GroundupError, match="a binary log cannot be replayed"):
+        place(target, NAME, size=size, pieces=[lost["stream"], content], replays=found)
+    assert not (data / f".before-restore-{NAME}.sst/prepared").exists()
+    assert (data / "mysql/old").read_text() == "old"
+
+
+_ACCOUNTS = """
+set -eu
+cd /scratch
+mariadb-install-db --no-defaults --datadir=/scratch/new --skip-test-db --skip-log-bin \\
+  --auth-root-authentication-method=normal >/dev/null
+for file in accounts narrowing; do
+  mariadbd --no-defaults --datadir=/scratch/new --log-bin=binlog --skip-networking --socket=/tmp/new.sock \\
+    --init-file=/scratch/$file.sql >&2
+done
+cat new/binlog.0* | grep -c WORD || true
+ls new/binlog.000002
+"""
+
+
+def test_passwords_of_members_are_in_no_binary_log(volume: tuple[Namespaces, Path]) -> None:
+    target, data = volume
+    env = {
+        f"MYSQL_DB{who}_{what}": f"{who}-{what}"
+        for who in ("ADMIN", "SST", "AUDIT")
+        for what in ("USERNAME", "PASSWORD")
+    }
+    (data / "accounts.sql").write_text(galera.data.accounts_sql(env))
+    (data / "narrowing.sql").write_text(galera.data.narrowing_sql(env) + "SHUTDOWN;\n")
+    done = target.run(("bash", "-c", _ACCOUNTS))
+    assert (done.code, done.stdout.split()) == (0, ["0", "new/binlog.000002"]), done.stderr

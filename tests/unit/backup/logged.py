@@ -6,7 +6,7 @@ import struct
 import subprocess
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,9 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import Store,
 HISTORY = "11111111-0000-0000-0000-000000000000"
 
 
-def event(text: str) -> bytes:
+def event(text: str, when: int = 0) -> bytes:
     body = text.encode()
-    return struct.pack("<IBIIIH", 0, 2, 1, 19 + len(body), 0, 0) + body
+    return struct.pack("<IBIIIH", when, 2, 1, 19 + len(body), 0, 0) + body
 
 
 @dataclass
@@ -42,9 +42,9 @@ class Server:
             index.write(f"./{log}\n")
         (self.home / log).write_bytes(b"\xfebin" + event(f"the server began {log}"))
 
-    def commit(self, text: str) -> None:
+    def commit(self, text: str, when: int = 0) -> None:
         with (self.home / self.log).open("ab") as stream:
-            stream.write(event(text))
+            stream.write(event(text, when))
 
     def run(
         self, argv: Sequence[str], *, source: Iterable[bytes] = (), sink: Callable[[bytes], object] | None = None
@@ -70,7 +70,11 @@ class Server:
         size = (self.home / self.log).stat().st_size
         said = f"[00] MySQL binlog position: filename '{self.log}', position '{size}', GTID"
         taken = datetime.now(UTC).isoformat(timespec="seconds")
-        return {"taken": taken, "source": self.name, **mariadb._anchor(self, said)}
+        return {
+            "taken": taken,
+            "source": self.name,
+            **mariadb._anchor(self, said, ended=datetime.now(UTC) - timedelta(seconds=1)),
+        }
 
 
 @pytest.fixture
@@ -137,7 +141,7 @@ def pieces(logs: LogShelf) -> list[Path]:
     return [stream.place / piece.name for piece in stream.pieces()]
 
 
-def flip(logs: LogShelf) -> None:
-    data = bytearray(pieces(logs)[0].read_bytes())
+def flip(logs: LogShelf, number: int = 0) -> None:
+    data = bytearray(pieces(logs)[number].read_bytes())
     data[-20] ^= 1
-    pieces(logs)[0].write_bytes(data)
+    pieces(logs)[number].write_bytes(data)

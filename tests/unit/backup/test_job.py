@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import documented
-from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets import disk, job, state
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.logs.disk import LogShelf
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets import disk, job, state, take
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import SetBackup, SetShelf
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.handed import Handed
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.take import credentials
@@ -22,6 +23,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import Groun
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.status.backup_sets import set_rows
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
 
 Make = Callable[..., SetBackup]
 OK = {"state": "ok", "what": ""}
@@ -55,6 +57,20 @@ def test_verification_names_what_is_old_untested_and_on_the_same_disk(
         work(plan, days=0.0).verify()
     with pytest.raises(GroundupError, match="the directory for backups is not there"):
         work(plan, directory=str(tmp_path / "not-mounted")).take({})
+
+
+def test_binary_logs_that_cannot_be_read_end_no_backup(
+    plan: Plan, shelf: SetShelf, made: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store(plan.site, write=False)
+    stream = LogShelf(shelf.home).begin(site=plan.site, store=store, member="m", history="h", why="")
+    (stream.place / "stream.json").write_text("{")
+    members = []
+    monkeypatch.setattr(take.Sources, "find", lambda *_, member, **__: members.append(member))
+    monkeypatch.setattr(take, "take", lambda *_: made())
+    done = work(plan, keep=9).take({})
+    told = [one for one in done["warnings"] if one.startswith("binary logs have no description (logs-damaged)")]
+    assert (len(told), members, done["backup"]["name"]) == (1, [""], shelf.names()[0])
 
 
 def test_a_set_without_a_part_of_the_plan_is_damaged(plan: Plan, made: Make) -> None:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.logs import ship
+from ansible_collections.groundup.cloud.plugins.module_utils._base.locks import locked
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.logs import disk, job, ship
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.logs.disk import LogShelf, Piece
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import BackupPlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import Store
 
 from .logged import Server, content, event, files, flip, follow, logs, server, store
@@ -86,6 +93,23 @@ def test_copies_that_are_damaged_end_their_stream_and_what_comes_is_copied_on(
     assert content(logs.streams()[1], store) == files(server)
 
 
+def test_an_older_piece_that_cannot_be_read_is_not_merged_and_stops_no_copy(
+    server: Server, logs: LogShelf, follow: Callable[..., None]
+) -> None:
+    follow(lambda: server.commit("first"), lambda: server.commit("second"))
+    flip(logs)
+    server.rotate("binlog.000002")
+    follow(lambda: server.commit("on"))
+    (stream,) = logs.streams()
+    assert stream.pieces()[-1].log == "binlog.000002"
+    (told,) = server.said
+    assert told.startswith("binary logs: pieces of binlog.000001 stay as they are: the binary logs are damaged")
+    assert len([piece for piece in stream.pieces() if piece.log == "binlog.000001"]) > 1
+    server.commit("once more")
+    follow(looks=3)
+    assert len(server.said) == 1
+
+
 def test_another_member_is_followed_only_once_the_first_was_away_for_long(
     server: Server, logs: LogShelf, follow: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -110,6 +134,42 @@ def test_what_a_killed_merge_left_is_no_fault_and_is_removed(logs: LogShelf, sto
     stream.tidy()
     assert sorted(one.name for one in stream.place.iterdir()) == [names[2], "stream.json"]
     assert content(stream, store) == {"binlog.000001": b"123456789"}
+
+
+def test_a_stream_is_on_disk_before_it_has_its_name(
+    logs: LogShelf, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[tuple[str, list[str]]] = []
+    monkeypatch.setattr(disk, "sync", lambda one: synced.append((one.name, sorted(p.name for p in one.iterdir()))))
+    stream = logs.begin(site="lab", store=store, member="m", history="h", why="")
+    assert synced == [(f".partial-{stream.name}", ["stream.json"]), ("logs", [stream.name])]
+
+
+def test_each_piece_has_a_key_of_its_own(logs: LogShelf, store: Store) -> None:
+    """A nonce begins with 7 random bytes: too few for all pieces of a stream under one key."""
+    stream, sealed = logs.begin(site="lab", store=store, member="m", history="h", why=""), list[bytes]()
+    for number in (1, 2):
+        piece = Piece(first=number, last=number, log="l", start=0, end=4, time="20261128T190000Z")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("secrets.token_bytes", bytes)  # the same nonce
+            stream.add(piece, [b"same"], stream.key(store))
+        sealed.append((stream.place / piece.name).read_bytes())
+        assert b"".join(stream.content(piece, stream.key(store))) == b"same"
+    assert sealed[0][:-16] != sealed[1][:-16]  # but for the tag, which the name is part of
+
+
+@pytest.mark.parametrize("held", ["state", "directory"])
+def test_two_runs_never_copy_into_one_directory(
+    held: str, plan: Plan, logs: LogShelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(job, "_WAIT", 0.0)
+    lock = state_dir(plan.site) / ".logs.lock" if held == "state" else logs.home / ".lock"
+    copied = replace(plan, backups=BackupPlan(logs_every=5))
+    with locked(lock), pytest.raises(GroundupError, match="are copied already") as caught:
+        job.ship(copied, logs.home.parent, seconds=1, say=print)
+    assert caught.value.where == str(lock)
+    assert stat.S_IMODE(lock.stat().st_mode) == 0o600
+    assert logs.streams() == []
 
 
 def words() -> Iterator[bytes]:

@@ -39,8 +39,10 @@ def saved(server: Server, follow: Callable[..., None]) -> dict[str, Any]:
     return part
 
 
-def find(logs: LogShelf, part: dict[str, Any], store: Store, until: str = "") -> replay.Replay | None:
-    return replay.find(logs, part, until=until, store=store)
+def find(
+    logs: LogShelf, part: dict[str, Any], store: Store, until: str = "", *, expected: bool = True
+) -> replay.Replay | None:
+    return replay.find(logs, part, until=until, store=store, expected=expected)
 
 
 def test_logs_that_follow_a_set_are_found_from_its_position_on(
@@ -65,6 +67,33 @@ def test_logs_that_follow_a_set_are_found_from_its_position_on(
         find(logs, saved, store, until="2020-01-01T00:00:00Z")
     with pytest.raises(GroundupError, match="tomorrow is no time"):
         find(logs, saved, store, until="tomorrow")
+
+
+def test_a_time_within_the_copy_is_refused(saved: dict[str, Any], logs: LogShelf, store: Store) -> None:
+    taken, ended = (datetime.fromisoformat(one) for one in (saved["taken"], saved["log"]["at"]))
+    assert ended >= taken
+    part = {**saved, "taken": (ended - timedelta(minutes=5)).isoformat()}
+    with pytest.raises(replay.GapError, match="is before the set: they go from "):
+        find(logs, part, store, until=(ended - timedelta(minutes=1)).isoformat())
+    assert find(logs, part, store, until=ended.isoformat())
+    del part["log"]["at"]  # as sets were written before
+    assert find(logs, part, store, until=(ended - timedelta(minutes=1)).isoformat())
+
+
+def test_a_set_without_logs_is_restored_alone_only_where_nothing_is_lost(
+    saved: dict[str, Any], logs: LogShelf, store: Store, tmp_path: Path
+) -> None:
+    none, before = LogShelf(tmp_path / "empty"), {**saved, "log": None}
+    with pytest.raises(replay.GapError, match=r"the set is of the database .*, the logs are of none"):
+        find(none, saved, store)
+    assert find(none, saved, store, expected=False) is None
+    assert find(none, before, store) is None
+    with pytest.raises(replay.GapError, match="the set does not say where logs go on"):
+        find(logs, before, store)
+    assert find(logs, before, store, expected=False) is None  # backups.logs_every was taken out again
+    assert find(logs, saved, store, expected=False)
+    with pytest.raises(replay.GapError, match="the set does not say where logs go on"):
+        find(logs, before, store, until=datetime.now(UTC).isoformat(), expected=False)
 
 
 def cut(logs: LogShelf) -> None:
@@ -93,6 +122,50 @@ def test_a_piece_that_is_missing_or_changed_is_named(
         find(logs, saved, store)
 
 
+@pytest.mark.parametrize("damage", [flip, lambda logs, number: pieces(logs)[number].unlink()])
+def test_a_piece_after_the_wanted_time_is_not_looked_at(
+    damage: Callable[[LogShelf, int], object], server: Server, logs: LogShelf, store: Store, follow: Callable[..., None]
+) -> None:
+    part, now = server.set_of(), int(datetime.now(UTC).timestamp())
+    server.commit("before", now + 1)
+    follow()
+    server.commit("also before, copied late", now + 2)
+    follow()
+    server.commit("a mistake", now + 3)
+    server.commit("of a statement that began before", now + 2)
+    follow()
+    server.commit("after", now + 4)
+    follow()
+    (stream,) = logs.streams()
+    stream.seen(4, datetime.now(UTC) + timedelta(minutes=1))
+    damage(logs, 3)
+    with pytest.raises(GroundupError, match="logs-damaged"):
+        find(logs, part, store)
+    wanted = datetime.fromtimestamp(now + 3, UTC).isoformat()
+    assert (found := find(logs, part, store, until=wanted))
+    assert [piece.last for piece in found.pieces] == [1, 2, 3]
+    assert found.files[-1].size == found.pieces[-1].end
+    damage(logs, 1)
+    with pytest.raises(GroundupError, match="logs-damaged"):
+        find(logs, part, store, until=wanted)
+
+
+def test_a_newer_stream_serves_where_an_older_one_is_damaged(
+    saved: dict[str, Any], server: Server, logs: LogShelf, store: Store, follow: Callable[..., None]
+) -> None:
+    flip(logs, -1)
+    follow(looks=3)  # which sees it, and copies all of the member's logs again
+    old, new = logs.streams()
+    assert (found := find(logs, saved, store))
+    assert found.stream.name == new.name
+    assert b"".join(found.content(store)) == b"".join(files(server)[name] for name in sorted(files(server)))
+    for piece in new.pieces()[1:]:
+        (new.place / piece.name).unlink()
+    with pytest.raises(GroundupError, match=r"logs-damaged.: piece \d is missing") as caught:
+        find(logs, saved, store)
+    assert (caught.value.where, old.name < new.name) == (str(new.place), True)
+
+
 def test_logs_of_another_database_or_that_do_not_reach_the_set_are_refused(
     saved: dict[str, Any], server: Server, logs: LogShelf, store: Store, follow: Callable[..., None]
 ) -> None:
@@ -112,6 +185,7 @@ def test_logs_of_another_database_or_that_do_not_reach_the_set_are_refused(
     follow()
     assert find(logs, saved, store)
     server.history = HISTORY
+    (server.home / "binlog.index").write_text("./binlog.000002\n")
     follow(looks=3)
     with pytest.raises(replay.GapError, match="do not follow them: mariadb-server-0 is of another cluster") as caught:
         find(logs, saved, store)

@@ -7,6 +7,7 @@ import json
 import os
 import tarfile
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import Groun
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import run_lease
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import BackupPlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
 
 Make = Callable[..., SetBackup]
@@ -64,6 +66,8 @@ def test_logs_that_do_not_follow_the_set_are_refused_before_anything_begins(
     backup = made()
     store = open_store(plan.site, write=False)
     LogShelf(shelf.home).begin(site=plan.site, store=store, member="mariadb-server-0", history="h", why="")
+    assert job(plan, parts=["mariadb"])._logs() is None  # no logs are asked for any more
+    plan = replace(plan, backups=BackupPlan(logs_every=5))
     mariadb = job(plan, parts=["mariadb"])
     with pytest.raises(GroundupError, match=r"logs-gap.: the set does not say where logs go on"):
         mariadb._logs()

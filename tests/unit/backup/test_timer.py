@@ -72,6 +72,10 @@ def test_the_copy_of_binary_logs_runs_all_the_time(plan: Plan, machine: Path, mo
     assert [one.name for one in (machine / "units").iterdir()] == [unit.name]
     (machine / "shown").write_text("ActiveState=active\nResult=success\n")
     assert converged(copied) == []
+    for other in (replace(plan, backups=BackupPlan(logs_every=9)), replace(copied, backup_directory="/srv/50%")):
+        assert f"start {unit.name}" in converged(other)
+        assert converged(other) == []
+    assert "every 5 s into /srv/50%%, of the site lab" in unit.read_text()
     assert converged(plan) == [f"remove {unit}"]
     monkeypatch.setattr(timer, "_BOOTED", machine / "none")
     changes = Changes(check=False)

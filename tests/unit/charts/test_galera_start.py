@@ -45,6 +45,12 @@ def test_the_auditor_may_ask_how_the_server_does_and_read_nothing() -> None:
     ]
 
 
+def test_passwords_of_members_are_in_no_binary_log() -> None:
+    env = {f"MYSQL_DB{who}_{what}": who for who in ("ADMIN", "SST", "AUDIT") for what in ("USERNAME", "PASSWORD")}
+    for sql in (data.accounts_sql(env), data.narrowing_sql(env)):
+        assert sql.splitlines()[0] == "SET SESSION sql_log_bin = 0;"
+
+
 def test_a_database_half_made_is_not_taken_for_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(data, "DATA", tmp_path)
     assert not data.has_data()

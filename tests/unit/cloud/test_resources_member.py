@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources.api import CloudApi
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources.holds import as_member
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from keystoneauth1.identity.v3 import Password
 from keystoneauth1.session import Session
 from openstack.connection import Connection
@@ -22,6 +23,8 @@ ASKED: list[tuple[str, str, str]] = []  # method, path, token
 
 class Handler(http.server.BaseHTTPRequestHandler):
     """As much of Keystone and Barbican as is asked. A token is named after its project."""
+
+    put = 204  # answer to a new role
 
     def answer(self, status: int, body: Any = None, **headers: str) -> None:
         content = b"" if body is None else json.dumps(body).encode()
@@ -61,10 +64,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_PUT(self) -> None:
         self.note()
-        self.answer(204)
+        self.answer(self.put)
 
     def do_DELETE(self) -> None:
-        self.do_PUT()
+        self.note()
+        self.answer(204)
 
     def note(self) -> None:
         ASKED.append((self.command, self.path.partition("?")[0], self.headers.get("X-Auth-Token", "")))
@@ -102,3 +106,13 @@ def test_a_member_asks_by_a_token_of_the_project_and_the_role_is_taken_back(admi
     assert second["scope"] == {"project": {"id": WEB}}
     assert ("GET", "/v1/secrets", f"of-{WEB}") in ASKED
     assert ASKED[-1] == ("DELETE", role, "of-admin-id")
+
+
+def test_a_role_whose_gift_was_answered_by_an_error_is_taken_back(
+    admin: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A proxy that ends a request may do so after Keystone has done it."""
+    monkeypatch.setattr(Handler, "put", 504)
+    with pytest.raises(GroundupError, match="the administrator's role on project"), as_member(CloudApi(admin), WEB):
+        raise AssertionError
+    assert ASKED[-1][0] == "DELETE"

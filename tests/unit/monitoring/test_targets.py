@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import stat
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import yaml
+from ansible_collections.groundup.cloud.plugins.action.plan import ActionModule
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import LAYERS
-from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.files import files
+from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.files import WRITTEN, files
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.jobs import JOBS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.targets import targets
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
@@ -102,3 +106,11 @@ def test_the_files_are_what_the_functions_say() -> None:
     assert "https://pager.corp.test/hook" in written["alertmanager.yml"]
     assert json.loads(written["targets/host.json"]) == targets(plan)["host"]
     assert {path.partition("/")[0] for path in written} == {"targets", "rules", "scrape.yml", "alertmanager.yml"}
+
+
+def test_where_alerts_are_sent_to_is_its_owner_s_to_read(tmp_path: Path) -> None:
+    action: Any = ActionModule.__new__(ActionModule)
+    action._task = SimpleNamespace(check_mode=False)
+    action._write(planned("lab"), tmp_path)
+    modes = {name: stat.S_IMODE((tmp_path / "monitoring" / name).stat().st_mode) for name in WRITTEN[-2:]}
+    assert modes == {"scrape.yml": 0o644, "alertmanager.yml": 0o600}

@@ -136,7 +136,7 @@ def test_what_the_database_answers_is_on_disk(site: str) -> None:
 def test_the_database_logs_what_it_commits_when_backups_copy_it() -> None:
     assert "log_bin" not in _server_options(WEIGHTS["tiny"], 1, logs=0)
     options = _server_options(WEIGHTS["tiny"], 1, logs=256)
-    assert "\nlog_bin=binlog\nlog_slave_updates=ON\n" in options
+    assert "\nlog_bin=binlog\nsync_binlog=1\nlog_slave_updates=ON\n" in options
     assert "max_binlog_total_size=256M\n" in options
 
 

@@ -11,6 +11,7 @@ exchanged, cut or changed does not open, and one that is missing leaves a gap in
 from __future__ import annotations
 
 import base64
+import hmac
 import itertools
 import json
 import os
@@ -20,7 +21,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from ....module_utils._base.files import sync, write_file
 from ...errors import GroundupError
@@ -60,6 +61,11 @@ class Piece:
 
     def __str__(self) -> str:
         return f"{self.log}, bytes {self.start} to {self.end}"
+
+
+class _Sealing(TypedDict):
+    label: str
+    key: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,14 +108,14 @@ class Stream:
         except (ValueError, TypeError, LookupError) as error:
             raise self.damaged(f"{LAST} cannot be read: {error}") from error
 
-    def checked(self, pieces: list[Piece]) -> list[Piece]:
-        """Return ``pieces``, the last of the stream. Raises GroundupError where one is missing."""
+    def checked(self, pieces: list[Piece], *, last: bool = True) -> list[Piece]:
+        """Return ``pieces``, with ``last`` those to the stream's end. Raises GroundupError where one is missing."""
         for before, after in itertools.pairwise(pieces):
             if after.first != before.last + 1:
                 raise self.damaged(f"piece {before.last + 1} is missing, after {before}")
             if after.start != (before.end if after.log == before.log else 0):
                 raise self.damaged(f"a part of {after.log} is missing before byte {after.start}")
-        number, there = int(self.last().get("number", 0)), pieces[-1].last if pieces else 0
+        number, there = int(self.last().get("number", 0)) if last else 0, pieces[-1].last if pieces else 0
         if number > there:
             raise self.damaged(f"piece {there + 1} is missing: the last one is {number}")
         return pieces
@@ -123,7 +129,7 @@ class Stream:
         size = 0
         try:
             with (self.place / piece.name).open("rb") as stream:
-                for data in opened(stream, key=key, label=self._label(piece)):
+                for data in opened(stream, **self._sealing(piece, key)):
                     size += len(data)
                     yield data
         except FileNotFoundError:
@@ -138,7 +144,7 @@ class Stream:
         partial = self.place / f"{_PARTIAL}{piece.first}"
         handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with os.fdopen(handle, "wb") as stream:
-            sealer = Sealer(stream, key=key, label=self._label(piece))
+            sealer = Sealer(stream, **self._sealing(piece, key))
             for data in content:
                 sealer.write(data)
             sealer.close()
@@ -180,8 +186,10 @@ class Stream:
             "(-e restore_until=TIME), or to the set (-e restore_until=set)",
         )  # fmt: skip
 
-    def _label(self, piece: Piece) -> str:
-        return f"{self.about.site}/{LOGS}/{self.name}/{piece.name}"
+    def _sealing(self, piece: Piece, key: bytes) -> _Sealing:
+        """Return label and key of one piece: a stream has too many for the random nonces of one key."""
+        label = f"{self.about.site}/{LOGS}/{self.name}/{piece.name}"
+        return {"label": label, "key": hmac.digest(key, label.encode(), "sha256")}
 
 
 class LogShelf:
@@ -220,6 +228,7 @@ class LogShelf:
         shutil.rmtree(new, ignore_errors=True)
         new.mkdir(mode=0o700, parents=True)
         write_file(new / ABOUT, (json.dumps(asdict(about), sort_keys=True, indent=1) + "\n").encode(), mode=0o600)
+        sync(new)
         new.rename(place)
         sync(self.home)
         return Stream(place, about)

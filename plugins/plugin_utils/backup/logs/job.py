@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from .disk import LogShelf
 from .ship import Shipper
 
 PLAYBOOK = "groundup.cloud.backup_logs"
+_WAIT = 5.0  # seconds for a lock: a run that ends gives it back
 _LATE = 60.0  # seconds beside twice the interval: a member that restarts is no fault
 
 
@@ -38,18 +40,21 @@ def ship(plan: Plan, home: Path, *, seconds: float, say: Callable[[str], object]
         found = mariadb.choose(Api(kubeconfig_path(plan.site)), plan.openstack.namespace, prefer=prefer)
         return found.pod, found
 
-    end, lock = time.monotonic() + seconds, state_dir(plan.site) / ".logs.lock"
-    try:
-        with locked(lock, timeout=5.0):
-            Shipper(
-                LogShelf(home), site=plan.site, store=open_store(plan.site, write=False), say=say, choose=choose,
-                every=plan.backups.logs_every,
-            ).ship(until=lambda: seconds > 0 and time.monotonic() >= end)  # fmt: skip
-    except TimeoutError as error:
-        raise GroundupError(
-            "binary logs of this site are copied already", where=str(lock), why="two would write the same pieces",
-            remedy="leave it to the other; systemctl status groundup-logs-* shows the unit",
-        ) from error  # fmt: skip
+    shelf, end = LogShelf(home), time.monotonic() + seconds
+    with ExitStack() as held:
+        for lock in (state_dir(plan.site) / ".logs.lock", shelf.home / ".lock"):  # another controller has its own state
+            try:
+                held.enter_context(locked(lock, timeout=_WAIT))
+            except TimeoutError as error:
+                raise GroundupError(
+                    "binary logs of this site are copied already", where=str(lock),
+                    why="two would write the same pieces",
+                    remedy="leave it to the other; systemctl status groundup-logs-* shows the unit",
+                ) from error  # fmt: skip
+        Shipper(
+            shelf, site=plan.site, store=open_store(plan.site, write=False), say=say, choose=choose,
+            every=plan.backups.logs_every,
+        ).ship(until=lambda: seconds > 0 and time.monotonic() >= end)  # fmt: skip
 
 
 def late(plan: Plan, home: Path, *, now: datetime | None = None) -> tuple[str, float | None]:
@@ -68,7 +73,7 @@ def lacking(home: Path, backup: SetBackup, *, store: Store | None = None) -> str
     With ``store`` they are read, not only listed.
     """
     try:
-        found = replay.find(LogShelf(home), backup.parts[MARIADB], until="", store=store)
+        found = replay.find(LogShelf(home), backup.parts[MARIADB], until="", store=store, expected=True)
     except replay.GapError as error:
         return error.what
     return "" if found else "no binary log was copied yet"

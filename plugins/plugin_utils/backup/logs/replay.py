@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import math
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,9 +14,11 @@ from ...errors import GroundupError
 from ...vault import Store
 from ..sets.mariadb import MARK
 from .disk import LogShelf, Piece, Stream
+from .ship import HEADER, MAGIC
 
 NONE = "set"  # of restore_until: the set alone
 _CODE = "logs-gap"
+_EVENT = struct.Struct("<I5xI")  # of its header: time, length
 
 
 class GapError(GroundupError):
@@ -56,19 +60,19 @@ class Replay:
             yield from self.stream.content(piece, key)
 
 
-def find(shelf: LogShelf, part: dict[str, Any], *, until: str, store: Store | None) -> Replay | None:
+def find(shelf: LogShelf, part: dict[str, Any], *, until: str, store: Store | None, expected: bool) -> Replay | None:
     """Return what follows MariaDB's ``part`` of a set, None for nothing. With ``store``, every piece is opened.
 
-    ``until``: a time, NONE, or "" for all; without a time, logs that do not follow are refused, too, as one would not
-    know what is lost. Raises GroundupError by name.
+    ``expected``: whether the site's logs are copied. ``until``: a time, NONE, or "" for all; without a time, logs that
+    do not follow are refused, too, as one would not know what is lost. Raises GroundupError by name.
     """
     if until == NONE:
         return None
-    wanted, streams = _time(until), shelf.streams()
-    if not streams and not wanted:
+    wanted, streams, anchor = _time(until), shelf.streams(), part.get("log")
+    if not wanted and not (anchor and expected) and not (streams and (anchor or expected)):
         return None
-    where, begin = str(shelf.home), datetime.fromisoformat(part["taken"])
-    if not (anchor := part.get("log")):
+    where = str(shelf.home)
+    if not anchor:
         raise _refused("the set does not say where logs go on: there were none when it was made", where=where)
     member = part["source"].removeprefix("pod ").partition(",")[0]
     if not any(one.about.history == anchor["history"] for one in streams):
@@ -76,27 +80,20 @@ def find(shelf: LogShelf, part: dict[str, Any], *, until: str, store: Store | No
         raise _refused(
             f"the set is of the database {anchor['history']}, the logs are of {told}", where=where
         )  # fmt: skip
+    begin = datetime.fromisoformat(anchor.get("at") or part["taken"])  # the copy has all that was committed until then
     own = [one for one in streams if one.about.history == anchor["history"] and one.about.member == member]
-    for stream in own:
-        if not (found := _of_stream(stream, anchor, store)):
-            continue
-        reaches = datetime.fromisoformat(stream.last()["time"]) if stream.last() else _stamp(found[-1])
+    fault: GroundupError | None = None
+    for stream in reversed(own):  # the newest that serves; an older one may have ended because it was damaged
         after = [one for one in streams if one.name > stream.name and one.about.history == anchor["history"]]
-        if wanted and not begin <= wanted <= reaches:
-            raise _refused(
-                f"{wanted:%Y-%m-%d %H:%M:%S} UTC is {'before the set' if wanted < begin else 'after the last log'}: "
-                f"they go from {begin:%Y-%m-%d %H:%M:%S} to {reaches:%Y-%m-%d %H:%M:%S} UTC",
-                where=str(stream.place),
-            )  # fmt: skip
-        if after and not wanted:
-            raise _refused(
-                f"the set's logs end at {reaches:%Y-%m-%d %H:%M:%S} UTC, those from {after[0].about.began} on do not "
-                f"follow them: {after[0].about.why}",
-                where=str(stream.place), remedy=f"use a newer set; or -e restore_until={reaches:%Y-%m-%dT%H:%M:%SZ}",
-            )  # fmt: skip
-        return Replay(
-            stream=stream, pieces=tuple(found), files=_files(found, anchor["position"]), until=wanted, reaches=reaches
-        )
+        try:
+            if found := _of_stream(stream, anchor, store, wanted):
+                reaches = _reaches(stream, found, begin=begin, wanted=wanted, after=after)
+                files = _files(found, anchor["position"])
+                return Replay(stream=stream, pieces=tuple(found), files=files, until=wanted, reaches=reaches)
+        except GroundupError as error:
+            fault = fault or error
+    if fault:
+        raise fault
     there = [f"{one.about.member} from {pieces[0]}" for one in streams if (pieces := one.pieces())]
     raise _refused(
         f"no log follows the set: it ends in {anchor['file']} of {member}, at byte {anchor['position']}; there is "
@@ -104,13 +101,38 @@ def find(shelf: LogShelf, part: dict[str, Any], *, until: str, store: Store | No
     )  # fmt: skip
 
 
-def _of_stream(stream: Stream, anchor: dict[str, Any], store: Store | None) -> list[Piece]:
-    """Return the pieces of a stream from the set's log on, none when that is not its log. Raises GroundupError."""
+def _reaches(
+    stream: Stream, found: list[Piece], *, begin: datetime, wanted: datetime | None, after: list[Stream]
+) -> datetime:
+    """Return until when a stream was copied. Raises GapError when that is not enough; ``after``: newer streams."""
+    reaches = datetime.fromisoformat(stream.last()["time"]) if stream.last() else _stamp(found[-1])
+    if wanted and not begin <= wanted <= reaches:
+        raise _refused(
+            f"{wanted:%Y-%m-%d %H:%M:%S} UTC is {'before the set' if wanted < begin else 'after the last log'}: "
+            f"they go from {begin:%Y-%m-%d %H:%M:%S} to {reaches:%Y-%m-%d %H:%M:%S} UTC",
+            where=str(stream.place),
+        )  # fmt: skip
+    if after and not wanted:
+        raise _refused(
+            f"the set's logs end at {reaches:%Y-%m-%d %H:%M:%S} UTC, those from {after[0].about.began} on do not "
+            f"follow them: {after[0].about.why}",
+            where=str(stream.place), remedy=f"use a newer set; or -e restore_until={reaches:%Y-%m-%dT%H:%M:%SZ}",
+        )  # fmt: skip
+    return reaches
+
+
+def _of_stream(stream: Stream, anchor: dict[str, Any], store: Store | None, wanted: datetime | None) -> list[Piece]:
+    """Return the pieces of a stream from the set's log on, none when that is not its log. Raises GroundupError.
+
+    With ``store``, those after the piece in which the replay stops are neither returned nor looked at.
+    """
     pieces = stream.pieces()
     begin = next((number for number, one in enumerate(pieces) if one.log == anchor["file"] and not one.start), None)
     if begin is None:
         return []
-    found = stream.checked(pieces[begin:])
+    found = pieces[begin:]
+    if not store or not wanted:
+        stream.checked(found)
     copied = max(piece.end for piece in found if piece.log == anchor["file"])
     if copied < anchor["position"]:
         raise _refused(
@@ -120,12 +142,47 @@ def _of_stream(stream: Stream, anchor: dict[str, Any], store: Store | None) -> l
     if not store:
         return found
     key, digest, at = stream.key(store), hashlib.sha256(), 0
-    for piece in found:
+    stop = wanted.timestamp() if wanted else math.inf
+    for number, piece in enumerate(found, 1):
+        stream.checked(found[max(number - 2, 0) : number], last=False)
+        own = piece.log == anchor["file"]
+        scan = _Scan(skip=0 if piece.start else len(MAGIC), begin=anchor["position"] - piece.start if own else 0)
         for data in stream.content(piece, key):  # all are opened: before anything is replaced
-            if piece.log == anchor["file"]:
+            if own:
                 digest.update(data[max(MARK - at, 0) : max(anchor["position"] - at, 0)])
                 at += len(data)
+            scan.add(data)
+        if scan.latest >= stop:
+            found = found[:number]
+            break
+    else:
+        stream.checked(found)
     return found if digest.hexdigest() == anchor["sha256"] else []
+
+
+class _Scan:
+    """The latest time of the events in a piece, of those from byte ``begin`` of it on: mariadb-binlog stops at it."""
+
+    def __init__(self, *, skip: int, begin: int) -> None:
+        self._skip, self._begin, self._at, self._head, self.latest = skip, begin, 0, bytearray(), 0
+
+    def add(self, data: bytes) -> None:
+        place = 0
+        while place < len(data):
+            if self._skip:
+                step = min(self._skip, len(data) - place)
+                self._skip -= step
+            else:
+                step = min(HEADER - len(self._head), len(data) - place)
+                self._head += data[place : place + step]
+                if len(self._head) == HEADER:
+                    when, length = _EVENT.unpack_from(self._head)
+                    if self._at + place + step - HEADER >= self._begin:
+                        self.latest = max(self.latest, when)
+                    self._skip = max(length - HEADER, 0)
+                    self._head.clear()
+            place += step
+        self._at += len(data)
 
 
 def _files(pieces: list[Piece], position: int) -> tuple[LogFile, ...]:

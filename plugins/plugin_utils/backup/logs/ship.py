@@ -25,8 +25,8 @@ PIECE = 16 << 20  # bytes from which a piece is written before its time
 PATIENCE = 600.0  # seconds that the member of a stream may be away until another's logs are followed
 _PAUSE = 5.0  # seconds between two tries
 _GONE = 7
-_HEADER, _LENGTH = 19, struct.Struct("<I")
-_MAGIC = b"\xfebin"
+HEADER, _LENGTH = 19, struct.Struct("<I")
+MAGIC = b"\xfebin"
 # Base name of the logs, the log to go on with ("": the first), begin and end of its last piece, their SHA-256, seconds
 # between two looks, most bytes at once. It says: "data LOG START SIZE" with the bytes, "next LOG", "now".
 FOLLOW = """\
@@ -107,13 +107,13 @@ class Events:
     def add(self, data: bytes) -> None:
         """Add bytes. Raises ValueError when they are no log."""
         self.data += data
-        if self.start == self.whole == 0 and len(self.data) >= len(_MAGIC):
-            if not self.data.startswith(_MAGIC):
+        if self.start == self.whole == 0 and len(self.data) >= len(MAGIC):
+            if not self.data.startswith(MAGIC):
                 raise ValueError("it is no binary log, or an encrypted one")
-            self.whole = len(_MAGIC)
-        while self.whole + _HEADER <= len(self.data):
+            self.whole = len(MAGIC)
+        while self.whole + HEADER <= len(self.data):
             length = _LENGTH.unpack_from(self.data, self.whole + 9)[0]
-            if length < _HEADER:
+            if length < HEADER:
                 raise ValueError(f"no event begins at byte {self.start + self.whole}")
             if self.whole + length > len(self.data):
                 return
@@ -163,6 +163,7 @@ class Shipper:
         self._choose, self._say, self._copied = choose, say, copied
         self._stream, self._seen = shelf.newest(), time.monotonic()
         self._events, self._log, self._number, self._key = Events(), "", 0, b""
+        self._unmerged = set[str]()  # logs with a piece that cannot be read
 
     def ship(self, *, until: Callable[[], bool] = lambda: False) -> None:
         """Follow logs until ``until`` says so, which is asked after each look. Raises OSError, ValueError."""
@@ -253,12 +254,22 @@ class Shipper:
     def _told(self, stream: Stream, words: list[str]) -> None:
         self._write(stream)
         if words[0] == "next":  # a rest is of a server that was killed: nobody committed it
-            stream.merge(self._log, self._key, closed=True)
+            self._merge(stream, closed=True)
             self._log, self._events = words[1], Events()
             return
-        stream.merge(self._log, self._key, closed=False)
+        self._merge(stream, closed=False)
         self._seen, now = time.monotonic(), datetime.now(UTC)
         stream.seen(self._number, now, **self._copied(stream))
+
+    def _merge(self, stream: Stream, *, closed: bool) -> None:
+        """Merge pieces, once a number is reached. One that cannot be read stops no copy: verification names it."""
+        if self._log in self._unmerged:
+            return
+        try:
+            stream.merge(self._log, self._key, closed=closed)
+        except (GroundupError, OSError) as error:
+            self._unmerged.add(self._log)
+            self._say(f"binary logs: pieces of {self._log} stay as they are: {error}")
 
     def _write(self, stream: Stream) -> None:
         if self._events.start + self._events.whole <= mariadb.MARK:  # not even its first event

@@ -165,7 +165,8 @@ class RestoreJob:
         if take.MARIADB not in self._parts:
             return None
         store, part = open_store(self._plan.site, write=False), self._backup.parts[take.MARIADB]
-        return find(LogShelf(self._place.parent), part, until=self._given["until"], store=store)
+        shelf, expected = LogShelf(self._place.parent), self._plan.backups.logs_every > 0
+        return find(shelf, part, until=self._given["until"], store=store, expected=expected)
 
     def _content(self, part: str) -> Iterable[bytes]:
         store = open_store(self._plan.site, write=False)

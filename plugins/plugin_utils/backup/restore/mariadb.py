@@ -57,10 +57,13 @@ if [ "$3" != 0 ] && [ ! -e "$kept/prepared" ]; then
         read -r name start size <<< "$log"
         head -c "$size" > "$kept/log"
         [ "$(stat -c %s "$kept/log")" = "$size" ] || { echo "$name is not whole" >&2; exit 1; }
-        TZ=UTC mariadb-binlog --no-defaults --start-position="$start" ${4:+--stop-datetime="$4"} "$kept/log"
+        # Copied while it was written to: marked as in use, it would end silently at an event that cannot be read.
+        printf '\\0' | dd of="$kept/log" bs=1 seek=21 conv=notrunc status=none
+        TZ=UTC mariadb-binlog --no-defaults --start-position="$start" ${4:+--stop-datetime="$4"} "$kept/log" \
+          || { echo "$name cannot be read" >&2; exit 1; }  # `set -e` does not hold here: the next log must not follow
       done
     } | mariadb --no-defaults --socket=/tmp/replay.sock --binary-mode --max-allowed-packet=1G || replayed=1
-    kill $server; wait $server || true
+    kill $server || true; wait $server || { replayed=1; tail -n 3 /tmp/replay.log >&2; }  # synced only at its end
     [ $replayed = 0 ] || exit 5
     rm -f "$kept/log"
   fi

@@ -62,15 +62,19 @@ class BackupJob:
         """Save a set, with what hosts handed over, by host; in check mode only look. Raises GroundupError."""
         _refuse_missing_target(self._shelf, given=bool(self._given["directory"] or self._plan.backup_directory))
         logs, site_file = LogShelf(self._shelf.home), self._given["site_file"]
-        sources = take.Sources.find(self._plan, site_file=site_file, said=said, member=logs.member)
         warnings = [] if off_host(self._plan, self._shelf) else [NOT_OFF_HOST]
+        member = ""
+        with _spared(warnings):
+            member = logs.member
+        sources = take.Sources.find(self._plan, site_file=site_file, said=said, member=member)
         if not self._changes.add(f"save {', '.join(parts(self._plan))} below {self._shelf.home}"):
             return self._changes.result() | {"found": take.survey(sources), "warnings": warnings}
         backup = take.take(sources, self._shelf)
         keep, days = self._keep
         self._changes.done += [f"remove the set {name}" for name in self._shelf.prune(keep, days=days)]
         oldest = datetime.strptime(self._shelf.names()[-1], STAMP).replace(tzinfo=UTC)
-        self._changes.done += [f"remove the binary log {name}" for name in logs.prune(oldest)]
+        with _spared(warnings):
+            self._changes.done += [f"remove the binary log {name}" for name in logs.prune(oldest)]
         return self._changes.result() | {"backup": self._summary(backup), "warnings": warnings}
 
     def upload(self) -> dict[str, Any]:
@@ -243,6 +247,17 @@ class BackupJob:
         return {
             **said, "path": str(self._shelf.home / backup.name), "parts": told, "without": lacking(self._plan),
         }  # fmt: skip
+
+
+@contextmanager
+def _spared(warnings: list[str]) -> Iterator[None]:
+    """Make a warning of binary logs that cannot be read: a set does not need them."""
+    try:
+        yield
+    except (GroundupError, OSError) as error:
+        told = f"{error.what}: see {error.where}" if isinstance(error, GroundupError) else str(error)
+        if told not in warnings:
+            warnings.append(told)
 
 
 def _refuse_missing_target(shelf: SetShelf, *, given: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ...errors import GroundupError
@@ -141,11 +142,12 @@ def take(member: Container, write: Callable[[bytes], object]) -> dict[str, Any]:
     done = _run(member, _BACKUP, what="mariadb-backup failed", sink=write)
     if "completed OK!" not in done.stderr:
         raise _failed(f"mariadb-backup did not complete: {_end(done)}", where=member.name)
+    ended = datetime.now(UTC)
     after = contents(member)
     return {
         "version": before.version, "heads": before.heads,
         "rows": {table: [number, after.rows.get(table, 0)] for table, number in before.rows.items()},
-        **_anchor(member, done.stderr),
+        **_anchor(member, done.stderr, ended=ended),
     }  # fmt: skip
 
 
@@ -160,10 +162,10 @@ def history(member: Container) -> str:
     return _run(member, client(_HISTORY), what="does not say of which cluster it is").stdout.strip()
 
 
-def _anchor(member: Container, said: str) -> dict[str, Any]:
+def _anchor(member: Container, said: str, *, ended: datetime) -> dict[str, Any]:
     """Return where binary logs go on after a copy, of what mariadb-backup ``said``; nothing when there are none.
 
-    A digest of that log's begin tells whose it is.
+    A digest of that log's begin tells whose it is; ``at`` is a whole second, at which the copy had ended.
     """
     if not (found := _POSITION.search(said)):
         return {}
@@ -171,7 +173,8 @@ def _anchor(member: Container, said: str) -> dict[str, Any]:
     file = f"{base.rpartition('/')[0]}/{log}"
     argv = ("bash", "-c", _DIGEST, "digest", file, str(MARK), str(position - MARK))
     digest = _run(member, argv, what=f"its binary log {log} cannot be read").stdout.split()[0]
-    return {"log": {"file": log, "position": position, "sha256": digest, "history": history(member)}}
+    at = (ended.replace(microsecond=0) + timedelta(seconds=1)).isoformat()
+    return {"log": {"file": log, "position": position, "sha256": digest, "history": history(member), "at": at}}
 
 
 def judge(about: Mapping[str, Any], found: Contents) -> list[str]:

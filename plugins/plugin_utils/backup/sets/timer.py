@@ -54,8 +54,12 @@ def converge(plan: Plan, site_file: str, changes: Changes, environ: Mapping[str,
         f"{name}.timer": _timer(plan),
     }  # fmt: skip
     target = "multi-user.target" if _root() else "default.target"
+    # Both are read once, at its start: in its text, a change restarts it.
+    into = (plan.backup_directory or "the state directory").replace("%", "%%")
     copy = _service(
-        plan, LOGS_PLAYBOOK, site_file, passed, what="Copy of the binary logs", how="Restart=always\nRestartSec=5\n",
+        plan, LOGS_PLAYBOOK, site_file, passed,
+        what=f"Copy of the binary logs, every {plan.backups.logs_every} s into {into},",
+        how="Restart=always\nRestartSec=5\n",
         install=f"\n[Install]\nWantedBy={target}\n",
     )  # fmt: skip
     _converge(backup, f"{name}.timer", changes, wanted=bool(plan.backups.schedule))

@@ -155,9 +155,10 @@ def as_member(api: CloudApi, project: str) -> Iterator[CloudApi]:
                 remedy="run the playbook groundup.cloud.openstack",
             )  # fmt: skip
         had = member in {str(one["id"]) for one in api.all("identity", roles, "roles")}
-        if not had:
-            api.call("identity", "PUT", f"{roles}/{member}")
     try:
+        if not had:
+            with answered(f"the administrator's role on project {project}"):
+                api.call("identity", "PUT", f"{roles}/{member}")
         yield CloudApi(_scoped(api.cloud, project))
     finally:
         if not had:
