@@ -118,6 +118,18 @@ def test_a_second_run_changes_nothing_and_restarts_nothing(services: Services, p
     assert services.calls == []
 
 
+def test_of_a_mirror_nothing_is_read_before_something_is_missing(
+    services: Services, ports: Ports, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The mirror may be served by this very seed, later."""
+    read: list[object] = []
+    monkeypatch.setattr(sources, "fetch_lists", read.append)
+    mirror = {f"packages_{name}": "" for name in ("key", "ca")} | {"packages_url": "https://seed.unit.test:8443/mirror"}
+    converge(ports, tmp_path, **mirror, packages_suites=["stable"], packages_components=["main"])
+    assert (sources.APT / "sources.list.d" / sources.NAME).exists()
+    assert read == []
+
+
 def test_the_registry_is_written_to_at_the_loopback_and_read_through_the_web_server(
     services: Services, ports: Ports, tmp_path: Path
 ) -> None:
