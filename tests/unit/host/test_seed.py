@@ -124,8 +124,11 @@ def test_of_a_mirror_nothing_is_read_before_something_is_missing(
     """The mirror may be served by this very seed, later."""
     read: list[object] = []
     monkeypatch.setattr(sources, "fetch_lists", read.append)
-    mirror = {f"packages_{name}": "" for name in ("key", "ca")} | {"packages_url": "https://seed.unit.test:8443/mirror"}
+    mirror: dict[str, Any] = {f"packages_{name}": "" for name in ("key", "ca")} | {
+        "packages_url": "https://seed.unit.test:8443/mirror"
+    }
     converge(ports, tmp_path, **mirror, packages_suites=["stable"], packages_components=["main"])
+    assert services.active
     assert (sources.APT / "sources.list.d" / sources.NAME).exists()
     assert read == []
 
