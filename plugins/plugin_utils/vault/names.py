@@ -42,14 +42,20 @@ EDGE_NEXT = "edge/next-key"  # of a new one, while it takes the old one's place
 INFRASTRUCTURE = ("keepalived/auth", ENCRYPTION_KEY, CA_KEY)
 
 
+_KINDS = (string.ascii_lowercase, string.ascii_uppercase, string.digits)
+
+
 def password(length: int = 32) -> str:
-    """Return ``length`` letters and digits, a letter first.
+    """Return ``length`` letters and digits, a letter first; small letters, capitals and digits, as many rules want.
 
     YAML never reads such a word as a number, a date or a boolean, URLs and INI files need no escapes, and 32 is the
     longest password that MariaDB accepts for replication.
     """
-    letter = secrets.choice(string.ascii_letters)
-    return letter + "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(length - 1))
+    while True:
+        word = secrets.choice(string.ascii_letters)
+        word += "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(length - 1))
+        if not any(set(word).isdisjoint(kind) for kind in _KINDS):
+            return word
 
 
 def vrrp_password() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -14,7 +15,13 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.vault.names import 
     NOVA_SSH_KEY,
     PACKAGES_KEY,
     generate,
+    password,
 )
+
+
+def test_a_password_satisfies_rules_that_want_small_letters_capitals_and_digits() -> None:
+    words = [password(length) for length in (8, 32) for _ in range(500)]
+    assert all(re.match(r"(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])[a-zA-Z][a-zA-Z0-9]+$", word) for word in words)
 
 
 def test_a_password_is_a_string_to_every_yaml_reader() -> None:
