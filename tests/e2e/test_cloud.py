@@ -96,7 +96,7 @@ def test_the_state_of_the_cloud_is_told_in_seconds_and_all_is_well(plan: Plan) -
     }
     assert kinds <= set(rows["certificates"])
     assert {name: row["state"] for name, row in rows["versions"].items()} == dict.fromkeys(
-        ("Kubernetes", "OpenStack", "Debian", "Ceph"), "ok"
+        ("Kubernetes", "OpenStack", "OS packages", "Debian", "Ceph"), "ok"
     )
     assert all(row["facts"]["running"] for row in rows["versions"].values())
     print(play("status"))
