@@ -7,21 +7,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ansible.errors import AnsibleConnectionFailure, AnsibleError
-
 from ..module_utils._base.files import read, write_file
 from ..plugin_utils import site_identity
-from ..plugin_utils.actions import StepAction, ended
+from ..plugin_utils.actions import ended
 from ..plugin_utils.errors import GroundupError
 from ..plugin_utils.patch import report
 from ..plugin_utils.paths import state_dir
 from ..plugin_utils.pki import openpgp
 from ..plugin_utils.plan import Plan, load_site, make_plan
-from ..plugin_utils.status.hosts import not_there
+from ..plugin_utils.status.asking import AskingAction
 from ..plugin_utils.supply.publish import snapshots
 
 
-class ActionModule(StepAction):
+class ActionModule(AskingAction):
     """Ask one host, or report."""
 
     RULES: ClassVar = {"required_if": [("step", "report", ("hosts",))]}
@@ -30,23 +28,9 @@ class ActionModule(StepAction):
         """Return the step's result."""
         plan = make_plan(load_site(given["site_file"]))
         site_identity.refuse_other(plan, self.variables.get("site_force") or ())
-        return self._host(plan) if given["step"] == "look" else self._report(plan, given)
-
-    def _host(self, plan: Plan) -> dict[str, Any]:
-        """Return what the host says, or why it does not answer: never an error that ends the run."""
-        host = plan.hosts[self.variables["inventory_hostname"]]
-        if self._connection.transport == "ssh" and (why := not_there(plan, host)):
-            return {"changed": False, "not_there": why}
-        try:
-            done = self.on_host(step="look", given=_source(plan, host.name))
-        except AnsibleConnectionFailure as error:
-            return {"changed": False, "fault": " ".join(f"unreachable: {error}".split())}
-        except AnsibleError as error:
-            return {"changed": False, "fault": " ".join(str(error).split())}
-        if "restarts" not in done:
-            said = done.get("msg") or done.get("module_stderr") or done.get("module_stdout") or "no answer"
-            return {"changed": False, "fault": " ".join(str(said).split())[-300:]}
-        return done
+        if given["step"] == "look":
+            return self.ask(plan, "look", lambda host: _source(plan, host.name), proof="restarts")
+        return self._report(plan, given)
 
     def _report(self, plan: Plan, given: dict[str, Any]) -> dict[str, Any]:
         """Print what would change; refuse to change it."""

@@ -20,6 +20,7 @@ from ..module_utils._base.files import read, write_file
 from .errors import GroundupError
 from .paths import state_dir
 from .plan.types import Plan
+from .record import read_record
 
 RECORD = "site.json"
 CONTAINER = "container"  # the provisioner of lab hosts
@@ -53,16 +54,13 @@ def recorded(site: str) -> SiteIdentity | None:
     Raises GroundupError when the record is damaged.
     """
     state = state_dir(site)
-    if (text := read(state / RECORD)) is not None:
-        try:
-            return _parsed(json.loads(text))
-        except (ValueError, TypeError, LookupError, AttributeError) as error:
-            raise GroundupError(
-                f"the record of whose state this is cannot be read: {error}",
-                where=str(state / RECORD),
-                why="another site of the same name would use this one's passwords, or remove them",
-                remedy="restore it from your backup of the state directory; or remove it: the next run writes it again",
-            ) from error
+    found = read_record(
+        state / RECORD, _parsed, what="the record of whose state this is",
+        why="another site of the same name would use this one's passwords, or remove them",
+        remedy="restore it from your backup of the state directory; or remove it: the next run writes it again",
+    )  # fmt: skip
+    if found is not None:
+        return found
     try:
         return _parsed(json.loads(read(state / "plan.json") or "")) if _built(state) else None
     except (ValueError, TypeError, LookupError, AttributeError):

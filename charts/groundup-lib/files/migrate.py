@@ -62,13 +62,15 @@ def former(found: Iterable[tuple[str, dict[str, Any]]]) -> list[str]:
 def running(*, begun: bool = False) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield pods of a service that have not ended. One that is being deleted still serves.
 
-    ``begun``: not those that wait in init.
+    ``begun``: not those that wait in init, but those of dead hosts, which may come back with the former code; else
+    nothing waits for them, as nobody tells their end.
     """
     for pod in listed(PODS):
         known = pod["metadata"]
         of_job = any(owner["kind"] == "Job" for owner in known.get("ownerReferences", ()))
-        ended = pod["status"].get("phase") in ("Succeeded", "Failed") or is_lost(known)
-        if not of_job and not ended and (has_begun(pod["status"]) or not begun):
+        ended = pod["status"].get("phase") in ("Succeeded", "Failed")
+        counts = has_begun(pod["status"]) if begun else not is_lost(known)
+        if counts and not ended and not of_job:
             yield f"Pod/{known['name']}", pod["spec"]
 
 

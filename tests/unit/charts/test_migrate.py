@@ -156,7 +156,11 @@ def test_a_contraction_does_not_wait_for_pods_of_a_dead_host_or_of_a_job(run: Ru
     lost, purge = pod("lost", "openstack:1", ends=ago(90)), pod("purge", "openstack:1", "Pending", WAITS)
     purge["metadata"]["ownerReferences"] = [{"kind": "Job", "name": "purge"}]
     assert run("contract", [lost, purge]) == ["contract"]
-    assert run("sync", [lost, purge]) == ["whole", "then"]
+    assert run("sync", [purge]) == ["whole", "then"]
+
+
+def test_a_dead_hosts_pod_may_come_back_and_the_schema_is_only_expanded(run: Run) -> None:
+    assert run("sync", [pod("lost", "openstack:1", ends=ago(90))]) == ["check", "expand", "data", "then"]
 
 
 def test_a_contraction_that_waited_too_long_fails_and_names_what_it_waited_for(run: Run) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -42,6 +43,7 @@ class Apis:
     current_project_id: str = ADMIN
     current_user_id: str = USER
     held: dict[tuple[str, str], list[dict[str, Any]]] = field(default_factory=dict)  # service, path -> objects
+    catalog: tuple[str, ...] = ()  # types
     extensions: tuple[str, ...] = ("address-group", "address-scope", "logging", "qos", "trunk")
     members: list[str] = field(default_factory=list)  # projects where the administrator is a member
     objects: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: {name: [] for name in KINDS})
@@ -58,6 +60,12 @@ class Apis:
         provider = {"id": "ext", "name": "provider", "project_id": ADMIN, "description": "", "router:external": True}
         self.objects["network"].append({**_NEW["network"], **provider})
         self.objects["role"].append({"id": "member-role", "name": "member"})
+
+    @property
+    def session(self) -> Any:
+        """The session, as far as it tells the catalog."""
+        found = SimpleNamespace(catalog=[{"type": name} for name in self.catalog])
+        return SimpleNamespace(auth=SimpleNamespace(get_access=lambda _: SimpleNamespace(service_catalog=found)))
 
     def within(self, project: str) -> Apis:
         """Return the connection of a member: Keystone gives others no token."""

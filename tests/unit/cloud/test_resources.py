@@ -187,6 +187,14 @@ def test_a_project_with_what_others_made_is_not_deleted(made: Apis) -> None:
     assert [one for one in made.asked[asked:] if "/roles/" not in one] == []
 
 
+def test_a_service_that_left_the_site_file_is_asked_while_the_catalog_has_it(made: Apis, monkeypatch: Any) -> None:
+    monkeypatch.setattr(holds, "_scoped", Apis.within)
+    made.held = {("key_manager", "/secrets"): [{"id": "s"}]}
+    made.catalog = ("identity", "key-manager", "placement")
+    with pytest.raises(GroundupError, match="project web still has 1 secrets that are not from this site file"):
+        run(made, plan({}), force=("delete",))
+
+
 def test_a_name_that_nobody_has_is_refused() -> None:
     apis = Apis()
     apis.objects["network"].clear()

@@ -9,10 +9,11 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ....module_utils._base.files import read, write_file
+from ....module_utils._base.files import write_file
 from ...errors import GroundupError
 from ...kube import run_lease
 from ...paths import state_dir
+from ...record import read_record
 
 FILE = "restore.json"
 _STAMP = "%Y%m%dT%H%M%SZ"
@@ -37,18 +38,11 @@ class Restore:
 
 def under_way(site: str) -> Restore | None:
     """Return the restore that has begun and not ended, None without one. Raises GroundupError when it is unreadable."""
-    path = _path(site)
-    if (text := read(path)) is None:
-        return None
-    try:
-        said = json.loads(text)
-        return Restore(**{**said, "parts": tuple(said["parts"])})
-    except (ValueError, TypeError, LookupError) as error:
-        raise GroundupError(
-            f"the record of a restore cannot be read: {error}", where=str(path),
-            why="a restore may be half done, and another one would mix two sets",
-            remedy="if none is under way, remove the file",
-        ) from error  # fmt: skip
+    return read_record(
+        _path(site), lambda said: Restore(**{**said, "parts": tuple(said["parts"])}), what="the record of a restore",
+        why="a restore may be half done, and another one would mix two sets",
+        remedy="if none is under way, remove the file",
+    )  # fmt: skip
 
 
 def refuse(found: Restore | None, *, sha256: str, parts: Sequence[str], until: str) -> None:

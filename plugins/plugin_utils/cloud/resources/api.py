@@ -32,6 +32,12 @@ class CloudApi:
         raise_from_response(answer, error_message=f"{method} {path.partition('?')[0]}")
         return answer.json() if answer.content else None
 
+    def services(self) -> set[str]:
+        """Return the services of the catalog, as openstacksdk calls them."""
+        session = self.cloud.session
+        catalog = session.auth.get_access(session).service_catalog.catalog
+        return {str(one["type"]).replace("-", "_") for one in catalog}
+
     def all(
         self, service: str, path: str, plural: str, *, version: str | None = None,
         headers: Mapping[str, str] | None = None,

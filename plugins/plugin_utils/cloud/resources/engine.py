@@ -209,7 +209,10 @@ class Resources:
 
     def _held(self, former: list[tuple[str, Found]]) -> Iterator[str]:
         """Yield why projects and domains must not be deleted; warn of what a dry run does not look for."""
-        services, going = self.plan.openstack.services, {str(one["id"]) for _, one in former}
+        going = {str(one["id"]) for _, one in former}
+        # Of the catalog, too: a service that has left the site file has not lost what it holds.
+        there = self.api.services() if former else ()
+        services = {*self.plan.openstack.services, *(SERVICES[one] for one in there if one in SERVICES)}
         holder = Holder(api=self.api, services=services, going=going)
         for name, found in former:
             yield from holder.refusals(name, found, dry=self.changes.check)

@@ -15,6 +15,7 @@ from typing import Any
 from ....module_utils._base.files import write_file
 from ...errors import GroundupError
 from ...paths import state_dir
+from ...record import read_record
 from ...run_mode import dry_run
 from ..cache.artifact import Artifact
 
@@ -78,18 +79,11 @@ class PublishedDigests:
 
 def load(site: str) -> PublishedDigests | None:
     """Return the record of ``site``, None when this controller has published nothing for it."""
-    path = state_dir(site) / FILE
-    try:
-        return PublishedDigests.from_plain(json.loads(path.read_text(encoding="utf-8")))
-    except FileNotFoundError:
-        return None
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise GroundupError(
-            f"the record of what is published cannot be read: {error}",
-            where=str(path),
-            why="nodes run what it names, and nothing else",
-            remedy="remove it and run the playbook groundup.cloud.seed, which writes it",
-        ) from error
+    return read_record(
+        state_dir(site) / FILE, PublishedDigests.from_plain, what="the record of what is published",
+        why="nodes run what it names, and nothing else",
+        remedy="remove it and run the playbook groundup.cloud.seed, which writes it",
+    )  # fmt: skip
 
 
 def save(site: str, record: PublishedDigests) -> None:

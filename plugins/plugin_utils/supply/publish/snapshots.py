@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ....module_utils._base.files import write_file
-from ...errors import GroundupError
 from ...paths import state_dir
+from ...record import read_record
 from ...run_mode import dry_run
 from ..cache.artifact import Artifact
 
@@ -87,18 +87,12 @@ def from_plain(data: Any) -> dict[str, list[Snapshot]]:
 
 def load(site: str) -> dict[str, list[Snapshot]]:
     """Return the record of ``site``; empty before its seed has snapshots."""
-    path = state_dir(site) / FILE
-    try:
-        return from_plain(json.loads(path.read_text(encoding="utf-8")))
-    except FileNotFoundError:
-        return {}
-    except (ValueError, TypeError, AttributeError) as error:
-        raise GroundupError(
-            f"the record of the snapshots of packages cannot be read: {error}",
-            where=str(path),
-            why="hosts install from the snapshot that it names",
-            remedy="remove it and run the playbook groundup.cloud.seed, which writes it",
-        ) from error
+    found = read_record(
+        state_dir(site) / FILE, from_plain, what="the record of the snapshots of packages",
+        why="hosts install from the snapshot that it names",
+        remedy="remove it and run the playbook groundup.cloud.seed, which writes it",
+    )  # fmt: skip
+    return found or {}
 
 
 def save(site: str, record: Record) -> None:
