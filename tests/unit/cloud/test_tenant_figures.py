@@ -170,14 +170,13 @@ def test_instances_that_fail_are_counted_with_the_cause(
 ) -> None:
     monkeypatch.setattr(tenant_boots, "look", lambda *_: room())
     cloud.status, cloud.fault = "ERROR", "No valid host was found."
-    found = within(
-        Boots, connected(cloud, tmp_path), options, Steps(lambda _: None), lambda one: one.walk(2, direct="")
-    )
+    admin, steps = connected(cloud, tmp_path), Steps(lambda _: None)
+    found = within(Boots, admin, options, steps, lambda one: one.walk(2, direct=""))
     assert [one["causes"] for one in found["batches"]] == [{cloud.fault: 1}, {cloud.fault: 2}]
     assert tenant_figures.failed(found)
     monkeypatch.setattr(tenant_boots, "look", lambda *_: replace(room(used=9), candidates=frozenset()))
     with pytest.raises(SmokeError, match="no hypervisor has room"):
-        within(Boots, connected(cloud, tmp_path), options, Steps(lambda _: None), lambda one: one.walk(2, direct=""))
+        within(Boots, admin, options, steps, lambda one: one.walk(2, direct=""))
     assert left(cloud) == []
 
 
@@ -246,7 +245,8 @@ def test_the_page_has_both_tables_and_its_mark(monkeypatch: pytest.MonkeyPatch, 
     batch = {"count": 2, "at": at, "built": [7.0, 8.0], "causes": {"not there after 900 s": 1}}
     row = {"name": "ports", "clients": 4, "connections": "kept", "sent": 1000, "p50": 0.2, "p99": 0.9, "rate": 10.0,
            "busy": 0.1, "causes": {"HTTP 503": 100}}  # fmt: skip
-    stages = [{"name": "before", "row": None, "sync": {"northd": 0.01, "chassis": 0.1}, "memory": {"ovn-northd": 1 << 20}},
+    sync, used = {"northd": 0.01, "chassis": 0.1}, {"ovn-northd": 1 << 20}
+    stages = [{"name": "before", "row": None, "sync": sync, "memory": used},
               {"name": "ports", "row": row, "sync": {"cause": "late"}, "memory": {}}]  # fmt: skip
     tenant_figures.keep("builtin", {"instances": {"day": "2026-11-28", "batches": [batch]}})
     tenant_figures.keep("builtin", {"ports": {"day": "2026-11-29", "stages": stages}})
@@ -257,7 +257,8 @@ def test_the_page_has_both_tables_and_its_mark(monkeypatch: pytest.MonkeyPatch, 
         "| accepted | 0.5 / 1.0 s (+0.5) |", "| spawning | 4.0 / 9.0 s (+2.0) |", "| ssh | 30.0 / 30.0 s (+19.0) |",
         "| on the hypervisor | 7 / 8 s |", "| failed | **1**: not there after 900 s |",
         "|  | builtin (2026-11-29): before | builtin (2026-11-29): ports |",
-        "| requests | - | 1000 in 90 s, 10/s |", "| p50 / p99 | - | 200 / 900 ms |", "| failed | - | **100**: HTTP 503 |",
+        "| requests | - | 1000 in 90 s, 10/s |", "| p50 / p99 | - | 200 / 900 ms |",
+        "| failed | - | **100**: HTTP 503 |",
         "| all chassis | 0.10 s | late |", "| ovn-northd | 1 MiB | - |",
     ):  # fmt: skip
         assert f"{line}\n" in text
@@ -271,7 +272,7 @@ def test_what_is_measured_is_kept_beside_what_was_and_a_failure_is_the_exit_code
     monkeypatch.setattr(tenant_figures, "place", lambda: tmp_path)
     monkeypatch.setenv("OS_CLOUD", "elsewhere")
     monkeypatch.setattr(tenant_figures.connection, "named", lambda _: None)
-    at, causes = dict.fromkeys(PHASES, [1.0]), dict[str, int]()
+    at, causes = {key: [1.0] for key in PHASES}, dict[str, int]()
 
     def measured(_admin: Any, given: Namespace, plan: Any) -> Iterator[tuple[str, dict[str, Any]]]:
         assert plan is None, "OS_CLOUD is not the site of SITE"
