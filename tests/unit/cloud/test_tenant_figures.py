@@ -47,11 +47,17 @@ class Nova(FakeCloud):
             return self.quotas.setdefault(kind, {})
         return super().one(kind, identity)
 
+    def delete(self, kind: str, identity: str) -> int:
+        if kind in ("quotas", "quota_sets"):
+            del self.quotas[kind]
+            return 204
+        return super().delete(kind, identity)
+
     def of(self, kind: str) -> list[Entry]:
         found = super().of(kind)
         for server in found if kind == "servers" else ():
             looks = server["looks"] = server.get("looks", -1) + 1
-            if server["status"] == "ACTIVE" and looks < len(TASKS):
+            if server["status"] != "ERROR" and looks < len(TASKS):
                 server.update({"status": "BUILD", "OS-EXT-STS:task_state": TASKS[looks]})
             elif server["status"] == "BUILD":
                 server.update({"status": "ACTIVE", "OS-EXT-STS:task_state": None})
