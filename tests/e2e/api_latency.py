@@ -20,6 +20,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -84,11 +85,14 @@ def row(
 
 
 def measure(name: str, ask: Callable[[Line], Any], line: Callable[[], Line], *, clients: int, requests: int) -> Row:
-    """Ask ``requests`` times in all. A kept connection is made, and used once, before it counts."""
+    """Ask ``requests`` times in all. A kept connection is made, and used once, before it counts.
+
+    Raises KeyboardInterrupt when no request is under way any more.
+    """
     lines = [line() for _ in range(clients)]
     share = [requests // clients + (number < requests % clients) for number in range(clients)]
     good, causes = list[float](), list[str]()
-    gate = threading.Barrier(clients + 1)
+    gate, ended = threading.Barrier(clients + 1), threading.Event()
 
     def once(one: Line) -> tuple[float, str]:
         began = time.monotonic()
@@ -103,8 +107,11 @@ def measure(name: str, ask: Callable[[Line], Any], line: Callable[[], Line], *, 
     def client(one: Line, times: int) -> None:
         if one.kept:
             once(one)
-        gate.wait()
+        with suppress(threading.BrokenBarrierError):
+            gate.wait()
         for _ in range(times):
+            if ended.is_set():
+                break
             seconds, cause = once(one)
             causes.append(cause) if cause else good.append(seconds)
         one.close()
@@ -112,10 +119,17 @@ def measure(name: str, ask: Callable[[Line], Any], line: Callable[[], Line], *, 
     threads = [threading.Thread(target=client, args=pair) for pair in zip(lines, share, strict=True)]
     for thread in threads:
         thread.start()
-    gate.wait()
-    began, spent = time.monotonic(), time.process_time()
-    for thread in threads:
-        thread.join()
+    try:
+        gate.wait()
+        began, spent = time.monotonic(), time.process_time()
+        for thread in threads:
+            thread.join()
+    except KeyboardInterrupt:  # what they are about to make is deleted after this
+        ended.set()
+        gate.abort()
+        for thread in threads:
+            thread.join()
+        raise
     wall, cpu = time.monotonic() - began, time.process_time() - spent
     return row(name, clients=clients, kept=lines[0].kept, good=good, causes=causes, wall=wall, cpu=cpu)
 

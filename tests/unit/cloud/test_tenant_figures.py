@@ -1,0 +1,295 @@
+"""What a tenant waits for: phases of instances, room for them, many ports; and nothing of it stays."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import socketserver
+import threading
+from argparse import Namespace
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.room import Provider, Room
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.smoke import within
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.steps import SmokeError, Steps
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.tenant import TenantOptions
+from ansible_collections.groundup.cloud.tests.e2e import api_latency, tenant_boots, tenant_figures
+from ansible_collections.groundup.cloud.tests.e2e.tenant_boots import PHASES, Boot, Boots, fits, phase_of
+from ansible_collections.groundup.cloud.tests.e2e.tenant_ports import Ports, program, spent
+
+from .conftest import connected, served
+from .fake import ADMIN, Entry, FakeCloud, left
+
+TASKS = ("scheduling", None, "spawning")  # what Nova says of an instance, look by look, before ACTIVE
+EVENT = {"event": "compute__do_build_and_run_instance", "start_time": "2026-11-28T10:00:03.000000",
+         "finish_time": "2026-11-28T10:00:10.000000", "result": "Success"}  # fmt: skip
+SYNC = """Time spent on processing nb_cfg 7:
+\tovn-northd delay before processing:\t3ms
+\tovn-northd completion:\t\t\t160ms
+\tovn-controller(s) completion:\t\t1390ms
+"""
+
+
+class Nova(FakeCloud):
+    """Instances become ACTIVE look by look; projects have quotas."""
+
+    quotas: dict[str, Entry]
+    interrupts = ""  # kind whose third is made at the moment of Ctrl-C
+
+    def one(self, kind: str, identity: str) -> Entry | None:
+        if kind in ("quotas", "quota_sets"):
+            return self.quotas.setdefault(kind, {})
+        return super().one(kind, identity)
+
+    def delete(self, kind: str, identity: str) -> int:
+        if kind in ("quotas", "quota_sets"):
+            del self.quotas[kind]
+            return 204
+        return super().delete(kind, identity)
+
+    def of(self, kind: str) -> list[Entry]:
+        found = super().of(kind)
+        for server in found if kind == "servers" else ():
+            looks = server["looks"] = server.get("looks", -1) + 1
+            if server["status"] != "ERROR" and looks < len(TASKS):
+                server.update({"status": "BUILD", "OS-EXT-STS:task_state": TASKS[looks]})
+            elif server["status"] == "BUILD":
+                server.update({"status": "ACTIVE", "OS-EXT-STS:task_state": None})
+        return found
+
+    def add(self, kind: str, entry: Entry, project: str) -> Entry:
+        made = super().add(kind, entry, project)
+        if kind == "floatingips":
+            made["floating_ip_address"] = "127.0.0.1"
+        if kind == self.interrupts and len(super().of(kind)) == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+        return made
+
+    def part(self, kind: str, identity: str, parts: list[str], body: Entry) -> tuple[int, Any] | None:
+        action = {"action": "create", "request_id": "req-1", "start_time": "2026-11-28T10:00:00.000000"}
+        if parts == ["os-instance-actions"]:
+            return 200, {"instanceActions": [action]}
+        if parts[:1] == ["os-instance-actions"]:
+            return 200, {"instanceAction": {**action, "events": [EVENT]}}
+        return super().part(kind, identity, parts, body)
+
+
+@pytest.fixture
+def cloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Nova]:
+    """Serve a cloud whose names this process alone resolves."""
+    asked = socket.getaddrinfo
+
+    def resolved(host: Any, *more: Any, **named: Any) -> Any:
+        return asked("127.0.0.1" if str(host).endswith(".cloud.test") else host, *more, **named)
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolved)
+    made = Nova()
+    made.quotas = {}
+    made.add("networks", {"name": "provider", "router:external": True}, ADMIN)
+    for one in served(made, tmp_path):
+        assert isinstance(one, Nova)
+        yield one
+
+
+@pytest.fixture
+def guest(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Greet as sshd does, where all floating IPs lead."""
+
+    class Greeting(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.sendall(b"SSH-2.0-dropbear\r\n")
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Greeting) as server:
+        monkeypatch.setattr(tenant_boots, "SSH", server.server_address[1])
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield
+        server.shutdown()
+        thread.join()
+
+
+def room(*, vcpus: int = 4, used: int = 1, **more: Any) -> Room:
+    """Return two hypervisors with room for three instances each, by their processors."""
+    ample = {"total": 4096, "reserved": 96, "allocation_ratio": 1.0, "max_unit": 4096}
+    counts = {"VCPU": ample | {"total": vcpus, "reserved": 0}, "MEMORY_MB": ample}
+    hosts = [Provider(name=f"{one}.test", inventory=counts, used={"VCPU": used}) for one in ("a", "b")]
+    return Room(
+        asked={"VCPU": 1, "MEMORY_MB": 128}, providers=hosts, candidates=frozenset(("a.test", "b.test")), **more
+    )
+
+
+@pytest.fixture
+def options(tmp_path: Path) -> TenantOptions:
+    image = tmp_path / "guest.qcow2"
+    image.write_bytes(b"QFI")
+    return TenantOptions(image=image, user="guest", timeout=30.0)
+
+
+def test_room_is_what_is_left_of_the_scarcest_on_hypervisors_that_are_up() -> None:
+    assert fits(room()) == 6
+    assert fits(room(away={"b": "disabled (drained)"})) == 3
+    assert fits(replace(room(), candidates=frozenset(["a.test"]))) == 3
+    assert fits(replace(room(), asked={"VCPU": 1, "MEMORY_MB": 3000})) == 2
+    assert fits(room(used=5)) == 0
+    shares = Provider(name="pool", inventory={"DISK_GB": {"total": 9, "reserved": 0, "allocation_ratio": 1.0}})
+    assert fits(replace(room(), providers=[shares], candidates=frozenset(["pool"]))) == 0
+
+
+def test_a_phase_too_short_to_be_seen_was_reached_with_the_next_and_the_first_sight_counts() -> None:
+    boot = Boot(name="x", port="p", address="a", asked=100.0, at={"accepted": 0.5})
+    for at, (status, task) in enumerate([("BUILD", "scheduling"), ("BUILD", "spawning"), ("BUILD", "spawning"),
+                                         ("ACTIVE", None)], start=101):  # fmt: skip
+        boot.reached(phase_of(status, task), float(at))
+    assert boot.at == {"accepted": 0.5, "scheduled": 2.0, "spawning": 2.0, "active": 4.0}
+    assert phase_of("BUILD", "networking") == phase_of("BUILD", None) == "scheduled"
+    assert not boot.over
+    boot.reached("ssh", 109.0)
+    assert (boot.at["ssh"], boot.over) == (9.0, True)
+
+
+@pytest.mark.usefixtures("guest")
+def test_one_then_as_many_as_there_is_room_for_and_nothing_stays(
+    cloud: Nova, tmp_path: Path, options: TenantOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tenant_boots, "look", lambda *_: room(used=2))
+    said = list[str]()
+    found = within(Boots, connected(cloud, tmp_path), options, Steps(said.append), lambda one: one.walk(20, direct=""))
+    assert (found["wanted"], found["room"], [one["count"] for one in found["batches"]]) == (20, 4, [1, 4])
+    for one in found["batches"]:
+        assert {phase: len(each) for phase, each in one["at"].items()} == dict.fromkeys(PHASES, one["count"])
+        assert all(max(one["at"]["scheduled"]) <= max(one["at"][later]) for later in ("spawning", "active", "ssh"))
+        assert (one["built"], dict(one["causes"])) == ([7.0] * one["count"], {})
+    assert any("room for 4 of these instances: 4 at once" in line for line in said)
+    assert left(cloud) == []
+    assert [one for one in cloud.asked if "quota" in one and "DELETE" in one]
+
+
+@pytest.mark.usefixtures("guest")
+def test_instances_that_fail_are_counted_with_the_cause(
+    cloud: Nova, tmp_path: Path, options: TenantOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tenant_boots, "look", lambda *_: room())
+    cloud.status, cloud.fault = "ERROR", "No valid host was found."
+    admin, steps = connected(cloud, tmp_path), Steps(lambda _: None)
+    found = within(Boots, admin, options, steps, lambda one: one.walk(2, direct=""))
+    assert [one["causes"] for one in found["batches"]] == [{cloud.fault: 1}, {cloud.fault: 2}]
+    assert tenant_figures.failed(found)
+    monkeypatch.setattr(tenant_boots, "look", lambda *_: replace(room(used=9), candidates=frozenset()))
+    with pytest.raises(SmokeError, match="no hypervisor has room"):
+        within(Boots, admin, options, steps, lambda one: one.walk(2, direct=""))
+    assert left(cloud) == []
+
+
+def ports(cloud: Nova, tmp_path: Path, options: TenantOptions) -> list[dict[str, Any]]:
+    """Measure nine ports and seven rules."""
+    admin, steps = connected(cloud, tmp_path), Steps(lambda _: None)
+    return within(Ports, admin, options, steps, lambda one: one.walk(ports=9, rules=7, clients=2, plan=None))
+
+
+def test_ports_and_rules_are_made_exactly_so_often_each_rule_another_and_nothing_stays(
+    cloud: Nova, tmp_path: Path, options: TenantOptions
+) -> None:
+    stages = ports(cloud, tmp_path, options)
+    assert [(one["name"], one["row"] and one["row"]["sent"]) for one in stages] == [
+        ("before", None), ("ports", 7), ("rules", 5), ("ports deleted", 7)
+    ]  # fmt: skip
+    assert not tenant_figures.failed({"stages": stages})
+    assert sum(one == "POST ports" for one in cloud.asked) == 9
+    rules = cloud.kinds["security_group_rules"]
+    assert len({one["port_range_min"] for one in rules}) == len(rules) == 7
+    assert left(cloud) == []
+
+
+def test_after_ctrl_c_nothing_is_made_any_more_and_nothing_stays(
+    cloud: Nova, tmp_path: Path, options: TenantOptions
+) -> None:
+    cloud.interrupts = "ports"
+    with pytest.raises(KeyboardInterrupt):
+        ports(cloud, tmp_path, options)
+    made = [number for number, one in enumerate(cloud.asked) if one == "POST ports"]
+    assert 3 <= len(made) < 9
+    assert max(made) < min(number for number, one in enumerate(cloud.asked) if one.startswith("DELETE ports"))
+    assert left(cloud) == []
+
+
+def test_ovns_own_words_give_the_seconds_until_all_chassis_followed() -> None:
+    assert spent(SYNC) == {"northd": 0.16, "chassis": 1.39}
+    assert spent("ovn-nbctl: unknown\n") == {"cause": "not understood: ovn-nbctl: unknown"}
+
+
+@pytest.mark.parametrize(
+    ("user", "words", "name"),
+    [("ovsdb-server", ["ovsdb-server", "--unixctl=/var/run/ovn/ovnnb_db.ctl"], "ovsdb-server NB"),
+     ("ovsdb-server", ["ovsdb-server", "--unixctl=/var/run/ovn/ovnsb_db.ctl"], "ovsdb-server SB"),
+     ("ovsdb-server", ["ovsdb-server", "/etc/openvswitch/conf.db"], ""),
+     ("neutron-server", ["uwsgi"], "neutron-server"), ("ovn-northd", ["ovn-northd"], "ovn-northd"),
+     ("nova-api", ["uwsgi"], "")],
+)  # fmt: skip
+def test_neutrons_and_ovns_processes_are_weighed(user: str, words: list[str], name: str) -> None:
+    assert program(user, words) == name
+
+
+def test_the_page_has_both_tables_and_its_mark(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(tenant_figures.PAGE.read_text(encoding="utf-8"), encoding="utf-8")
+    monkeypatch.setattr(tenant_figures, "PAGE", page)
+    monkeypatch.setattr(tenant_figures, "place", lambda: tmp_path)
+    assert tenant_figures.main(["page"]) == 2
+    at = {
+        "accepted": [0.5, 1.0],
+        "scheduled": [2.0, 3.0],
+        "spawning": [4.0, 9.0],
+        "active": [11.0, 15.0],
+        "ssh": [30.0],
+    }
+    batch = {"count": 2, "at": at, "built": [7.0, 8.0], "causes": {"not there after 900 s": 1}}
+    row = {"name": "ports", "clients": 4, "connections": "kept", "sent": 1000, "p50": 0.2, "p99": 0.9, "rate": 10.0,
+           "busy": 0.1, "causes": {"HTTP 503": 100}}  # fmt: skip
+    sync, used = {"northd": 0.01, "chassis": 0.1}, {"ovn-northd": 1 << 20}
+    stages = [{"name": "before", "row": None, "sync": sync, "memory": used},
+              {"name": "ports", "row": row, "sync": {"cause": "late"}, "memory": {}}]  # fmt: skip
+    tenant_figures.keep("builtin", {"instances": {"day": "2026-11-28", "batches": [batch]}})
+    tenant_figures.keep("builtin", {"ports": {"day": "2026-11-29", "stages": stages}})
+    assert tenant_figures.main(["page"]) == 0
+    text = page.read_text(encoding="utf-8")
+    for line in (
+        "| seconds since the request | builtin (2026-11-28): 2 at once |",
+        "| accepted | 0.5 / 1.0 s (+0.5) |", "| spawning | 4.0 / 9.0 s (+2.0) |", "| ssh | 30.0 / 30.0 s (+19.0) |",
+        "| on the hypervisor | 7 / 8 s |", "| failed | **1**: not there after 900 s |",
+        "|  | builtin (2026-11-29): before | builtin (2026-11-29): ports |",
+        "| requests | - | 1000 in 90 s, 10/s |", "| p50 / p99 | - | 200 / 900 ms |",
+        "| failed | - | **100**: HTTP 503 |",
+        "| all chassis | 0.10 s | late |", "| ovn-northd | 1 MiB | - |",
+    ):  # fmt: skip
+        assert f"{line}\n" in text
+    assert text.count(api_latency.BEGIN) == text.count(tenant_figures.BEGIN) == 1
+    assert text.count("<!-- /results -->") == 2
+
+
+def test_what_is_measured_is_kept_beside_what_was_and_a_failure_is_the_exit_code(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(tenant_figures, "place", lambda: tmp_path)
+    monkeypatch.setenv("OS_CLOUD", "elsewhere")
+    monkeypatch.setattr(tenant_figures.connection, "named", lambda _: None)
+    at, causes = {key: [1.0] for key in PHASES}, dict[str, int]()
+
+    def measured(_admin: Any, given: Namespace, plan: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+        assert plan is None, "OS_CLOUD is not the site of SITE"
+        assert given.instances == 20
+        yield "instances", {"day": "today", "batches": [{"count": 1, "at": at, "built": [], "causes": causes}]}
+
+    monkeypatch.setattr(tenant_figures, "measured", measured)
+    assert tenant_figures.main(["--instances"]) == 0
+    causes["HTTP 500"] = 1
+    assert tenant_figures.main(["--instances"]) == 1
+    assert json.loads((tmp_path / "builtin.json").read_text())["instances"]["batches"][0]["causes"] == causes
+    assert "**1**: HTTP 500" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        tenant_figures.main([])
