@@ -45,7 +45,7 @@ def test_an_environment_is_another_one_when_its_requirements_are(release: str) -
     assert entry.version == lock.artifacts["openstack"].version, "the control plane's release"
 
 
-@pytest.mark.parametrize(("release", "openstack"), itertools.product(["12", "13"], OPENSTACK))
+@pytest.mark.parametrize(("release", "openstack"), [*itertools.product(["12", "13"], OPENSTACK)])
 def test_a_hypervisor_runs_the_versions_of_the_control_plane(release: str, openstack: str) -> None:
     def versions(name: str) -> dict[str, str]:
         lines = (COLLECTION / f"supply/images/python/{name}.txt").read_text().splitlines()
