@@ -37,20 +37,22 @@ def test_what_is_asked_for_is_in_the_list_at_that_version(path: Path) -> None:
             assert re.split(r"[<>=]", line)[0] in names
 
 
-def test_the_release_of_the_lock_is_the_release_the_plan_names() -> None:
-    artifacts = load_lock().artifacts
-    for name, tag in OPENSTACK["2026.1"].images.items():
-        assert artifacts[name].image == f"groundup/{name}:{tag}"
+@pytest.mark.parametrize("release", OPENSTACK)
+def test_the_release_of_the_lock_is_the_release_the_plan_names(release: str) -> None:
+    images = {(entry.family, entry.image) for entry in load_lock().artifacts.values()}
+    assert {(name, f"groundup/{name}:{tag}") for name, tag in OPENSTACK[release].images.items()} <= images
 
 
-def test_a_changed_requirement_list_changes_the_image() -> None:
-    entry = load_lock().artifacts["openstack"]
-    assert virtualenv.requirements("openstack-2026.1") in builder_of(entry).sources(entry)
+@pytest.mark.parametrize(("release", "name"), [(one, f"openstack{known.suffix}") for one, known in OPENSTACK.items()])
+def test_a_changed_requirement_list_changes_the_image(release: str, name: str) -> None:
+    entry = load_lock().artifacts[name]
+    assert virtualenv.requirements(f"openstack-{release}") in builder_of(entry).sources(entry)
 
 
-def test_what_builds_source_distributions_is_hashed_and_of_the_same_list() -> None:
+@pytest.mark.parametrize("release", OPENSTACK)
+def test_what_builds_source_distributions_is_hashed_and_of_the_same_list(release: str) -> None:
     # Without pbr an empty cache of wheels is fatal: testresources would call itself version 0.0.0.
-    found = virtualenv.backends(virtualenv.requirements("openstack-2026.1"))
+    found = virtualenv.backends(virtualenv.requirements(f"openstack-{release}"))
     hashes = r" \\\n(    --hash=sha256:[0-9a-f]{64}( \\)?\n)+"
     assert re.fullmatch(rf"setuptools==80\.\S+{hashes}pbr==\S+{hashes}", found)
 

@@ -162,6 +162,13 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         {"openstack/chart_versions": {"keystone": "2025.2.0"}},
         "openstack.release",
     ),
+    (
+        "release-without-charts",
+        "error",
+        "lab",
+        {"openstack/release": "2026.2", "openstack/charts": "/srv/charts"},
+        "openstack.charts",
+    ),
     ("chart-not-in-matrix", "warning", "lab", {"openstack/chart_versions": {"zun": "2026.1.0"}}, "chart_versions.zun"),
     ("charts-without-tls", "error", "lab", {"openstack/charts": "http://charts.example.org"}, "openstack.charts"),
     (

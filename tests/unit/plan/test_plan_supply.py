@@ -43,6 +43,21 @@ def test_another_kubernetes_than_the_default_one_is_chosen_and_its_images_are_na
     assert "kubernetes-1.37.2" not in plan_of("lab", own | files).supply.chosen
 
 
+def test_another_openstack_than_the_default_one_is_chosen_with_its_hypervisors_and_the_same_charts(
+    plan_of: Callable[..., Plan],
+) -> None:
+    named = {"openstack/release": "2026.2"}
+    plan = plan_of("cloud", named)
+    assert {"openstack-2026.2", "openstack-client-2026.2", "hypervisor-13-2026.2", "guest"} <= {*plan.supply.chosen}
+    assert "openstack-more-2026.2" not in plan.supply.chosen
+    assert plan.supply.images["openstack"].endswith("/groundup/openstack:2026.2")
+    assert plan.hypervisor
+    assert plan.hypervisor.environments["13"].startswith("hypervisor-13/2026.2/")
+    assert {one.version for one in plan.openstack.releases} == {"2026.1.0"}
+    assert not [one for one in plan.findings if one.severity == "error"]
+    assert not [one for one in plan_of("cloud").supply.chosen if "2026.2" in one]
+
+
 def test_the_seed_serves_with_tls_and_only_networks_of_the_site(plan_of: Callable[..., Plan]) -> None:
     other = {"cluster": {"cidr": "10.91.0.0/24"}, "storage": {"cidr": "10.92.0.0/24"}}
     supply = plan_of("lab", {f"networks/{name}": network for name, network in other.items()}).supply

@@ -118,6 +118,26 @@ def test_a_step_of_the_release_that_skips_one_is_refused_by_the_images_that_run(
     assert "2026.1 is older than 2026.2" in step("2026.2", ""), "the site's release, when no image tells"
 
 
+def test_an_allowed_step_of_the_release_is_none_that_a_rollout_makes_unasked() -> None:
+    """It is refused by name, and accepted by name."""
+
+    def step(before: str, after: str) -> list[GateReason]:
+        runs, objects = ((stateful(3, image=f"{REGISTRY}/openstack:{tag}"),) for tag in (before, after))
+        return [*judge(release(), live="2026.1.0", runs=runs, objects=objects).values()]
+
+    assert [one.code for one in step("2026.1", "2026.2")] == ["release-step"]
+    assert step("2026.1", "2026.1") == step("2026.2", "2026.2") == []
+    with pytest.raises(GateRefusedError, match=r"2026\.1 runs, and it would become 2026\.2"):
+        decide(step("2026.1", "2026.2"))
+    assert decide(step("2026.1", "2026.2"), force=["release-step"])
+
+
+def test_the_built_in_charts_serve_each_release_by_their_own_number() -> None:
+    plan: Any = FakePlan(OpenStack((release("keystone"), release("glance", version="2025.2.0")), release="2026.2"))
+    found = reasons_against(plan, ChangePreview(rendered={}, diffs={}, live={}, broken={}), {})
+    assert [(one.code, one.release) for one in found] == [("version-matrix", "glance")]
+
+
 @pytest.mark.parametrize("image", ["x/mariadb:latest", "x/mariadb", f"{REGISTRY}/mariadb"])
 def test_an_image_without_a_fixed_version_is_refused(image: str) -> None:
     assert image in judge(release(), objects=(stateful(3, image=image),))["image-latest"].what

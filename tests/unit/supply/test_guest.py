@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 from pathlib import Path
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform.versions import OPENSTACK
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import load_lock
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make.builder import builder_of
 
@@ -43,13 +45,13 @@ def test_an_environment_is_another_one_when_its_requirements_are(release: str) -
     assert entry.version == lock.artifacts["openstack"].version, "the control plane's release"
 
 
-@pytest.mark.parametrize("release", ["12", "13"])
-def test_a_hypervisor_runs_the_versions_of_the_control_plane(release: str) -> None:
+@pytest.mark.parametrize(("release", "openstack"), [*itertools.product(["12", "13"], OPENSTACK)])
+def test_a_hypervisor_runs_the_versions_of_the_control_plane(release: str, openstack: str) -> None:
     def versions(name: str) -> dict[str, str]:
         lines = (COLLECTION / f"supply/images/python/{name}.txt").read_text().splitlines()
         pins = [line.split(" ")[0].partition("==") for line in lines if "==" in line]
         return {name: version for name, _, version in pins}
 
-    control, own = versions("openstack-2026.1"), versions(f"hypervisor-2026.1-debian{release}")
+    control, own = versions(f"openstack-{openstack}"), versions(f"hypervisor-{openstack}-debian{release}")
     assert own.keys() >= {"nova", "neutron", "libvirt-python", "pyroute2", "ovs"}
     assert {name for name in own.keys() & control.keys() if own[name] != control[name]} == set()

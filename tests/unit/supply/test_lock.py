@@ -93,9 +93,10 @@ def test_the_lock_has_the_programs_of_every_kubernetes_version_of_the_plan_and_o
     assert found == set(versions.KUBERNETES)
 
 
-def test_another_kubernetes_than_the_default_one_is_built_for_the_sites_that_name_it_alone() -> None:
+def test_another_version_than_the_default_one_is_built_for_the_sites_that_name_it_alone() -> None:
     lock = load_lock()
     groups = [release.group for release in versions.KUBERNETES.values() if release.group]
+    groups += [f"release{release.suffix}" for release in versions.OPENSTACK.values() if release.suffix]
     beside = {name for name, entry in lock.artifacts.items() if entry.serves}
     assert beside == set(lock.select(groups))
     assert all(lock.artifacts[name].optional for name in beside)
@@ -151,9 +152,9 @@ def test_images_of_the_version_matrix_are_in_the_lock_under_their_names_and_no_o
         name: entry for name, entry in load_lock().artifacts.items() if not {"conformance", "tests"} & {*entry.groups}
     }
     references = set[tuple[str, str]]()
-    for kubernetes, cni in itertools.product(versions.KUBERNETES, versions.POD_NETWORKS):
+    for kubernetes, openstack, cni in itertools.product(versions.KUBERNETES, versions.OPENSTACK, versions.POD_NETWORKS):
         found = versions.images(
-            registry="registry", kubernetes=kubernetes, openstack="2026.1", cni=cni, services=RECORDS, rbd=True
+            registry="registry", kubernetes=kubernetes, openstack=openstack, cni=cni, services=RECORDS, rbd=True
         )
         references |= found.items()
     assert {(entry.family, f"registry/{entry.image}") for entry in cluster.values() if entry.image} == references
@@ -161,10 +162,20 @@ def test_images_of_the_version_matrix_are_in_the_lock_under_their_names_and_no_o
 
 def test_an_image_of_services_that_few_sites_name_is_built_for_those_alone() -> None:
     lock = load_lock()
-    for release in versions.OPENSTACK:
+    for release, known in versions.OPENSTACK.items():
         named = versions.more_images(release, RECORDS)
         assert named
-        assert all(lock.artifacts[name].optional for name in named)
+        assert all(lock.artifacts[f"{name}{known.suffix}"].optional for name in named)
+
+
+@pytest.mark.parametrize("release", versions.OPENSTACK)
+def test_a_site_has_every_image_of_its_release_built(release: str) -> None:
+    """By default, or as its plan chooses it."""
+    lock, services = load_lock(), ["keystone", "barbican"]
+    built = {*lock.select(None), *versions.release_artifacts(release, services)}
+    served = {(lock.artifacts[name].family, lock.artifacts[name].version) for name in built}
+    known = versions.OPENSTACK[release]
+    assert served >= {*known.images.items(), *known.more.items()}
 
 
 def told(after: str, until: str) -> set[str]:

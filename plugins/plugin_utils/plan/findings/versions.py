@@ -35,7 +35,15 @@ def _matrix(context: PlanContext) -> Iterator[Finding]:
 
 def _charts(context: PlanContext) -> Iterator[Finding]:
     written = context.site.openstack
-    matrix = versions.nearest_openstack(written.release).charts
+    known = versions.nearest_openstack(written.release)
+    matrix = known.charts
+    if written.charts != "builtin" and not known.official:
+        others = ", ".join(name for name, one in versions.OPENSTACK.items() if one.official)
+        yield error("release-without-charts", "openstack.charts", "openstack.release")(
+            what=f"OpenStack-Helm has no charts of {written.release}",
+            why="charts of another release start its services with options and migrations that are not theirs",
+            remedy=f"write builtin, or a release of: {others}",
+        )
     remote = "://" in written.charts
     for name, version in written.chart_versions.items():
         if not re.search(r"\d+\.\d+", version):
@@ -44,7 +52,7 @@ def _charts(context: PlanContext) -> Iterator[Finding]:
                 why="the same site file gives another cloud tomorrow",
                 remedy="write a full version, such as 2026.1.0",
             )
-        elif name in matrix and not version.startswith(f"{written.release}."):
+        elif name in matrix and version != matrix[name] and not version.startswith(f"{written.release}."):
             yield error("chart-release-mismatch", f"openstack.chart_versions.{name}", "openstack.release")(
                 what=f"the chart {name} {version} is not of the release {written.release}",
                 why="a chart's jobs and configuration are those of its release: migrations run against the wrong code",

@@ -9,6 +9,7 @@ from ...layers.runtime import HYPERVISOR
 from ...layers.systems import ENVIRONMENT
 from ..layout.context import Layout
 from ..types import HypervisorPlan
+from .versions import nearest_openstack
 
 
 def hypervisor(layout: Layout, ceph: CephPlan | None) -> HypervisorPlan:
@@ -34,4 +35,5 @@ def artifacts(layout: Layout) -> tuple[str, ...]:
     """Return the artifacts of supply.lock that only sites with hypervisors need."""
     if LAYERS["hypervisor"].service not in layout.site.openstack.services or not layout.with_role("hypervisor"):
         return ()
-    return (*(f"hypervisor-{release}" for release in layout.site.hosts.debian_releases), "guest")
+    suffix = nearest_openstack(layout.site.openstack.release).suffix
+    return (*(f"hypervisor-{release}{suffix}" for release in layout.site.hosts.debian_releases), "guest")

@@ -97,7 +97,7 @@ def supply(layout: Layout) -> SupplyPlan:
             *repositories.values(),
             *(
                 (
-                    *versions.more_images(site.openstack.release, site.openstack.services),
+                    *versions.release_artifacts(site.openstack.release, site.openstack.services),
                     *hypervisor_artifacts(layout),
                     *metal_artifacts(layout),
                     *ceph_artifacts(layout),

@@ -31,6 +31,8 @@ class OpenStackRelease:
     charts: dict[str, str]
     images: dict[str, str]
     more: dict[str, str]  # images of rarely used services: built and served only for sites that use them
+    suffix: str = ""  # of its artifacts in supply.lock, beside the default release's; "": those of the lab
+    official: bool = True  # whether OpenStack-Helm has charts of it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,18 +55,22 @@ KUBERNETES: dict[str, KubernetesRelease] = {
 _VXLAN, _GENEVE, _VXLAN_CALICO = (PORTS[name].port for name in ("vxlan", "geneve", "vxlan-calico"))
 _OTHER_CHARTS = ("ovn", "skyline")  # charts of OpenStack-Helm without a service here
 
+_CHARTS = dict.fromkeys((*RECORDS, *_OTHER_CHARTS), "2026.1.0")
+_FOUNDATION = {"mariadb": "11.8", "rabbitmq": "4.0", "memcached": "1.6", "dep-check": "1.0"}
+
 OPENSTACK: dict[str, OpenStackRelease] = {
     "2026.1": OpenStackRelease(
-        charts=dict.fromkeys((*RECORDS, *_OTHER_CHARTS), "2026.1.0"),
-        images={
-            "openstack": "2026.1",
-            "openstack-client": "2026.1",
-            "mariadb": "11.8",
-            "rabbitmq": "4.0",
-            "memcached": "1.6",
-            "dep-check": "1.0",
-        },
+        charts=_CHARTS,
+        images={"openstack": "2026.1", "openstack-client": "2026.1", **_FOUNDATION},
         more={"openstack-more": "2026.1"},
+    ),
+    # The built-in charts keep their own number: what differs is in the images.
+    "2026.2": OpenStackRelease(
+        charts=_CHARTS,
+        images={"openstack": "2026.2", "openstack-client": "2026.2", **_FOUNDATION},
+        more={"openstack-more": "2026.2"},
+        suffix="-2026.2",
+        official=False,
     ),
 }
 
@@ -140,6 +146,13 @@ def nearest_kubernetes(version: str) -> KubernetesRelease:
 def nearest_openstack(release: str) -> OpenStackRelease:
     """Return the matrix entry of ``release``; for an unknown release (a finding), the newest entry."""
     return OPENSTACK.get(release) or OPENSTACK[max(OPENSTACK, key=_order)]
+
+
+def release_artifacts(openstack: str, services: Iterable[str]) -> tuple[str, ...]:
+    """Return the artifacts of supply.lock with images of the release that are not built for every site."""
+    suffix = nearest_openstack(openstack).suffix
+    own = nearest_openstack(openstack).images.keys() - _FOUNDATION.keys() if suffix else ()
+    return tuple(f"{name}{suffix}" for name in (*sorted(own), *more_images(openstack, services)))
 
 
 def more_images(openstack: str, services: Iterable[str]) -> dict[str, str]:

@@ -10,6 +10,7 @@ from ...helm.types import FieldChange, LiveRelease, ObjectChange, Rendered
 from ...kube.client import Api
 from ...kube.types import Object, Ref, ref_of
 from ...kube.workloads import images, node_ports
+from ...plan.platform.versions import nearest_openstack
 from ...plan.types import Plan, ReleasePlan
 from ...services import RECORDS
 from ..types import GateReason, against
@@ -50,7 +51,9 @@ def holders_of_node_ports(api: Api) -> dict[int, Ref]:
 
 
 def _versions(plan: Plan, release: ReleasePlan, live: LiveRelease | None) -> Iterator[GateReason]:
-    if not release.is_extra and not release.version.startswith(f"{plan.openstack.release}."):
+    known = nearest_openstack(plan.openstack.release).charts.get(release.chart)
+    matches = release.version == known or release.version.startswith(f"{plan.openstack.release}.")
+    if not release.is_extra and not matches:
         yield against(release.name, "version-matrix")(
             what=f"chart {release.chart} {release.version} is not of OpenStack {plan.openstack.release}",
             why="charts, images and release are tested together",

@@ -12,7 +12,7 @@ from . import pairs
 
 
 def stepped(plan: Plan, release: ReleasePlan, preview: ChangePreview) -> Iterator[GateReason]:
-    """Yield the reason against bringing a release that runs to the images it would run."""
+    """Yield the reasons against bringing a release that runs to the images it would run."""
     live, rendered = preview.live.get(release.name), preview.rendered.get(release.name)
     if live is None or release.is_extra:
         return
@@ -25,4 +25,10 @@ def stepped(plan: Plan, release: ReleasePlan, preview: ChangePreview) -> Iterato
                 what=what,
                 why="schemas, messages and service records of these releases were never tested together",
                 remedy=remedy,
+            )
+        elif step[0] != step[1]:
+            yield against(release.name, "release-step")(
+                what=f"{step[0]} runs, and it would become {step[1]}",
+                why="no cloud made this step yet: all services would make it at once, and hypervisors have no order",
+                remedy=f"set openstack.release to {step[0]}; to try it, see docs/openstack-upgrade.md",
             )
