@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.room import Provider, Room
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.smoke import within
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.steps import SmokeError, Steps
@@ -277,7 +278,7 @@ def test_what_is_measured_is_kept_beside_what_was_and_a_failure_is_the_exit_code
 ) -> None:
     monkeypatch.setattr(tenant_figures, "place", lambda: tmp_path)
     monkeypatch.setenv("OS_CLOUD", "elsewhere")
-    monkeypatch.setattr(tenant_figures.connection, "named", lambda _: None)
+    monkeypatch.setattr(connection, "named", lambda _: None)
     at, causes = {key: [1.0] for key in PHASES}, dict[str, int]()
 
     def measured(_admin: Any, given: Namespace, plan: Any) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -89,6 +89,18 @@ def test_an_environment_of_another_release_than_the_control_planes_is_a_fault(na
     assert not fault or "groundup.cloud.hypervisor" in fault
 
 
+@pytest.mark.usefixtures("served")
+def test_services_do_not_go_to_another_release_with_everything_else(tmp_path: Path) -> None:
+    root, changes = tmp_path / "root", Changes(check=False)
+    environment.refuse_step("2026.1", host="compute-1", root=root)  # a new host
+    name, _ = environment.place(changes, release="2026.1", url="u", sha256=NEW, ca=None, root=root)
+    environment.switch(changes, name, root=root)
+    environment.refuse_step("2026.1", host="compute-1", root=root)
+    with pytest.raises(GroundupError, match="2026.1-aaaaaaaaaaaa, and would go to release 2026.2") as refused:
+        environment.refuse_step("2026.2", host="compute-1", root=root)
+    assert "hypervisor_release_step=true" in refused.value.remedy
+
+
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
