@@ -25,7 +25,10 @@ options:
       - V(encrypt) has the API server of a control host use the keys in O(encryption_order), and restarts it. One
         control host at a time. Refuses to drop a key that a Secret in etcd was written with.
       - V(join) joins a prepared host with the credentials O(join). Nothing else is converged.
-      - V(upgrade_look) reports room for images and the health of etcd. Changes nothing.
+      - V(upgrade_look) reports room for images and the health of etcd. Changes nothing. V(upgrade_stage) pulls images
+        and fetches programs of the version in O(cluster); V(upgrade_control) takes the control plane of one control
+        host to it, and waits until it serves; V(upgrade_record) gives the cluster kubeadm's configuration of it;
+        V(upgrade_kubelet) takes a node's programs to it.
       - V(membership) reports, on a control host, which cluster it belongs to, its etcd members and the days of its
         certificates. Changes nothing.
       - V(decide) compares the O(answers) of all control hosts with the controller's record, and returns RV(ca). Fails
@@ -46,8 +49,8 @@ options:
         users and names. Refuses a node of another cluster, and directories of volumes that O(directories) does not
         name.
     type: str
-    choices: [maintain, restart, join, encryption, encrypt, upgrade_look, membership, decide, forget, access,
-      leave_etcd, reset]
+    choices: [maintain, restart, join, encryption, encrypt, upgrade_look, upgrade_stage, upgrade_control,
+      upgrade_record, upgrade_kubelet, membership, decide, forget, access, leave_etcd, reset]
     required: true
   name:
     description: Name of the host it runs on.
@@ -263,7 +266,7 @@ from ..module_utils._kubeadm import access, encryption, forget, membership, step
 _NODE = ("name", "role", "address", "site", "cluster", "supply", "sandbox_image")
 RULES = {
     "required_if": [
-        *(("step", step, _NODE) for step in ("maintain", "restart", "encrypt", "join")),
+        *(("step", step, _NODE) for step in ("maintain", "restart", "encrypt", "join", *upgrade.STEPS)),
         ("step", "encrypt", ("encryption_order",)),
         ("step", "encryption", ("name",)),
         ("step", "upgrade_look", ("name",)),
@@ -286,6 +289,7 @@ def main() -> None:
             "encryption": encryption.look,
             "encrypt": steps.encrypt,
             "upgrade_look": upgrade.look,
+            **{step: partial(upgrade.make, step) for step in upgrade.STEPS},
             "membership": membership.of_host,
             "decide": None,
             "forget": forget.remove,
