@@ -25,10 +25,9 @@ options:
       - V(encrypt) has the API server of a control host use the keys in O(encryption_order), and restarts it. One
         control host at a time. Refuses to drop a key that a Secret in etcd was written with.
       - V(join) joins a prepared host with the credentials O(join). Nothing else is converged.
-      - V(upgrade_look) reports room for images and the health of etcd. Changes nothing. V(upgrade_stage) pulls images
-        and fetches programs of the version in O(cluster); V(upgrade_control) takes the control plane of one control
-        host to it, and waits until it serves; V(upgrade_record) gives the cluster kubeadm's configuration of it;
-        V(upgrade_kubelet) takes a node's programs to it.
+      - V(upgrade_look) reports room for images and the health of etcd. Changes nothing.
+      - Of the version in O(cluster), V(upgrade_stage) fetches images and programs, V(upgrade_control) makes one control
+        plane, V(upgrade_record) kubeadm's configuration in the cluster, V(upgrade_kubelet) a node's programs.
       - V(membership) reports, on a control host, which cluster it belongs to, its etcd members and the days of its
         certificates. Changes nothing.
       - V(decide) compares the O(answers) of all control hosts with the controller's record, and returns RV(ca). Fails
@@ -100,8 +99,7 @@ options:
     default: []
   later_images:
     description:
-      - Images that pods will run, in the order they are needed. A host that becomes a member pulls them in the
-        background. The kubelet pulls missing ones when a pod needs them.
+      - Images that pods will run, in order. A host that becomes a member pulls them in the background.
     type: list
     elements: str
     default: []
@@ -127,8 +125,7 @@ options:
     default: []
   issued_since:
     description:
-      - Time (seconds since 1970). Older certificates of kubeadm are renewed, however long they last. Default is none.
-      - The action plugin reads it from the site's state directory while certificates are rotated.
+      - Time (seconds since 1970). Older certificates of kubeadm are renewed. The action plugin knows it. Default is none.
     type: float
     default: 0
   control_images:
@@ -139,8 +136,7 @@ options:
     default: {}
   expected_ca:
     description:
-      - SHA-256 of the CA certificate of an existing cluster, which is then never initialised again.
-      - The action plugin takes it from the record of the cluster or the kubeconfig in the site's state directory.
+      - SHA-256 of the CA of an existing cluster, never initialised again. The action plugin takes it from the state directory.
     type: str
   join:
     description: Join credentials, RV(join) of V(access). A prepared host joins with them, and nothing else is checked.

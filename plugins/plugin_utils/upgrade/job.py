@@ -51,7 +51,7 @@ class UpgradeJob:
             found = draining(api, found, judged.hosts("kubelet"))
         lines = table(found, judged)
         if opened:
-            at = ", ".join(map(str, judged.resumed)) or "between two steps"
+            at = ", ".join(map(str, opened.open_steps)) or "between two steps"
             lines.append(f"begun {opened.begun}, from {opened.source}; a former run ended at: {at}")
         for line in lines:
             self.say(f"[upgrade] {line}")
@@ -85,7 +85,7 @@ class UpgradeJob:
             raise GroundupError(
                 f"an upgrade of Kubernetes from {opened.source} to {opened.target} is open, since {opened.begun}",
                 where=journal.FILE, why="an upgrade that has begun must end",
-                remedy="ansible-playbook groundup.cloud.kubernetes_upgrade goes on with it; --tags check shows what is left",
+                remedy="ansible-playbook groundup.cloud.kubernetes_upgrade ends it; --tags check shows what is left",
             )  # fmt: skip
         return self.whole()
 

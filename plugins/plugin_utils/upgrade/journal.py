@@ -1,7 +1,7 @@
 """Which upgrade of a site's Kubernetes is under way, and which steps have begun: what the cluster cannot say.
 
 What runs where is read from the cluster. While an upgrade is open, every other layer goes by the version of the oldest
-API server, not by the site file: a host that is lost in the middle is made again as a member of the cluster that there is.
+API server, not by the site file: a host that is lost in the middle is made again as a member of the cluster there is.
 """
 
 from __future__ import annotations

@@ -42,6 +42,10 @@ class UpgradeRun:
         """Return the steps."""
         return [UpgradeStep(kind=self.kind, host=host) for host in self.hosts or [""]]
 
+    @property
+    def _what(self) -> str:
+        return ", ".join(map(str, self.steps))
+
     def begin(self) -> dict[str, Any]:
         """Write down that the upgrade has begun. Raises GroundupError, OSError."""
         plan = self.job.plan()
@@ -85,6 +89,7 @@ class UpgradeRun:
         if wrong := wait_until(missing, timeout=PATIENCE, pause=2.0):
             raise self._card(f"it does not begin: {'; '.join(wrong)}")
         journal.enter(plan.site, self.steps)
+        self.job.say(f"[upgrade] begins: {self._what}")
         if self.kind == "add-ons":
             journal.move(plan.site, live=version)
         if self.kind == "kubelet":
@@ -117,6 +122,8 @@ class UpgradeRun:
     def _left(self, api: Api, target: Version) -> Iterator[str]:
         """Yield what the steps have not done."""
         if self.kind == "add-ons":
+            if any(step.kind == self.kind for step in judge(self.job.plan(), surveyed(api)).steps):
+                yield "kube-proxy or CoreDNS have the former version"
             yield from (f"{path.rpartition('/')[2]} is not rolled out" for path in ADD_ONS if _rolls(api.find(path)))
             return
         found = surveyed(api)
@@ -128,14 +135,13 @@ class UpgradeRun:
     def _card(self, said: str) -> CardError:
         """Return the error of a step that failed: host, step, what is live, remedy."""
         plan = self.job.plan()
-        what = ", ".join(map(str, self.steps))
         try:
             found = surveyed(self.job.api(plan))
             live = "\n    ".join(_live(found, judge(plan, found)))
         except GroundupError as error:  # also the API that does not answer
             live = f"not known: {error.what}"
         return CardError(
-            f"upgrade to {plan.kubernetes.version} stopped at: {what}: {said}",
+            f"upgrade to {plan.kubernetes.version} stopped at: {self._what}: {said}",
             where=f"host {', '.join(self.hosts) or 'of the API'}. Live now:\n    {live}",
             why="no other host is touched before this step is done; layers go by the live version meanwhile",
             remedy="mend what is named (on the host: crictl ps -a, journalctl -u kubelet), then run "
