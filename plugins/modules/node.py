@@ -125,7 +125,7 @@ options:
     default: []
   issued_since:
     description:
-      - Time (seconds since 1970). Older certificates of kubeadm are renewed. The action plugin knows it. Default is none.
+      - Time (seconds since 1970). Older certificates of kubeadm are renewed. The action knows it. Default is none.
     type: float
     default: 0
   control_images:
@@ -136,7 +136,7 @@ options:
     default: {}
   expected_ca:
     description:
-      - SHA-256 of the CA of an existing cluster, never initialised again. The action plugin takes it from the state directory.
+      - SHA-256 of the CA of an existing cluster, never initialised again. The action takes it from the state directory.
     type: str
   join:
     description: Join credentials, RV(join) of V(access). A prepared host joins with them, and nothing else is checked.

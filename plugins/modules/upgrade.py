@@ -5,8 +5,8 @@ short_description: Judge, order and record an upgrade of Kubernetes
 version_added: 0.2.0
 description:
   - "Private: for the playbook C(groundup.cloud.kubernetes_upgrade)."
-  - The target is C(kubernetes.version) of the site file; what runs is read from the cluster each time. What hosts do is in
-    M(groundup.cloud.node).
+  - The target is C(kubernetes.version) of the site file; what runs is read from the cluster each time. What hosts do
+    is in M(groundup.cloud.node).
   - Runs on the controller, with the admin kubeconfig of the site.
 options:
   step:

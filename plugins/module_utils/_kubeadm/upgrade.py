@@ -127,7 +127,7 @@ def _serves(node: Node, host: NodeHost) -> None:
             f"the API server of {node.name} runs {node.cluster.version} and is not ready: {why}",
             where=f"host {node.name}, {node.api_server}/readyz",
             why="no other control host is touched before this one serves",
-            remedy="see crictl ps -a on the host; mend it. Then run groundup.cloud.kubernetes_upgrade again: it goes on",
+            remedy="see crictl ps -a on the host; mend it. Then groundup.cloud.kubernetes_upgrade goes on",
         )
 
 

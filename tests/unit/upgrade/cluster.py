@@ -43,7 +43,7 @@ class Cluster:
         self.rolling = set[str]()  # add-ons that are not rolled out
         self.asked: list[str] = []
 
-    def get(self, path: str, **query: str) -> dict[str, Any]:
+    def get(self, path: str, **query: str) -> dict[str, Any]:  # noqa: PLR0911  # one return a kind
         """Return a list."""
         self.asked.append(" ".join((path.rpartition("/")[2], *query.values())))
         if path.endswith("/poddisruptionbudgets"):
@@ -114,7 +114,8 @@ class Cluster:
         status = {"nodeInfo": info, "conditions": [{"type": "Ready", "status": ready}]}
         annotations = {key: value for key, value in held["annotations"].items() if value is not None}
         return {
-            "metadata": {"name": name, "labels": labels, "annotations": annotations}, "spec": held["spec"], "status": status,
+            "metadata": {"name": name, "labels": labels, "annotations": annotations},
+            "spec": held["spec"], "status": status,
         }  # fmt: skip
 
 
