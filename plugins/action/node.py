@@ -20,6 +20,7 @@ from ..plugin_utils.vault import open_store
 from ..plugin_utils.vault.names import ENCRYPTION_KEY
 
 _CONVERGES = ("maintain", "restart", "encrypt", "join")
+_UPGRADES = ("upgrade_stage", "upgrade_control", "upgrade_record", "upgrade_kubelet")
 
 
 class ActionModule(StepAction):
@@ -36,6 +37,8 @@ class ActionModule(StepAction):
             return self._access(given)
         if step == "leave_etcd":
             return self._leave_etcd(given)
+        if step in _UPGRADES and given["role"] == "control":
+            _from_state(given)
         return self._converge(given) if step in _CONVERGES else super().work(given)
 
     def _converge(self, given: dict[str, Any]) -> dict[str, Any]:

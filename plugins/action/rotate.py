@@ -8,6 +8,7 @@ from ..plugin_utils import rotate, site_identity
 from ..plugin_utils.actions import DocumentedAction
 from ..plugin_utils.compose import site_plan
 from ..plugin_utils.rotate.base import RotationAsked
+from ..plugin_utils.upgrade import journal
 from ..plugin_utils.vault import open_store
 
 
@@ -17,6 +18,7 @@ class ActionModule(DocumentedAction):
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the step's result."""
         kind, plan = rotate.find(given["what"]), site_plan(given["site_file"])
+        journal.refuse_open(plan.site, "groundup.cloud.rotate")
         site_identity.refuse_other(plan, self.variables.get("site_force") or ())
         asked = RotationAsked(
             plan=plan, site_file=given["site_file"], store=open_store(plan.site, write=not self.changes.check),

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.kube import run_lease
 from ..plugin_utils.upgrade.job import UpgradeJob
+from ..plugin_utils.upgrade.run import UpgradeRun
 
 
 class ActionModule(DocumentedAction):
     """Run one step."""
 
+    RULES: ClassVar = {"required_if": [(("step"), step, ("kind",)) for step in ("enter", "leave", "fail")]}
+
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the step's result."""
-        names = ("site_file", "force", "seen")
+        names = ("site_file", "force", "seen", "until")
         job = UpgradeJob(say=self._display.display, **{name: given[name] for name in names})
-        return {"check": job.check, "apply": job.apply, "verify": job.verify}[given["step"]]()
+        step = given["step"]
+        if step in ("check", "verify"):
+            return {"check": job.check, "verify": job.verify}[step]()
+        if self.changes.check:
+            return {"skipped": True, "msg": "nothing changes in check mode"}
+        run = UpgradeRun(
+            job=job, kind=given["kind"] or "control", hosts=given["hosts"], evict=given["evict"],
+            timeout=given["timeout"],
+        )  # fmt: skip
+        if step == "fail":
+            return run.fail(given["said"])
+        warnings = run_lease.of_site(job.plan().site)
+        done = {"begin": run.begin, "enter": run.enter, "leave": run.leave, "end": run.end}[step]()
+        return done | ({"warnings": warnings} if warnings else {})

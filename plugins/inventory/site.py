@@ -80,9 +80,10 @@ from ..plugin_utils.lifetime import end_workers_with_run
 from ..plugin_utils.metal.identity import as_found
 from ..plugin_utils.metal.journal import home_of
 from ..plugin_utils.paths import state_dir
-from ..plugin_utils.plan import Plan, Problem, SiteError, load_site, make_plan
+from ..plugin_utils.plan import Plan, Problem, SiteError, load_site
 from ..plugin_utils.plan.output.serial import host_vars, site_vars
 from ..plugin_utils.site_identity import other
+from ..plugin_utils.upgrade.journal import live_plan
 
 _PLUGIN = re.compile(rb"^(?:\xef\xbb\xbf)?plugin:\s*[\"']?([A-Za-z0-9_.]+)", re.MULTILINE)
 # Machine that the verb acts on. Until the next release, `<verb>_machine` is its variable, too.
@@ -119,8 +120,8 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
         end_workers_with_run()  # every run of a site begins with its inventory
         try:
             site = load_site(path)
-            plan = make_plan(site)
-        except SiteError as error:
+            plan = live_plan(site)
+        except (SiteError, GroundupError) as error:
             self._refuse(error)
         other = inventory.groups["all"].get_vars().get("groundup_site_file", str(Path(path).resolve()))
         if other != str(Path(path).resolve()):
@@ -193,7 +194,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
             error = damaged
         return str(error or "")
 
-    def _refuse(self, error: SiteError) -> NoReturn:
+    def _refuse(self, error: SiteError | GroundupError) -> NoReturn:
         """End the command with ``error``.
 
         Ansible would turn an exception into a warning, try the next inventory plugin, and continue without hosts.

@@ -26,6 +26,8 @@ options:
         control host at a time. Refuses to drop a key that a Secret in etcd was written with.
       - V(join) joins a prepared host with the credentials O(join). Nothing else is converged.
       - V(upgrade_look) reports room for images and the health of etcd. Changes nothing.
+      - Of the version in O(cluster), V(upgrade_stage) fetches images and programs, V(upgrade_control) makes one control
+        plane, V(upgrade_record) kubeadm's configuration in the cluster, V(upgrade_kubelet) a node's programs.
       - V(membership) reports, on a control host, which cluster it belongs to, its etcd members and the days of its
         certificates. Changes nothing.
       - V(decide) compares the O(answers) of all control hosts with the controller's record, and returns RV(ca). Fails
@@ -46,8 +48,8 @@ options:
         users and names. Refuses a node of another cluster, and directories of volumes that O(directories) does not
         name.
     type: str
-    choices: [maintain, restart, join, encryption, encrypt, upgrade_look, membership, decide, forget, access,
-      leave_etcd, reset]
+    choices: [maintain, restart, join, encryption, encrypt, upgrade_look, upgrade_stage, upgrade_control,
+      upgrade_record, upgrade_kubelet, membership, decide, forget, access, leave_etcd, reset]
     required: true
   name:
     description: Name of the host it runs on.
@@ -97,8 +99,7 @@ options:
     default: []
   later_images:
     description:
-      - Images that pods will run, in the order they are needed. A host that becomes a member pulls them in the
-        background. The kubelet pulls missing ones when a pod needs them.
+      - Images that pods will run, in order. A host that becomes a member pulls them in the background.
     type: list
     elements: str
     default: []
@@ -124,8 +125,7 @@ options:
     default: []
   issued_since:
     description:
-      - Time (seconds since 1970). Older certificates of kubeadm are renewed, however long they last. Default is none.
-      - The action plugin reads it from the site's state directory while certificates are rotated.
+      - Time (seconds since 1970). Older certificates of kubeadm are renewed. The action knows it. Default is none.
     type: float
     default: 0
   control_images:
@@ -136,8 +136,7 @@ options:
     default: {}
   expected_ca:
     description:
-      - SHA-256 of the CA certificate of an existing cluster, which is then never initialised again.
-      - The action plugin takes it from the record of the cluster or the kubeconfig in the site's state directory.
+      - SHA-256 of the CA of an existing cluster, never initialised again. The action takes it from the state directory.
     type: str
   join:
     description: Join credentials, RV(join) of V(access). A prepared host joins with them, and nothing else is checked.
@@ -263,7 +262,7 @@ from ..module_utils._kubeadm import access, encryption, forget, membership, step
 _NODE = ("name", "role", "address", "site", "cluster", "supply", "sandbox_image")
 RULES = {
     "required_if": [
-        *(("step", step, _NODE) for step in ("maintain", "restart", "encrypt", "join")),
+        *(("step", step, _NODE) for step in ("maintain", "restart", "encrypt", "join", *upgrade.STEPS)),
         ("step", "encrypt", ("encryption_order",)),
         ("step", "encryption", ("name",)),
         ("step", "upgrade_look", ("name",)),
@@ -286,6 +285,7 @@ def main() -> None:
             "encryption": encryption.look,
             "encrypt": steps.encrypt,
             "upgrade_look": upgrade.look,
+            **{step: partial(upgrade.make, step) for step in upgrade.STEPS},
             "membership": membership.of_host,
             "decide": None,
             "forget": forget.remove,

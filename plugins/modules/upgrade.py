@@ -1,23 +1,55 @@
 # Documentation of the action plugin of the same name, which does the work on the controller.
 DOCUMENTATION = r"""
 module: upgrade
-short_description: Judge and order an upgrade of Kubernetes
+short_description: Judge, order and record an upgrade of Kubernetes
 version_added: 0.2.0
 description:
   - "Private: for the playbook C(groundup.cloud.kubernetes_upgrade)."
-  - The target is C(kubernetes.version) of the site file; what runs is read from the cluster each time.
+  - The target is C(kubernetes.version) of the site file; what runs is read from the cluster each time. What hosts do
+    is in M(groundup.cloud.node).
   - Runs on the controller, with the admin kubeconfig of the site.
 options:
   step:
     description:
       - V(check) returns what would be done, and fails for what stands against it. Changes nothing.
-      - V(apply) does the same, and then fails unless there is nothing to do. This version upgrades no cluster.
-      - V(verify) fails unless everything has one version.
+      - V(begin) writes into the state directory that an upgrade is open. Other layers then go by the live version.
+      - V(enter) waits for a cluster that bears steps of O(kind) on O(hosts), and writes down that they begin. Of
+        kubelets it cordons the nodes, and with O(evict) moves their pods away. Of add-ons it has other layers go by the
+        new version. V(leave) waits until they are done, lets pods in again, and writes that down.
+      - V(fail) fails with the step, the host, what is live and what to do.
+      - V(verify) fails unless everything has one version, no node is cordoned by an upgrade, and none is open. V(end)
+        verifies the first two, and writes down that the upgrade has ended.
     type: str
-    choices: [check, apply, verify]
+    choices: [check, begin, enter, leave, fail, end, verify]
     required: true
+  kind:
+    description: What the steps change.
+    type: str
+    choices: [control, add-ons, kubelet]
+  hosts:
+    description: Hosts of the steps. Add-ons have none.
+    type: list
+    elements: str
+    default: []
+  evict:
+    description: Whether pods leave the nodes. With O(step=enter).
+    type: bool
+    default: false
+  timeout:
+    description: Seconds until the pods of a node are gone.
+    type: float
+    default: 600
+  said:
+    description: What failed. With O(step=fail).
+    type: str
+    default: ''
+  until:
+    description: Where the run ends. V(checkpoint) is before the last control host.
+    type: str
+    choices: [checkpoint, end]
+    default: end
   seen:
-    description: What hosts said of themselves, by name. With O(step=check) and O(step=apply).
+    description: What hosts said of themselves, by name. With O(step=check).
     type: dict
     default: {}
   force:
@@ -59,14 +91,34 @@ source:
   type: str
   returned: with O(step=check)
 control:
-  description: Control hosts whose control plane changes, in order.
+  description: Control hosts whose control plane changes, in order. Without the last one, with O(until=checkpoint).
   type: list
   elements: str
+  returned: with O(step=check)
+last:
+  description: The last control host that changes, empty when none does.
+  type: str
+  returned: with O(step=check)
+add_ons:
+  description: Whether kube-proxy, CoreDNS and kubeadm's configuration change.
+  type: bool
   returned: with O(step=check)
 kubelets:
   description: Nodes whose kubelets change together, batch by batch.
   type: list
   elements: list
+  returned: with O(step=check)
+open:
+  description: Whether an upgrade has begun and not ended.
+  type: bool
+  returned: with O(step=check)
+whole:
+  description: Whether the run goes to the end.
+  type: bool
+  returned: with O(step=check)
+target:
+  description: The plan by the version of the site file, as C(groundup_site).
+  type: dict
   returned: with O(step=check)
 drains:
   description: Whether nodes are drained first.

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .paths import COLLECTION
-from .plan import load_site, make_plan
+from .plan import load_site
 from .plan.chart_files import ChartFile, ChartFileError, find, read_chart
 from .plan.findings import extra_charts, overrides, policies
 from .plan.findings.order import ordered
@@ -20,6 +20,7 @@ from .services import RECORDS
 from .services.network_policy import with_policy
 from .services.parts import merge, shared_values
 from .services.sizes import sizes
+from .upgrade.journal import live_plan
 
 BUILTIN = COLLECTION / "charts"
 _ABOUT_VALUES = (*overrides.NAMES, *extra_charts.NAMES, *policies.NAMES)  # findings that are made here
@@ -27,8 +28,11 @@ _LIBRARY = "groundup-lib"  # chart whose values under `service` every built-in o
 
 
 def site_plan(site_file: str | Path) -> Plan:
-    """Return the plan of a site file, chart values included. Raises SiteError."""
-    return with_values(make_plan(load_site(site_file)))
+    """Return the plan of a site file, by the live version of Kubernetes, chart values included.
+
+    Raises SiteError, GroundupError.
+    """
+    return with_values(live_plan(load_site(site_file)))
 
 
 def with_values(plan: Plan) -> Plan:

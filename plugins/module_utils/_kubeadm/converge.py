@@ -6,7 +6,7 @@ Every step checks the host before it acts, so that the next run completes a kill
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .._base.changes import Changes
@@ -75,6 +75,8 @@ def converge(
         if result.membership is Membership.MEMBER:
             refuse(node, host)
             node = _as_encrypted(node, host, result)
+            if node.cluster.upgrading:  # it keeps the version that it has
+                node = replace(node, downloads=())
         if join is None:
             prepare(node, host, changes, member=result.membership is Membership.MEMBER)
         if result.membership is Membership.MEMBER:
@@ -153,7 +155,12 @@ def _keep(node: Node, host: NodeHost, result: NodeResult, *, rolling_restart: bo
     maintain(node, host, result.changes)
     result.certificates = renewal.remaining(host.paths)
     result.changes.warnings += renewal.left_to_others(result.certificates, host=node.name)
-    if node.control:
+    if node.control and node.cluster.upgrading:
+        result.changes.warnings.append(
+            f"an upgrade of Kubernetes is open: what would restart {node.name} waits for its end "
+            "(groundup.cloud.kubernetes_upgrade goes on with it)"
+        )
+    elif node.control:
         _restart(node, host, result, rolling_restart=rolling_restart)
     if node.initialise and not result.due:  # else its API may be broken until the restart
         add_ons(node, host, result.changes)

@@ -6,6 +6,8 @@ was rebuilt under the same version. The host's etcd and API are down meanwhile: 
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from .._base import yaml_text
 from .._base.changes import Changes
 from .._base.files import write_file
@@ -24,9 +26,9 @@ def outdated(node: Node, paths: Paths) -> dict[str, tuple[str, str]]:
     return found
 
 
-def replace(node: Node, host: NodeHost, changes: Changes) -> set[str]:
-    """Set the site's images in the manifests; return the changed pods. Raises GroundupError, OSError."""
-    found = outdated(node, host.paths)
+def replace(node: Node, host: NodeHost, changes: Changes, *, names: Collection[str] = static_pods.STATIC) -> set[str]:
+    """Set the site's images in the manifests ``names``; return the changed pods. Raises GroundupError, OSError."""
+    found = {name: images for name, images in outdated(node, host.paths).items() if name in names}
     for name, (before, after) in found.items():
         manifest = static_pods.manifest(name, host.paths)
         changes.add(f"give {name} its image", name=str(manifest), before=f"{before}\n", after=f"{after}\n")

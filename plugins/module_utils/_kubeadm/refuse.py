@@ -68,15 +68,15 @@ def _upgrade(cluster: KubernetesPlan, name: str, host: NodeHost) -> None:
         with suppress(GroundupError, OSError):
             said = host.run([str(kubelet), "--version"], timeout=TIMEOUT, why="a member's version is its kubelet's")
     image = static_pods.container(api_server.NAME, host.paths).get("image", "")
-    wanted = VERSION.match(f"v{cluster.version}")
+    wanted = [one for version in (cluster.version, *cluster.upgrading) if (one := VERSION.match(f"v{version}"))]
     for found in (VERSION.search(said), TAG.search(image)):
-        if found and wanted and found.group(1) != wanted.group(1):
+        if found and wanted and found.group(1) not in {one.group(1) for one in wanted}:
             raise GroundupError(
                 f"{name} runs Kubernetes v{found.group(1)}, the site file says v{cluster.version}",
                 where=f"host {name}, site file key kubernetes.version",
                 why="an upgrade goes host by host, with a backup before it; no re-run does it by the way",
-                remedy=f"set kubernetes.version to {found.group(1)}; what an upgrade would do and meet is shown by "
-                "ansible-playbook groundup.cloud.kubernetes_upgrade --tags check",
+                remedy=f"set kubernetes.version to {found.group(1)}, or run ansible-playbook "
+                "groundup.cloud.kubernetes_upgrade, whose --tags check shows what it does and meets",
             )
 
 

@@ -55,7 +55,7 @@ class CniPlan:
 class KubernetesPlan:
     """The infrastructure's own Kubernetes cluster."""
 
-    version: str  # "1.36.3"
+    version: str  # "1.36.3"; while an upgrade is open, the oldest API server's
     endpoint_name: str  # "kubernetes.<domain>"
     endpoint_address: str  # the VIP, or the only control host
     endpoint_port: int  # 6443
@@ -78,6 +78,7 @@ class KubernetesPlan:
     image_repository: str  # "registry.lab.test:5000/kubernetes"
     control_addresses: tuple[str, ...]  # of all control hosts, which alone may reach `edge_ports`
     edge_ports: tuple[int, ...]  # node ports behind the public names
+    upgrading: tuple[str, ...] = ()  # while an upgrade is open, the other versions that members may have
 
     @property
     def endpoint(self) -> str:

@@ -115,7 +115,7 @@ def refuse(leaving: LeavingNode, force: Collection[str]) -> None:
     )  # fmt: skip
 
 
-def drain(api: Api, leaving: LeavingNode, *, timeout: float, say: Callable[[str], None]) -> None:
+def drain(api: Api, leaving: LeavingNode, *, timeout: float, say: Callable[[str], None], verb: str = "remove") -> None:
     """Cordon the node, evict its pods, and wait until they are gone.
 
     A node that is not Ready, or no longer is (one that just died counts as Ready for a while), cannot report the end
@@ -156,9 +156,9 @@ def drain(api: Api, leaving: LeavingNode, *, timeout: float, say: Callable[[str]
         raise GroundupError(
             f"{len(remaining)} pod(s) are still on {leaving.name} after {timeout:.0f} s:\n    {lines}",
             where=f"Node {leaving.name}, which takes no new pods now",
-            why="a node that is removed with its pods takes them away from those who use them",
+            why="a node that goes with its pods takes them away from those who use them",
             remedy="make room for them (replicas, PodDisruptionBudget) and run this again, or give them more time: "
-            f"-e remove_timeout=SECONDS. To keep the node: kubectl uncordon {leaving.name}",
+            f"-e {verb}_timeout=SECONDS. To keep the node: kubectl uncordon {leaving.name}",
         )
 
 

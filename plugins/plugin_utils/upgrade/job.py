@@ -1,21 +1,27 @@
-"""The steps of module upgrade, on the controller."""
+"""The steps of module upgrade that ask and decide, on the controller. Those of a running upgrade are in run.py."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from ...module_utils._base.consent import refuse
 from ..errors import GroundupError
 from ..kube.access import kubeconfig_path
 from ..kube.client import Api
 from ..plan import load_site, make_plan
+from ..plan.output.serial import site_vars
 from ..plan.types import Plan
 from ..progress import Progress
-from .decide import CODES, Judged, batches, judge, reasons, table
+from . import journal
+from .decide import CODES, Judged, batches, judge, reasons, table, unwell
+from .journal import Upgrade
+from .nodes import is_ours
 from .preview import preview
 from .survey import FoundCluster, draining, survey
+
+Until = Literal["checkpoint", "end"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +32,7 @@ class UpgradeJob:
     say: Progress
     force: Sequence[str] = ()
     seen: Mapping[str, Mapping[str, Any]]  # what hosts said, by name
+    until: Until = "end"
 
     def check(self) -> dict[str, Any]:
         """Return what would be done. Raises GroundupError for what stands against it."""
@@ -36,12 +43,16 @@ class UpgradeJob:
                 remedy=f"one of {', '.join(CODES)}",
             )  # fmt: skip
         plan = self.plan()
-        api = self._api(plan)
-        found = _surveyed(api)
-        judged = judge(plan, found)
+        opened = self.opened(plan)
+        api = self.api(plan)
+        found = surveyed(api)
+        judged = judge(plan, found, opened.left if opened else ())
         if judged.drains:
             found = draining(api, found, judged.hosts("kubelet"))
         lines = table(found, judged)
+        if opened:
+            at = ", ".join(map(str, opened.open_steps)) or "between two steps"
+            lines.append(f"begun {opened.begun}, from {opened.source}; a former run ended at: {at}")
         for line in lines:
             self.say(f"[upgrade] {line}")
         if judged.steps:
@@ -51,31 +62,39 @@ class UpgradeJob:
                 why="a cluster that is half upgraded and cannot go on is worse than an old one; nothing was changed",
                 first="put that right first",
             )  # fmt: skip
+        return self._answer(plan, found, judged, opened) | {"changed": False, "table": lines}
+
+    def _answer(self, plan: Plan, found: FoundCluster, judged: Judged, opened: Upgrade | None) -> dict[str, Any]:
+        """Return what the playbook goes by."""
+        control = judged.hosts("control")
+        whole = self.until == "end" or not control
+        versions = opened.versions if opened else [*map(str, {*found.versions.all, judged.target})]
+        beside = journal.beside(versions, plan.kubernetes.version)
+        target = replace(plan, kubernetes=replace(plan.kubernetes, upgrading=beside))
         return {
-            "changed": False, "table": lines, "changes": [*map(str, judged.steps)], "source": str(judged.source),
-            "control": judged.hosts("control"), "kubelets": batches(plan, judged.hosts("kubelet")),
-            "drains": judged.drains, "diff": {"prepared": self._preview(plan, judged)},
+            "changes": [*map(str, judged.steps)], "source": str(judged.source), "open": opened is not None,
+            "control": control if whole else control[:-1], "last": control[-1] if control else "",
+            "add_ons": whole and "add-ons" in {one.kind for one in judged.steps},
+            "kubelets": batches(plan, judged.hosts("kubelet")) if whole else [], "whole": whole,
+            "drains": judged.drains, "target": site_vars(target), "diff": {"prepared": self._preview(plan, judged)},
         }  # fmt: skip
 
-    def apply(self) -> dict[str, Any]:
-        """Refuse: this version shows an upgrade, and makes none. Raises GroundupError when one is wanted."""
-        done = self.check()
-        if not done["changes"]:
-            return done
-        raise GroundupError(
-            f"Kubernetes is not upgraded from {done['source']} to {self.plan().kubernetes.version}: "
-            "this version shows what would be done, and does not do it",
-            where="playbook groundup.cloud.kubernetes_upgrade",
-            why="its steps have run on no cluster yet; nothing was changed",
-            remedy=f"set kubernetes.version to {done['source']}; --tags check shows steps and diff",
-        )
-
     def verify(self) -> dict[str, Any]:
-        """Require one version everywhere. Raises GroundupError."""
+        """Require one version everywhere, and no upgrade that is open. Raises GroundupError."""
+        if opened := journal.under_way(self.plan().site):
+            raise GroundupError(
+                f"an upgrade of Kubernetes from {opened.source} to {opened.target} is open, since {opened.begun}",
+                where=journal.FILE, why="an upgrade that has begun must end",
+                remedy="ansible-playbook groundup.cloud.kubernetes_upgrade ends it; --tags check shows what is left",
+            )  # fmt: skip
+        return self.whole()
+
+    def whole(self) -> dict[str, Any]:
+        """Require one version everywhere, and no node that an upgrade has cordoned. Raises GroundupError."""
         plan = self.plan()
-        found = _surveyed(self._api(plan))
-        away = (f"{name} is not Ready" for name in found.away)
-        if wrong := [*map(str, judge(plan, found).steps), *away, *found.sick]:
+        found = surveyed(self.api(plan))
+        cordoned = (f"{name} takes no pods" for name, node in sorted(found.nodes.items()) if is_ours(node))
+        if wrong := [*map(str, judge(plan, found).steps), *unwell(found, found.nodes), *cordoned]:
             raise GroundupError(
                 f"Kubernetes is not {plan.kubernetes.version} everywhere; left: {'; '.join(wrong)}",
                 where="the cluster, and kubernetes.version of the site file",
@@ -92,10 +111,20 @@ class UpgradeJob:
             site = site.model_copy(update={"kubernetes": cluster})
         return make_plan(site)
 
-    def _preview(self, plan: Plan, judged: Judged) -> str:
-        return preview(self.plan(str(judged.source)), plan) if judged.hosts("control") else ""
+    def opened(self, plan: Plan) -> Upgrade | None:
+        """Return the upgrade that is open. Raises GroundupError for one to another version."""
+        found, wanted = journal.under_way(plan.site), plan.kubernetes.version
+        if found and found.target != wanted:
+            raise GroundupError(
+                f"the upgrade that is open goes from {found.source} to {found.target}, and the site file says {wanted}",
+                where="kubernetes.version of the site file",
+                why="a cluster that is half upgraded goes on; it goes to no other version, and never back",
+                remedy=f"set kubernetes.version to {found.target}, and run this again",
+            )
+        return found
 
-    def _api(self, plan: Plan) -> Api:
+    def api(self, plan: Plan) -> Api:
+        """Return the cluster's API. Raises GroundupError without a cluster."""
         path = kubeconfig_path(plan.site)
         if not path.is_file():
             raise GroundupError(
@@ -104,8 +133,12 @@ class UpgradeJob:
             )  # fmt: skip
         return Api(path)
 
+    def _preview(self, plan: Plan, judged: Judged) -> str:
+        return preview(self.plan(str(judged.source)), plan) if judged.hosts("control") else ""
 
-def _surveyed(api: Api) -> FoundCluster:
+
+def surveyed(api: Api) -> FoundCluster:
+    """Return what there is. Raises GroundupError when no API server is known; ApiError."""
     found = survey(api)
     if not found.versions.servers:
         raise GroundupError(

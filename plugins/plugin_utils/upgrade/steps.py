@@ -55,6 +55,12 @@ class ClusterVersions:
     dns: Version | None = None  # CoreDNS
 
     @property
+    def all(self) -> list[Version]:
+        """Return every version of Kubernetes that a node has, oldest first."""
+        managers = (version for host in self.servers for version in self.control(host))
+        return sorted({*managers, *self.kubelets.values()})
+
+    @property
     def lowest(self) -> Version:
         """Return the version that other layers go by: that of the oldest API server."""
         return min(self.servers.values())
@@ -79,13 +85,11 @@ class UpgradeStep:
 def steps(found: ClusterVersions, target: Version) -> list[UpgradeStep]:
     """Return what is left to do, in order: control hosts, add-ons, kubelets of control hosts, other kubelets."""
     control = sorted(found.servers)
+    planes = [UpgradeStep(kind="control", host=host) for host in control if found.control(host) != {target}]
+    others = found.proxy not in (None, target) or found.dns != _dns(found, target)
     return [
-        *(UpgradeStep(kind="control", host=host) for host in control if found.control(host) != {target}),
-        *(
-            [UpgradeStep(kind="add-ons")]
-            if found.proxy not in (None, target) or found.dns != _dns(found, target)
-            else []
-        ),
+        *planes,
+        *([UpgradeStep(kind="add-ons")] if planes or others else []),
         *(
             UpgradeStep(kind="kubelet", host=host)
             for host in [*control, *sorted(found.kubelets.keys() - found.servers.keys())]

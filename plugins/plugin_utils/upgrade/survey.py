@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..kube.client import Api
 from ..kube.nodes import NODES
@@ -32,14 +32,24 @@ class DeprecatedApi:
     removed: tuple[int, int]  # in this version
 
 
+class Fault(NamedTuple):
+    """What a control plane lacks."""
+
+    host: str
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundCluster:
-    """A cluster before an upgrade."""
+    """A cluster before an upgrade, or in the middle of one."""
 
     versions: ClusterVersions
     etcd: Mapping[str, str]  # image of each control host's etcd
     away: tuple[str, ...]  # nodes that are not Ready
-    sick: tuple[str, ...]  # pods of control planes that are not Ready, and those that are not there
+    sick: tuple[Fault, ...]  # pods of control planes that are not Ready, and those that are not there
     budgets: tuple[str, ...]  # PodDisruptionBudgets that allow no eviction now
     deprecated: tuple[DeprecatedApi, ...]
     nodes: Mapping[str, Object]
@@ -109,11 +119,13 @@ def _images(pods: Sequence[Object], component: str) -> dict[str, str]:
 
 def _sick(
     pods: Sequence[Object], parts: Mapping[str, Mapping[str, Version]], control: Sequence[str]
-) -> tuple[str, ...]:
+) -> tuple[Fault, ...]:
     """Return what the control planes of the hosts ``control`` lack. ``parts``: versions by component and host."""
-    waiting = sorted(str(pod["metadata"]["name"]) for pod in pods if not is_ready(pod))
-    lacking = [f"no {one} is known of {host}" for host in control for one in parts if host not in parts[one]]
-    return (*(f"pod {name} is not Ready" for name in waiting), *lacking)
+    late = sorted((str(pod["metadata"]["name"]), str(pod["spec"]["nodeName"])) for pod in pods if not is_ready(pod))
+    lacking = [
+        Fault(host, f"no {one} is known of {host}") for host in control for one in parts if host not in parts[one]
+    ]
+    return (*(Fault(host, f"pod {name} is not Ready") for name, host in late), *lacking)
 
 
 def _add_on(api: Api, path: str) -> Version | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import ApiError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.decide import ROOM
@@ -34,14 +35,21 @@ class Cluster:
         self.bare = False
         self.half: dict[str, str] = {}  # pod -> tag
         self.not_ready, self.gone = set[str](), set[str]()  # pods
-        self.dns = "v1.14.2"
+        self.dns, self.proxy = "v1.14.2", "v1.36.3"
+        self.kubelets: dict[str, str] = {}  # of nodes that have another one
+        self.patched: dict[str, dict[str, Any]] = {}  # node -> metadata and spec
+        self.evicted: list[str] = []
+        self.stays = set[str]()  # pods that a budget keeps
+        self.rolling = set[str]()  # add-ons that are not rolled out
         self.asked: list[str] = []
 
-    def get(self, path: str, **query: str) -> dict[str, Any]:
+    def get(self, path: str, **query: str) -> dict[str, Any]:  # noqa: PLR0911  # one return a kind
         """Return a list."""
         self.asked.append(" ".join((path.rpartition("/")[2], *query.values())))
         if path.endswith("/poddisruptionbudgets"):
             return {"items": self.budgets}
+        if path.rpartition("/")[0].endswith("/nodes"):
+            return self._node(path.rpartition("/")[2])
         if path.endswith("/nodes"):
             return {"items": [self._node(name) for name in self.nodes]}
         if query.get("labelSelector") == "tier=control-plane":
@@ -49,6 +57,8 @@ class Cluster:
             return {"items": [pod for pod in pods if pod["metadata"]["name"] not in self.gone]}
         if path.endswith("/pods"):
             node = query["fieldSelector"].partition("=")[2]
+            if f"web-{node}" in self.evicted:
+                return {"items": []}
             owned = [] if self.bare else [{"kind": "ReplicaSet"}]
             pod = _pod(f"web-{node}", node, "web:1") | {"status": {"phase": "Running"}}
             pod["metadata"] |= {"ownerReferences": owned}
@@ -57,10 +67,28 @@ class Cluster:
 
     def find(self, path: str) -> dict[str, Any]:
         """Return kube-proxy or CoreDNS."""
-        name = {"/daemonsets/kube-proxy": "kube-proxy:v1.36.3", "/deployments/coredns": f"coredns:{self.dns}"}[
+        name = {"/daemonsets/kube-proxy": f"kube-proxy:{self.proxy}", "/deployments/coredns": f"coredns:{self.dns}"}[
             path[path.index("/kube-system/") + len("/kube-system") :]
         ]
-        return {"spec": {"template": _pod("", "", f"{REGISTRY}/{name}@sha256:0")}}
+        done = int(name.partition(":")[0] not in self.rolling)
+        status = {"observedGeneration": 1, "updatedReplicas": done, "availableReplicas": 1, "desiredNumberScheduled": 1,
+                  "updatedNumberScheduled": done, "numberAvailable": 1}  # fmt: skip
+        spec = {"replicas": 1, "template": _pod("", "", f"{REGISTRY}/{name}@sha256:0")}
+        return {"metadata": {"generation": 1}, "spec": spec, "status": status}
+
+    def request(self, method: str, path: str, *, body: dict[str, Any], content_type: str = "") -> dict[str, Any]:
+        """Evict a pod, or patch a node."""
+        if method == "POST":
+            pod = path.split("/")[-2]
+            if pod in self.stays:
+                raise ApiError("a budget keeps it", where="here", status=429)
+            self.evicted.append(pod)
+        else:
+            assert content_type == "application/merge-patch+json"
+            held = self.patched.setdefault(path.rpartition("/")[2], {"annotations": {}, "spec": {}})
+            held["annotations"] |= body.get("metadata", {}).get("annotations", {})
+            held["spec"] |= body["spec"]
+        return {}
 
     def text(self, path: str) -> str:
         """Return the metrics."""
@@ -77,15 +105,28 @@ class Cluster:
 
     def _node(self, name: str) -> dict[str, Any]:
         ready = "False" if name in self.away else "True"
-        info = {"kubeletVersion": self.kubelet, "containerRuntimeVersion": "containerd://1.7.24"}
+        held = self.patched.get(name, {"annotations": {}, "spec": {}})
+        info = {
+            "kubeletVersion": self.kubelets.get(name, self.kubelet),
+            "containerRuntimeVersion": "containerd://1.7.24",
+        }
         labels = {"node-role.kubernetes.io/control-plane": ""} if name in self.control else {}
         status = {"nodeInfo": info, "conditions": [{"type": "Ready", "status": ready}]}
-        return {"metadata": {"name": name, "labels": labels}, "status": status}
+        annotations = {key: value for key, value in held["annotations"].items() if value is not None}
+        return {
+            "metadata": {"name": name, "labels": labels, "annotations": annotations},
+            "spec": held["spec"], "status": status,
+        }  # fmt: skip
 
 
 def _pod(name: str, node: str, image: str) -> dict[str, Any]:
     return {"metadata": {"name": name, "namespace": "kube-system", "uid": name},
             "spec": {"nodeName": node, "containers": [{"image": image}]}}  # fmt: skip
+
+
+def moved(cluster: Cluster, *hosts: str, to: str = "v1.37.2") -> None:
+    """Give the control planes of ``hosts`` another version."""
+    cluster.half |= {f"{one}-{host}": to for one in COMPONENTS for host in hosts}
 
 
 def found_in(cluster: Cluster) -> FoundCluster:

@@ -38,15 +38,6 @@ def test_the_check_returns_steps_batches_and_the_diff(monkeypatch: pytest.Monkey
     assert len(done["changes"]) == 9
 
 
-def test_an_upgrade_that_is_wanted_is_refused_and_one_that_is_done_is_not(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    with pytest.raises(GroundupError, match=r"not upgraded from 1\.36\.3 to 1\.37\.2") as caught:
-        asked(monkeypatch, tmp_path).apply()
-    assert "set kubernetes.version to 1.36.3" in caught.value.remedy
-    assert asked(monkeypatch, tmp_path, version="1.36.3").apply()["changes"] == []
-
-
 def test_verification_names_what_is_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with pytest.raises(GroundupError, match="left: API server, controller manager and scheduler of control-1"):
         asked(monkeypatch, tmp_path).verify()
@@ -58,7 +49,8 @@ def test_verification_names_what_is_left(monkeypatch: pytest.MonkeyPatch, tmp_pa
     [
         (
             {"half": {"kube-scheduler-control-2": "v1.36.1"}},
-            "API server, controller manager and scheduler of control-2",
+            "API server, controller manager and scheduler of control-2; "
+            "kubeadm's configuration, kube-proxy and CoreDNS",
         ),
         ({"not_ready": {"kube-controller-manager-control-1"}}, "pod kube-controller-manager-control-1 is not Ready"),
         ({"half": {"kube-scheduler-control-3": "latest"}}, "no kube-scheduler is known of control-3"),

@@ -1,0 +1,160 @@
+"""Which upgrade of a site's Kubernetes is under way, and which steps have begun: what the cluster cannot say.
+
+What runs where is read from the cluster. While an upgrade is open, every other layer goes by the version of the oldest
+API server, not by the site file: a host that is lost in the middle is made again as a member of the cluster there is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ...module_utils._base.files import read, write_file
+from ..errors import GroundupError
+from ..paths import state_dir
+from ..plan import make_plan
+from ..plan.model import Site
+from ..plan.types import Plan
+from .steps import Kind, UpgradeStep
+
+FILE = "kubernetes-upgrade.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upgrade:
+    """An upgrade that has begun."""
+
+    source: str  # version it began with
+    target: str
+    live: str  # version that other layers go by: that of the oldest API server
+    versions: Sequence[str]  # that members may have: those that ran at the beginning, and the target
+    begun: str  # time
+    steps: Mapping[str, str] = field(default_factory=dict)  # "kubelet worker-1" -> when it ended, "" while it is open
+
+    @property
+    def open_steps(self) -> tuple[UpgradeStep, ...]:
+        """Return the steps that have begun and not ended: a run that goes on does them again."""
+        return tuple(_step(name) for name, ended in self.steps.items() if not ended)
+
+    @property
+    def left(self) -> tuple[UpgradeStep, ...]:
+        """Return what a run that goes on does, whatever runs already: open steps, and the move to the new version."""
+        add_ons = UpgradeStep(kind="add-ons")
+        move = () if self.live == self.target or add_ons in self.open_steps else (add_ons,)
+        return (*self.open_steps, *move)
+
+
+def under_way(site: str) -> Upgrade | None:
+    """Return the upgrade that has begun and not ended, None without one. Raises GroundupError when it is unreadable."""
+    path = _path(site)
+    if (text := read(path)) is None:
+        return None
+    try:
+        found = Upgrade(**json.loads(text))
+        _ = found.open_steps
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise GroundupError(
+            f"the record of an upgrade cannot be read: {error}", where=str(path),
+            why="API servers may have two versions, and layers would go by the wrong one",
+            remedy="if none is under way (all nodes have one version: kubectl get nodes), remove the file",
+        ) from error  # fmt: skip
+    return found
+
+
+def begin(site: str, *, source: str, target: str, versions: Sequence[str]) -> Upgrade:
+    """Write down that an upgrade has begun; one that has begun stays as it is. Raises GroundupError, OSError."""
+    if found := under_way(site):
+        return found
+    upgrade = Upgrade(source=source, target=target, live=source, versions=[*versions], begun=_now())
+    _write(site, upgrade)
+    return upgrade
+
+
+def enter(site: str, steps: Sequence[UpgradeStep]) -> None:
+    """Write down that ``steps`` begin. Raises GroundupError, OSError."""
+    _marked(site, steps, "")
+
+
+def leave(site: str, steps: Sequence[UpgradeStep]) -> None:
+    """Write down that ``steps`` have ended. Raises GroundupError, OSError."""
+    _marked(site, steps, _now())
+
+
+def move(site: str, *, live: str) -> None:
+    """Write down that other layers go by ``live`` from now on. Raises GroundupError, OSError."""
+    _write(site, replace(_open(site), live=live))
+
+
+def end(site: str) -> None:
+    """Write down that it has ended. Raises OSError."""
+    _path(site).unlink(missing_ok=True)
+
+
+def refuse_open(site: str, verb: str) -> None:
+    """Refuse a ``verb`` that restarts control hosts, or puts other data below them. Raises GroundupError."""
+    if found := under_way(site):
+        raise GroundupError(
+            f"{verb} waits: Kubernetes is on its way from {found.source} to {found.target}, since {found.begun}",
+            where=str(_path(site)),
+            why="both work on control hosts, and nobody could say then which of them broke one",
+            remedy="ansible-playbook groundup.cloud.kubernetes_upgrade goes on and ends it; then this again",
+        )
+
+
+def live_plan(site: Site) -> Plan:
+    """Return the plan of ``site``, by the live version of Kubernetes while an upgrade is open.
+
+    Raises SiteError, GroundupError.
+    """
+    found = under_way(site.site)
+    if found is None:
+        return make_plan(site)
+    cluster = site.kubernetes.model_copy(update={"version": found.live})
+    plan = make_plan(site.model_copy(update={"kubernetes": cluster}))
+    return replace(plan, kubernetes=replace(plan.kubernetes, upgrading=beside(found.versions, found.live)))
+
+
+def beside(versions: Sequence[str], version: str) -> tuple[str, ...]:
+    """Return the ``versions`` other than ``version``."""
+    return tuple(one for one in versions if one != version)
+
+
+def _marked(site: str, steps: Sequence[UpgradeStep], when: str) -> None:
+    found = _open(site)
+    _write(site, replace(found, steps={**found.steps, **{_name(step): when for step in steps}}))
+
+
+def _open(site: str) -> Upgrade:
+    if found := under_way(site):
+        return found
+    raise GroundupError(
+        "no upgrade is open", where=str(_path(site)), why="a step belongs to one that has begun",
+        remedy="run the playbook groundup.cloud.kubernetes_upgrade",
+    )  # fmt: skip
+
+
+def _name(step: UpgradeStep) -> str:
+    return f"{step.kind} {step.host}".rstrip()
+
+
+def _step(name: str) -> UpgradeStep:
+    """Return the step of a name. Raises KeyError for no kind of step."""
+    kinds: dict[str, Kind] = {"control": "control", "add-ons": "add-ons", "kubelet": "kubelet"}
+    kind, _, host = name.partition(" ")
+    return UpgradeStep(kind=kinds[kind], host=host)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _write(site: str, upgrade: Upgrade) -> None:
+    _path(site).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_file(_path(site), (json.dumps(asdict(upgrade), indent=1) + "\n").encode(), mode=0o600)
+
+
+def _path(site: str) -> Path:
+    return state_dir(site) / FILE

@@ -1,0 +1,94 @@
+"""Kubernetes goes from 1.36.3 to 1.37.2 while somebody asks, killed in the middle; inventories/lab, inventories/lab-ha.
+
+The site runs the former version. With three control hosts no request fails; with one, the API is away as consented.
+The site file is as before afterwards, and the cluster is not: end the lab then.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade import journal
+from ansible_collections.groundup.cloud.tests.e2e.cluster import NODES, play
+from ansible_collections.groundup.cloud.tests.e2e.conftest import SITE_FILE
+from ansible_collections.groundup.cloud.tests.e2e.drilling import killed
+from ansible_collections.groundup.cloud.tests.e2e.test_rolling import WATCH_GAP, probed
+
+pytestmark = [pytest.mark.lab, pytest.mark.long]
+FORMER, NEXT = "1.36.3", "1.37.2"
+MINUTES = 15.0
+AWAY = 45.0  # seconds without an API, of one control host
+FORCE = ["api-down", "undrained", "bare-pods", "deprecated-api"]
+
+
+@pytest.fixture(scope="module")
+def written() -> Iterator[Path]:
+    """The site file, which names the next version; at the end too, if the cluster has it."""
+    before = SITE_FILE.read_text()
+    content = yaml.safe_load(before)
+    if content["kubernetes"]["version"] != FORMER:
+        pytest.skip(f"the site file names {content['kubernetes']['version']}, not {FORMER}")
+    SITE_FILE.write_text(before.replace(FORMER, NEXT))
+    yield SITE_FILE
+    SITE_FILE.write_text(before)
+
+
+@pytest.fixture(scope="module")
+def api(state: Path) -> Api:
+    return Api(state / "kubeconfig")
+
+
+def kubelets(api: Api) -> dict[str, str]:
+    """Return the kubelet of each node."""
+    return {one["metadata"]["name"]: one["status"]["nodeInfo"]["kubeletVersion"] for one in api.get(NODES)["items"]}
+
+
+def test_another_version_is_refused_by_the_layer_and_shown_by_the_check(written: Path, api: Api) -> None:
+    del written
+    said = play("kubernetes_upgrade", "--tags", "check", kubernetes_upgrade_force=FORCE)
+    assert f"{FORMER} -> {NEXT}" in said
+    assert "groundup.cloud.kubernetes_upgrade" in play("kubernetes", code=2)
+    assert set(kubelets(api).values()) == {f"v{FORMER}"}
+
+
+def test_an_upgrade_that_is_killed_goes_on_and_nobody_notices(written: Path, api: Api, plan: Plan, state: Path) -> None:
+    begun = time.monotonic()
+    many = len(plan.edge.hosts) >= 3
+    with probed(state) as figures:
+        for at in ("[upgrade] begins: API server", "[upgrade] begins: kubelet of"):
+            killed("kubernetes_upgrade", at=at, kubernetes_upgrade_force=FORCE)
+            opened = journal.under_way(plan.site)
+            assert opened, f"killed at {at}, and nothing says so"
+            said = play("kubernetes_upgrade", "--tags", "check", kubernetes_upgrade_force=FORCE)
+            assert "a former run ended at" in said
+            # Everything else goes on by the live version, and restarts nothing.
+            assert f"an upgrade of Kubernetes from {FORMER} to {NEXT} is open" in play(
+                "kubernetes_upgrade", "--tags", "verify", code=2
+            )
+            play("kubernetes", "--tags", "check")
+        play("kubernetes_upgrade", kubernetes_upgrade_force=FORCE)
+    minutes = (time.monotonic() - begun) / 60
+    print(json.dumps({"upgrade of Kubernetes": {"minutes": round(minutes, 1), "control hosts": len(plan.edge.hosts)}}))
+    assert set(kubelets(api).values()) == {f"v{NEXT}"}
+    assert journal.under_way(plan.site) is None
+    assert not [one for one in api.get(NODES)["items"] if (one.get("spec") or {}).get("unschedulable")]
+    play("kubernetes_upgrade", "--tags", "verify", site=written)
+    watch = figures.pop("watch")
+    if not many:  # what was consented to
+        assert max(lane["gap"] for name, lane in figures.items() if name.startswith("kubernetes read")) <= AWAY
+    else:
+        assert (watch["failed"], watch["gap"] <= WATCH_GAP) == ([], True), watch
+        assert figures
+        assert {name: one for name, one in figures.items() if one["failed"] or one["unanswered"]} == {}
+        assert minutes <= MINUTES
+
+
+def test_the_layer_finds_nothing_to_change_afterwards(written: Path) -> None:
+    assert "nothing changed" in play("kubernetes", "--tags", "check", site=written)

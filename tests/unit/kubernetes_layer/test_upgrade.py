@@ -1,0 +1,149 @@
+"""A member goes to another version: its images first, then API server, managers, and at the end its programs."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._host.downloads import Download, sha256
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import api_server, static_pods, upgrade
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.refuse import refuse_cluster
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Node, Paths
+
+from .conftest import FakeHost, certificate, finish, make_node, pem, run, write
+
+STAGED = "/usr/local/lib/groundup/kubernetes/1.37.2"
+PROGRAMS = ("kubeadm", "kubelet", "kubectl", "crictl")
+
+
+def image(name: str, version: str) -> str:
+    return f"registry.test:5000/kubernetes/{name}:{'3.6.16-0' if name == 'etcd' else version}"
+
+
+def manifest(name: str, version: str) -> str:
+    return f"kind: Pod\nspec:\n  containers:\n  - command:\n    - {name}\n    image: {image(name, version)}\n"
+
+
+@pytest.fixture
+def node(host: FakeHost, paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
+    """A control host with the former version; kubeadm writes manifests of the new one, and everything then runs."""
+    finish(paths, control=True, ca=pem(certificate()))
+    for name in static_pods.STATIC:
+        write(paths, f"/etc/kubernetes/manifests/{name}.yaml", manifest(name, "v1.36.3"))
+    host.running |= {"containerd.service", "kubelet.service"}
+    served = tmp_path / "seed"
+    served.mkdir()
+    for name in PROGRAMS:
+        (served / name).write_text(f"{name} 1.37.2")
+    downloads = tuple(
+        Download(url=(served / name).as_uri(), sha256=sha256(served / name), path=f"/usr/local/bin/{name}")
+        for name in PROGRAMS
+    )
+    made = make_node()
+    cluster = dataclasses.replace(made.cluster, version="1.37.2", upgrading=("1.36.3",))
+    images = {name: image(name, "v1.37.2") for name in static_pods.STATIC}
+    monkeypatch.setattr(api_server, "differing", lambda *_: {})
+    log = host.commands
+    monkeypatch.setattr(upgrade, "wait_until_spared", lambda *_: log.append(["spared"]))
+    monkeypatch.setattr(static_pods, "wait_until_running", lambda _n, _h, names: log.append(["runs", *names]))
+    monkeypatch.setattr(upgrade, "unready", lambda *_: log.append(["ready"]))
+
+    def phase(*arguments: str, why: str) -> None:
+        assert why
+        log.append(["phase", *arguments])
+        if arguments[0] == "control-plane":
+            name = f"kube-{'apiserver' if arguments[1] == 'apiserver' else arguments[1]}"
+            write(paths, f"/etc/kubernetes/manifests/{name}.yaml", manifest(name, "v1.37.2"))
+
+    monkeypatch.setattr(host, "phase", phase)
+    return dataclasses.replace(made, cluster=cluster, control_images=images, downloads=downloads)
+
+
+def test_staging_fetches_everything_and_restarts_nothing(node: Node, host: FakeHost, paths: Paths) -> None:
+    upgrade.stage(node, host, Changes(check=False))
+    assert {path.name for path in paths.at(STAGED).iterdir()} == {*PROGRAMS}
+    assert [argv[-1] for argv in host.commands] == [*node.images, *node.control_images.values()]
+    assert host.services == []
+    assert not paths.at("/usr/local/bin/kubelet").exists()
+
+
+def test_the_api_server_serves_before_its_managers_change(node: Node, host: FakeHost, paths: Paths) -> None:
+    upgrade.stage(node, host, Changes(check=False))
+    host.commands.clear()
+    upgrade.control(node, host, Changes(check=False))
+    assert [argv for argv in host.commands if argv[0] != "crictl"] == [
+        ["spared"],
+        ["phase", "control-plane", "apiserver"],
+        ["runs", "kube-apiserver"],
+        ["ready"],
+        ["phase", "control-plane", "controller-manager"],
+        ["phase", "control-plane", "scheduler"],
+        ["runs", *static_pods.STATIC],
+    ]
+    assert sha256(paths.at("/usr/local/bin/kubeadm")) == node.downloads[0].sha256
+    assert not paths.at("/usr/local/bin/kubelet").exists(), "never newer than an API server"
+    assert "v1.37.2" in (paths.kubernetes / "site/kubeadm.yaml").read_text()
+
+
+def test_a_control_host_that_was_killed_after_its_api_server_goes_on(node: Node, host: FakeHost, paths: Paths) -> None:
+    write(paths, "/etc/kubernetes/manifests/kube-apiserver.yaml", manifest("kube-apiserver", "v1.37.2"))
+    upgrade.control(node, host, Changes(check=False))
+    phases = [argv[2] for argv in host.commands if argv[0] == "phase"]
+    assert phases == ["controller-manager", "scheduler"]
+    host.commands.clear()
+    changes = Changes(check=False)
+    upgrade.control(node, host, changes)
+    assert (changes.done, [argv for argv in host.commands if argv[0] == "phase"]) == ([], [])
+    assert ["ready"] in host.commands, "also when nothing is left, it must serve"
+
+
+def test_an_api_server_that_never_serves_ends_the_step(
+    node: Node, host: FakeHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upgrade, "unready", lambda *_: "[-]etcd failed")
+    monkeypatch.setattr(upgrade, "_SERVES", 0.0)
+    with pytest.raises(GroundupError, match=r"runs 1\.37\.2 and is not ready: \[-\]etcd failed"):
+        upgrade.control(node, host, Changes(check=False))
+    assert ["phase", "control-plane", "scheduler"] not in host.commands
+
+
+def test_programs_come_from_what_was_staged_also_when_the_seed_is_gone(
+    node: Node, host: FakeHost, paths: Paths, tmp_path: Path
+) -> None:
+    upgrade.stage(node, host, Changes(check=False))
+    for name in PROGRAMS:
+        (tmp_path / "seed" / name).unlink()
+    host.commands.clear()
+    upgrade.kubelet(node, host, Changes(check=False))
+    assert paths.at("/usr/local/bin/kubelet").read_text() == "kubelet 1.37.2"
+    assert ["kubeadm", "upgrade", "node", "phase", "kubelet-config"] in host.commands
+    assert ("restart", "kubelet.service") in host.services
+    assert not paths.at(STAGED).exists()
+
+
+def test_the_cluster_gets_the_configuration_of_the_new_version(node: Node, host: FakeHost, paths: Paths) -> None:
+    upgrade.record(node, host, Changes(check=False))
+    assert host.commands == [["phase", "upload-config", "all"], ["phase", "bootstrap-token"]]
+    assert "v1.37.2" in (paths.kubernetes / "site/kubeadm.yaml").read_text()
+
+
+def test_a_host_that_is_no_member_is_refused(host: FakeHost) -> None:
+    with pytest.raises(GroundupError, match="control-1 is no member"):
+        upgrade._member(make_node(), host, None)
+
+
+def test_members_may_have_the_other_version_while_an_upgrade_is_open(node: Node, host: FakeHost) -> None:
+    refuse_cluster(node.cluster, node.name, host)
+    with pytest.raises(GroundupError, match=r"runs Kubernetes v1\.36\.3, the site file says v1\.37\.2"):
+        refuse_cluster(dataclasses.replace(node.cluster, upgrading=()), node.name, host)
+
+
+def test_the_layer_changes_no_programs_and_restarts_nobody_while_an_upgrade_is_open(node: Node, host: FakeHost) -> None:
+    host.commands.clear()
+    seen = run(node, host, rolling_restart=True)
+    assert [action for action in seen.actions if "/usr/local/bin" in action or action.startswith("give")] == []
+    assert "an upgrade of Kubernetes is open" in " ".join(seen.result.changes.warnings)
+    assert seen.result.due == []

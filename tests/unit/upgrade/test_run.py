@@ -1,0 +1,243 @@
+"""An upgrade on its way: each step is written down before and after, and a run that was killed goes on at it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site
+from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade import job, journal
+from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.job import UpgradeJob
+from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.nodes import CORDONED
+from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.run import UpgradeRun
+from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.steps import UpgradeStep
+
+from .cluster import CONTROL, NODES, SAID, Cluster, moved, plan_of
+
+SITE = "lab-ha"
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    return Cluster()
+
+
+@pytest.fixture(autouse=True)
+def controller(cluster: Cluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A controller whose cluster is a stand-in; what waits there waits no time."""
+    ticks = itertools.count(step=100)
+    monkeypatch.setattr("time.monotonic", lambda: float(next(ticks)))
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    monkeypatch.setattr(journal, "state_dir", lambda _: tmp_path)
+    (tmp_path / "admin.conf").touch()
+    monkeypatch.setattr(job, "kubeconfig_path", lambda _: tmp_path / "admin.conf")
+    monkeypatch.setattr(job, "Api", lambda _: cluster)
+    monkeypatch.setattr(UpgradeJob, "plan", lambda self, other=None: plan_of(version=other or self.site_file))
+    monkeypatch.setattr(job, "preview", lambda *_: "")
+    return tmp_path
+
+
+def asked(version: str = "1.37.2", said: list[str] | None = None, **more: Any) -> UpgradeJob:
+    lines = [] if said is None else said
+    return UpgradeJob(site_file=version, say=lines.append, seen=SAID, **more)
+
+
+def step(kind: Any = "control", *hosts: str, evict: bool = False, force: tuple[str, ...] = ()) -> UpgradeRun:
+    return UpgradeRun(job=asked(force=force), kind=kind, hosts=hosts, evict=evict)
+
+
+def opened() -> journal.Upgrade:
+    found = journal.under_way(SITE)
+    assert found
+    return found
+
+
+def new(cluster: Cluster, *, kubelets: tuple[str, ...] = NODES) -> None:
+    """Have the cluster run the new version."""
+    moved(cluster, *CONTROL)
+    cluster.proxy, cluster.dns = "v1.37.2", "v1.14.6"
+    cluster.kubelets = dict.fromkeys(kubelets, "v1.37.2")
+
+
+def test_an_upgrade_from_its_begin_to_its_end(cluster: Cluster, controller: Path) -> None:
+    answer = asked().check()
+    assert (answer["open"], answer["control"], answer["add_ons"], answer["drains"]) == (
+        False,
+        list(CONTROL),
+        True,
+        True,
+    )
+    assert answer["target"]["kubernetes"]["upgrading"] == ["1.36.3"]
+    assert journal.under_way(SITE) is None
+    step().begin()
+    for name in CONTROL:
+        step("control", name).enter()
+        assert opened().open_steps == (UpgradeStep(kind="control", host=name),)
+        moved(cluster, name)
+        step("control", name).leave()
+    assert (opened().live, opened().open_steps) == ("1.36.3", ())
+    step("add-ons").enter()
+    assert opened().live == "1.37.2"
+    cluster.proxy, cluster.dns = "v1.37.2", "v1.14.6"
+    step("add-ons").leave()
+    for batch in answer["kubelets"]:
+        step("kubelet", *batch, evict=True).enter()
+        assert all(cluster.patched[host]["spec"]["unschedulable"] for host in batch)
+        cluster.kubelets |= dict.fromkeys(batch, "v1.37.2")
+        step("kubelet", *batch).leave()
+    assert cluster.evicted == [f"web-{name}" for name in NODES]
+    with pytest.raises(GroundupError, match=r"from 1\.36\.3 to 1\.37\.2 is open"):
+        asked().verify()
+    assert step().end() == {"changed": True, "msg": "Kubernetes 1.37.2 on 5 nodes"}
+    assert not (controller / journal.FILE).exists()
+    assert asked().verify()["changed"] is False
+    assert asked().check()["changes"] == []
+
+
+def test_a_run_that_goes_on_begins_at_the_step_it_was_killed_in(cluster: Cluster) -> None:
+    """Its host may be new already: it is out of HAProxy still, and nobody else would put it back."""
+    step().begin()
+    moved(cluster, "control-1")
+    step("control", "control-2").enter()
+    moved(cluster, "control-2")
+    cluster.not_ready = {"kube-scheduler-control-2"}
+    cluster.away = {"control-2"}
+    lines: list[str] = []
+    answer = asked(said=lines).check()
+    assert answer["control"] == ["control-2", "control-3"]
+    assert (answer["open"], "half done" in "\n".join(lines)) == (True, True)
+    assert "a former run ended at: API server, controller manager and scheduler of control-2" in lines[-1]
+    cluster.away = {"control-3"}
+    with pytest.raises(GroundupError, match="control-3 are not Ready"):
+        asked().check()
+
+
+def test_a_kubelet_step_that_was_killed_is_done_again_and_lets_pods_in(cluster: Cluster) -> None:
+    step().begin()
+    new(cluster, kubelets=())
+    step("kubelet", "worker-1").enter()
+    cluster.kubelets = dict.fromkeys(NODES, "v1.37.2")
+    with pytest.raises(GroundupError, match="worker-1 takes no pods"):
+        step().end()
+    journal.move(SITE, live="1.37.2")
+    assert asked().check()["kubelets"] == [["worker-1"]]
+    step("kubelet", "worker-1").leave()
+    assert cluster.patched["worker-1"] == {"annotations": {CORDONED: None}, "spec": {"unschedulable": None}}
+    step().end()
+
+
+def test_the_move_to_the_new_version_is_not_forgotten(cluster: Cluster) -> None:
+    step().begin()
+    new(cluster)
+    assert asked().check()["changes"] == ["kubeadm's configuration, kube-proxy and CoreDNS"]
+
+
+def test_a_cordon_of_somebody_else_stays(cluster: Cluster) -> None:
+    step().begin()
+    new(cluster)
+    cluster.patched["worker-1"] = {"annotations": {}, "spec": {"unschedulable": True}}
+    step("kubelet", "worker-1").enter()
+    step("kubelet", "worker-1").leave()
+    assert cluster.patched["worker-1"] == {"annotations": {}, "spec": {"unschedulable": True}}
+
+
+def test_add_ons_and_kubelets_wait_for_every_api_server(cluster: Cluster) -> None:
+    step().begin()
+    moved(cluster, *CONTROL[:2])
+    for kind, hosts in (("add-ons", ()), ("kubelet", ("worker-1",))):
+        with pytest.raises(GroundupError, match=r"API servers without 1\.37\.2: control-3"):
+            step(kind, *hosts).enter()
+    assert (opened().steps, opened().live) == ({}, "1.36.3")
+
+
+def test_a_step_that_is_not_done_says_host_live_versions_and_remedy(cluster: Cluster) -> None:
+    step().begin()
+    step("control", "control-1").enter()
+    with pytest.raises(GroundupError) as caught:
+        step("control", "control-1").leave()
+    text = str(caught.value)
+    assert (
+        "stopped at: API server, controller manager and scheduler of control-1: it is not done: control-1 runs" in text
+    )
+    assert "where:  host control-1. Live now:\n    host       API server" in text
+    assert "1. API server" not in text, "what is live, not what is left"
+    assert "goes on at this step" in caught.value.remedy
+    assert opened().open_steps
+    cluster.rolling = {"coredns"}
+    moved(cluster, *CONTROL)
+    step("add-ons").enter()
+    with pytest.raises(GroundupError, match="coredns is not rolled out"):
+        step("add-ons").leave()
+    with pytest.raises(GroundupError, match="kubelet of worker-2: no space left"):
+        step("kubelet", "worker-2").fail("no space left")
+
+
+def test_pods_that_do_not_go_end_the_run_unless_it_is_accepted(cluster: Cluster) -> None:
+    step().begin()
+    new(cluster, kubelets=CONTROL)
+    cluster.stays = {"web-worker-1"}
+    with pytest.raises(GroundupError, match=r"kubelet of worker-1: 1 pod\(s\) are still on worker-1") as caught:
+        step("kubelet", "worker-1", evict=True).enter()
+    assert "-e kubernetes_upgrade_timeout=SECONDS" in str(caught.value)
+    assert opened().open_steps == (UpgradeStep(kind="kubelet", host="worker-1"),)
+    step("kubelet", "worker-1", evict=True, force=("undrained",)).enter()
+    for name in (*CONTROL, "worker-2"):
+        cluster.patched[name] = {"annotations": {}, "spec": {"unschedulable": True}}
+    cluster.evicted.clear()
+    step("kubelet", "worker-1", evict=True, force=("undrained",)).enter()
+    assert cluster.evicted == [], "nobody would take them"
+
+
+def test_a_run_may_end_before_the_last_control_host(cluster: Cluster) -> None:
+    answer = asked(until="checkpoint").check()
+    assert (answer["control"], answer["last"]) == (list(CONTROL[:2]), "control-3")
+    assert (answer["add_ons"], answer["kubelets"], answer["whole"]) == (False, [], False)
+    moved(cluster, *CONTROL[:2])
+    assert asked(until="checkpoint").check()["control"] == []
+
+
+def test_an_upgrade_that_is_open_goes_to_no_other_version() -> None:
+    step().begin()
+    with pytest.raises(
+        GroundupError, match=r"goes from 1\.36\.3 to 1\.37\.2, and the site file says 1\.36\.3"
+    ) as caught:
+        asked("1.36.3").check()
+    assert "set kubernetes.version to 1.37.2" in caught.value.remedy
+
+
+def test_layers_go_by_the_live_version_while_it_is_open(cluster: Cluster) -> None:
+    site = load_site(COLLECTION / "inventories/lab-ha/site.yml")
+    site = site.model_copy(update={"kubernetes": site.kubernetes.model_copy(update={"version": "1.37.2"})})
+    assert (journal.live_plan(site).kubernetes.version, journal.live_plan(site).kubernetes.upgrading) == ("1.37.2", ())
+    step().begin()
+    plan = journal.live_plan(site)
+    assert (plan.kubernetes.version, plan.kubernetes.upgrading) == ("1.36.3", ("1.37.2",))
+    assert plan.supply.images["kube-apiserver"].endswith(":v1.36.3")
+    moved(cluster, *CONTROL)
+    step("add-ons").enter()
+    assert journal.live_plan(site).kubernetes.upgrading == ("1.36.3",)
+    with pytest.raises(GroundupError, match=r"groundup\.cloud\.rotate waits: Kubernetes is on its way"):
+        journal.refuse_open(SITE, "groundup.cloud.rotate")
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"source": "1"}', "5"])
+def test_a_record_that_cannot_be_read_is_never_taken_for_none(text: str, controller: Path) -> None:
+    (controller / journal.FILE).write_text(text)
+    with pytest.raises(GroundupError, match="the record of an upgrade cannot be read"):
+        journal.under_way(SITE)
+
+
+def test_a_step_without_an_upgrade_is_refused(controller: Path) -> None:
+    with pytest.raises(GroundupError, match="no upgrade is open"):
+        journal.enter(SITE, [UpgradeStep(kind="add-ons")])
+    step().begin()
+    written = json.loads((controller / journal.FILE).read_text())
+    assert (written["source"], written["target"], written["live"]) == ("1.36.3", "1.37.2", "1.36.3")
+    begun = written["begun"]
+    step().begin()
+    assert opened().begun == begun, "one that has begun stays"
