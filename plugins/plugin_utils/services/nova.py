@@ -121,6 +121,8 @@ def values(plan: Plan, sizes: Sizes) -> Values:
             "service_spiceproxy": False,
         },
     }  # fmt: skip
+    if plan.openstack.dns.domain:
+        own["conf"]["nova"]["api"] = {"dhcp_domain": plan.openstack.dns.domain}  # what instances read of themselves
     shared = api_values(plan, sizes, "nova", memory="512Mi", limit="2Gi", cpu=500, names=_NAMES)
     return merge(merge(shared, own), _disks(plan))
 
