@@ -53,7 +53,7 @@ def neutron(values: Values, defaults: Mapping[str, Any]) -> Values:
     """
     if "designate" in values["conf"]["neutron"] and "designate" in defaults["endpoints"]["identity"]["auth"]:
         own = values["endpoints"]["identity"]["auth"]["neutron"]
-        values = merge(values, {"endpoints": {"identity": {"auth": {"designate": own}}}})
+        values = merge({"endpoints": {"identity": {"auth": {"designate": own}}}}, values)  # or the site's override
     if "ovn_agent" in defaults["conf"]:
         return values
     conf = dict(values["conf"])

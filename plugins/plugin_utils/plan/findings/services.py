@@ -74,7 +74,7 @@ def _dns(context: PlanContext) -> Iterator[Finding]:
                 why="it would have no effect",
                 remedy=f"add {service}, or leave {key} out",
             )
-    own = {context.plan.domain: "the site's own", context.plan.kubernetes.dns_domain: "of Services in the cluster"}
+    own = {context.plan.domain: "of the site", context.plan.kubernetes.dns_domain: "of Services in the cluster"}
     if dns.domain in own:
         yield error("dns-domain-taken", "openstack.dns.domain")(
             what=f"{dns.domain} is the domain {own[dns.domain]}",
