@@ -227,6 +227,14 @@ class ExtraReleasePlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DnsPlan:
+    """DNS names of instances, and the name servers of users' zones."""
+
+    domain: str | None  # of instances; None: ports have no names
+    name_servers: dict[str, str]  # the site's own: host name -> address
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OpenStackPlan:
     """The OpenStack cloud."""
 
@@ -239,6 +247,7 @@ class OpenStackPlan:
     images: tuple[str, ...]  # images its pods run, in the order releases need them
     scale: Scale  # of services, by the smallest node they run on
     cpu_share: float  # cores of the smallest node it runs on / cores of the profile's control host; at most 1
+    dns: DnsPlan
     replicas: dict[str, int] = field(default_factory=dict)  # as written: members or pods by service, pods of each `api`
     workers: dict[str, int] = field(default_factory=dict)  # as written: processes per pod, by service
     quotas: dict[str, int] = field(default_factory=dict)  # of a project, by `services.quotas`; -1: no limit

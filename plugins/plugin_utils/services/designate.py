@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -18,14 +19,8 @@ _NAMES = ChartNames(probes=None, labels=("api", "central", "mdns", "producer", "
 _WORKERS = ("central", "mdns", "producer", "worker")  # all but the API
 _TRANSFERS = 5354  # port of mdns, which answers name servers
 _NODE_PORT = 30354
-# Zones of this default pool have no name server: a site writes a pool with its own name servers.
-_POOL = """- name: default
-  description: {domain}
-  attributes: {{}}
-  ns_records: [{{hostname: ns1.{domain}., priority: 1}}]
-  nameservers: []
-  targets: []
-"""
+# The zone that lists users' zones for name servers (RFC 9432). Nobody can ask for a name in it.
+CATALOG = "catalog.invalid"
 
 
 def values(plan: Plan, sizes: Sizes) -> Values:
@@ -43,7 +38,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
             "designate_api_uwsgi": uwsgi(
                 sizes.workers["designate"], module="designate.wsgi.api:application", **{"wsgi-file": None}
             ),
-            "pools": _POOL.format(domain=plan.domain),
+            "pools": _pools(plan),
         },
         "extraObjects": {"minidns": _transfers(plan)},
         "pod": {
@@ -55,6 +50,40 @@ def values(plan: Plan, sizes: Sizes) -> Values:
         "manifests": {"cron_job_service_cleaner": False, "job_bootstrap": False, "service_mdns": False},
     }
     return merge(api_values(plan, sizes, "designate", memory="256Mi", limit="1Gi", cpu=100, names=_NAMES), own)
+
+
+def internal_url(plan: Plan) -> str:
+    """Return the API's URL inside the cluster."""
+    name = f"designate-api.{plan.openstack.namespace}.svc.{plan.kubernetes.dns_domain}"
+    return f"http://{name}:{_API.port}/v2"
+
+
+def name_servers(plan: Plan) -> list[str]:
+    """Return the names in users' zones' NS records."""
+    return [f"{name}." for name in plan.openstack.dns.name_servers or (f"ns1.{plan.domain}",)]
+
+
+def _pools(plan: Plan) -> str:
+    """Return pools.yaml: one pool, of the site's own name servers. Without one, zones end in ERROR.
+
+    They find zones in the catalog zone, so that Designate needs no key to control them. A type that Designate would
+    control by `rndc`, which is not in its image, fails aloud where the catalog zone is missing.
+    """
+    servers = plan.openstack.dns.name_servers.values()
+    control = [host.address for host in plan.hosts.values() if "control" in host.roles]
+    masters = [{"host": address, "port": _NODE_PORT} for address in control]
+    pool = {
+        "name": "default",
+        "description": plan.domain,
+        "attributes": {},
+        "ns_records": [{"hostname": name, "priority": 1} for name in name_servers(plan)],
+        "nameservers": [{"host": address, "port": 53} for address in servers],
+        "targets": [
+            {"type": "bind9", "masters": masters, "options": {"host": address, "port": 53}} for address in servers
+        ],
+        **({"catalog_zone": {"catalog_zone_fqdn": f"{CATALOG}.", "catalog_zone_refresh": 60}} if servers else {}),
+    }
+    return json.dumps([pool], indent=2) + "\n"  # lines, as OpenStack-Helm's chart quotes what is one line
 
 
 def _transfers(plan: Plan) -> Values:
@@ -79,6 +108,10 @@ def _ask(client: Client) -> Iterator[Check]:
     """Verify that zones are listed, which needs the queue and the database, and every worker is up."""
     client.call("GET", "/zones?limit=1")
     yield judge((client.call("GET", "/service_statuses").body or {}).get("service_statuses") or ())
+    plan = client.context.plan
+    if plan.openstack.dns.name_servers:
+        pools = (client.call("GET", "/pools").body or {}).get("pools") or ()
+        yield judge_pools(pools, name_servers(plan))
 
 
 def judge(listed: Iterable[Mapping[str, Any]]) -> Check:
@@ -93,20 +126,36 @@ def judge(listed: Iterable[Mapping[str, Any]]) -> Check:
     )
 
 
+def judge_pools(pools: Iterable[Mapping[str, Any]], wanted: Iterable[str]) -> Check:
+    """Check that a pool has the ``wanted`` name servers; the worker's start puts them there."""
+    have = {str(one.get("hostname")) for pool in pools for one in pool.get("ns_records") or ()}
+    missing = [name for name in wanted if name not in have]
+    return Check(
+        name="name servers",
+        ok=not missing,
+        object="Deployment/designate-worker",
+        detail=f"in no pool: {', '.join(missing)}" if missing else "in the pool, with all that the site file names",
+    )
+
+
+_API = PublicApi(type="dns", host="dns", port=9001, node_port=30901)
 SERVICE = ServiceRecord(
     name="designate",
     needs=("keystone",),
     uses=("database", "queue", "cache"),
-    api=PublicApi(type="dns", host="dns", port=9001, node_port=30901),
+    api=_API,
     images=dict.fromkeys((f"designate_{name}" for name in ("api", "db_sync", *_WORKERS)), "openstack-more"),
     workers=WORKERS,
     advice=(
         Advice(
             name="zones-without-name-servers",
-            when=lambda plan, _: "pools" not in plan.openstack.overrides.get("designate", {}).get("conf", {}),
+            when=lambda plan, _: (
+                not plan.openstack.dns.name_servers
+                and "pools" not in plan.openstack.overrides.get("designate", {}).get("conf", {})
+            ),
             what="Designate knows no name server: a zone that is made ends in ERROR",
             why="this collection installs none, and Designate hands zones to the servers of its pools",
-            remedy="write the site's own as openstack.overrides.designate.values.conf.pools (docs/charts.md)",
+            remedy="write the site's own as openstack.dns.name_servers (docs/dns-and-certificates.md)",
         ),
     ),
     values=values,

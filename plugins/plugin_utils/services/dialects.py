@@ -46,7 +46,14 @@ def cinder(values: Values, defaults: Mapping[str, Any]) -> Values:
 
 
 def neutron(values: Values, defaults: Mapping[str, Any]) -> Values:
-    """Return ``values`` for a chart that renders the file of the OVN metadata agent, not of the newer OVN agent."""
+    """Return ``values`` for a chart that has Neutron's account for reverse records, or the older agent's file.
+
+    That account would have a public password and be an administrator. Nothing uses it: it is Neutron's own.
+    The file is of the OVN metadata agent, not of the newer OVN agent.
+    """
+    if "designate" in values["conf"]["neutron"] and "designate" in defaults["endpoints"]["identity"]["auth"]:
+        own = values["endpoints"]["identity"]["auth"]["neutron"]
+        values = merge({"endpoints": {"identity": {"auth": {"designate": own}}}}, values)  # or the site's override
     if "ovn_agent" in defaults["conf"]:
         return values
     conf = dict(values["conf"])

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..health.verification import Check
-from . import dialects, neutron_plugins, ovn
+from . import designate, dialects, neutron_plugins, ovn
 from .neutron_workers import COMMANDS, OPTIONS, TLS, worker
 from .parts import WORKERS_OF_SLOW, ChartNames, api_values, merge, public_endpoint, queued, uwsgi
 from .probing import PROBE, Client, forgotten, probe
 from .record import PublicApi, ServiceRecord, Values
 from .secrets import secret
 from .sizes import Sizes
+from .timeouts import TIMEOUTS
 
 if TYPE_CHECKING:
     from ..plan.types import OvnPlan, Plan
@@ -44,7 +45,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
     own = {
         "network": {"backend": ["ovn"]},
         "conf": merge(
-            queued("neutron"),
+            merge(queued("neutron"), _names(plan)),
             {
                 "neutron": {
                     "DEFAULT": {
@@ -58,7 +59,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
                     }
                 },
                 "neutron_api_uwsgi": uwsgi(sizes.workers["neutron"]),
-                "plugins": {"ml2_conf": _ml2(plan.ovn)},
+                "plugins": {"ml2_conf": _ml2(plan)},
                 "ovn_agent": {"DEFAULT": _metadata(plan), "cache": {"enabled": False}},
                 "policy": _POLICY,
             },
@@ -81,8 +82,27 @@ def values(plan: Plan, sizes: Sizes) -> Values:
     return merge(api_values(plan, sizes, "neutron", memory="256Mi", limit="2Gi", cpu=500, names=_NAMES), own)
 
 
-def _ml2(plan: OvnPlan) -> Values:
+def _names(site: Plan) -> Values:
+    """Return `conf` of ports' names: with Designate, records in zones of the project whose user asks, by its token.
+
+    No reverse records: one zone of Neutron's would have addresses of all projects, which may be the same.
+    """
+    dns = site.openstack.dns
+    if not dns.domain:
+        return {}
+    conf: Values = {"DEFAULT": {"dns_domain": dns.domain}}  # without a dot at its end, which DHCP would tell
+    if designate.SERVICE.name in site.openstack.services:
+        conf["DEFAULT"]["external_dns_driver"] = "designate"
+        conf["designate"] = {
+            "url": designate.internal_url(site), "allow_reverse_dns_lookup": False, "timeout": TIMEOUTS.service,
+        }  # fmt: skip
+    return {"neutron": conf}
+
+
+def _ml2(site: Plan) -> Values:
     """Return ml2_conf.ini."""
+    plan = site.ovn
+    drivers = {**neutron_plugins.ML2_DRIVERS, **(neutron_plugins.DNS_DRIVER if site.openstack.dns.domain else {})}
     physical = {
         "physical_network_mtus": ",".join(f"{name}:{mtu}" for name, mtu in sorted(plan.physical_mtus.items())),
     }
@@ -92,7 +112,7 @@ def _ml2(plan: OvnPlan) -> Values:
             "mechanism_drivers": "ovn",
             "type_drivers": "geneve,flat,vlan",
             "tenant_network_types": plan.tenant_network,
-            "extension_drivers": ",".join(neutron_plugins.ML2_DRIVERS),
+            "extension_drivers": ",".join(drivers),
             "path_mtu": plan.path_mtu,
             **(physical if plan.physical_mtus else {}),
         },
@@ -154,7 +174,8 @@ def _network(client: Client) -> Check:
         client.call("PUT", f"/routers/{router['id']}/add_router_interface", body={"subnet_id": subnet["id"]})
     finally:
         _remove(client, **made)
-    return judge_network(network, port, wanted=client.context.plan.ovn.tenant_mtu)
+    plan = client.context.plan
+    return judge_network(network, port, wanted=plan.ovn.tenant_mtu, domain=plan.openstack.dns.domain)
 
 
 def _make(client: Client, made: dict[str, str], kind: str, **wanted: Any) -> dict[str, Any]:
@@ -176,12 +197,17 @@ def _remove(client: Client, *, network: str = "", router: str = "", **_more: str
         client.gone(f"/networks/{network}")
 
 
-def judge_network(network: Mapping[str, Any], port: Mapping[str, Any], *, wanted: int) -> Check:
-    """Check that the port has an address and the network the planned MTU."""
+def judge_network(
+    network: Mapping[str, Any], port: Mapping[str, Any], *, wanted: int, domain: str | None = None
+) -> Check:
+    """Check that the port has an address, with a name in ``domain``, and the network the planned MTU."""
     address = [str(ip.get("ip_address")) for ip in port.get("fixed_ips") or ()]
     mtu = network.get("mtu")
     wrong = [] if address else ["the port has no address"]
     wrong += [] if mtu == wanted else [f"its MTU is {mtu}, the plan's {wanted}: large packets would be lost"]
+    named = [str(one.get("fqdn")) for one in port.get("dns_assignment") or ()]
+    if domain and not any(name.endswith(f".{domain}.") for name in named):
+        wrong.append(f"the port has no name in {domain}")
     detail = "; ".join(wrong) or f"made with port {address[0]} and router, MTU {mtu}, and removed"
     return Check(name="network", ok=not wrong, detail=detail, layer="network", object=_OBJECT)
 

@@ -21,11 +21,13 @@ SERVICE_PLUGINS = {
 }
 # The same of `extension_drivers` of ML2.
 ML2_DRIVERS = {"port_security": "port-security", "qos": "qos"}
+# Where the site has a domain: names of ports, with those of networks, ports and subnets' fixed addresses.
+DNS_DRIVER = {"subnet_dns_publish_fixed_ip": "subnet-dns-publish-fixed-ip"}
 # Of plugins that Neutron loads without being told. It drops one that misses something, without a word.
 _OWN = ("address-group", "auto-allocated-topology", "network-ip-availability", "standard-attr-tag")
 OPTIONS = {
     "conf.neutron.DEFAULT.service_plugins": SERVICE_PLUGINS,
-    "conf.plugins.ml2_conf.ml2.extension_drivers": ML2_DRIVERS,
+    "conf.plugins.ml2_conf.ml2.extension_drivers": ML2_DRIVERS | DNS_DRIVER,
 }
 
 

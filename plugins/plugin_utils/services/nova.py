@@ -122,7 +122,13 @@ def values(plan: Plan, sizes: Sizes) -> Values:
         },
     }  # fmt: skip
     shared = api_values(plan, sizes, "nova", memory="512Mi", limit="2Gi", cpu=500, names=_NAMES)
-    return merge(merge(shared, own), _disks(plan))
+    return merge(merge(shared, own), merge(_disks(plan), _domain(plan)))
+
+
+def _domain(plan: Plan) -> Values:
+    """Return the domain that instances read of themselves in their metadata."""
+    domain = plan.openstack.dns.domain
+    return {"conf": {"nova": {"api": {"dhcp_domain": domain}}}} if domain else {}
 
 
 def _disks(plan: Plan) -> Values:

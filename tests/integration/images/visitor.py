@@ -45,7 +45,10 @@ def ask(method: str, url: str, *, body: Any = None, headers: Mapping[str, str] |
 
 def context() -> Any:
     """Return what a verifier asks of."""
-    plan = SimpleNamespace(edge=SimpleNamespace(endpoints=ENDPOINTS), ovn=SimpleNamespace(**SITE["ovn"]))
+    names = SimpleNamespace(dns=SimpleNamespace(domain=None, name_servers={}))
+    plan = SimpleNamespace(
+        edge=SimpleNamespace(endpoints=ENDPOINTS), ovn=SimpleNamespace(**SITE["ovn"]), openstack=names
+    )
     return SimpleNamespace(plan=plan, request=ask, value=lambda path: SITE["values"].get(path, SITE["admin"]))
 
 

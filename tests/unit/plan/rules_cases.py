@@ -32,6 +32,11 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("image-source-inside", "error", "cloud", {"openstack/image_sources": ["keystone-api"]}, "openstack.image_sources"),
     ("image-source-inside", "error", "cloud", {"openstack/image_sources": ["keystone-api.openstack.svc"]},
      "openstack.image_sources"),
+    *(("dns-domain-taken", "error", "cloud", {"openstack/dns": {"domain": domain}}, "openstack.dns.domain")
+      for domain in ("cloud.test", "cluster.local", "openstacklocal")),
+    *(("dns-without-service", "error", "edge", {"openstack/dns": {key: value}, "openstack/services": ["keystone"]},
+       f"openstack.dns.{key}") for key, value in {
+           "domain": "vm.example.org", "name_servers": {"ns1.example.org": "192.0.2.53"}}.items()),
     ("password-regex-invalid", "error", "cloud", {"identity/passwords": {"regex": "(?=.*[0-9]"}}, f"{_KEY}.regex"),
     ("password-regex-refuses-services", "error", "cloud", {"identity/passwords": {"regex": ".*[!?]"}}, f"{_KEY}.regex"),
     ("password-regex-unexplained", "warning", "cloud", {"identity/passwords": {"regex": ".*[0-9]"}},

@@ -66,7 +66,11 @@ class Cloud:
         proxy = {"data": {"tls.crt": base64.b64encode(pair(days=100.5).certificate.encode()).decode()}}
         secrets = {"/api/v1/namespaces/openstack/secrets/nova-novncproxy-vencrypt": proxy}
         context = SimpleNamespace(
-            plan=SimpleNamespace(edge=SimpleNamespace(endpoints=endpoints), ovn=SimpleNamespace(tenant_mtu=1442)),
+            plan=SimpleNamespace(
+                edge=SimpleNamespace(endpoints=endpoints),
+                ovn=SimpleNamespace(tenant_mtu=1442),
+                openstack=SimpleNamespace(dns=SimpleNamespace(domain=None, name_servers={})),
+            ),
             request=self.request, value=self.value, authority=Path("/nonexistent"),
             release=SimpleNamespace(name=service, namespace="openstack"), api=SimpleNamespace(find=secrets.get),
         )  # fmt: skip

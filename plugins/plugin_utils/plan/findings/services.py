@@ -49,6 +49,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
                 remedy=f"write openstack.overrides.{name}.why",
             )
     yield from _sources(context)
+    yield from _dns(context)
     yield from _router_id(context)
 
 
@@ -61,6 +62,31 @@ def _sources(context: PlanContext) -> Iterator[Finding]:
                 why="whoever may import an image would read what answers there, as Glance's pod",
                 remedy="write the whole public name of a host that serves images, such as cloud.debian.org",
             )
+
+
+def _dns(context: PlanContext) -> Iterator[Finding]:
+    """Yield settings of DNS names that have no effect, or would hide the site's own names from instances."""
+    dns, services = context.plan.openstack.dns, context.plan.openstack.services
+    for key, written, service in (("domain", dns.domain, "neutron"), ("name_servers", dns.name_servers, "designate")):
+        if written and service not in services:
+            yield error("dns-without-service", f"openstack.dns.{key}", "openstack.services")(
+                what=f"{key} is written, and {service} is not among the services",
+                why="it would have no effect",
+                remedy=f"add {service}, or leave {key} out",
+            )
+    own = {context.plan.domain: "of the site", context.plan.kubernetes.dns_domain: "of Services in the cluster"}
+    if dns.domain in own:
+        yield error("dns-domain-taken", "openstack.dns.domain")(
+            what=f"{dns.domain} is the domain {own[dns.domain]}",
+            why="an instance could have the name of a server of the cloud, and its neighbours would ask it instead",
+            remedy=f"write another, such as instances.{context.plan.domain}",
+        )
+    elif dns.domain and "." not in dns.domain:
+        yield error("dns-domain-taken", "openstack.dns.domain")(
+            what=f"{dns.domain} has one label",
+            why="Neutron takes openstacklocal for no domain, and resolvers ask nobody for names in others",
+            remedy="write the whole domain, such as cloud.example.org",
+        )
 
 
 def _advice(context: PlanContext) -> Iterator[Finding]:

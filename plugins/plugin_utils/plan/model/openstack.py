@@ -10,7 +10,7 @@ from pydantic.config import JsonDict
 from ...services import RECORDS, of_kind
 from ...services.quotas import QUOTAS, Quota
 from ..types import PodSecurity
-from .base import Domain, Model, Name, Plain, Text, Version
+from .base import Address, Domain, Model, Name, Plain, Text, Version
 from .platform import Reference
 
 Replicas = create_model(  # type: ignore[call-overload]  # fields of the records, unknown to mypy
@@ -128,6 +128,21 @@ Quotas = create_model(  # type: ignore[call-overload]  # fields of the table, un
 )
 
 
+class Dns(Model):
+    """DNS names of instances, and the name servers of users' zones."""
+
+    domain: Domain | None = Field(
+        None,
+        description="DNS domain of instances: DHCP and metadata tell it, OVN answers for names in it. With designate, "
+        "ports and floating IPs get records in zones of their project, too. Default: none, and ports have no names.",
+    )
+    name_servers: dict[Domain, Address] = Field(
+        default_factory=dict,
+        description="designate: the site's own name servers, host name to address. They serve users' zones, which they "
+        "find in the catalog zone catalog.invalid (RFC 9432). Default: none, and zones end in ERROR.",
+    )
+
+
 class OpenStack(Model):
     """The OpenStack cloud."""
 
@@ -154,6 +169,7 @@ class OpenStack(Model):
         description="Names of hosts that Glance fetches images from when a user names their URL (web-download). "
         "Default: none, and users upload.",
     )
+    dns: Dns = Field(default_factory=Dns, description="DNS names of instances, and name servers of users' zones.")
     overrides: dict[Name, Override] = Field(
         default_factory=dict,
         json_schema_extra=_RELEASES,

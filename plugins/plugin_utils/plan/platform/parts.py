@@ -21,6 +21,7 @@ from ..model.machines import Hardware
 from ..model.platform import Hosts
 from ..part_types import AccessPlan
 from ..types import (
+    DnsPlan,
     EdgePlan,
     EndpointPlan,
     KubernetesPlan,
@@ -266,6 +267,7 @@ def openstack(layout: Layout) -> OpenStackPlan:
         images=tuple(dict.fromkeys(image for one in releases for image in RECORDS[one.name].images.values())),
         scale=_scale(layout),
         cpu_share=_cpu_share(layout),
+        dns=planned(DnsPlan, written.dns),
         replicas={name: size for name, size in written.replicas.model_dump().items() if size is not None},
         quotas={**quotas.defaults(layout.site.profile), **written.quotas.model_dump(exclude_none=True)},
         workers={name: count for name, count in written.workers.model_dump().items() if count is not None},
