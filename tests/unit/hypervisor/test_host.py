@@ -96,7 +96,7 @@ def test_services_do_not_go_to_another_release_with_everything_else(tmp_path: Pa
     name, _ = environment.place(changes, release="2026.1", url="u", sha256=NEW, ca=None, root=root)
     environment.switch(changes, name, root=root)
     environment.refuse_step("2026.1", host="compute-1", root=root)
-    with pytest.raises(GroundupError, match="2026.1-aaaaaaaaaaaa, and would go to release 2026.2") as refused:
+    with pytest.raises(GroundupError, match=r"2026\.1-aaaaaaaaaaaa, and would go to release 2026\.2") as refused:
         environment.refuse_step("2026.2", host="compute-1", root=root)
     assert "hypervisor_release_step=true" in refused.value.remedy
 
