@@ -11,6 +11,7 @@ from .._base.changes import Changes
 from .._base.files import write_file
 from . import static_pods
 from .host import NodeHost
+from .rolling_restart import hand_over
 from .spec import Node, Paths
 
 
@@ -35,6 +36,7 @@ def replace(node: Node, host: NodeHost, changes: Changes) -> set[str]:
             host.run(["crictl", "pull", image], timeout=300, why="a static pod stops before its new image is fetched")
         if static_pods.ETCD in found:
             static_pods.end(host, [static_pods.API])
+            hand_over(host)
         for name, (_, image) in found.items():
             pod = static_pods.pod(name, host.paths)
             pod["spec"]["containers"][0]["image"] = image
