@@ -86,7 +86,11 @@ def test_an_error_and_no_answer_are_counted_apart_and_nothing_is_asked_twice(ser
 def test_a_fault_keeps_what_the_server_said_and_what_was_done_to_it_meanwhile(server: str) -> None:
     lane = rounds(server, "200", "500", "502", "drop", kept=False)
     first = lane.requests[1]
-    steps = [Step(began=0.0, name="before"), Step(began=first.began, name="hand over"), Step(began=first.ended, name="end")]
+    steps = [
+        Step(began=0.0, name="before"),
+        Step(began=first.began, name="hand over"),
+        Step(began=first.ended, name="end"),
+    ]
     told, other, silent = judge(lane.requests, every=0.05, steps=steps).faults
     assert (told.asked, told.cause, told.said) == ("GET /", "HTTP 500", "etcdserver: leader changed")
     assert told.steps == ["hand over", "end"]
