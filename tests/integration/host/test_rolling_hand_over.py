@@ -124,7 +124,8 @@ def test_what_is_written_while_the_leadership_moves_is_refused_by_the_leader_and
     for thread in threads:
         thread.join(PATIENCE)
     assert refused == "raft proposal dropped", "by the leader's own API server: it has to end first"
-    assert said == {"moved": "", "dropped": DROPPED}
+    assert said["moved"] == ""
+    assert said["dropped"] in DROPPED
     assert heir.etcd.leads()
     assert [one.put("after") for one in members] == ["", "", ""]
     assert third.read("dropped") == "", "it was not written: who asks again makes it once"
