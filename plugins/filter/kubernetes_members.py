@@ -58,7 +58,7 @@ _value:
   description:
     - C(waiting), hosts of the play that wait to join. C(half_made), those of them whose last join was interrupted.
       C(present), control hosts of the play that do not wait. C(due), those that must restart, the ones with an older
-      etcd first. C(contact), the control host to ask. It is the first of
+      etcd first, the leader of etcd last. C(contact), the control host to ask. It is the first of
       C(present), or of those that answered, or O(first).
   type: dict
 """
@@ -86,7 +86,7 @@ def kubernetes_members(
         "waiting": waiting,
         "half_made": [host for host in waiting if said[host].get("membership") == "partial"],
         "present": present,
-        "due": sorted(due, key=lambda host: "etcd" not in due[host]),
+        "due": sorted(due, key=lambda host: ("etcd" not in due[host], said[host].get("leads", False))),
         "contact": next(iter(present or answered), first),
     }
 

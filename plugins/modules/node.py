@@ -216,6 +216,10 @@ due:
   type: list
   elements: str
   returned: with O(step=maintain), O(step=restart) and O(step=join)
+leads:
+  description: Whether something is due and the host's etcd leads. It restarts last, so that the leadership moves once.
+  type: bool
+  returned: with O(step=maintain), O(step=restart) and O(step=join)
 ca:
   description: SHA-256 of the CA certificate of the cluster the host is a member of, or of the site's. Null for none.
   type: str

@@ -1,8 +1,4 @@
-"""Asks APIs all the time without a retry, and counts what failed; it judges itself, too.
-
-A request that began a second too late, or while the prober got no processor for a second, says nothing of the server:
-it is "not measured", and never good.
-"""
+"""Asks APIs all the time without a retry, and notes what came of it (`judging` counts); it watches itself, too."""
 
 from __future__ import annotations
 
@@ -12,80 +8,38 @@ import select
 import ssl
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
+from ansible_collections.groundup.cloud.tests.e2e.judging import LATE, Lane, Request, Step, judge
+
 EVERY = 0.5  # seconds between two requests of a lane
 PATIENCE = 30.0  # seconds for an answer
-LATE = 1.0  # seconds of the prober's own delay from which nothing is known of the server
 _TICK = 0.1
+LONGEST = 400  # characters of an answer that are shown
+# Headers that nobody should read in a log.
+_NOT_OURS = {"authorization", "set-cookie", "x-auth-token", "x-subject-token"}
 
 
 class RefusedError(Exception):
     """The server answered with an error, or with something else than was asked for."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """A request, and what came of it. Times are the monotonic clock's."""
-
-    due: float
-    began: float
-    ended: float
-    cause: str = ""  # empty: a good answer
-    answered: bool = True
+    def __init__(self, cause: str, *, said: str = "", headers: Mapping[str, str] | None = None) -> None:
+        """Keep what the server said, and the headers of its answer."""
+        super().__init__(f"{cause}: {said}" if said else cause)
+        self.cause, self.said = cause, said
+        self.headers = {name: value for name, value in (headers or {}).items() if name.lower() not in _NOT_OURS}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lane:
-    """What came of one kind of request."""
-
-    sent: int
-    failed: int  # answers that are errors
-    unanswered: int
-    not_measured: int  # the prober itself was late
-    p50: float
-    p99: float
-    gap: float  # seconds of the longest time without a good answer, beyond the interval
-    reopened: int  # kept connections that the server closed between two requests
-    causes: dict[str, int]
-
-    @property
-    def good(self) -> bool:
-        """Return whether everything was measured and nothing failed."""
-        return self.sent > 0 and not (self.failed or self.unanswered or self.not_measured)
-
-
-def judge(
-    requests: Sequence[Request], *, every: float, delays: Sequence[tuple[float, float]] = (), reopened: int = 0
-) -> Lane:
-    """Return the figures of ``requests``. ``delays``: from when to when the prober itself got no processor."""
-
-    def measured(one: Request) -> bool:
-        return one.began - one.due < LATE and not any(one.due < end and begin < one.ended for begin, end in delays)
-
-    faults = [one for one in requests if one.cause]
-    good = [one for one in requests if not one.cause and measured(one)]
-    seconds = sorted(one.ended - one.began for one in good) or [0.0]
-    ends = sorted(one.ended for one in requests if not one.cause)
-    if requests:
-        ends = [min(one.due for one in requests), *ends, max(one.ended for one in requests)]
-    return Lane(
-        sent=len(requests),
-        failed=sum(one.answered for one in faults),
-        unanswered=sum(not one.answered for one in faults),
-        not_measured=len(requests) - len(faults) - len(good),
-        p50=round(seconds[len(seconds) // 2], 3),
-        p99=round(seconds[int(len(seconds) * 0.99)], 3),
-        gap=round(max((after - before - every for before, after in pairwise(ends)), default=0.0), 1),
-        reopened=reopened,
-        causes=dict(Counter(one.cause for one in faults)),
-    )
+def refused(answer: http.client.HTTPResponse, content: bytes) -> RefusedError:
+    """Return the error that an answer is: its status, and a Kubernetes Status' message or the beginning of the body."""
+    said = content.decode(errors="replace")
+    with suppress(ValueError, KeyError, TypeError):
+        said = str(json.loads(content)["message"])
+    return RefusedError(f"HTTP {answer.status}", said=said[:LONGEST], headers=dict(answer.headers))
 
 
 class Line:
@@ -117,7 +71,7 @@ class Line:
             raise
         self._served += 1
         if answer.status >= http.HTTPStatus.BAD_REQUEST:
-            raise RefusedError(f"HTTP {answer.status}")
+            raise refused(answer, content)
         return answer.headers, content
 
     def stream(self, path: str, *, headers: dict[str, str]) -> Iterator[bytes]:
@@ -126,7 +80,7 @@ class Line:
             self._connection.request("GET", self._base + path, headers=headers)
             answer = self._connection.getresponse()
             if answer.status >= http.HTTPStatus.BAD_REQUEST:
-                raise RefusedError(f"HTTP {answer.status}")
+                raise refused(answer, answer.read())
             yield from answer
         finally:
             self.close()
@@ -180,14 +134,16 @@ class Asked:
         """Send a request and note it. Raises FaultyError."""
         data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
         kind = {"Content-Type": "application/json"} if data is not None and data is not body else {}
-        began, cause, answered, found = time.monotonic(), "", True, None
+        began, found = time.monotonic(), None
+        fault: dict[str, Any] = {}
         try:
             found = self.line.ask(method, path, body=data, headers=kind | (headers or {}))
         except RefusedError as error:
-            cause = str(error)
+            fault = {"cause": error.cause, "said": error.said, "headers": error.headers}
         except (OSError, http.client.HTTPException) as error:
-            cause, answered = type(error).__name__, False
-        self.requests.append(Request(due=self.due, began=began, ended=time.monotonic(), cause=cause, answered=answered))
+            fault = {"cause": type(error).__name__, "said": str(error), "answered": False}
+        asked = f"{method} {path}"
+        self.requests.append(Request(due=self.due, began=began, ended=time.monotonic(), asked=asked, **fault))
         self.due = time.monotonic()  # the next of this round
         if found is None:
             raise FaultyError
@@ -205,6 +161,7 @@ class Prober:
         """Take the ``lanes`` by name."""
         self._lanes, self._every, self._ended = lanes, every, threading.Event()
         self._delays: list[tuple[float, float]] = []
+        self._steps: list[Step] = []
         self._threads = [threading.Thread(target=self._keep, args=(one,), daemon=True) for one in lanes.values()]
         self._threads.append(threading.Thread(target=self._watch, daemon=True))
 
@@ -223,9 +180,15 @@ class Prober:
         for thread in self._threads:
             thread.join()
         return {
-            name: judge(one.requests, every=self._every, delays=self._delays, reopened=one.line.reopened)
+            name: judge(
+                one.requests, every=self._every, delays=self._delays, reopened=one.line.reopened, steps=self._steps
+            )
             for name, one in self._lanes.items()
         }
+
+    def step(self, name: str) -> None:
+        """Note what is done to the servers from now on: a request that fails is shown with it."""
+        self._steps.append(Step(began=time.monotonic(), name=name))
 
     def asked(self) -> int:
         """Return how many requests were sent so far."""
@@ -249,12 +212,12 @@ class Prober:
 
 
 @contextmanager
-def served(lanes: Mapping[str, Asked], *, every: float = EVERY) -> Iterator[dict[str, Lane]]:
-    """Ask while the block runs; afterwards what is yielded has the figures by lane."""
+def served(lanes: Mapping[str, Asked], *, every: float = EVERY) -> Iterator[tuple[Prober, dict[str, Lane]]]:
+    """Ask while the block runs; yield the prober, and what has the figures by lane afterwards."""
     prober, found = Prober(lanes, every=every), dict[str, Lane]()
     prober.start()
     try:
-        yield found
+        yield prober, found
     finally:
         found |= prober.stop()
 

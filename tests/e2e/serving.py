@@ -4,7 +4,8 @@ Usage: ci/lab shell python tests/e2e/serving.py [--kubernetes KUBECONFIG] [--ser
 
 Prints "ready" when each lane was answered once, asks until standard input ends, then prints a line of JSON: by lane how
 many requests were sent, failed (answered by an error) or unanswered, percentiles, the longest time without a good
-answer, and the causes. Exit code 1 when something failed or could not be measured.
+answer, the causes, and the first faults with what the server said. A line on standard input names what is done to the
+servers from then on: faults have it as their step. Exit code 1 when something failed or could not be measured.
 """
 
 from __future__ import annotations
@@ -250,10 +251,11 @@ def main() -> int:
     with (
         of(kubeconfig=given.kubernetes, server=given.server, openstack=given.openstack) as lanes,
         watching(given.kubernetes, server=given.server) as watch,
-        served(lanes, every=given.every) as found,
+        served(lanes, every=given.every) as (prober, found),
     ):
         print("ready", flush=True)
-        sys.stdin.read()
+        for line in sys.stdin:
+            prober.step(line.strip())
     figures: dict[str, Any] = {name: asdict(lane) for name, lane in found.items()}
     good = all(lane.good for lane in found.values()) and not (watch and watch.failed)
     print(json.dumps(figures | ({"watch": watch.told()} if watch else {})), flush=True)

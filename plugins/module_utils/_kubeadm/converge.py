@@ -18,7 +18,7 @@ from .files import KUBELET, prepare
 from .host import NodeHost
 from .members import add_ons, maintain
 from .refuse import refuse, refuse_to_initialise
-from .rolling_restart import wait_until_spared
+from .rolling_restart import leads, wait_until_spared
 from .spec import JOIN_FILE, Join, Node
 from .state import Membership, ObservedState, classify, observe
 from .static_pods import wait_until_running
@@ -36,6 +36,7 @@ class NodeResult:
     membership: Membership = Membership.BLANK  # what the host is now
     joins: bool = False  # it is prepared and needs join credentials
     due: list[str] = field(default_factory=list)  # certificates that expire soon, static pods that must restart
+    leads: bool = False  # its etcd does, and something is due
     ca: str | None = None  # SHA-256 of the CA of the cluster it belongs to
     certificates: dict[str, int] = field(default_factory=dict)  # days left, by file
 
@@ -46,6 +47,7 @@ class NodeResult:
             "membership": self.membership.value,
             "joins": self.joins,
             "due": self.due,
+            "leads": self.leads,
             "ca": self.ca,
             "certificates": self.certificates,
         }
@@ -182,6 +184,7 @@ def _restart(node: Node, host: NodeHost, result: NodeResult, *, rolling_restart:
     due += [*old, *renewal.behind(host, changes)]
     if not rolling_restart:
         result.due = list(dict.fromkeys(due))
+        result.leads = bool(due) and leads(host)
         return
     if due and not changes.check:
         wait_until_spared(node, host)

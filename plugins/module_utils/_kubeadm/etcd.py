@@ -87,15 +87,23 @@ class Etcd:
 
         An election would cost writes up to its time-out. None: another leads, or nobody could.
         """
-        status = self._ask(self._server, "maintenance/status")
-        own = status["header"]["member_id"]
-        if status.get("leader", "0") != own:
+        own, leader = self._own_and_leader()
+        if leader != own:
             return None
         for member in voters(self.members()):
             if member.id != own and self.healthy(member):
                 self._ask(self._server, "maintenance/transfer-leadership", {"targetID": member.id})
                 return member
         return None
+
+    def leads(self) -> bool:
+        """Return whether this host's member leads. Raises NodeApiError."""
+        own, leader = self._own_and_leader()
+        return own == leader
+
+    def _own_and_leader(self) -> tuple[str, str]:
+        status = self._ask(self._server, "maintenance/status")
+        return str(status["header"]["member_id"]), str(status.get("leader", "0"))
 
     def state(self) -> dict[str, Any]:
         """Return the own member's version, cluster, revision, keys and peers. Raises NodeApiError."""

@@ -13,6 +13,7 @@ from .._base.changes import Changes
 from .._base.files import write_file
 from . import static_pods
 from .host import NodeHost
+from .rolling_restart import hand_over
 from .spec import Node, Paths
 
 
@@ -37,6 +38,7 @@ def replace(node: Node, host: NodeHost, changes: Changes, *, names: Collection[s
             host.run(["crictl", "pull", image], timeout=300, why="a static pod stops before its new image is fetched")
         if static_pods.ETCD in found:
             static_pods.end(host, [static_pods.API])
+            hand_over(host)
         for name, (_, image) in found.items():
             pod = static_pods.pod(name, host.paths)
             pod["spec"]["containers"][0]["image"] = image

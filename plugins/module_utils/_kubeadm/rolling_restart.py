@@ -21,9 +21,9 @@ PATIENCE = 60.0  # seconds for the previous host to come back
 
 
 def wait_until_spared(node: ApiHost, host: NodeHost) -> None:
-    """Wait until the cluster can spare ``node``, then hand over its leadership of etcd.
+    """Wait until the cluster can spare ``node``: the others have an etcd quorum and working API servers.
 
-    The others have an etcd quorum and working API servers then. Raises GroundupError when not after a minute.
+    Raises GroundupError when not after a minute.
     """
 
     def serves(address: str) -> str | None:
@@ -42,8 +42,22 @@ def wait_until_spared(node: ApiHost, host: NodeHost) -> None:
             why="its etcd and its API would be away for a while, and nobody could take their place",
             remedy="see crictl ps -a and journalctl -u kubelet on the hosts named, then run this again",
         )
+
+
+def hand_over(host: NodeHost) -> None:
+    """Have another member of etcd lead before this host's goes away. Its API server has ended. Raises GroundupError.
+
+    A leader refuses what its own API server writes from the moment it hands over: "raft proposal dropped", HTTP 500.
+    """
     with suppress(NodeApiError):  # its own etcd is down, or has lost the leadership just now
         Etcd(host).hand_over()
+
+
+def leads(host: NodeHost) -> bool:
+    """Return whether the host's etcd leads; not when it does not answer."""
+    with suppress(NodeApiError, GroundupError):  # the restart says so
+        return Etcd(host).leads()
+    return False
 
 
 def missing(etcd: Etcd, *, address: str, serves: Callable[[str], str | None]) -> str | None:

@@ -13,6 +13,7 @@ from .._base.files import read
 from .._base.wait import wait_until
 from .api import NodeApiError
 from .host import NodeHost
+from .rolling_restart import hand_over
 from .spec import Node, Paths
 
 STATIC = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
@@ -59,11 +60,14 @@ def running(host: NodeHost) -> list[dict[str, Any]]:
 def end(host: NodeHost, names: Collection[str]) -> None:
     """End containers of static pods, which finish what they do; the kubelet starts them again. Raises GroundupError.
 
-    The API server goes before its etcd: none of its clients asks it for what it cannot read.
+    The API server goes before its etcd: none of its clients asks it for what it cannot read or write. Then etcd hands
+    over its leadership: by now nobody writes by a leader that refuses.
     """
     wanted = {*names, *([API] if ETCD in names else [])}
     for one in sorted(running(host), key=lambda one: one["name"] != API):
         if (name := one["name"]) in wanted:
+            if name == ETCD:
+                hand_over(host)
             command = ["crictl", "stop", "--timeout", str(GRACE.get(name, _GRACE)), one["id"]]
             host.run(command, timeout=_TIMEOUT, why=f"{name} ends what it was asked, and reads its files at start")
 

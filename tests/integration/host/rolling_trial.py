@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.changes impor
 from ansible_collections.groundup.cloud.plugins.module_utils._edge import admin, servers
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import documents, renewal, rolling_restart
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import NodeApi, NodeApiError
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.etcd import Etcd
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.etcd import Etcd, EtcdMember
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import NodeHost
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Paths
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.unattended import ControlHost
@@ -40,6 +40,7 @@ HOSTS = {f"control-{number}": f"10.9.1.{number}" for number in (1, 2, 3)}
 CA, PAIR = HERE / "ca.crt", (HERE / "pki/etcd/healthcheck-client.crt", HERE / "pki/etcd/healthcheck-client.key")
 TOKEN = "test-only"  # of API servers on loopback that live as long as the test
 STEADY = 20  # requests before and after
+HANDED = "handed over to"
 
 
 class Kubelet(NodeHost):
@@ -51,6 +52,7 @@ class Kubelet(NodeHost):
         self.address, self.new = address, False
         self._running: dict[str, tuple[subprocess.Popen[bytes], int]] = {}
         self._pending: set[str] = set()
+        self.note: Callable[[str], None] = lambda _: None
 
     def commands(self) -> dict[str, list[str]]:
         """Return the command of each static pod."""
@@ -77,6 +79,10 @@ class Kubelet(NodeHost):
                 f"--service-account-signing-key-file={PAIR[1]}", "--service-cluster-ip-range=10.255.0.0/24",
             ],
         }  # fmt: skip
+
+    def step(self, name: str) -> None:
+        """Note what is done to this host from now on."""
+        self.note(f"{self.name}: {name}")
 
     def start(self, name: str) -> None:
         """Start a static pod."""
@@ -121,6 +127,7 @@ class Kubelet(NodeHost):
             ]
             return json.dumps({"containers": found})
         assert argv[:3] == ["crictl", "stop", "--timeout"], argv
+        self.step(f"end {argv[4]}")
         self.end(argv[4], signal.SIGTERM, timeout=float(argv[3]))
         return ""
 
@@ -130,7 +137,7 @@ class Kubelet(NodeHost):
 
     def etcd(self) -> Etcd:
         """Ask its member of etcd."""
-        return Etcd(NodeHost(name=self.name, paths=_Shared()), server=f"https://{self.address}:2379")
+        return _Etcd(self, NodeHost(name=self.name, paths=_Shared()), server=f"https://{self.address}:2379")
 
     def version(self) -> str:
         """Return the version of its etcd."""
@@ -141,6 +148,21 @@ class Kubelet(NodeHost):
         for process, _ in self._running.values():
             process.kill()
             process.wait()
+
+
+class _Etcd(Etcd):
+    """A member whose hand-over is noted."""
+
+    def __init__(self, kubelet: Kubelet, host: NodeHost, *, server: str) -> None:
+        super().__init__(host, server=server)
+        self._kubelet = kubelet
+
+    def hand_over(self) -> EtcdMember | None:
+        """Note when it begins and when it ended."""
+        self._kubelet.step("hand over")
+        to = super().hand_over()
+        self._kubelet.step(f"{HANDED} {to.name}" if to else "did not lead")
+        return to
 
 
 class _Shared(Paths):
@@ -154,6 +176,7 @@ class _Shared(Paths):
 def restarted(host: Kubelet, node: ControlHost) -> None:
     """Restart etcd, by the new program, and the API server of a host."""
     host.new = True
+    host.step("drain")
     if HOW == "kill":
         for name in ("etcd", "kube-apiserver"):
             host.end(name, signal.SIGKILL, timeout=PATIENCE)
@@ -165,6 +188,7 @@ def restarted(host: Kubelet, node: ControlHost) -> None:
     rolling_restart.wait_until_spared(node, host)
     renewal.restart("etcd", "kube-apiserver", node=node, host=host)
     servers.put_back(changes, wanted)
+    host.step("put back")
 
 
 def whole(hosts: Sequence[Kubelet]) -> bool:
@@ -200,13 +224,22 @@ def main() -> None:
         context = ssl.create_default_context(cafile=str(CA))
         cluster = Cluster(server=f"https://{VIP}:6443", context=context, headers={"Authorization": f"Bearer {TOKEN}"})
         prober = Prober(dict(cluster.lanes()))
+        steps: list[str] = []
+
+        def note(step: str) -> None:
+            steps.append(step)
+            prober.step(step)
+
+        for one in hosts:
+            one.note = note
         line = partial(Line, cluster.server, context=context, kept=False)
         before = hosts[0].version()
         with Watch(line, path=CONFIG_MAPS, selector=PREFIX, headers=cluster.headers).kept() as watch:
             prober.start()
             steady(prober)
             began = time.monotonic()
-            for host, node in zip(hosts, nodes, strict=True):
+            # As the filter kubernetes_members orders them.
+            for host, node in sorted(zip(hosts, nodes, strict=True), key=lambda pair: pair[0].etcd().leads()):
                 restarted(host, node)
                 until(lambda: whole(hosts), seconds=PATIENCE)
             took = time.monotonic() - began
@@ -215,11 +248,8 @@ def main() -> None:
         versions = {before} | {f"{one.version()}" for one in hosts}
         left = servers.out(admin.statistics()[1])
         lanes = {name: asdict(lane) for name, lane in found.items()}
-        print(
-            json.dumps(
-                {"lanes": lanes, "watch": watch.told(), "etcd": sorted(versions), "out": left, "seconds": round(took)}
-            )
-        )
+        seen = {"lanes": lanes, "watch": watch.told(), "etcd": sorted(versions), "out": left, "seconds": round(took)}
+        print(json.dumps(seen | {"handed": [step for step in steps if HANDED in step]}))
     finally:
         for one in hosts:
             one.stop()

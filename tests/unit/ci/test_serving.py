@@ -11,10 +11,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.tests.e2e.probing import Ask, Asked, Line, Prober, Request, both, judge, served
+from ansible_collections.groundup.cloud.tests.e2e.judging import Request, Step, judge
+from ansible_collections.groundup.cloud.tests.e2e.probing import LONGEST, Ask, Asked, Line, Prober, both, served
 from ansible_collections.groundup.cloud.tests.e2e.waiting import until
 
 ANSWERS: list[str] = []  # what the server does next: an error's code, "close", "drop"; empty: it answers
+
+SAID = {"500": b'{"kind": "Status", "message": "etcdserver: leader changed"}', "502": b"<html>" + b"x" * 1000}
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -32,10 +35,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if told == "drop":
             self.close_connection = True
             return
+        body = SAID.get(told, b"{}")
         self.send_response(int(told) if told.isdigit() else 200)
-        self.send_header("Content-Length", "2")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Set-Cookie", "secret")
         self.end_headers()
-        self.wfile.write(b"{}")
+        self.wfile.write(body)
         self.close_connection = told == "leave"  # without a word about it
 
     def log_message(self, *_: Any) -> None:
@@ -76,6 +81,23 @@ def test_an_error_and_no_answer_are_counted_apart_and_nothing_is_asked_twice(ser
     assert (found.sent, found.failed, found.unanswered, found.not_measured) == (4, 1, 1, 0)
     assert found.causes == {"HTTP 503": 1, "RemoteDisconnected": 1}
     assert not found.good
+
+
+def test_a_fault_keeps_what_the_server_said_and_what_was_done_to_it_meanwhile(server: str) -> None:
+    lane = rounds(server, "200", "500", "502", "drop", kept=False)
+    first = lane.requests[1]
+    steps = [
+        Step(began=0.0, name="before"),
+        Step(began=first.began, name="hand over"),
+        Step(began=first.ended, name="end"),
+    ]
+    told, other, silent = judge(lane.requests, every=0.05, steps=steps).faults
+    assert (told.asked, told.cause, told.said) == ("GET /", "HTTP 500", "etcdserver: leader changed")
+    assert told.steps == ["hand over", "end"]
+    assert told.headers["Content-Length"] == str(len(SAID["500"]))
+    assert "Set-Cookie" not in told.headers
+    assert (len(other.said), other.steps) == (LONGEST, ["end"])
+    assert (silent.cause, silent.said) == ("RemoteDisconnected", "Remote end closed connection without response")
 
 
 def test_a_connection_that_the_server_closed_while_idle_is_opened_again_before_anything_is_sent(server: str) -> None:

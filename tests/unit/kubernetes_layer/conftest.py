@@ -14,7 +14,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._host import units
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import converge, half_made
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import converge, half_made, images, static_pods
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.converge import NodeResult
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import NodeHost
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import EncryptionKey, Join, Node, Paths
@@ -249,6 +249,8 @@ def spared(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of the hosts that waited until the others could do without them: there is no cluster to ask."""
     waited: list[str] = []
     monkeypatch.setattr(converge, "wait_until_spared", lambda node, _: waited.append(node.name))
+    for module in (images, static_pods):
+        monkeypatch.setattr(module, "hand_over", lambda host: host.commands.append(["hand over"]))
     return waited
 
 

@@ -111,7 +111,9 @@ def test_the_leadership_goes_to_a_healthy_member_with_a_vote_and_only_from_this_
         "/v3/maintenance/status": status,
         "/v3/maintenance/transfer-leadership": {},
     }
-    found = Etcd(NodeHost(name="control-1", paths=paths), server=gateway).hand_over()
+    etcd = Etcd(NodeHost(name="control-1", paths=paths), server=gateway)
+    assert etcd.leads() == (leader == "1")
+    found = etcd.hand_over()
     moved = [body for path, body in Gateway.asked if path.endswith("transfer-leadership")]
     assert (found and found.id, moved) == (to, [{"targetID": to}] if to else [])
 

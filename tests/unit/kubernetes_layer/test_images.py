@@ -107,6 +107,7 @@ def test_images_made_again_are_reported_and_changed_only_when_told_to(
     pulled = max(number for number, argv in enumerate(host.commands) if argv[:2] == ["crictl", "pull"])
     ended = [number for number, argv in enumerate(host.commands) if argv[:2] == ["crictl", "stop"]]
     assert [host.commands[number][-1] for number in ended] == ["api"], "before its etcd goes"
+    assert host.commands[ended[0] + 1] == ["hand over"], "nobody writes by this host's etcd any more"
     assert ended[0] > pulled
     assert run(node, host).actions == []
     assert run(node, host, rolling_restart=True).actions == []

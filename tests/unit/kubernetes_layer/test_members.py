@@ -40,6 +40,13 @@ def test_control_hosts_with_an_older_etcd_restart_first_and_who_waits_to_join_do
     assert members(said)["due"] == ["control-2", "control-1"]
 
 
+@pytest.mark.parametrize("leader", CONTROL)
+def test_the_leader_of_etcd_restarts_last(leader: str) -> None:
+    """Its leadership moves once, to a host that has restarted, instead of from host to host."""
+    said = {host: {**MEMBER, "due": ["etcd"], "leads": host == leader} for host in CONTROL}
+    assert members(said)["due"][-1] == leader
+
+
 def test_a_new_worker_waits_and_the_first_control_host_speaks() -> None:
     found = members({**dict.fromkeys(NODES, MEMBER), "worker-2": WAITS})
     assert (found["waiting"], found["half_made"], found["contact"]) == (["worker-2"], [], "control-1")

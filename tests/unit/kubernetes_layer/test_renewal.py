@@ -10,7 +10,12 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import converge as steps
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import documents, renewal, rolling_restart
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import (
+    documents,
+    renewal,
+    rolling_restart,
+    static_pods,
+)
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import NodeApiError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.etcd import EtcdMember
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Node, Paths
@@ -152,9 +157,6 @@ class Members:
     def healthy(self, member: EtcdMember) -> bool:
         return member.name not in self.ill
 
-    def hand_over(self) -> None:
-        self.handed = True
-
 
 @pytest.mark.parametrize(
     ("etcd", "silent", "said"),
@@ -187,12 +189,20 @@ def test_a_host_that_is_needed_is_left_as_it_is_and_says_who_is_away(
         rolling_restart.wait_until_spared(make_node(address="10.0.0.1"), host)
 
 
-def test_a_host_that_is_spared_hands_over_the_leadership(host: FakeHost, monkeypatch: pytest.MonkeyPatch) -> None:
-    etcd = Members(3)
-    monkeypatch.setattr(rolling_restart, "Etcd", lambda *_, **__: etcd)
-    monkeypatch.setattr(rolling_restart, "unready", lambda *_, **__: None)
-    rolling_restart.wait_until_spared(make_node(address="10.0.0.1"), host)
-    assert etcd.handed
+@pytest.mark.parametrize(
+    ("ended", "order"),
+    [
+        (["etcd"], ["id-kube-apiserver", "hand over", "id-etcd"]),
+        (["kube-apiserver", "kube-scheduler"], ["id-kube-apiserver", "id-kube-scheduler"]),
+    ],
+)
+def test_etcd_hands_over_when_its_api_server_has_ended_and_only_if_it_ends_itself(
+    host: FakeHost, ended: list[str], order: list[str]
+) -> None:
+    """The leader refuses what its own API server writes meanwhile."""
+    host.answers["crictl ps"] = json.dumps({"containers": CONTAINERS})
+    static_pods.end(host, ended)
+    assert [argv[-1] for argv in host.commands if argv[:2] != ["crictl", "ps"]] == order
 
 
 def test_a_host_whose_own_etcd_is_away_is_mended_at_once(host: FakeHost, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,7 +210,9 @@ def test_a_host_whose_own_etcd_is_away_is_mended_at_once(host: FakeHost, monkeyp
         def members(self) -> None:
             raise NodeApiError("refused")
 
-        hand_over = members
+        hand_over = leads = members
 
     monkeypatch.setattr(rolling_restart, "Etcd", lambda *_, **__: Silent())
     rolling_restart.wait_until_spared(make_node(), host)
+    rolling_restart.hand_over(host)
+    assert not rolling_restart.leads(host)
