@@ -42,7 +42,10 @@ def not_there(plan: Plan, host: HostPlan) -> str:
 def groups(plan: Plan, host: HostPlan) -> tuple[str, ...]:
     """Return the groups of ``host``: its roles, and one a layer."""
     backend = plan.ceph.backend if plan.ceph else "none"
-    return groups_of(host.roles, node=bool(host.node_labels), services=plan.openstack.services, backend=backend)
+    return groups_of(
+        host.roles, node=bool(host.node_labels), services=plan.openstack.services, backend=backend,
+        monitoring=plan.monitoring is not None,
+    )  # fmt: skip
 
 
 def wanted(plan: Plan, host: HostPlan) -> dict[str, Any]:
