@@ -16,7 +16,7 @@ from ..plugin_utils.monitoring.targets import expected
 from ..plugin_utils.plan import Plan, load_site, make_plan
 from ..plugin_utils.plan.part_types import MonitoringPlan
 
-TOKEN = "/api/v1/namespaces/kube-system/secrets/groundup-monitoring"  # the role makes it
+ACCOUNT = "/api/v1/namespaces/kube-system/secrets/groundup-monitoring"  # the role makes it
 PATIENCE = 30.0  # seconds for Kubernetes to fill it in
 
 
@@ -46,7 +46,7 @@ class ActionModule(StepAction):
         path, found = kubeconfig_path(plan.site), dict[str, str]()
 
         def pending() -> bool:
-            found.update((api.find(TOKEN) or {}).get("data") or {})
+            found.update((api.find(ACCOUNT) or {}).get("data") or {})
             return "token" not in found
 
         if self.changes.check and not path.is_file():
@@ -57,7 +57,7 @@ class ActionModule(StepAction):
                 return {}
             raise GroundupError(
                 "the cluster gives monitoring no token",
-                where=f"Secret kube-system/{TOKEN.rpartition('/')[2]}",
+                where=f"Secret kube-system/{ACCOUNT.rpartition('/')[2]}",
                 why="API servers tell their metrics to known accounts alone",
                 remedy="kubectl -n kube-system logs -l component=kube-controller-manager; then run this again",
             )

@@ -47,7 +47,8 @@ def test_an_alert_says_layer_severity_object_and_the_three_lines_of_a_fault() ->
         assert one["labels"]["site"] == "ha"
         # From the series, or written.
         grouped = re.search(r"sum by \((\w+)\)|\b(sum|max|count)\(", one["expr"])
-        assert ("object" in one["labels"]) == bool(grouped and grouped[1] != "object") or one["alert"] in ("BackupOld", PROOF)
+        written = bool(grouped and grouped[1] != "object") or one["alert"] in ("BackupOld", PROOF)
+        assert ("object" in one["labels"]) == written
 
 
 def test_a_layer_that_the_site_lacks_has_no_rules() -> None:
