@@ -14,6 +14,10 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.changes impor
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._host import watched
 from ansible_collections.groundup.cloud.plugins.module_utils._monitoring import central, exporter, verify
+from ansible_collections.groundup.cloud.plugins.module_utils._status.host import _monitoring
+from ansible_collections.groundup.cloud.plugins.plugin_utils.status import hosts
+
+from .sites import planned
 
 NODE = {"job": "node", "object": "worker-1", "remedy": "look at it", "by_hand": ""}
 CEPH = {"job": "ceph", "object": "storage-1", "remedy": "switch it on", "by_hand": "switch it on"}
@@ -66,8 +70,9 @@ def test_what_an_earlier_run_left_is_removed_and_kept_metrics_stay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stopped = _moved(tmp_path, monkeypatch)
-    for path in (watched.unit_file(watched.EXPORTER), watched.unit_file(watched.STORE), watched.HOME / "central/x",
-                 watched.HOME / "exporter.key", watched.PROGRAMS / "vmalert", tmp_path / "var/lib/groundup-metrics/x"):  # fmt: skip
+    units = [watched.unit_file(watched.EXPORTER), watched.unit_file(watched.STORE)]
+    own = [watched.HOME / "central/x", watched.HOME / "exporter.key", watched.PROGRAMS / "vmalert"]
+    for path in (*units, *own, tmp_path / "var/lib/groundup-metrics/x"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
     dry = Changes(check=True)
@@ -164,6 +169,24 @@ def test_what_the_operator_must_switch_on_is_a_warning(served: dict[str, Any]) -
     result, (warning,) = asked(NODE, CEPH)
     assert result["silent"] == ["ceph of storage-1"]
     assert "switch it on" in warning
+
+
+def test_the_state_of_the_site_tells_what_verification_does(
+    served: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = planned("lab")
+    (asked_of,) = [name for name, host in plan.hosts.items() if "monitoring" in hosts.wanted(plan, host)]
+    assert plan.monitoring
+    assert asked_of == plan.monitoring.host
+    _moved(tmp_path, monkeypatch)
+    assert _monitoring({"targets": [NODE]}) == {"state": "not made"}
+    watched.UNITS.mkdir()
+    watched.unit_file(watched.STORE).touch()
+    assert _monitoring({"targets": [NODE]}) == {}
+    served["/api/v2/alerts"] = []
+    assert "do not arrive" in _monitoring({"targets": [NODE]})["why"]
+    served["/api/v1/targets"] = _active(worker="down")
+    assert _monitoring({"targets": [NODE]})["why"] == "targets that do not answer: node of worker-1"
 
 
 @pytest.mark.parametrize(
