@@ -72,6 +72,10 @@ options:
     description: Private key of O(client_certificate), in PEM.
     type: str
     default: ""
+  tls:
+    description: Credentials of O(monitoring_host) by file name. The action makes them.
+    type: dict
+    default: {}
   site_ca:
     description: CA, in PEM, of the seed's web server.
     type: str
