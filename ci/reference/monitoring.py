@@ -11,7 +11,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.jobs imp
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
 
 _LOGIN = {
-    "monitoring": "HTTPS, client certificate of monitoring", "kubernetes": "HTTPS, client certificate of the cluster",
+    "monitoring": "HTTPS, client certificate of monitoring", "kubernetes": "HTTPS, a token of the cluster",
     "none": "HTTP",
 }  # fmt: skip
 

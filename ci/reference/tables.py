@@ -39,6 +39,7 @@ _WHO: dict[Clients, str] = {
     "hosts": "every host",
     "nodes": "nodes of the cluster",
     "control": "control hosts",
+    "monitoring": "the monitoring host",
     "itself": "the host itself (loopback)",
 }
 

@@ -170,6 +170,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
                 node=bool(host.node_labels),
                 services=plan.openstack.services,
                 backend=plan.ceph.backend if plan.ceph else "none",
+                monitoring=plan.monitoring is not None,
             )
             asks = bool(plan.ceph and BACKENDS[plan.ceph.backend].clients and "control" in host.roles)
             network = [MANAGED_NETWORK] * bool(host.links)

@@ -57,6 +57,18 @@ options:
     description: Private key of O(certificate), in PEM.
     type: str
     default: ""
+  metrics_certificate:
+    description: Certificate of the listener of metrics, in PEM. Empty on a site without monitoring.
+    type: str
+    default: ""
+  metrics_key:
+    description: Private key of O(metrics_certificate), in PEM.
+    type: str
+    default: ""
+  metrics_ca:
+    description: CA, in PEM, of the client certificate that may read metrics.
+    type: str
+    default: ""
   virtual_ip:
     description: The virtual IP. With O(step=verify).
     type: str
@@ -165,7 +177,7 @@ def main() -> None:
     steps = {
         "converge": serve.converge, "verify": verify.verify, "take_out": servers.take_out, "put_back": servers.put_back,
     }  # fmt: skip
-    run_step(steps, secret=("password", "private_key"))
+    run_step(steps, secret=("password", "private_key", "metrics_key"))
 
 
 if __name__ == "__main__":

@@ -44,6 +44,10 @@ options:
       - Default are those in the site's state directory. The action plugin reads them.
     type: dict
     default: {}
+  monitoring:
+    description: Whether the site has monitoring. Else V(converge) removes what an earlier run left of it on the host.
+    type: bool
+    default: true
   links:
     description: The plan's links, each after the links it depends on (C(groundup_host.links)).
     type: list

@@ -40,7 +40,7 @@ def configured(place: Path, *, control: Mapping[str, str] = MappingProxyType({"c
         trim_blocks=True, lstrip_blocks=True, autoescape=False,  # noqa: S701  # no HTML
     )  # fmt: skip
     text = environment.get_template("haproxy.cfg.j2").render(
-        edge_public=True, edge_users_address="",
+        edge_public=True, edge_users_address="", edge_watched=False,
         edge_control=[*control], edge_nodes=[*control], edge_trust="/ca.crt",
         groundup_site={
             "edge": {"address": VIP, "endpoints": endpoints},

@@ -11,11 +11,9 @@ import json
 from ipaddress import IPv4Address, IPv4Interface
 from pathlib import Path
 
-from .._base import files
 from .._base.changes import Changes
 from .._base.errors import GroundupError
-from .._base.run import attempt, run
-from .._host import units
+from .._base.run import run
 from .._host.guard import Guard
 from .._host.interfaces import interface_of
 
@@ -77,13 +75,7 @@ def converge(changes: Changes, wanted: str) -> None:
     if wanted:
         GUARD.converge(changes, wanted)
         return
-    if not GUARD.unit.exists() and not GUARD.rules.exists():
-        return
-    units.off(changes, [GUARD.unit.name])
-    if not changes.check:
-        attempt(["nft", "delete", "table", "inet", GUARD.table])  # it fails where the table was flushed
-    for path in (GUARD.unit, GUARD.rules):  # last: a killed run is finished by the next
-        files.remove(changes, path)
+    GUARD.remove(changes)
 
 
 def check(own: str, address: str, *, management: str) -> None:

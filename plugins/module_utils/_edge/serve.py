@@ -17,6 +17,7 @@ from . import public, servers
 HAPROXY = Path("/etc/haproxy/haproxy.cfg")
 PEM = Path("/etc/haproxy/tls/edge.pem")
 CA = Path("/etc/haproxy/tls/site-ca.pem")  # HAProxy's own: it reads it at a reload, which only its own files cause
+METRICS, METRICS_CA = PEM.with_name("metrics.pem"), PEM.with_name("metrics-ca.pem")
 KEEPALIVED = Path("/etc/keepalived/keepalived.conf")
 ALIVE = Path("/usr/local/lib/groundup/edge-alive")
 SYSCTL = Path("/etc/sysctl.d/90-groundup-edge.conf")
@@ -58,8 +59,15 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
         haproxy.place(PEM, pem, mode=0o600, secret=True, valid=partial(tls.check_pair, user="edge"))
     if wanted["ca_certificate"]:
         haproxy.place(CA, f"{wanted['ca_certificate'].strip()}\n")
+    if wanted["metrics_certificate"]:
+        pem = tls.with_key(wanted["metrics_certificate"], wanted["metrics_key"])
+        haproxy.place(METRICS, pem, mode=0o600, secret=True, valid=partial(tls.check_pair, user="metrics"))
+        haproxy.place(METRICS_CA, f"{wanted['metrics_ca'].strip()}\n")
     haproxy.place(HAPROXY, wanted["haproxy_config"], valid=_haproxy_takes)
     haproxy.running()
+    if not wanted["metrics_certificate"]:
+        for path in (METRICS, METRICS_CA):
+            files.remove(changes, path, secret=True)
     # Before the address of users is there.
     public.converge(changes, public_rules(wanted))
     if wanted["keepalived_config"]:

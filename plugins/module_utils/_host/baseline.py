@@ -25,6 +25,7 @@ from . import (
     units,
     updates,
     verification,
+    watched,
 )
 from .units import Unit
 
@@ -79,6 +80,8 @@ def configure(changes: Changes, wanted: dict[str, Any]) -> None:
     if wanted["authorized_keys"]:
         access.keys(changes, wanted["user"], wanted["authorized_keys"])
     access.sshd(changes, wanted["user"])
+    if not wanted["monitoring"]:
+        watched.remove(changes)
     if wanted["installed"] and wanted["authorized_keys"]:
         access.taken_over(changes, wanted["user"])
     unloaded = kernel.modules(changes, wanted["kernel_modules"], file=MODULES)

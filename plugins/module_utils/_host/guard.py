@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from .._base import files
 from .._base.changes import Changes
 from .._base.run import attempt
-from .units import Unit
+from .units import Unit, off
 
 # Before kube-proxy rewrites the destination (dstnat, -100), or where the host's own filter stands.
 _PRIORITY = {"prerouting": "mangle", "input": "filter"}
@@ -53,6 +54,16 @@ class Guard:
             changes.add(f"load {self.rules.name} again")
             unit.replaced()
         unit.running()
+
+    def remove(self, changes: Changes) -> None:
+        """Leave neither rules nor unit behind. Raises GroundupError."""
+        if not self.unit.exists() and not self.rules.exists():
+            return
+        off(changes, [self.unit.name])
+        if not changes.check:
+            attempt(["nft", "delete", "table", "inet", self.table])  # it fails where the table was flushed
+        for path in (self.unit, self.rules):  # last: a killed run is finished by the next
+            files.remove(changes, path)
 
     def in_force(self, wanted: str) -> bool:
         """Return whether the kernel has the rules ``wanted``, compared by the digest in the last rule."""

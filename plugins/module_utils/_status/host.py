@@ -11,10 +11,11 @@ from .._base import tls
 from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.run import attempt
+from .._base.text import few
 from .._ceph import disk
 from .._ceph.model import LIB
 from .._edge.admin import statistics
-from .._host import environment, ownership, sources, verification
+from .._host import environment, ownership, sources, verification, watched
 from .._host.interfaces import carrying
 from .._hypervisor import converge as hypervisor
 from .._hypervisor.pki import OURS
@@ -23,6 +24,7 @@ from .._ironic import configuration as ironic
 from .._kubeadm.host import NodeHost
 from .._kubeadm.membership import membership
 from .._kubeadm.spec import Node
+from .._monitoring import verify
 from .._ovn import status as raft
 from .._ovn import verify as ovn
 from .._ovn.converge import Central
@@ -42,7 +44,7 @@ def of_host(_: Changes, given: dict[str, Any]) -> dict[str, Any]:
     """Return the state of the parts that the options ``given`` name, each on its own."""
     parts = {
         "host": _host, "seed": _seed, "ironic": _ironic, "kubernetes": _kubernetes, "edge": _edge, "storage": _storage,
-        "ceph": storage.cluster, "network": _network, "hypervisor": _hypervisor,
+        "ceph": storage.cluster, "network": _network, "hypervisor": _hypervisor, "monitoring": _monitoring,
     }  # fmt: skip
     release = dict(line.split("=", 1) for line in _text("/etc/os-release").splitlines() if "=" in line)
     return {
@@ -149,6 +151,16 @@ def _hypervisor(wanted: Mapping[str, Any]) -> Found:
     except GroundupError as error:
         return found | {"state": BROKEN, "why": error.what, "remedy": error.remedy}
     return found
+
+
+def _monitoring(wanted: Mapping[str, Any]) -> Found:
+    if not watched.unit_file(watched.STORE).exists():
+        return _not_made()
+    down = list(verify.silent(wanted["targets"]))
+    if down or (why := verify.unjudged()):
+        said = f"targets that do not answer: {few(down)}" if down else f"alerts do not arrive: {why}"
+        return {"state": BROKEN, "why": said, "remedy": f"{_again('monitoring')}, tag verify"}
+    return {}
 
 
 def _running(units: tuple[str, ...] | list[str]) -> Found:

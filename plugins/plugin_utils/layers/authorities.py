@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-Use = Literal["site", "hypervisor", "console", "ovn", "queue", "galera"]
+Use = Literal["site", "hypervisor", "console", "ovn", "queue", "galera", "monitoring"]
 # `site` signs servers that are known by their name, and is in every host's trust store. Clients are never believed
 # by it, and neither is a server whose clients compare no names.
 USES: tuple[Use, ...] = get_args(Use)

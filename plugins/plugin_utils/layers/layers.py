@@ -33,6 +33,7 @@ class LayerRecord:
     provisioners: tuple[Provisioner, ...] = ()  # only for their machines; empty: for any
     service: str | None = None  # only for sites with this service
     backend: Backend | None = None  # only for sites with this storage backend
+    monitoring: bool = False  # only for sites with monitoring
     installs: tuple[PackageSet, ...] = ()
     library: str  # its Python code below plugins/
     owns: str
@@ -196,32 +197,47 @@ LAYERS: dict[str, LayerRecord] = {
         library="`plugin_utils/hypervisor`, `module_utils/{_host,_hypervisor}`",
         owns="libvirt, nova-compute, Open vSwitch and ovn-controller of a hypervisor",
     ),
+    # Last: its verification asks the other layers' metrics.
+    "monitoring": LayerRecord(
+        needs=("kubernetes", "storage"),
+        group="monitoring",
+        roles=tuple(ROLES),
+        monitoring=True,
+        installs=(PackageSet(roles=frozenset(ROLES), packages=("nftables", "prometheus-node-exporter")),),
+        library="`plugin_utils/monitoring`, `module_utils/_monitoring`",
+        owns="node exporters; VictoriaMetrics, vmalert and Alertmanager on the monitoring host",
+    ),
 }
+ALERTMANAGER = "prometheus-alertmanager"  # of the monitoring host, which the site file names
 
 
-def present(layer: LayerRecord, *, services: Collection[str], backend: Backend) -> bool:
-    """Say whether ``layer`` has work on a site with ``services`` and ``backend``."""
-    return layer.service in (None, *services) and layer.backend in (None, backend)
+def present(
+    layer: LayerRecord, *, services: Collection[str], backend: Backend, monitoring: bool = False
+) -> bool:  # fmt: skip
+    """Say whether ``layer`` has work on a site with ``services``, ``backend`` and ``monitoring``."""
+    asked = layer.service in (None, *services) and layer.backend in (None, backend)
+    return asked and (monitoring or not layer.monitoring)
 
 
 def sets_of(
     roles: tuple[Role, ...], *, node: bool, services: Collection[str], backend: Backend = "none",
-    general: Volumes = "local",
+    general: Volumes = "local", monitoring: bool = False,
 ) -> Iterator[tuple[str, PackageSet]]:  # fmt: skip
     """Yield layer name and package set for a machine with ``roles`` on a site with ``services`` and ``backend``.
 
     ``general``: backend of the site's storage class `general`.
     """
     for name, layer in LAYERS.items():
-        if present(layer, services=services, backend=backend):
+        if present(layer, services=services, backend=backend, monitoring=monitoring):
             for one in layer.installs:
                 if one.fits(roles, node=node, services=services, backend=backend, general=general):
                     yield name, one
 
 
 def groups_of(
-    roles: tuple[Role, ...], *, node: bool, services: Collection[str] = (), backend: Backend = "none"
-) -> tuple[str, ...]:
+    roles: tuple[Role, ...], *, node: bool, services: Collection[str] = (), backend: Backend = "none",
+    monitoring: bool = False,
+) -> tuple[str, ...]:  # fmt: skip
     """Return the inventory groups of a machine with ``roles``. ``node``: it is a node of the cluster.
 
     A layer that needs a service or backend has no machines on a site without it.
@@ -229,7 +245,7 @@ def groups_of(
     own = (
         one.group
         for one in LAYERS.values()
-        if present(one, services=services, backend=backend)
+        if present(one, services=services, backend=backend, monitoring=monitoring)
         and ((one.nodes and node) or not set(one.roles).isdisjoint(roles))
     )
     return tuple(dict.fromkeys((*roles, *own)))

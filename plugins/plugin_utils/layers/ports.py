@@ -11,7 +11,7 @@ from .provisioners import Provisioner
 from .roles import ROLES, Role
 from .storage import GATEWAY
 
-Clients = Literal["anyone", "hosts", "nodes", "control", "itself"]
+Clients = Literal["anyone", "hosts", "nodes", "control", "monitoring", "itself"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +29,7 @@ class PortRecord:
     pod_networks: frozenset[str] = frozenset()  # only with these pod networks, as name or name:backend; empty: with any
     service: str | None = None  # only for sites with this service
     backend: Backend | None = None  # only for sites with this storage backend
+    monitoring: bool = False  # only for sites with monitoring
     network: Purpose = "management"  # network it listens on
     provisioner: Provisioner | None = None  # only for sites with machines of this provisioner
     written: str | None = None  # key of the site file that changes the number
@@ -210,5 +211,13 @@ PORTS: dict[str, PortRecord] = {
     "migration": PortRecord(
         port=61152, last=61215, what="QEMU: live migration", programs=("qemu-system-x86",), clients="hosts",
         roles=_HYPERVISOR,
+    ),
+    "node-exporter": PortRecord(
+        port=9100, what="node exporter: metrics", programs=("prometheus-node",), clients="monitoring",
+        roles=frozenset(ROLES), monitoring=True,
+    ),
+    "edge-metrics": PortRecord(
+        port=9101, what="HAProxy: metrics, its own and etcd's", programs=("haproxy",), clients="monitoring",
+        roles=_CONTROL, monitoring=True,
     ),
 }  # fmt: skip

@@ -6,11 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from ...module_utils._host.watched import CENTRAL_PORTS, CEPH_PORT, EDGE_PORT, EXPORTER_PORT
 from ..layers.roles import Role
 from ..plan.types import HostPlan, Plan
 
-Credential = Literal["monitoring", "kubernetes", "none"]  # whose CA and client certificate; none: HTTP without a login
-_STORE, _RULES, _ALERTS = 8428, 8880, 9093
+Credential = Literal[
+    "monitoring", "kubernetes", "none"
+]  # monitoring's client certificate; a token; none: HTTP without a login
+_STORE, _RULES, _ALERTS = CENTRAL_PORTS
+_EDGE = "run the playbook groundup.cloud.kubernetes, which writes HAProxy's listener"
+_CEPH = "on a host of Ceph: ceph mgr module enable prometheus"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +29,8 @@ class JobRecord:
     credential: Credential = "monitoring"
     hosts: Callable[[Plan], list[HostPlan]]
     loopback: bool = False  # asked by the monitoring host at itself
+    remedy: str  # when it is silent
+    by_hand: str = ""  # what the operator does once for it; "": a layer makes it answer
 
     def number(self, plan: Plan) -> int:
         """Return the port of its targets."""
@@ -54,31 +61,38 @@ def _own(plan: Plan) -> list[HostPlan]:
 
 JOBS: dict[str, JobRecord] = {
     "node": JobRecord(
-        layer="host", what="node exporter: the machine, its disks and its clock", port=9100, hosts=_all
+        layer="host", what="node exporter: the machine, its disks and its clock", port=EXPORTER_PORT, hosts=_all,
+        remedy="journalctl -n 50 -u prometheus-node-exporter; run the playbook groundup.cloud.monitoring",
     ),
     "haproxy": JobRecord(
-        layer="kubernetes", what="HAProxy's own metrics: the API and the public names", port=9101,
-        hosts=_with("control"),
+        layer="kubernetes", what="HAProxy's own metrics: the API and the public names", port=EDGE_PORT,
+        hosts=_with("control"), remedy=_EDGE,
     ),
     # etcd's own listener for metrics is on loopback: HAProxy of the same host passes it on.
     "etcd": JobRecord(
-        layer="kubernetes", what="etcd's own metrics, through HAProxy of its host", port=9101, path="/etcd/metrics",
-        hosts=_with("control"),
+        layer="kubernetes", what="etcd's own metrics, through HAProxy of its host", port=EDGE_PORT,
+        path="/etcd/metrics", hosts=_with("control"), remedy=_EDGE,
     ),
     "api-server": JobRecord(
         layer="kubernetes", what="API server's own metrics (group `system:monitoring`)",
         port=lambda plan: plan.kubernetes.api_port, credential="kubernetes", hosts=_with("control"),
+        remedy="crictl logs of kube-apiserver on the host; run the playbook groundup.cloud.kubernetes, tag verify",
     ),
     "ceph": JobRecord(
         layer="storage", what="Ceph's module `prometheus`; a manager that stands by answers without a metric",
-        port=9283, credential="none", hosts=_managers,
+        port=CEPH_PORT, credential="none", hosts=_managers, remedy=_CEPH, by_hand=_CEPH,
     ),
     "store": JobRecord(
-        layer="monitoring", what="VictoriaMetrics", port=_STORE, credential="none", hosts=_own, loopback=True
+        layer="monitoring", what="VictoriaMetrics", port=_STORE, credential="none", hosts=_own, loopback=True,
+        remedy="journalctl -n 50 -u groundup-metrics",
     ),
-    "rules": JobRecord(layer="monitoring", what="vmalert", port=_RULES, credential="none", hosts=_own, loopback=True),
+    "rules": JobRecord(
+        layer="monitoring", what="vmalert", port=_RULES, credential="none", hosts=_own, loopback=True,
+        remedy="journalctl -n 50 -u groundup-alert-rules",
+    ),
     "alerts": JobRecord(
-        layer="monitoring", what="Alertmanager", port=_ALERTS, credential="none", hosts=_own, loopback=True
+        layer="monitoring", what="Alertmanager", port=_ALERTS, credential="none", hosts=_own, loopback=True,
+        remedy="journalctl -n 50 -u prometheus-alertmanager",
     ),
 }  # fmt: skip
 

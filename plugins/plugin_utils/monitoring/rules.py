@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from ...module_utils._host.watched import PROOF
 from ..plan.types import Plan
 from .alerts import ALERTS, AlertRecord
 from .jobs import JOBS, counted
@@ -34,7 +35,21 @@ def rules(plan: Plan) -> dict[str, dict[str, Any]]:
     for name, alert in alerts_of(plan):
         group = found.setdefault(alert.layer, {"groups": [{"name": alert.layer, "rules": []}]})["groups"][0]
         group["rules"].append(_rule(name, alert, plan))
+    found["monitoring"]["groups"][0]["rules"].append(_proof(plan))
     return found
+
+
+def _proof(plan: Plan) -> dict[str, Any]:
+    """Return the alert that always fires: who finds it in Alertmanager knows that others would arrive."""
+    return {
+        "alert": PROOF,
+        "expr": "vector(1)",
+        "labels": {"site": plan.site, "layer": "monitoring", "severity": "none", "object": plan.site},
+        "annotations": {
+            "what": "alerts arrive", "why": "without it in Alertmanager, no other alert would be heard",
+            "remedy": "nothing: it always fires, and is sent to nobody",
+        },
+    }  # fmt: skip
 
 
 def _rule(name: str, alert: AlertRecord, plan: Plan) -> dict[str, Any]:

@@ -5,6 +5,7 @@ Prometheus and VictoriaMetrics read both. Paths are relative to the configuratio
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from ..plan.types import Plan
@@ -20,6 +21,16 @@ def targets(plan: Plan) -> dict[str, list[dict[str, Any]]]:
             labels = {"job": name, "layer": job.layer, "object": host.name, "rack": host.rack}
             found.setdefault(job.layer, []).append({"targets": [job.address(plan, host)], "labels": labels})
     return found
+
+
+def expected(plan: Plan, *, without: Collection[str] = ()) -> list[dict[str, str]]:
+    """Return job and object of each target, with the remedy when it is silent; not of the hosts ``without``."""
+    return [
+        {"job": name, "object": host.name, "remedy": JOBS[name].remedy, "by_hand": JOBS[name].by_hand}
+        for name in counted(plan)
+        for host in JOBS[name].hosts(plan)
+        if host.name not in without
+    ]
 
 
 def scrape(plan: Plan, *, interval: int) -> dict[str, Any]:
@@ -43,9 +54,8 @@ def _job(name: str, job: JobRecord) -> dict[str, Any]:
 def _way(credential: Credential) -> dict[str, Any]:
     if credential == "none":
         return {"scheme": "http"}
-    files = {
-        "ca_file": f"tls/{credential}-ca.crt",
-        "cert_file": f"tls/{credential}.crt",
-        "key_file": f"tls/{credential}.key",
-    }
-    return {"scheme": "https", "tls_config": files}
+    secured: dict[str, Any] = {"scheme": "https", "tls_config": {"ca_file": f"tls/{credential}-ca.crt"}}
+    if credential == "kubernetes":
+        return secured | {"authorization": {"credentials_file": "tls/kubernetes.token"}}
+    secured["tls_config"] |= {"cert_file": f"tls/{credential}.crt", "key_file": f"tls/{credential}.key"}
+    return secured

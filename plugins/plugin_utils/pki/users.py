@@ -47,6 +47,14 @@ def users(plan: Plan) -> tuple[LeafSpec, ...]:
     if plan.ceph and plan.ceph.gateway:
         hosts = [plan.hosts[name] for name in plan.ceph.locations]
         found += [LeafSpec(user=f"rgw-{host.name}", names=(host.fqdn, host.address)) for host in hosts]
+    if plan.monitoring:
+        # Whoever reads metrics trusts this authority alone, and so do those who tell them.
+        found.append(LeafSpec(user="monitoring", authority="monitoring", usage="client"))
+        found += [
+            LeafSpec(user=f"metrics-{host.name}", authority="monitoring", names=(host.fqdn, host.address))
+            for host in plan.hosts.values()
+            if host.address
+        ]
     found += [
         LeafSpec(user=one.user, authority=one.authority, names=one.names, usage=one.usage) for one in certificates(plan)
     ]

@@ -127,6 +127,7 @@ class MonitoringPlan:
     interval: int  # seconds between scrapes
     retention_days: int
     webhook: str | None  # None: alerts are sent nowhere
+    programs: str  # directory of VictoriaMetrics' programs, below files_url
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

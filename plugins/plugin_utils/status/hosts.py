@@ -14,6 +14,7 @@ from ..layers import aside
 from ..layers.layers import groups_of
 from ..layers.storage import ADMIN, BACKENDS
 from ..metal.journal import Journal, file_of, home_of
+from ..monitoring.targets import expected
 from ..ovn import record
 from ..paths import state_dir
 from ..plan.output.serial import site_vars
@@ -25,7 +26,7 @@ Results = Mapping[str, Mapping[str, Any]]  # host -> result of the module's step
 # Part of a host -> playbook that makes it.
 _LAYER = {"edge": "kubernetes", "ceph": "storage"}
 _TOLD = ("broken", "unknown", "warning")
-_TELLS = frozenset(("host", "seed", "ironic", "kubernetes", "edge", "storage", "network", "hypervisor"))
+_TELLS = frozenset(("host", "seed", "ironic", "kubernetes", "edge", "storage", "network", "hypervisor", "monitoring"))
 
 
 def not_there(plan: Plan, host: HostPlan) -> str:
@@ -42,7 +43,10 @@ def not_there(plan: Plan, host: HostPlan) -> str:
 def groups(plan: Plan, host: HostPlan) -> tuple[str, ...]:
     """Return the groups of ``host``: its roles, and one a layer."""
     backend = plan.ceph.backend if plan.ceph else "none"
-    return groups_of(host.roles, node=bool(host.node_labels), services=plan.openstack.services, backend=backend)
+    return groups_of(
+        host.roles, node=bool(host.node_labels), services=plan.openstack.services, backend=backend,
+        monitoring=plan.monitoring is not None,
+    )  # fmt: skip
 
 
 def wanted(plan: Plan, host: HostPlan) -> dict[str, Any]:
@@ -75,6 +79,8 @@ def wanted(plan: Plan, host: HostPlan) -> dict[str, Any]:
         asked["ceph"] = _ceph(plan, host)
     if "network" in own:
         asked["network"] = _central(plan, host)
+    if plan.monitoring and host.name == plan.monitoring.host:
+        asked["monitoring"] = {"targets": expected(plan)}
     if "compute" in own:
         asked["hypervisor"] = {
             "name": host.name,

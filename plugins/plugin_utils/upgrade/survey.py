@@ -32,7 +32,7 @@ class DeprecatedApi:
     removed: tuple[int, int]  # in this version
 
 
-class Fault(NamedTuple):
+class SickPart(NamedTuple):
     """What a control plane lacks."""
 
     host: str
@@ -49,7 +49,7 @@ class FoundCluster:
     versions: ClusterVersions
     etcd: Mapping[str, str]  # image of each control host's etcd
     away: tuple[str, ...]  # nodes that are not Ready
-    sick: tuple[Fault, ...]  # pods of control planes that are not Ready, and those that are not there
+    sick: tuple[SickPart, ...]  # pods of control planes that are not Ready, and those that are not there
     budgets: tuple[str, ...]  # PodDisruptionBudgets that allow no eviction now
     deprecated: tuple[DeprecatedApi, ...]
     nodes: Mapping[str, Object]
@@ -119,13 +119,13 @@ def _images(pods: Sequence[Object], component: str) -> dict[str, str]:
 
 def _sick(
     pods: Sequence[Object], parts: Mapping[str, Mapping[str, Version]], control: Sequence[str]
-) -> tuple[Fault, ...]:
+) -> tuple[SickPart, ...]:
     """Return what the control planes of the hosts ``control`` lack. ``parts``: versions by component and host."""
     late = sorted((str(pod["metadata"]["name"]), str(pod["spec"]["nodeName"])) for pod in pods if not is_ready(pod))
     lacking = [
-        Fault(host, f"no {one} is known of {host}") for host in control for one in parts if host not in parts[one]
+        SickPart(host, f"no {one} is known of {host}") for host in control for one in parts if host not in parts[one]
     ]
-    return (*(Fault(host, f"pod {name} is not Ready") for name, host in late), *lacking)
+    return (*(SickPart(host, f"pod {name} is not Ready") for name, host in late), *lacking)
 
 
 def _add_on(api: Api, path: str) -> Version | None:

@@ -23,6 +23,7 @@ OBJECTS = {
 def render(
     template: str, *, control: list[str], host: str = "control-1", public: bool = True,
     endpoints: Sequence[dict[str, Any]] = (KEYSTONE, OBJECTS), users: dict[str, Any] | None = None, own: bool = True,
+    watched: bool = False,
 ) -> str:  # fmt: skip
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
@@ -38,6 +39,7 @@ def render(
         "edge_users_address": (users or {}).get("address", ""),
         "edge_users_table": 143,
         "edge_control": control,
+        "edge_watched": watched,
         "edge_nodes": [*control, "worker-1"],
         "groundup_host": {"name": host, "address": ADDRESSES[host]},
         "edge_trust": "/ca.crt",

@@ -102,6 +102,16 @@ def test_an_operators_network_that_is_none_is_refused_at_its_key(value: str, sai
         build_site({**yaml.safe_load(SITE), "edge": {"operators": [value]}})
 
 
+def test_metrics_are_told_on_the_hosts_own_address_to_monitorings_certificate_alone() -> None:
+    text = render("haproxy.cfg.j2", control=["control-1"], watched=True)
+    metrics = section(text, "frontend metrics")
+    assert f"bind {ADDRESSES['control-1']}:9101 ssl crt /etc/haproxy/tls/metrics.pem" in metrics
+    assert "ca-file /etc/haproxy/tls/metrics-ca.pem verify required" in metrics
+    frontends = [int(found) for found in re.findall(r"^    maxconn (\d+)$", text, re.MULTILINE)]
+    assert frontends[0] == sum(frontends[1:]), "none can take a connection of another"
+    assert "metrics" not in render("haproxy.cfg.j2", control=["control-1"])
+
+
 def test_without_public_names_there_is_no_listener_for_them() -> None:
     text = render("haproxy.cfg.j2", control=["control-1"], public=False)
     assert ":443" not in text

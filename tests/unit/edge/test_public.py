@@ -12,7 +12,8 @@ from ansible_collections.groundup.cloud.plugins.filter.edge_faults import edge_f
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._edge import public
-from ansible_collections.groundup.cloud.plugins.module_utils._host import interfaces, units
+from ansible_collections.groundup.cloud.plugins.module_utils._host import guard as guards
+from ansible_collections.groundup.cloud.plugins.module_utils._host import interfaces
 
 from .rendering import KEYSTONE, render, section
 
@@ -106,8 +107,8 @@ def test_a_host_of_a_site_without_such_a_network_any_more_keeps_no_rule(
     monkeypatch.setattr(public, "GUARD", guard)
     stopped: list[str] = []
     asked: list[list[str]] = []
-    monkeypatch.setattr(units, "off", lambda _, names: stopped.extend(names))
-    monkeypatch.setattr(public, "attempt", asked.append)
+    monkeypatch.setattr(guards, "off", lambda _, names: stopped.extend(names))
+    monkeypatch.setattr(guards, "attempt", asked.append)
     never = Changes(check=False)
     public.converge(never, "")
     assert (never.done, stopped, asked) == ([], [], []), "a site that never had one asks nothing"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import LAYERS
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import ALERTMANAGER, LAYERS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.runtime import HYPERVISOR
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
 
@@ -25,6 +25,7 @@ EVERY_DEBIAN = {
     "unshare": "util-linux", "useradd": "passwd", "usermod": "passwd", "visudo": "sudo",
 }  # fmt: skip
 INSTALLED = {  # or in one that it needs
+    "amtool": "prometheus-alertmanager",
     "ceph-authtool": "ceph-common", "ceph-mon": "ceph-mon", "ceph-osd": "ceph-osd", "monmaptool": "ceph-mon",
     "haproxy": "haproxy", "ip": "iproute2", "keepalived": "keepalived", "modprobe": "kmod", "nft": "nftables",
     "openssl": "openssl", "ovn-appctl": "ovn-common", "ovsdb-client": "openvswitch-common",
@@ -51,7 +52,7 @@ def called() -> Iterator[tuple[str, str]]:
 def test_programs_come_from_packages_of_the_tables() -> None:
     packages = {
         name for layer in LAYERS.values() for one in layer.installs for name in (*one.packages, *one.substitutes)
-    }
+    } | {ALERTMANAGER}
     assert set(INSTALLED.values()) <= packages
     found = dict(called())
     assert len(found) > 10

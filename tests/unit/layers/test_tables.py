@@ -13,7 +13,7 @@ from ansible_collections.groundup.cloud.ci.reference import tables
 from ansible_collections.groundup.cloud.plugins.module_utils._host import clock, trust, updates
 from ansible_collections.groundup.cloud.plugins.module_utils._plan.ceph import Backend
 from ansible_collections.groundup.cloud.plugins.module_utils._plan.container import Purpose
-from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import LAYERS
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import ALERTMANAGER, LAYERS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.provisioners import PROVISIONERS, Provisioner
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.purposes import PURPOSES
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.roles import ROLES, Role
@@ -32,6 +32,7 @@ def installed(backend: Backend | None) -> set[str]:
     return {
         name
         for layer in LAYERS.values()
+        if not layer.monitoring
         for one in layer.installs
         if backend in (found if isinstance(found := one.backend or layer.backend, tuple) else (found,))
         for name in (*one.packages, *one.substitutes)
@@ -96,6 +97,24 @@ def test_what_only_sites_with_a_ceph_of_their_own_install_is_in_artifacts_of_the
     assert differing == {"further", "disable_further"}
 
 
+def test_what_only_sites_with_monitoring_install_is_in_artifacts_of_their_own_with_all_that_others_have() -> None:
+    artifacts, every = load_lock().artifacts, artifacts_inputs("packages-13")["packages"]
+    (own,) = LAYERS["monitoring"].installs
+    further = {*own.packages, ALERTMANAGER} - set(every)
+    assert further == {"prometheus-alertmanager", "prometheus-node-exporter"}
+    for release, more in (("13", installed("native")), ("12", set())):
+        served = artifacts_inputs(f"packages-monitoring-{release}")
+        assert served["packages"] == every
+        assert set(served["further"]) == further | more
+        assert artifacts[f"packages-monitoring-{release}"].optional
+
+
+def artifacts_inputs(name: str) -> dict[str, Any]:
+    """Return the inputs of an artifact of the lock."""
+    found: dict[str, Any] = load_lock().artifacts[name].inputs
+    return found
+
+
 def test_the_lock_has_the_repository_of_every_release_where_the_plan_says() -> None:
     lock = load_lock()
     found = {
@@ -108,11 +127,13 @@ def test_modules_install_nothing_that_the_tables_do_not_name() -> None:
     tabled = {name for layer in LAYERS.values() for one in layer.installs for name in (*one.packages, *one.substitutes)}
     written = {clock.CHRONY, trust.PACKAGE}
     assert written <= tabled
+    assert (ROOT / "plugins/action/monitoring.py").read_text().count('"central_packages": [ALERTMANAGER]') == 1
     # Only where hosts do not install from the seed, which has the tables' packages: the plan holds to that.
     assert updates.packages({"updates": "site"}) == []
     calls = (ROOT / "plugins").glob("module*/**/*.py")
     named = {name for path in calls for name in re.findall(r"packages\.installed\(changes, (.*)\)", path.read_text())}
     assert named == {
+        'wanted["central_packages"]',
         'wanted["packages"]',
         "central.packages",
         "node.packages",

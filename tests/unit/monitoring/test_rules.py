@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible_collections.groundup.cloud.plugins.module_utils._host.watched import PROOF
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.alerts import ALERTS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.files import files
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.jobs import JOBS
@@ -46,7 +47,8 @@ def test_an_alert_says_layer_severity_object_and_the_three_lines_of_a_fault() ->
         assert one["labels"]["site"] == "ha"
         # From the series, or written.
         grouped = re.search(r"sum by \((\w+)\)|\b(sum|max|count)\(", one["expr"])
-        assert ("object" in one["labels"]) == bool(grouped and grouped[1] != "object") or one["alert"] == "BackupOld"
+        written = bool(grouped and grouped[1] != "object") or one["alert"] in ("BackupOld", PROOF)
+        assert ("object" in one["labels"]) == written
 
 
 def test_a_layer_that_the_site_lacks_has_no_rules() -> None:
@@ -84,10 +86,18 @@ def test_targets_that_nobody_asks_any_more_are_missed_by_their_number() -> None:
 
 def test_alerts_go_to_the_webhook_of_the_site_file() -> None:
     url = "https://pager.corp.test/hook"
-    (receiver,) = routed(planned("ha", monitoring__webhook=url))["receivers"]
+    receiver, _ = routed(planned("ha", monitoring__webhook=url))["receivers"]
     assert [one["url"] for one in receiver["webhook_configs"]] == [url]
-    (silent,) = routed(planned("ha"))["receivers"]
+    silent, nobody = routed(planned("ha"))["receivers"]
     assert "webhook_configs" not in silent
+    assert nobody == {"name": "nobody"}
+
+
+def test_the_alert_that_always_fires_is_sent_to_nobody() -> None:
+    plan = planned("ha", monitoring__webhook="https://pager.corp.test/hook")
+    assert expressions(plan, PROOF) == ["vector(1)"]
+    (route,) = routed(plan)["route"]["routes"]
+    assert route == {"receiver": "nobody", "matchers": [f'alertname="{PROOF}"']}
 
 
 def test_a_lost_host_hides_what_was_on_it_and_not_itself() -> None:

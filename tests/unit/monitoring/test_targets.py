@@ -96,8 +96,11 @@ def test_what_leaves_the_monitoring_host_has_a_client_certificate_but_for_ceph()
     found = scraped(planned("ha"))["scrape_configs"]
     open_ones = {one["job_name"] for one in found if one["scheme"] == "http"}
     assert open_ones == {name for name, job in JOBS.items() if job.loopback} | {"ceph"}
-    secured = [one["tls_config"].keys() for one in found if one["scheme"] == "https"]
-    assert secured == [{"ca_file", "cert_file", "key_file"}] * 4
+    secured = {one["job_name"]: one["tls_config"].keys() for one in found if one["scheme"] == "https"}
+    assert secured.pop("api-server") == {"ca_file"}
+    assert set(map(frozenset, secured.values())) == {frozenset(("ca_file", "cert_file", "key_file"))}
+    (api,) = (one for one in found if one["job_name"] == "api-server")
+    assert api["authorization"] == {"credentials_file": "tls/kubernetes.token"}
 
 
 def test_the_files_are_what_the_functions_say() -> None:

@@ -38,9 +38,10 @@ def check(context: PlanContext) -> Iterator[Finding]:
             why="a fault stays unseen until somebody asks Alertmanager's API",
             remedy="write monitoring.webhook, the URL of what pages your operators",
         )
-    yield warning("not-in-this-version", "monitoring.enabled")(
-        what="this version does not build it: the store, Alertmanager and exporters of monitoring",
-        why="no layer installs them yet: nothing watches the site by itself",
-        remedy="give the targets, rules and routing that the plan writes to a store of yours (docs/monitoring.md), or "
-        "leave monitoring out",
-    )
+    ceph = context.plan.ceph
+    if ceph and ceph.backend == "native":
+        yield warning("not-in-this-version", "monitoring.enabled")(
+            what="this version does not switch on Ceph's metrics",
+            why="until they are, each manager of Ceph is a target that does not answer, and raises an alert",
+            remedy="after the layer storage, once, on a host of Ceph: ceph mgr module enable prometheus",
+        )

@@ -245,7 +245,10 @@ def own_settings(site: Site, roles: tuple[Role, ...], *, node: bool, own_kernel:
     packages: dict[str, set[str]] = {}
     sysctl: dict[str, str] = {}
     modules: list[str] = []
-    for layer, one in sets_of(roles, node=node, services=site.openstack.services, backend=backend, general=general):
+    for layer, one in sets_of(
+        roles, node=node, services=site.openstack.services, backend=backend, general=general,
+        monitoring=site.monitoring.enabled,
+    ):  # fmt: skip
         if one.packages:
             packages.setdefault(layer, set()).update(one.packages)
         sysctl |= {n: v for n, v in one.sysctl.items() if own_kernel or _of_its_network(n)}

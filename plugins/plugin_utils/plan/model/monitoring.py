@@ -21,7 +21,7 @@ Url = Annotated[
 class Monitoring(Model):
     """Metrics and alerts of the whole site."""
 
-    enabled: bool = Field(False, description="Whether the plan writes scrape targets and alert rules.")
+    enabled: bool = Field(False, description="Whether hosts tell metrics, and one of them keeps, judges and alerts.")
     host: Name | None = Field(
         None, description="Machine that scrapes and alerts, outside the cluster. Default: the first seed."
     )

@@ -161,6 +161,8 @@ def rbd(layout: Layout) -> bool:
 
 def repository(layout: Layout, release: str) -> str:
     """Return the artifact of supply.lock with a Debian release's packages; includes Ceph's if the site has a Ceph."""
+    if layout.site.monitoring.enabled:
+        return f"packages-monitoring-{release}"  # and Ceph's
     return f"packages-ceph-{release}" if release == DEBIAN and ceph(layout) else f"packages-{release}"
 
 

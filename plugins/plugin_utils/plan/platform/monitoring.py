@@ -5,6 +5,8 @@ from __future__ import annotations
 from ..layout.context import Layout
 from ..part_types import MonitoringPlan
 
+ARTIFACTS = {"victoria-metrics": "1.151.0"}  # of supply.lock; a test compares them
+
 
 def monitoring(layout: Layout) -> MonitoringPlan | None:
     """Return where metrics are kept and alerts go; None: the site has no monitoring."""
@@ -13,5 +15,11 @@ def monitoring(layout: Layout) -> MonitoringPlan | None:
     if not written.enabled:
         return None
     return MonitoringPlan(
-        host=host, interval=written.interval, retention_days=written.retention_days, webhook=written.webhook
-    )
+        host=host, interval=written.interval, retention_days=written.retention_days, webhook=written.webhook,
+        programs="/".join(*ARTIFACTS.items()),
+    )  # fmt: skip
+
+
+def artifacts(layout: Layout) -> tuple[str, ...]:
+    """Return the artifacts of supply.lock that only sites with monitoring need."""
+    return tuple(ARTIFACTS) if layout.site.monitoring.enabled else ()

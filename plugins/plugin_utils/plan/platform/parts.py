@@ -39,6 +39,7 @@ from .cni import cni
 from .csi import csi
 from .hypervisor import artifacts as hypervisor_artifacts
 from .metal import artifacts as metal_artifacts
+from .monitoring import artifacts as monitoring_artifacts
 
 REGISTRY_PORT, FILES_PORT, API_PORT = (PORTS[name].port for name in ("registry", "files", "api"))
 # The registry's own address on the seed, where images are pushed; the site reads it through the web server.
@@ -102,6 +103,7 @@ def supply(layout: Layout) -> SupplyPlan:
                     *hypervisor_artifacts(layout),
                     *metal_artifacts(layout),
                     *ceph_artifacts(layout),
+                    *monitoring_artifacts(layout),
                     *(extra.images(site, registry) if seed else ()),
                 )
                 if fetches

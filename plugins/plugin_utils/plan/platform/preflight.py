@@ -74,6 +74,7 @@ def preflight(
         services=layout.site.openstack.services,
         backend=layout.site.storage.backend,
         general=kubernetes.storage_backend,
+        monitoring=layout.site.monitoring.enabled,
     )
     return PreflightPlan(
         systems=tuple({name: getattr(record, name) for name in _SYSTEM} for record in SYSTEMS.values()),
@@ -118,6 +119,8 @@ def _opened(
             continue
         if record.provisioner and record.provisioner not in provisioners:
             continue
+        if record.monitoring and not layout.site.monitoring.enabled:
+            continue
         yield name, record
 
 
@@ -132,11 +135,15 @@ class _Needs:
     services: list[str]
     backend: Backend
     general: Volumes
+    monitoring: bool
 
     def of(self, roles: tuple[Role, ...]) -> PreflightRoles:
         """Return the checks for hosts with ``roles``."""
         node = roles in self.nodes
-        found = sets_of(roles, node=node, services=self.services, backend=self.backend, general=self.general)
+        found = sets_of(
+            roles, node=node, services=self.services, backend=self.backend, general=self.general,
+            monitoring=self.monitoring,
+        )  # fmt: skip
         sets = [one for _, one in found]
         modules = [*self.kernel_modules, *(name for one in sets for name in (*one.kernel_modules, *one.needed_modules))]
         kinds = ("vxlan", "vxlan-calico", "geneve")

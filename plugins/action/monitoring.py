@@ -1,0 +1,73 @@
+"""Action of module groundup.cloud.monitoring: the plan's files, targets and credentials for the monitoring host."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from ..module_utils._base.errors import GroundupError
+from ..module_utils._base.wait import wait_until
+from ..plugin_utils.actions import StepAction
+from ..plugin_utils.kube.access import kubeconfig_path
+from ..plugin_utils.kube.client import Api
+from ..plugin_utils.layers.layers import ALERTMANAGER
+from ..plugin_utils.monitoring.files import files
+from ..plugin_utils.monitoring.targets import expected
+from ..plugin_utils.plan import Plan, load_site, make_plan
+from ..plugin_utils.plan.part_types import MonitoringPlan
+
+ACCOUNT = "/api/v1/namespaces/kube-system/secrets/groundup-monitoring"  # the role makes it
+PATIENCE = 30.0  # seconds for Kubernetes to fill it in
+
+
+class ActionModule(StepAction):
+    """Run the step on the host, with what it needs of the plan."""
+
+    def work(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return the step's result."""
+        central = given["name"] == given["monitoring_host"]
+        plan = make_plan(load_site(given["site_file"])) if central else None
+        if plan is None or plan.monitoring is None:  # the site file changed after this run began
+            return super().work({**given, "central": None, "tls": {}})
+        if given["step"] == "verify":
+            asked = {"interval": plan.monitoring.interval, "targets": expected(plan, without=given["absent"])}
+            return super().work({**given, **asked})
+        return super().work({**given, "central": _central(plan, plan.monitoring), "tls": self._tls(plan, given)})
+
+    def _tls(self, plan: Plan, given: dict[str, Any]) -> dict[str, str]:
+        own = {
+            "monitoring.crt": given["client_certificate"], "monitoring.key": given["client_key"],
+            "monitoring-ca.crt": given["ca_certificate"],
+        }  # fmt: skip
+        return own | self._token(plan)
+
+    def _token(self, plan: Plan) -> dict[str, str]:
+        """Return token and CA for API servers; nothing in a dry run before there is a cluster."""
+        path, found = kubeconfig_path(plan.site), dict[str, str]()
+
+        def pending() -> bool:
+            found.update((api.find(ACCOUNT) or {}).get("data") or {})
+            return "token" not in found
+
+        if self.changes.check and not path.is_file():
+            return {}
+        api = Api(path)
+        if wait_until(pending, timeout=0 if self.changes.check else PATIENCE):
+            if self.changes.check:
+                return {}
+            raise GroundupError(
+                "the cluster gives monitoring no token",
+                where=f"Secret kube-system/{ACCOUNT.rpartition('/')[2]}",
+                why="API servers tell their metrics to known accounts alone",
+                remedy="kubectl -n kube-system logs -l component=kube-controller-manager; then run this again",
+            )
+        names = {"kubernetes.token": "token", "kubernetes-ca.crt": "ca.crt"}
+        return {file: base64.b64decode(found[key]).decode() for file, key in names.items()}
+
+
+def _central(plan: Plan, monitoring: MonitoringPlan) -> dict[str, Any]:
+    return {
+        "files": files(plan), "interval": monitoring.interval, "retention_days": monitoring.retention_days,
+        "hosts": len(plan.hosts), "central_packages": [ALERTMANAGER],
+        "programs_url": f"{plan.supply.files_url}/{monitoring.programs}",
+    }  # fmt: skip

@@ -1,0 +1,122 @@
+"""Converge the monitoring host: VictoriaMetrics, vmalert and Alertmanager on loopback, with the plan's files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from .._base import files
+from .._base.changes import Changes
+from .._base.run import run
+from .._host import accounts, packages, watched
+from .._host.downloads import Download, install
+from .._host.units import Unit
+from .units import answers, drop_in, service
+
+HOME = watched.HOME / "central"
+LOOPBACK = "127.0.0.1"
+STORE_PORT, RULES_PORT, ALERTS_PORT = watched.CENTRAL_PORTS
+STORE_URL, RULES_URL, ALERTS_URL = (f"http://{LOOPBACK}:{port}" for port in watched.CENTRAL_PORTS)
+ROUTING = "alertmanager.yml"
+_FREE = "1GiB"  # disk that the store leaves to others: below it, it takes no more
+_DELAY = "5s"  # of the store's answers, and of judging: docs/monitoring.md counts on it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Central:
+    """One program of the monitoring host."""
+
+    unit: str
+    account: str
+    port: int
+    reads: tuple[str, ...]  # its files below HOME, as the first part of their path
+    program: str | None = None  # file of the supply; None: of a Debian package
+
+
+ALL = (
+    Central(unit=watched.STORE, account="groundup-metrics", port=STORE_PORT, reads=("targets", "scrape.yml"),
+            program="victoria-metrics"),
+    Central(unit=watched.ALERTS, account="groundup-alerts", port=ALERTS_PORT, reads=(ROUTING,)),
+    Central(unit=watched.RULES, account="groundup-rules", port=RULES_PORT, reads=("rules",), program="vmalert"),
+)  # fmt: skip
+
+
+def converge(changes: Changes, wanted: Mapping[str, Any]) -> None:
+    """Install and run all three as in ``wanted``. Raises GroundupError, OSError."""
+    texts = unit_texts(interval=wanted["interval"], days=wanted["retention_days"], hosts=wanted["hosts"])
+    groups = {
+        one.unit: accounts.ensure(changes, one.account, home="/nonexistent", login="/usr/sbin/nologin") for one in ALL
+    }
+    # Before the package, which starts it: it would listen on all addresses. Without its routing it does not start.
+    units = {one.unit: Unit(changes, one.unit, healthy=partial(answers, LOOPBACK, one.port, one.unit)) for one in ALL}
+    for name, unit in units.items():
+        unit.place(watched.unit_file(name), texts[name])
+    packages.installed(changes, wanted["central_packages"])
+    for one in ALL:
+        unit, group = units[one.unit], groups[one.unit]
+        if one.program:
+            place = Download(url=f"{wanted['programs_url']}/{one.program}", path=str(watched.PROGRAMS / one.program))
+            install(changes, place, watched.PROGRAMS / one.program, ca=wanted["site_ca"], reader=unit)
+        if one.unit == watched.STORE:
+            for name, text in wanted["tls"].items():
+                secret = not name.endswith(".crt")
+                unit.place(HOME / "tls" / name, f"{text.rstrip()}\n", mode=0o640, group=group, secret=secret)
+        reader = _configure(changes, one, wanted["files"], group=group)
+        (unit if unit.stale else reader).running()
+
+
+def _configure(changes: Changes, one: Central, wanted: Mapping[str, str], *, group: int | None) -> Unit:
+    """Write the plan's files for ``one``, remove those that are no longer of it; return its unit, to be reloaded."""
+    reader = Unit(changes, one.unit, on_change="reload")
+    own = {HOME / path: text for path, text in wanted.items() if path.partition("/")[0] in one.reads}
+    for path, text in own.items():
+        # The address of a webhook may let whoever knows it send messages.
+        closed = path.name == ROUTING
+        reader.place(path, text, mode=0o640 if closed else 0o644, group=group if closed else None, secret=closed,
+                     valid=_takes_routing if closed else None)  # fmt: skip
+    for path in sorted(path for part in one.reads for path in (HOME / part).glob("*") if path not in own):
+        if files.remove(changes, path, before=reader.mark):
+            reader.replaced()
+    return reader
+
+
+def unit_texts(*, interval: int, days: int, hosts: int) -> dict[str, str]:
+    """Return the unit files, by unit. ``hosts``: of the site; the store's memory follows from them."""
+    store = (
+        str(watched.PROGRAMS / "victoria-metrics"), f"-httpListenAddr={LOOPBACK}:{STORE_PORT}",
+        f"-promscrape.config={HOME}/scrape.yml", "-storageDataPath=/var/lib/groundup-metrics",
+        f"-retentionPeriod={days}d", f"-storage.minFreeDiskSpaceBytes={_FREE}", f"-search.latencyOffset={_DELAY}",
+        "-memory.allowedPercent=50",
+    )  # fmt: skip
+    judge = (
+        str(watched.PROGRAMS / "vmalert"), f"-httpListenAddr={LOOPBACK}:{RULES_PORT}", f"-rule={HOME}/rules/*.yml",
+        f"-datasource.url={STORE_URL}", f"-remoteWrite.url={STORE_URL}", f"-remoteRead.url={STORE_URL}",
+        f"-notifier.url={ALERTS_URL}", f"-evaluationInterval={interval}s", f"-rule.evalDelay={_DELAY}",
+    )  # fmt: skip
+    alerts = (
+        "/usr/bin/prometheus-alertmanager", f"--web.listen-address={LOOPBACK}:{ALERTS_PORT}",
+        "--cluster.listen-address=", f"--config.file={HOME}/{ROUTING}", "--storage.path=/var/lib/groundup-alerts",
+    )  # fmt: skip
+    accounts_of = {one.unit: one.account for one in ALL}
+    return {
+        watched.STORE: service(
+            store, what="Metrics of the site (VictoriaMetrics)", account=accounts_of[watched.STORE],
+            # 5,000 series a host take 9 MiB (docs/monitoring.md).
+            memory=f"{512 + 10 * hosts}M", more="StateDirectory=groundup-metrics\nLimitNOFILE=65536\n",
+        ),
+        watched.RULES: service(
+            judge, what="Alert rules of the site (vmalert)", account=accounts_of[watched.RULES], memory="256M"
+        ),
+        watched.ALERTS: drop_in(
+            alerts, needs=HOME / ROUTING, memory="256M",
+            more=f"User={accounts_of[watched.ALERTS]}\nGroup={accounts_of[watched.ALERTS]}\n"
+                 "StateDirectory=groundup-alerts\nProtectHome=yes\nPrivateDevices=yes\n",
+        ),
+    }  # fmt: skip
+
+
+def _takes_routing(path: Path) -> None:
+    run(["amtool", "check-config", str(path)], remedy="correct monitoring.webhook; the old file is still in use")

@@ -1,0 +1,20 @@
+"""Converge what monitoring runs on one host."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._base.changes import Changes
+from .._host import ownership, watched
+from . import central, exporter
+
+
+def converge(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
+    """Converge the host to the options ``given``; return the module's result. Raises GroundupError, OSError."""
+    ownership.refuse_other(given["site"])
+    exporter.converge(changes, given)
+    if given["central"]:
+        central.converge(changes, {**given, **given["central"]})
+    else:
+        watched.remove(changes, central_only=True)  # monitoring.host was this one
+    return changes.result()

@@ -1,0 +1,59 @@
+"""Converge Debian's node exporter: HTTPS on the host's own address, for monitoring's client certificate alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from .._base import files, tls
+from .._base.changes import Changes
+from .._host import packages, watched
+from .._host.accounts import group_id
+from .._host.units import Unit
+from .units import answers, drop_in
+
+ACCOUNT = "prometheus"  # of the Debian package
+PORT = watched.EXPORTER_PORT
+WEB, CERTIFICATE, KEY, READERS = (
+    watched.HOME / name for name in ("exporter.yml", "exporter.crt", "exporter.key", "readers-ca.crt")
+)
+TEXTS = "/var/lib/prometheus/node-exporter"  # the package's directory for metrics in text files
+WEB_TEXT = f"""\
+{files.HEADER}tls_server_config:
+  cert_file: {CERTIFICATE.name}
+  key_file: {KEY.name}
+  client_auth_type: RequireAndVerifyClientCert
+  client_ca_file: {READERS.name}
+"""
+
+
+def converge(changes: Changes, wanted: Mapping[str, Any]) -> None:
+    """Install and run the node exporter as in ``wanted``. Raises GroundupError."""
+    unit = Unit(changes, watched.EXPORTER, healthy=partial(answers, wanted["address"], PORT, watched.EXPORTER))
+    # Before the package, which starts it: with Debian's settings anybody could read it. Without WEB it does not start.
+    unit.place(watched.unit_file(watched.EXPORTER), unit_text(wanted["address"]))
+    packages.installed(changes, wanted["packages"])
+    watched.GUARD.converge(changes, watched.rules(wanted["readers"]))
+    unit.place(CERTIFICATE, f"{wanted['certificate'].rstrip()}\n")
+    unit.place(READERS, f"{wanted['ca_certificate'].rstrip()}\n")
+    unit.place(
+        KEY, f"{wanted['private_key'].rstrip()}\n", mode=0o640, group=group_id(ACCOUNT), secret=True,
+        valid=partial(_check_pair, user=wanted["user"]),
+    )  # fmt: skip
+    unit.place(WEB, WEB_TEXT)
+    unit.running()
+
+
+def unit_text(address: str) -> str:
+    """Return the drop-in of Debian's unit for a host with ``address``."""
+    command = (
+        "/usr/bin/prometheus-node-exporter", f"--web.listen-address={address}:{PORT}", f"--web.config.file={WEB}",
+        f"--collector.textfile.directory={TEXTS}",
+    )  # fmt: skip
+    # Not ProtectHome=yes, which would hide file systems from it.
+    return drop_in(command, needs=WEB, memory="128M", more="ProtectHome=read-only\n")
+
+
+def _check_pair(path: Any, *, user: str) -> None:
+    tls.check_pair(CERTIFICATE, user=user, key=path)

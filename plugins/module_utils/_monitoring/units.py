@@ -1,0 +1,66 @@
+"""The text of monitoring's units, and whether what they run answers."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Sequence
+from pathlib import Path
+
+from .._base.errors import GroundupError
+from .._base.files import HEADER
+from .._base.wait import wait_until
+
+START = 60.0  # seconds from a start until it listens
+_HARDENED = """\
+NoNewPrivileges=yes
+ProtectSystem=strict
+PrivateTmp=yes
+ProtectKernelTunables=yes
+ProtectControlGroups=yes
+RestrictSUIDSGID=yes
+CapabilityBoundingSet=
+Restart=on-failure
+RestartSec=5
+TasksMax=512
+"""
+
+
+def drop_in(command: Sequence[str], *, needs: Path, memory: str, more: str = "") -> str:
+    """Return the drop-in that has Debian's unit run ``command``, but not before ``needs`` is there."""
+    return (
+        f"{HEADER}[Unit]\nConditionPathExists={needs}\n\n"
+        f"[Service]\nExecStart=\nExecStart={_line(command)}\n{_HARDENED}MemoryMax={memory}\n{more}"
+    )
+
+
+def service(command: Sequence[str], *, what: str, account: str, memory: str, more: str = "") -> str:
+    """Return a unit that runs ``command`` as ``account`` and reads its configuration again at a reload."""
+    return (
+        f"{HEADER}[Unit]\nDescription={what}\nAfter=network-online.target\nWants=network-online.target\n\n"
+        f"[Service]\nUser={account}\nExecStart={_line(command)}\nExecReload=/bin/kill -HUP $MAINPID\n"
+        f"{_HARDENED}ProtectHome=yes\nPrivateDevices=yes\nMemoryMax={memory}\n{more}\n"
+        "[Install]\nWantedBy=multi-user.target\n"
+    )
+
+
+def answers(address: str, port: int, unit: str) -> None:
+    """Wait until ``unit`` listens at ``address`` and ``port``. Raises GroundupError."""
+
+    def silent() -> str:
+        try:
+            with socket.create_connection((address, port), timeout=5):
+                return ""
+        except OSError as error:
+            return str(error)
+
+    if said := wait_until(silent, timeout=START):
+        raise GroundupError(
+            f"{unit} does not listen: {said}",
+            where=f"{address}:{port}",
+            why=f"{START:g} s after its start; what it tells or judges is unseen",
+            remedy=f"journalctl -n 50 -u {unit}",
+        )
+
+
+def _line(command: Sequence[str]) -> str:
+    return " \\\n  ".join(command)

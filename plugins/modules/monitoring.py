@@ -1,0 +1,134 @@
+#!/usr/bin/python
+"""What monitoring runs on a host, step by step."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: monitoring
+short_description: Converge and verify exporters, store, alert rules and Alertmanager
+version_added: 0.2.0
+description:
+  - "Private: for the role P(groundup.cloud.monitoring#role) of the same collection."
+  - Every host has Debian's node exporter, with HTTPS and a client certificate. Its port, HAProxy's metrics and Ceph's
+    are open to O(readers) alone.
+  - The host O(monitoring_host) has VictoriaMetrics, vmalert and Debian's Alertmanager, on loopback, with the files that
+    the plan has. The action makes them, and reads the token for API servers from the cluster.
+options:
+  step:
+    description:
+      - V(converge) installs, configures and starts. A host that was O(monitoring_host) before loses what only that one
+        has, but keeps its metrics.
+      - V(verify), on O(monitoring_host), waits until every target of the plan answers, every rule can be judged, and
+        the alert C(AlertingWorks), which always fires, is in Alertmanager. Targets that the operator must switch on
+        are warnings. Hosts of O(absent) are left out.
+    type: str
+    choices: [converge, verify]
+    required: true
+  site_file:
+    description: Path of the site file.
+    type: path
+    required: true
+  name:
+    description: Name of the host.
+    type: str
+    required: true
+  monitoring_host:
+    description: Name of the site's monitoring host.
+    type: str
+    required: true
+  absent:
+    description: Hosts set aside. With O(step=verify).
+    type: list
+    elements: str
+    default: []
+  address:
+    description: Address of the host, where its node exporter listens. With O(step=converge).
+    type: str
+  readers:
+    description: Addresses of the monitoring host. With O(step=converge).
+    type: list
+    elements: str
+  packages:
+    description: Packages of the OS to install. With O(step=converge).
+    type: list
+    elements: str
+  user:
+    description: Name of O(certificate) in the site's state directory.
+    type: str
+  certificate:
+    description: Certificate of the node exporter, in PEM. With O(step=converge).
+    type: str
+  private_key:
+    description: Private key of O(certificate), in PEM.
+    type: str
+  ca_certificate:
+    description: CA, in PEM, of O(certificate) and of monitoring's client certificate.
+    type: str
+  client_certificate:
+    description: Monitoring's client certificate, in PEM. On O(monitoring_host).
+    type: str
+    default: ""
+  client_key:
+    description: Private key of O(client_certificate), in PEM.
+    type: str
+    default: ""
+  tls:
+    description: Credentials of O(monitoring_host) by file name. The action makes them.
+    type: dict
+    default: {}
+  site_ca:
+    description: CA, in PEM, of the seed's web server.
+    type: str
+    default: ""
+attributes:
+  check_mode:
+    description: Predicts. Without a cluster, its token is not predicted.
+  diff_mode:
+    description: Shows every file without secrets.
+extends_documentation_fragment:
+  - groundup.cloud.attributes
+  - groundup.cloud.site
+"""
+
+EXAMPLES = r"""
+- name: Ask whether all targets answer
+  groundup.cloud.monitoring:
+    step: verify
+    site: "{{ groundup_site.site }}"
+    site_file: "{{ groundup_site_file }}"
+    name: "{{ groundup_host.name }}"
+    monitoring_host: "{{ groundup_site.monitoring.host }}"
+"""
+
+RETURN = r"""
+changes:
+  description: Changes made, or predicted in check mode, one line each.
+  type: list
+  elements: str
+  returned: with O(step=converge)
+targets:
+  description: Number of targets that were asked for.
+  type: int
+  returned: with O(step=verify)
+silent:
+  description: Targets that do not answer and are the operator's to switch on.
+  type: list
+  elements: str
+  returned: with O(step=verify)
+"""
+
+from ..module_utils._base.module import run_step
+from ..module_utils._monitoring.converge import converge
+from ..module_utils._monitoring.verify import verify
+
+_NEEDED = ("address", "readers", "packages", "user", "certificate", "private_key", "ca_certificate")
+RULES = {"required_if": [("step", "converge", _NEEDED)]}
+
+
+def main() -> None:
+    """Run the step."""
+    run_step({"converge": converge, "verify": verify}, secret=("private_key", "client_key", "tls"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,202 @@
+"""What monitoring runs on hosts: bounded, on loopback or behind its certificate, and gone when the site has none."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._host import watched
+from ansible_collections.groundup.cloud.plugins.module_utils._monitoring import central, exporter, verify
+from ansible_collections.groundup.cloud.plugins.module_utils._status.host import _monitoring
+from ansible_collections.groundup.cloud.plugins.plugin_utils.status import hosts
+
+from .sites import planned
+
+NODE = {"job": "node", "object": "worker-1", "remedy": "look at it", "by_hand": ""}
+CEPH = {"job": "ceph", "object": "storage-1", "remedy": "switch it on", "by_hand": "switch it on"}
+
+
+def test_the_store_is_bounded_in_time_disk_and_memory_and_nothing_listens_beyond_the_host() -> None:
+    texts = central.unit_texts(interval=15, days=7, hosts=10)
+    store = texts[watched.STORE]
+    assert "-retentionPeriod=7d" in store
+    assert "-storage.minFreeDiskSpaceBytes=1GiB" in store
+    assert "MemoryMax=612M" in store
+    for name, port in zip((watched.STORE, watched.RULES, watched.ALERTS), watched.CENTRAL_PORTS, strict=True):
+        assert f"isten-address=127.0.0.1:{port}" in texts[name] or f"-httpListenAddr=127.0.0.1:{port}" in texts[name]
+    assert "--cluster.listen-address= " in texts[watched.ALERTS], "Alertmanager has no peers"
+
+
+def test_every_unit_has_an_account_of_its_own_and_keeps_its_privileges_down() -> None:
+    texts = central.unit_texts(interval=15, days=7, hosts=10)
+    users = [line for text in texts.values() for line in text.splitlines() if line.startswith("User=")]
+    assert len(set(users)) == len(texts) == 3
+    for text in (*texts.values(), exporter.unit_text("10.0.0.5")):
+        assert {"NoNewPrivileges=yes", "ProtectSystem=strict", "CapabilityBoundingSet="} <= {*text.splitlines()}
+        assert "MemoryMax=" in text
+
+
+def test_the_exporter_never_starts_without_its_certificate() -> None:
+    text = exporter.unit_text("10.0.0.5")
+    assert f"ConditionPathExists={exporter.WEB}" in text
+    assert "--web.listen-address=10.0.0.5:9100" in text
+    assert "client_auth_type: RequireAndVerifyClientCert" in exporter.WEB_TEXT
+
+
+def test_ports_of_metrics_are_open_to_the_monitoring_host_alone() -> None:
+    text = watched.rules(["10.0.0.2"])
+    assert "ip saddr { 10.0.0.2 } tcp dport { 9100, 9101, 9283 } accept" in text
+    assert "tcp dport { 9100, 9101, 9283 } drop" in text
+
+
+@pytest.mark.parametrize("central_only", [True, False])
+def test_a_host_that_never_had_monitoring_is_left_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, central_only: bool
+) -> None:
+    _moved(tmp_path, monkeypatch)
+    changes = Changes(check=False)
+    watched.remove(changes, central_only=central_only)
+    assert changes.done == []
+
+
+def test_what_an_earlier_run_left_is_removed_and_kept_metrics_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped = _moved(tmp_path, monkeypatch)
+    units = [watched.unit_file(watched.EXPORTER), watched.unit_file(watched.STORE)]
+    own = [watched.HOME / "central/x", watched.HOME / "exporter.key", watched.PROGRAMS / "vmalert"]
+    for path in (*units, *own, tmp_path / "var/lib/groundup-metrics/x"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    dry = Changes(check=True)
+    watched.remove(dry)
+    assert watched.HOME.is_dir(), "a dry run removes nothing"
+    changes = Changes(check=False)
+    watched.remove(changes)
+    assert stopped[-1] == [watched.STORE, watched.EXPORTER]
+    assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()] == [
+        "var/lib/groundup-metrics/x"
+    ]
+    assert changes.done == dry.done
+    again = Changes(check=False)
+    watched.remove(again)
+    assert again.done == []
+
+
+def test_the_former_monitoring_host_keeps_its_exporter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _moved(tmp_path, monkeypatch)
+    for path in (watched.unit_file(watched.EXPORTER), watched.HOME / "exporter.key", watched.HOME / "central/x"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    watched.remove(Changes(check=False), central_only=True)
+    assert watched.unit_file(watched.EXPORTER).exists()
+    assert [path.name for path in watched.HOME.iterdir()] == ["exporter.key"]
+
+
+def _moved(place: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """Put the files below ``place``; return the units that are stopped. systemd is the host's, not the test's."""
+    stopped: list[list[str]] = []
+    monkeypatch.setattr(watched, "UNITS", place / "systemd")
+    monkeypatch.setattr(watched, "HOME", place / "etc/monitoring")
+    monkeypatch.setattr(watched, "PROGRAMS", place / "lib/monitoring")
+    monkeypatch.setattr(watched, "off", lambda _, names: stopped.append(list(names)))
+    return stopped
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
+    """Answer for store, rules and Alertmanager on one port of loopback, by path."""
+    answers: dict[str, Any] = {}
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(json.dumps(answers[self.path.partition("?")[0]]).encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Handler) as server:
+        for name in ("STORE_URL", "RULES_URL", "ALERTS_URL"):
+            monkeypatch.setattr(verify, name, f"http://127.0.0.1:{server.server_port}")
+        monkeypatch.setattr(verify, "PATIENCE", -2.0)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        answers |= {
+            "/api/v1/targets": _active(worker="up"), "/api/v2/alerts": [{"labels": {"alertname": watched.PROOF}}],
+            "/api/v1/rules": {"data": {"groups": [{"rules": [{"name": watched.PROOF, "lastError": ""}]}]}},
+        }  # fmt: skip
+        yield answers
+        server.shutdown()
+
+
+def _active(**states: str) -> dict[str, Any]:
+    found = [
+        {"labels": {"job": "node", "object": f"{name}-1"}, "health": state, "lastError": "refused" * (state == "down")}
+        for name, state in states.items()
+    ]
+    return {"data": {"activeTargets": found}}
+
+
+def asked(*targets: dict[str, str]) -> tuple[dict[str, Any], list[str]]:
+    changes = Changes(check=False)
+    return verify.verify(changes, {"interval": 1, "targets": list(targets)}), changes.warnings
+
+
+def test_a_site_whose_targets_answer_and_whose_alert_arrives_is_well(served: dict[str, Any]) -> None:
+    assert served
+    assert asked(NODE) == ({"changed": False, "targets": 1, "silent": []}, [])
+
+
+@pytest.mark.parametrize(("answer", "why"), [(_active(worker="down"), "refused"), (_active(), "no such target")])
+def test_a_silent_target_is_named_with_host_and_remedy(served: dict[str, Any], answer: Any, why: str) -> None:
+    served["/api/v1/targets"] = answer
+    with pytest.raises(GroundupError, match="node of worker-1") as found:
+        asked(NODE)
+    assert why in found.value.where
+    assert found.value.remedy == "look at it"
+
+
+def test_what_the_operator_must_switch_on_is_a_warning(served: dict[str, Any]) -> None:
+    assert served
+    result, (warning,) = asked(NODE, CEPH)
+    assert result["silent"] == ["ceph of storage-1"]
+    assert "switch it on" in warning
+
+
+def test_the_state_of_the_site_tells_what_verification_does(
+    served: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = planned("lab")
+    (asked_of,) = [name for name, host in plan.hosts.items() if "monitoring" in hosts.wanted(plan, host)]
+    assert plan.monitoring
+    assert asked_of == plan.monitoring.host
+    _moved(tmp_path, monkeypatch)
+    assert _monitoring({"targets": [NODE]}) == {"state": "not made"}
+    watched.UNITS.mkdir()
+    watched.unit_file(watched.STORE).touch()
+    assert _monitoring({"targets": [NODE]}) == {}
+    served["/api/v2/alerts"] = []
+    assert "do not arrive" in _monitoring({"targets": [NODE]})["why"]
+    served["/api/v1/targets"] = _active(worker="down")
+    assert _monitoring({"targets": [NODE]})["why"] == "targets that do not answer: node of worker-1"
+
+
+@pytest.mark.parametrize(
+    ("path", "answer", "why"),
+    [
+        ("/api/v2/alerts", [], "has not heard"),
+        ("/api/v1/rules", {"data": {"groups": [{"rules": [{"name": "X", "lastError": "bad"}]}]}}, "X: bad"),
+    ],
+)
+def test_alerts_that_do_not_arrive_are_a_fault(served: dict[str, Any], path: str, answer: Any, why: str) -> None:
+    served[path] = answer
+    with pytest.raises(GroundupError, match=why):
+        asked(NODE)
