@@ -115,11 +115,12 @@ def refuse(leaving: LeavingNode, force: Collection[str]) -> None:
     )  # fmt: skip
 
 
-def drain(api: Api, leaving: LeavingNode, *, timeout: float, say: Callable[[str], None]) -> None:
+def drain(api: Api, leaving: LeavingNode, *, timeout: float, say: Callable[[str], None], remedy: str = "") -> None:
     """Cordon the node, evict its pods, and wait until they are gone.
 
     A node that is not Ready, or no longer is (one that just died counts as Ready for a while), cannot report the end
     of a pod: its pods go with the Node. Raises ApiError, and GroundupError with a line for each remaining pod.
+    ``remedy``: of a caller that does not remove the node.
     """
     if not leaving.found:
         return
@@ -156,8 +157,9 @@ def drain(api: Api, leaving: LeavingNode, *, timeout: float, say: Callable[[str]
         raise GroundupError(
             f"{len(remaining)} pod(s) are still on {leaving.name} after {timeout:.0f} s:\n    {lines}",
             where=f"Node {leaving.name}, which takes no new pods now",
-            why="a node that is removed with its pods takes them away from those who use them",
-            remedy="make room for them (replicas, PodDisruptionBudget) and run this again, or give them more time: "
+            why="a node that goes away with its pods takes them from those who use them",
+            remedy=remedy
+            or "make room for them (replicas, PodDisruptionBudget) and run this again, or give them more time: "
             f"-e remove_timeout=SECONDS. To keep the node: kubectl uncordon {leaving.name}",
         )
 
