@@ -83,8 +83,7 @@ def _refuse_more(said: Simulation, allowed: Collection[str]) -> None:
             f"the upgrade would change more than was told: {few(lost)}",
             where="apt-get --simulate dist-upgrade",
             why="it may stop what carries the cloud; nothing was upgraded",
-            remedy="run groundup.cloud.patch --tags check again; for packages of a step of their own name the step, too: "
-            "patch_groups",
+            remedy="run groundup.cloud.patch --tags check again; name the step of packages of their own in patch_groups",
         )
 
 

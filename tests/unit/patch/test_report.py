@@ -16,6 +16,7 @@ CONTROL, OTHER, SEED = (
 NOTHING: dict[str, Any] = {
     "debian": "13", "snapshot": "2026-10-01-aaaaaaaa", "offered": "2026-11-28-bbbbbbbb", "changes": [], "removed": [],
     "kept": [], "held": [], "restarts": {}, "reboot": [], "waiting": [], "reboot_waiting": [], "guests": 0,
+    "boot": "a:1",
 }  # fmt: skip
 
 
