@@ -73,11 +73,15 @@ class ActionModule(AskingAction, CephAction):
         self._display.display(text if given["output"] == "json" else report.table(found))
         if given["path"]:
             write_file(Path(given["path"]), f"{text}\n".encode(), mode=0o644)
-        done = {"patch": found, "order": found["order"] if given["apply"] else []}
         unknown = any("changes" not in one for one in said.values())
         if given["apply"]:
-            return {"changed": False, **done}
-        return ended(report.summary(found), unknown=unknown) | done
+            raise GroundupError(
+                "groundup.cloud.patch upgrades no packages in this version",
+                where=f"{plan.site}, {sum(len(batch) for batch in found['order'])} hosts",
+                why="it does not yet drain a host, restart it and verify it before the next one",
+                remedy="run it with --tags check, and patch host by host as the page patch says, in the order above",
+            )
+        return ended(report.summary(found), unknown=unknown) | {"patch": found, "order": []}
 
     def _room(self, plan: Plan, given: dict[str, Any]) -> dict[str, Any]:
         """Refuse a batch with which too many hosts of a group would be missing."""

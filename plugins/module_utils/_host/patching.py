@@ -71,6 +71,9 @@ def _installed(changes: Changes, allowed: Collection[str]) -> None:
         lines = [f"upgrade {one.package}: {one.before or 'new'} -> {one.after}" for one in said.changes]
         for line in lines:
             changes.add(line)
+        changed = {one.package for one in said.changes}
+        if kept := [one.package for one in offered if one.package in allowed and one.package not in changed]:
+            changes.warnings.append(f"stay as they are, for what they need is not upgraded: {few(kept)}")
         if lines and not changes.check:
             apt.upgrade(*options, *_UPGRADE)
 
@@ -83,7 +86,7 @@ def _refuse_more(said: Simulation, allowed: Collection[str]) -> None:
             f"the upgrade would change more than was told: {few(lost)}",
             where="apt-get --simulate dist-upgrade",
             why="it may stop what carries the cloud; nothing was upgraded",
-            remedy="run groundup.cloud.patch --tags check again; name the step of packages of their own in patch_groups",
+            remedy="run groundup.cloud.patch --tags check again; packages of steps of their own: name them in patch_groups",
         )
 
 

@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from ...module_utils._base.files import write_file
 from ..paths import state_dir
@@ -51,7 +52,9 @@ def find(site: str, host: str) -> Maintenance | None:
 def change(site: str, host: str, **what: object) -> Maintenance | None:
     """Change fields of the record of ``host``, if it has one; return it."""
     found = find(site, host)
-    return keep(site, host, replace(found, **what)) if found else None  # type: ignore[arg-type]  # fields of Maintenance
+    if found is None:
+        return None
+    return keep(site, host, replace(found, **what))  # type: ignore[arg-type]  # fields of Maintenance
 
 
 def forget(site: str, host: str) -> None:
@@ -65,4 +68,5 @@ def hosts(site: str) -> list[str]:
 
 
 def _read(content: Mapping[str, object]) -> Maintenance:
-    return Maintenance(**{**content, "reboot": tuple(content["reboot"])})  # type: ignore[arg-type]  # as `keep` wrote it
+    fields: dict[str, Any] = {**content}  # as `keep` wrote them
+    return Maintenance(**{**fields, "reboot": tuple(fields["reboot"])})

@@ -1,4 +1,4 @@
-"""The play of groundup.cloud.patch: batch after batch, and what follows when a step fails. Its modules are stand-ins."""
+"""The play that patches hosts: batch after batch, and what follows when a step fails. Its modules are stand-ins."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def patched(home: Path, order: list[list[str]], answers: dict[str, Any]) -> tupl
     names = [name for batch in order for name in batch]
     both = {f"{name} begin": LIGHT for name in names} | {f"{name} upgrade": {"reboot": False} for name in names}
     (home / "answers").write_text(json.dumps({**both, **answers}))
-    plays = yaml.safe_load((ROOT / "playbooks/patch.yml").read_text())
+    plays = yaml.safe_load((ROOT / "playbooks/patch_hosts.yml").read_text())
     (play,) = (one for one in plays if one.get("name") == "Patch hosts")
     play["tasks"] = [stand_in(one, home) for one in play["tasks"]]
     play["vars"] |= {"groundup_site": {"access": {"user": "root"}}, "groundup_site_file": "-"}

@@ -10,9 +10,8 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.patch import decide
 from ansible_collections.groundup.cloud.plugins.plugin_utils.patch.decide import HostWork
 
 from .test_order import PLAN, site
-from .test_report import CONTROL, NOTHING, OTHER, SEED, change
+from .test_report import CONTROL, NOTHING, OTHER, SAME, SEED, change
 
-SAME = {**NOTHING, "offered": NOTHING["snapshot"]}
 BASH, LIBC = change("bash"), change("libc6")
 REBOOTS = {**SAME, "changes": [LIBC], "reboot": ["libc6"]}
 RESTARTS = {**SAME, "changes": [BASH], "restarts": {"kubelet.service": ["bash"]}}

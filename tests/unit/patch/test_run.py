@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import removal
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import ApiError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.patch import journal, maintenance
 from ansible_collections.groundup.cloud.plugins.plugin_utils.patch.decide import HostWork
@@ -64,14 +65,15 @@ def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cluster:
     cluster = Cluster()
     monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path))
     monkeypatch.setattr(HostRun, "api", lambda _: cluster)
-    monkeypatch.setattr(maintenance, "PAUSE", 0.0)
+    monkeypatch.setattr(maintenance, "PAUSE", 0.01)
+    monkeypatch.setattr(removal, "_PAUSE", 0.01)
     return cluster
 
 
 @pytest.fixture
 def way(cluster: Cluster) -> HostRun:
     assert cluster.ready
-    return HostRun(plan=PLAN, host=PLAN.hosts[NAME], site_file="-", timeout=0.0, say=print)
+    return HostRun(plan=PLAN, host=PLAN.hosts[NAME], site_file="-", timeout=0.2, say=print)
 
 
 def test_a_host_that_nobody_would_miss_is_not_touched(way: HostRun, cluster: Cluster) -> None:
