@@ -86,7 +86,7 @@ def _refuse_more(said: Simulation, allowed: Collection[str]) -> None:
             f"the upgrade would change more than was told: {few(lost)}",
             where="apt-get --simulate dist-upgrade",
             why="it may stop what carries the cloud; nothing was upgraded",
-            remedy="run groundup.cloud.patch --tags check again; packages of steps of their own: name them in patch_groups",
+            remedy="run groundup.cloud.patch --tags check again; patch_groups names packages of steps of their own",
         )
 
 
