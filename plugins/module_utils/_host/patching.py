@@ -72,8 +72,8 @@ def _installed(changes: Changes, allowed: Collection[str]) -> None:
         for line in lines:
             changes.add(line)
         changed = {one.package for one in said.changes}
-        if kept := [one.package for one in offered if one.package in allowed and one.package not in changed]:
-            changes.warnings.append(f"stay as they are, for what they need is not upgraded: {few(kept)}")
+        if left := [one.package for one in offered if one.package in allowed and one.package not in changed]:
+            changes.warnings.append(f"stay as they are, for what they need is not upgraded: {few(left)}")
         if lines and not changes.check:
             apt.upgrade(*options, *_UPGRADE)
 
