@@ -23,7 +23,7 @@ class CephAction(DocumentedAction):
 
     _requires_connection = True
 
-    def ask_ceph(self, plan: Plan, options: dict[str, Any], *, step: str, check: bool) -> dict[str, Any]:
+    def ask_ceph(self, plan: Plan, options: dict[str, Any], *, step: str, check: bool = False) -> dict[str, Any]:
         """Return what a step of module ceph says on the storage host. Raises GroundupError."""
         keys = {ADMIN: open_store(plan.site, write=False).get(ADMIN)}
         given = {"timeout": 86400, "force": [], "here": False, "ceph": site_vars(plan)["ceph"], "keys": keys, **options}
