@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,6 +20,8 @@ from ansible_collections.groundup.cloud.tests.e2e.plain import PlainMachine, Pla
 from ansible_collections.groundup.cloud.tests.pages import do, install, reader
 
 ROOT = Path(__file__).resolve().parents[2]
+# What a run says of a fault in one line, for the summary of the tests.
+CAUSE = re.compile(r"^(?:\x1b\[[0-9;]*m)?(?:ERROR .*|fatal: .*|.*is set aside in layer .*|failed: .*)$", re.MULTILINE)
 # The command in the shell of somebody who has no clone, with the artifacts of this machine.
 PROGRAM = """\
 #!/usr/bin/env bash
@@ -60,12 +63,9 @@ class Operator:
         self.playbook = (program,)
 
     def run(self, *command: str | Path, timeout: float = 1800) -> None:
-        """Run a command of this clone, its output seen. Fails the test when it fails."""
-        sys.stdout.flush()
-        done = subprocess.run(
-            [ROOT / command[0], *command[1:]], cwd=ROOT, env=self.environment, check=False, timeout=timeout
-        )
-        assert done.returncode == 0, f"exit code {done.returncode}"
+        """Run a command of this clone, its output seen. When it fails, the test does, with the cause it says."""
+        status, said = self.told("/usr/bin/timeout", f"{timeout:g}", ROOT / command[0], *command[1:])
+        assert status == 0, f"exit code {status}: {' | '.join(CAUSE.findall(said)) or said[-500:]}"
 
     def told(self, *command: str | Path) -> tuple[int, str]:
         """Run a command of this clone and return its exit code and its output, which is seen, too."""
