@@ -57,7 +57,7 @@ def patched(home: Path, order: list[list[str]], answers: dict[str, Any]) -> tupl
     }  # fmt: skip
     (home / "play.yml").write_text(json.dumps([first, play]))
     done = run(
-        "ansible-playbook", "-i", ",".join([*sorted(names, reverse=True), ""]), "-c", "local", home / "play.yml",
+        "ansible-playbook", "-i", ",".join([*sorted(names, reverse=True), "spare", ""]), "-c", "local", home / "play.yml",
         ANSIBLE_LIBRARY=home / "library",
     )  # fmt: skip
     found: dict[str, list[str]] = {}
