@@ -37,6 +37,8 @@ class ActionModule(DocumentedAction):
             hook_timeout=given["start_timeout"],
             force=tuple(given["force"]),
             remove=tuple(given["remove"]),
+            upgrade=given["upgrade"],
+            only=tuple(given["only"]),
             limits={name: int(value) for name, value in given["limits"].items()},
         )
 

@@ -71,6 +71,12 @@ options:
   release:
     description: Release of OpenStack.
     type: str
+  release_step:
+    description:
+      - Lets the environment change from one O(release) to the next, for the playbook
+        C(groundup.cloud.openstack_upgrade), which does so by groups. Otherwise it is refused, before any change.
+    type: bool
+    default: false
   files_url:
     description: URL of the site's file server, which serves the Python environments.
     type: str

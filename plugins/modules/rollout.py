@@ -39,6 +39,17 @@ options:
     type: list
     elements: str
     default: []
+  upgrade:
+    description:
+      - Lets OpenStack's release change, for the playbook C(groundup.cloud.openstack_upgrade); release after release,
+        and none after one that failed. Otherwise such a change is refused.
+    type: bool
+    default: false
+  only:
+    description: Releases to roll out; the others are left as they are. Default is all.
+    type: list
+    elements: str
+    default: []
   start_timeout:
     description: Seconds from the upgrade of a release until its workloads are ready.
     type: int

@@ -55,6 +55,18 @@ def of_another_release(name: str, release: str) -> str:
     return f"{runs}, the control plane's is {release}: run the playbook groundup.cloud.hypervisor"
 
 
+def refuse_step(release: str, *, host: str, root: Path = ROOT) -> None:
+    """Raise GroundupError when services run from an environment of another release than ``release``."""
+    name = current(root)
+    if name and of_another_release(name, release):
+        raise GroundupError(
+            f"its services run from {name}, and would go to release {release}",
+            where=f"{host}, {root / CURRENT}",
+            why="all hypervisors at once, or before the control plane, would leave instances that nobody can manage",
+            remedy="run the playbook groundup.cloud.openstack_upgrade",
+        )
+
+
 def switch(changes: Changes, name: str, *, root: Path = ROOT) -> None:
     """Make ``name`` the current environment; remove all others but the former one."""
     former = current(root)

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from ..graph import Graph, run
+from ..graph import Graph, one_by_one, run
 from ..health.verification import Verification
 from ..helm.client import Helm
 from ..helm.preview import ChangePreview, preview
@@ -179,8 +179,9 @@ class Rollout:
         self._print(self._redactor.text(text))
 
     def _graph(self) -> Graph:
+        needs = [(release.name, release.needs) for release in self._plan.openstack.releases]
         return Graph(
-            ((release.name, release.needs) for release in self._plan.openstack.releases),
+            one_by_one(needs) if self._options.upgrade else needs,
             cost=self._options.seconds,
             kind="release",
             where="openstack.services",
@@ -206,6 +207,10 @@ class Rollout:
             namespaces=(self._plan.openstack.namespace, *spaces),
         )  # fmt: skip
         todo = [name for name in self._releases if name in found.rendered and not found.unchanged(name)]
+        left = [name for name in todo if self._is_left(name)]
+        if left:
+            self._say(f"left as they are: {', '.join(left)}")
+        todo = [name for name in todo if name not in left]
         self._say(f"{len(todo)} of {len(self._releases)} releases to change, {time.monotonic() - started:.1f} s")
         for name in todo:
             counts = found.diffs[name].counts
@@ -222,7 +227,8 @@ class Rollout:
         for line in namespaces.forgotten(spaces, wanted=wanted, live=alive):
             self._say(line)
         extra = reasons_against_extra(self._plan, found, api=self._api, spaces=spaces)
-        return found, (*reasons_against(self._plan, found, held), *extra, *against)
+        own = reasons_against(self._plan, found, held, upgrade=self._options.upgrade, only=self._options.only)
+        return found, (*own, *extra, *against)
 
     def _predicted(self, found: ChangePreview, reasons: tuple[GateReason, ...]) -> RolloutResult:
         result = self._reporter.predicted(found, reasons)
@@ -238,6 +244,8 @@ class Rollout:
         def ended(name: str, future: Future[tuple[DeployResult, float]]) -> bool:
             outcome, seconds = future.result()
             reports[name] = self._reporter.report(name, outcome, seconds)
+            if self._is_left(name) and not found.unchanged(name):
+                reports[name] = replace(reports[name], state="kept")
             tools.progress.update(name, reports[name].state)
             if outcome.symptom is None:
                 return True
@@ -263,10 +271,15 @@ class Rollout:
     def _one(
         self, release: ReleasePlan, needs: Iterable[str], found: ChangePreview, tools: Tools
     ) -> tuple[DeployResult, float]:
+        if self._is_left(release.name):
+            return DeployResult(changed=False), 0.0
         with self._limits.hold(*claims(needs)):
             started = time.monotonic()  # waiting for its turn does not count
             outcome = deploy(release, found, tools)
             return outcome, time.monotonic() - started
+
+    def _is_left(self, name: str) -> bool:
+        return bool(self._options.only) and name not in self._options.only
 
     def _card(self, symptom: Symptom, graph: Graph, lost: tuple[str, ...]) -> Card:
         if symptom.stage == "verify":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from ...helm.preview import ChangePreview
@@ -16,18 +16,23 @@ from ...services import RECORDS
 from ..types import GateReason, against
 from . import data
 from .consistency import disagreements
-from .release import stepped
+from .release import ordered, stepped
 
 _OWN_IMAGES = 'list it in the release\'s images, and write {"$image": NAME} in its values'
 _SPREAD = "podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution"
 
 
-def reasons_against(plan: Plan, preview: ChangePreview, held: Mapping[int, Ref]) -> tuple[GateReason, ...]:
-    """Return every reason against the change; ``held``: the Service that holds each node port of the cluster."""
+def reasons_against(
+    plan: Plan, preview: ChangePreview, held: Mapping[int, Ref], *, upgrade: bool = False, only: Collection[str] = ()
+) -> tuple[GateReason, ...]:
+    """Return every reason against the change; ``held``: the Service that holds each node port of the cluster.
+
+    ``upgrade``: OpenStack's release may change. ``only``: the releases that are rolled out; none: all.
+    """
     found: list[GateReason] = list(disagreements(one for one in plan.openstack.releases if not one.is_extra))
     for release in plan.openstack.releases:
         found.extend(_versions(plan, release, preview.live.get(release.name)))
-        found.extend(stepped(plan, release, preview))
+        found.extend(stepped(plan, release, preview, upgrade=upgrade))
         if release.name in preview.rendered:
             rendered = preview.rendered[release.name]
             found.extend(_images(plan, release, rendered.objects + rendered.hooks))
@@ -41,6 +46,7 @@ def reasons_against(plan: Plan, preview: ChangePreview, held: Mapping[int, Ref])
             for change in preview.diffs[release.name].changes:
                 found.extend(_change(release, change))
                 found.extend(data.removed(release.name, change))
+    found.extend(ordered(plan, preview, only))
     return tuple(dict.fromkeys(found))
 
 
