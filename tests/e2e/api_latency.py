@@ -99,7 +99,7 @@ def measure(name: str, ask: Callable[[Line], Any], line: Callable[[], Line], *, 
         try:
             ask(one)
         except RefusedError as error:
-            return 0.0, str(error)
+            return 0.0, error.cause
         except (OSError, http.client.HTTPException) as error:
             return 0.0, type(error).__name__
         return time.monotonic() - began, ""

@@ -26,7 +26,7 @@ _DELAY = "5s"  # of the store's answers, and of judging: docs/monitoring.md coun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Central:
+class WatchProgram:
     """One program of the monitoring host."""
 
     unit: str
@@ -37,10 +37,10 @@ class Central:
 
 
 ALL = (
-    Central(unit=watched.STORE, account="groundup-metrics", port=STORE_PORT, reads=("targets", "scrape.yml"),
+    WatchProgram(unit=watched.STORE, account="groundup-metrics", port=STORE_PORT, reads=("targets", "scrape.yml"),
             program="victoria-metrics"),
-    Central(unit=watched.ALERTS, account="groundup-alerts", port=ALERTS_PORT, reads=(ROUTING,)),
-    Central(unit=watched.RULES, account="groundup-rules", port=RULES_PORT, reads=("rules",), program="vmalert"),
+    WatchProgram(unit=watched.ALERTS, account="groundup-alerts", port=ALERTS_PORT, reads=(ROUTING,)),
+    WatchProgram(unit=watched.RULES, account="groundup-rules", port=RULES_PORT, reads=("rules",), program="vmalert"),
 )  # fmt: skip
 
 
@@ -68,7 +68,7 @@ def converge(changes: Changes, wanted: Mapping[str, Any]) -> None:
         (unit if unit.stale else reader).running()
 
 
-def _configure(changes: Changes, one: Central, wanted: Mapping[str, str], *, group: int | None) -> Unit:
+def _configure(changes: Changes, one: WatchProgram, wanted: Mapping[str, str], *, group: int | None) -> Unit:
     """Write the plan's files for ``one``, remove those that are no longer of it; return its unit, to be reloaded."""
     reader = Unit(changes, one.unit, on_change="reload")
     own = {HOME / path: text for path, text in wanted.items() if path.partition("/")[0] in one.reads}
