@@ -14,6 +14,7 @@ from .steps import Version
 
 CORDONED = "groundup.cloud/cordoned"  # annotation of a node: who has cordoned it
 OURS = "kubernetes_upgrade"
+_STATE = "node.kubernetes.io/"  # taints by which Kubernetes says that a node is cordoned or not Ready
 READY = 300.0  # seconds until a node with another kubelet is Ready
 _MERGE = "application/merge-patch+json"
 
@@ -21,6 +22,12 @@ _MERGE = "application/merge-patch+json"
 def is_ours(node: Object) -> bool:
     """Return whether an upgrade has cordoned ``node``."""
     return bool((node["metadata"].get("annotations") or {}).get(CORDONED) == OURS)
+
+
+def comes_back(node: Object) -> bool:
+    """Return whether ``node`` takes pods again once an upgrade ends its cordon."""
+    blocks = [one for one in (node.get("spec") or {}).get("taints") or () if one.get("effect") != "PreferNoSchedule"]
+    return is_ours(node) and all(str(one.get("key")).startswith(_STATE) for one in blocks)
 
 
 def close(api: Api, host: str) -> None:
