@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from ...module_utils._base.consent import refuse
+from ...module_utils._base.wait import wait_until
 from ..errors import GroundupError
 from ..kube.access import kubeconfig_path
 from ..kube.client import Api
@@ -89,18 +90,27 @@ class UpgradeJob:
             )  # fmt: skip
         return self.whole()
 
-    def whole(self) -> dict[str, Any]:
-        """Require one version everywhere, and no node that an upgrade has cordoned. Raises GroundupError."""
+    def whole(self, *, patience: float = 0.0) -> dict[str, Any]:
+        """Require one version everywhere, and no node that an upgrade has cordoned, within ``patience`` seconds.
+
+        Raises GroundupError.
+        """
         plan = self.plan()
-        found = surveyed(self.api(plan))
-        cordoned = (f"{name} takes no pods" for name, node in sorted(found.nodes.items()) if is_ours(node))
-        if wrong := [*map(str, judge(plan, found).steps), *unwell(found, found.nodes), *cordoned]:
+        api, nodes = self.api(plan), 0
+
+        def missing() -> list[str]:
+            nonlocal nodes
+            found = surveyed(api)
+            nodes = len(found.versions.kubelets)
+            cordoned = (f"{name} takes no pods" for name, node in sorted(found.nodes.items()) if is_ours(node))
+            return [*map(str, judge(plan, found).steps), *unwell(found, found.nodes), *cordoned]
+
+        if wrong := wait_until(missing, timeout=patience, pause=2.0):
             raise GroundupError(
                 f"Kubernetes is not {plan.kubernetes.version} everywhere; left: {'; '.join(wrong)}",
                 where="the cluster, and kubernetes.version of the site file",
                 why="layers go by the version of the site file", remedy="--tags check shows what runs where",
             )  # fmt: skip
-        nodes = len(found.versions.kubelets)
         return {"changed": False, "msg": f"Kubernetes {plan.kubernetes.version} on {nodes} nodes"}
 
     def plan(self, version: str | None = None) -> Plan:

@@ -70,7 +70,8 @@ class UpgradeRun:
 
     def end(self) -> dict[str, Any]:
         """Write down that the upgrade has ended. Raises GroundupError, OSError."""
-        done = self.job.whole()
+        # A kubelet that has restarted says later that its static pods are Ready.
+        done = self.job.whole(patience=PATIENCE)
         site = self.job.plan().site
         opened = journal.under_way(site) is not None
         journal.end(site)
@@ -104,7 +105,7 @@ class UpgradeRun:
         api = self.job.api(plan)
         target = judge(plan, surveyed(api)).target
         if self.kind == "kubelet":
-            nodes.let_in(api, self.hosts, target, known=plan.hosts)
+            nodes.let_in(api, self.hosts, target)
         elif wrong := wait_until(lambda: [*self._left(api, target)], timeout=PATIENCE, pause=2.0):
             raise self._card(f"it is not done: {'; '.join(wrong)}")
         journal.leave(plan.site, self.steps)

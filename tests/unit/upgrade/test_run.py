@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +130,25 @@ def test_a_kubelet_step_that_was_killed_is_done_again_and_lets_pods_in(cluster: 
     step("kubelet", "worker-1").leave()
     assert cluster.patched["worker-1"] == {"annotations": {CORDONED: None}, "spec": {"unschedulable": None}}
     step().end()
+
+
+def test_a_kubelet_that_has_restarted_may_take_its_time_to_say_so(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its Node says the former version, and Ready, of before; then its static pods are not Ready for a while."""
+    step().begin()
+    new(cluster)
+    step("kubelet", "control-3").enter()
+    cluster.kubelets["control-3"] = "v1.36.3"
+    later = iter([lambda: cluster.kubelets.update({"control-3": "v1.37.2"}), partial(setattr, cluster, "not_ready", set())])
+    monkeypatch.setattr("time.sleep", lambda _: next(later)())
+    step("kubelet", "control-3").leave()
+    assert cluster.patched["control-3"]["spec"] == {"unschedulable": None}
+    cluster.not_ready = {"kube-apiserver-control-3"}
+    assert step().end()["changed"]
+    cluster.not_ready = {"kube-apiserver-control-3"}
+    with pytest.raises(GroundupError, match="pod kube-apiserver-control-3 is not Ready"):
+        asked().verify()
 
 
 def test_the_move_to_the_new_version_is_not_forgotten(cluster: Cluster) -> None:
