@@ -8,6 +8,7 @@ from typing import Any
 
 from ...module_utils._base.wait import wait_until
 from ..errors import GroundupError
+from ..kube import run_lease
 from ..kube.client import Api
 from ..kube.types import Object, resource_path
 from . import journal, nodes
@@ -94,11 +95,13 @@ class UpgradeRun:
         if self.kind == "add-ons":
             journal.move(plan.site, live=version)
         if self.kind == "kubelet":
-            for host in self.hosts:
+            for host in self.hosts:  # all of them first: pods of one do not go to the next
                 nodes.close(api, host)
-                if self.evict:
-                    spare = UNDRAINED in self.job.force
-                    nodes.drain(api, host, timeout=self.timeout, say=self.job.say, spare=spare)
+            for host in self.hosts if self.evict else ():
+                for warning in run_lease.of_site(plan.site):  # renewed: each wait may be nearly as long as the lease
+                    self.job.say(f"[upgrade] {warning}")
+                spare = UNDRAINED in self.job.force
+                nodes.drain(api, host, timeout=self.timeout, say=self.job.say, spare=spare)
 
     def _leave(self) -> None:
         plan = self.job.plan()

@@ -12,13 +12,13 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site
-from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade import job, journal
+from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade import job, journal, run
 from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.job import UpgradeJob
 from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.nodes import CORDONED
 from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.run import UpgradeRun
 from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.steps import UpgradeStep
 
-from .cluster import CONTROL, NODES, SAID, Cluster, moved, plan_of
+from .cluster import CONTROL, NODES, SAID, WORKERS, Cluster, moved, plan_of
 
 SITE = "lab-ha"
 
@@ -195,6 +195,18 @@ def test_a_step_that_is_not_done_says_host_live_versions_and_remedy(cluster: Clu
         step("add-ons").leave()
     with pytest.raises(GroundupError, match="kubelet of worker-2: no space left"):
         step("kubelet", "worker-2").fail("no space left")
+
+
+def test_a_batch_is_cordoned_before_the_first_pod_goes_and_each_drain_renews_the_lease(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step().begin()
+    new(cluster, kubelets=CONTROL)
+    seen: list[Any] = []
+    monkeypatch.setattr(run.run_lease, "of_site", lambda site: seen.append(site) or [])
+    monkeypatch.setattr(run.nodes, "drain", lambda _, host, **__: seen.append((host, sorted(cluster.patched))))
+    step("kubelet", *WORKERS, evict=True).enter()
+    assert seen == [SITE, ("worker-1", [*WORKERS]), SITE, ("worker-2", [*WORKERS])]
 
 
 def test_pods_that_do_not_go_end_the_run_unless_it_is_accepted(cluster: Cluster) -> None:
