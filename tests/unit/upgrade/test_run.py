@@ -140,7 +140,9 @@ def test_a_kubelet_that_has_restarted_may_take_its_time_to_say_so(
     new(cluster)
     step("kubelet", "control-3").enter()
     cluster.kubelets["control-3"] = "v1.36.3"
-    later = iter([lambda: cluster.kubelets.update({"control-3": "v1.37.2"}), partial(setattr, cluster, "not_ready", set())])
+    later = iter(
+        [lambda: cluster.kubelets.update({"control-3": "v1.37.2"}), partial(setattr, cluster, "not_ready", set())]
+    )
     monkeypatch.setattr("time.sleep", lambda _: next(later)())
     step("kubelet", "control-3").leave()
     assert cluster.patched["control-3"]["spec"] == {"unschedulable": None}
