@@ -69,12 +69,13 @@ class UpgradeJob:
         """Return what the playbook goes by."""
         control = judged.hosts("control")
         whole = self.until == "end" or not control
+        last = "" if not control or control[-1] in judged.half_done else control[-1]  # half done: it does not wait
         versions = opened.versions if opened else [*map(str, {*found.versions.all, judged.target})]
         beside = journal.beside(versions, plan.kubernetes.version)
         target = replace(plan, kubernetes=replace(plan.kubernetes, upgrading=beside))
         return {
             "changes": [*map(str, judged.steps)], "source": str(judged.source), "open": opened is not None,
-            "control": control if whole else control[:-1], "last": control[-1] if control else "",
+            "control": control if whole else [one for one in control if one != last], "last": last,
             "add_ons": whole and "add-ons" in {one.kind for one in judged.steps},
             "kubelets": batches(plan, judged.hosts("kubelet")) if whole else [], "whole": whole,
             "drains": judged.drains, "target": site_vars(target), "diff": {"prepared": self._preview(plan, judged)},

@@ -233,6 +233,10 @@ def test_a_run_may_end_before_the_last_control_host(cluster: Cluster) -> None:
     assert (answer["add_ons"], answer["kubelets"], answer["whole"]) == (False, [], False)
     moved(cluster, *CONTROL[:2])
     assert asked(until="checkpoint").check()["control"] == []
+    step().begin()
+    step("control", "control-3").enter()  # killed: nobody else puts it back into HAProxy
+    answer = asked(until="checkpoint").check()
+    assert (answer["control"], answer["last"], answer["whole"]) == (["control-3"], "", False)
 
 
 def test_an_upgrade_that_is_open_goes_to_no_other_version() -> None:
