@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import run_lease
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site
-from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade import job, journal, run
+from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade import job, journal, nodes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.job import UpgradeJob
 from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.nodes import CORDONED
 from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.run import UpgradeRun
@@ -140,9 +141,8 @@ def test_a_kubelet_that_has_restarted_may_take_its_time_to_say_so(
     new(cluster)
     step("kubelet", "control-3").enter()
     cluster.kubelets["control-3"] = "v1.36.3"
-    later = iter(
-        [lambda: cluster.kubelets.update({"control-3": "v1.37.2"}), partial(setattr, cluster, "not_ready", set())]
-    )
+    kubelet = partial(setattr, cluster, "kubelets", dict.fromkeys(NODES, "v1.37.2"))
+    later = iter([kubelet, partial(setattr, cluster, "not_ready", set())])
     monkeypatch.setattr("time.sleep", lambda _: next(later)())
     step("kubelet", "control-3").leave()
     assert cluster.patched["control-3"]["spec"] == {"unschedulable": None}
@@ -205,8 +205,13 @@ def test_a_batch_is_cordoned_before_the_first_pod_goes_and_each_drain_renews_the
     step().begin()
     new(cluster, kubelets=CONTROL)
     seen: list[Any] = []
-    monkeypatch.setattr(run.run_lease, "of_site", lambda site: seen.append(site) or [])
-    monkeypatch.setattr(run.nodes, "drain", lambda _, host, **__: seen.append((host, sorted(cluster.patched))))
+
+    def renewed(site: str) -> list[str]:
+        seen.append(site)
+        return []
+
+    monkeypatch.setattr(run_lease, "of_site", renewed)
+    monkeypatch.setattr(nodes, "drain", lambda _, host, **__: seen.append((host, sorted(cluster.patched))))
     step("kubelet", *WORKERS, evict=True).enter()
     assert seen == [SITE, ("worker-1", [*WORKERS]), SITE, ("worker-2", [*WORKERS])]
 
