@@ -14,6 +14,7 @@ from ..kube.workloads import unready
 from ..layers import aside
 from ..plan.chart_files import same_version
 from ..plan.types import Plan, ReleasePlan
+from ..upgrade.nodes import is_ours
 from .rows import StatusRow, run_layer
 
 _WORKLOADS = {"DaemonSet": "daemonsets", "Deployment": "deployments", "StatefulSet": "statefulsets"}
@@ -54,7 +55,8 @@ def _node(name: str, node: Object | None, reason: str) -> StatusRow:
         return StatusRow(name=name, state="broken", what=f"not Ready: {reason}", remedy=look, facts=facts)
     if facts["cordoned"]:
         what = f"{facts['version']}, cordoned: no new pod comes to it"
-        return StatusRow(name=name, state="warning", what=what, remedy=f"kubectl uncordon {name}", facts=facts)
+        remedy = run_layer("kubernetes_upgrade") if is_ours(node) else f"kubectl uncordon {name}"
+        return StatusRow(name=name, state="warning", what=what, remedy=remedy, facts=facts)
     return StatusRow(name=name, state="ok", what=facts["version"], facts=facts)
 
 

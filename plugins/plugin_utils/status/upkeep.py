@@ -70,19 +70,23 @@ def version_rows(
     cloud |= {str(one.get("hypervisor", {}).get("environment") or "").rpartition("-")[0] for one in parts}
     ceph = {text for one in parts for text in one.get("ceph", {}).get("versions", ())}
     runs = {
-        "Kubernetes": ((plan.kubernetes.version,), {version(one).removeprefix("v") for one in nodes.values()}),
         "OpenStack": ((release,), cloud),
         "Debian": (plan.host.debian_releases, {str(one["debian"]) for one in answered}),
         **({"Ceph": ((str(plan.ceph.release),), {one.split()[2] for one in ceph})} if plan.ceph else {}),
     }
-    rows = [_version(name, planned, sorted(found - {""})) for name, (planned, found) in runs.items()]
+    kubelets = sorted({version(one).removeprefix("v") for one in nodes.values()} - {""})
+    by = "oldest API server" if plan.kubernetes.upgrading else "site file"
+    rows = [_version("Kubernetes", (plan.kubernetes.version,), kubelets, by=by, layer="kubernetes_upgrade")]
+    rows += [_version(name, planned, sorted(found - {""})) for name, (planned, found) in runs.items()]
     if snapshots:
         used = sorted({str(one["snapshot"]) for one in answered} - {""})
         rows.append(_version("OS packages", snapshots, used, by="seed"))
     return rows
 
 
-def _version(name: str, planned: Sequence[str], found: Sequence[str], *, by: str = "site file") -> StatusRow:
+def _version(
+    name: str, planned: Sequence[str], found: Sequence[str], *, by: str = "site file", layer: str = "site"
+) -> StatusRow:
     facts, what = {"planned": list(planned), "running": list(found)}, ", ".join(found)
     if not found:
         told = f"{' or '.join(planned) or 'any'} by the {by}; nothing that answers runs it"
@@ -90,7 +94,7 @@ def _version(name: str, planned: Sequence[str], found: Sequence[str], *, by: str
     if not planned or all(any(one == want or one.startswith(f"{want}.") for want in planned) for one in found):
         return StatusRow(name=name, state="ok", what=what, facts=facts)
     what = f"{what}; the {by}'s is {' or '.join(planned)}"
-    return StatusRow(name=name, state="warning", what=what, remedy=run_layer("site"), facts=facts)
+    return StatusRow(name=name, state="warning", what=what, remedy=run_layer(layer), facts=facts)
 
 
 def machine_rows(plan: Plan) -> list[StatusRow]:

@@ -10,6 +10,7 @@ from ...module_utils._base.consent import Reason
 from ..errors import GroundupError
 from ..plan.platform.versions import KUBERNETES
 from ..plan.types import Plan
+from .nodes import comes_back
 from .steps import Kind, UpgradeStep, Version, refusals, steps
 from .survey import FoundCluster, tag
 
@@ -137,9 +138,11 @@ def _consents(found: FoundCluster, judged: Judged) -> Iterator[Reason]:
     if not judged.drains:
         return
     leaving = [found.leaving[host] for host in judged.hosts("kubelet") if host in found.leaving]
-    if stuck := [one.name for one in leaving if one.pods and not one.others]:
+    back = {name for name, node in found.nodes.items() if comes_back(node)}
+    if stuck := [one.name for one in leaving if one.pods and not one.others and not back - {one.name}]:
         yield Reason(code=UNDRAINED, text=f"no other node takes the pods of {', '.join(stuck)}")
-    if leaving and found.budgets:
+    # Pods that wait for a node of a step on the way hold their budgets: the run lets it in first, and drains wait.
+    if leaving and found.budgets and all(one.kind != "kubelet" for one in judged.resumed):
         listing = ", ".join(found.budgets)
         yield Reason(code=UNDRAINED, text=f"these PodDisruptionBudgets allow no eviction now: {listing}")
     if bare := [pod for one in leaving for pod in one.bare]:

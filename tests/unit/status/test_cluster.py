@@ -8,6 +8,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.types import LiveRelease
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.status.cluster import node_rows, release_row
+from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.nodes import CORDONED, OURS
 
 
 def node(*, ready: str = "True", cordoned: bool = False) -> dict[str, Any]:
@@ -30,6 +31,10 @@ def test_nodes_are_ready_cordoned_away_or_leftover(plan: Plan) -> None:
     assert (well["control-1"].state, well["control-1"].what) == ("ok", "v1.36.3")
     assert (well["worker-1"].state, well["worker-1"].remedy) == ("warning", "kubectl uncordon worker-1")
     assert well["worker-1"].facts == {"version": "v1.36.3", "cordoned": True}
+    held = node(cordoned=True)
+    held["metadata"]["annotations"] = {CORDONED: OURS}
+    (row,) = [one for one in node_rows(plan, {"worker-1": held}) if one.name == "worker-1"]
+    assert row.remedy == "run the playbook groundup.cloud.kubernetes_upgrade"
 
 
 def release(plan: Plan, **changes: Any) -> LiveRelease:

@@ -59,6 +59,15 @@ def test_versions_are_held_against_the_site_file(plan: Plan) -> None:
     assert rows["OpenStack"].what == f"2025.2, {release}; the site file's is {release}"
 
 
+def test_nodes_on_their_way_to_another_version_name_the_upgrade(plan: Plan) -> None:
+    """The plan goes by the live version then."""
+    live = dataclasses.replace(plan, kubernetes=dataclasses.replace(plan.kubernetes, upgrading=("1.37.2",)))
+    nodes = {name: {"status": {"nodeInfo": {"kubeletVersion": name}}} for name in ("v1.36.3", "v1.37.2")}
+    row = upkeep.version_rows(live, nodes=nodes, releases=[], answered=[])[0]
+    assert row.what == f"1.36.3, 1.37.2; the oldest API server's is {plan.kubernetes.version}"
+    assert (row.state, row.remedy) == ("warning", "run the playbook groundup.cloud.kubernetes_upgrade")
+
+
 @pytest.mark.parametrize(
     ("used", "state", "what"),
     [
