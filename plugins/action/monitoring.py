@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import base64
+from functools import partial
 from typing import Any
 
 from ..module_utils._base.errors import GroundupError
 from ..module_utils._base.wait import wait_until
 from ..plugin_utils.actions import StepAction
+from ..plugin_utils.hosts import spared
 from ..plugin_utils.kube.access import kubeconfig_path
 from ..plugin_utils.kube.client import Api
 from ..plugin_utils.layers.layers import ALERTMANAGER
@@ -21,11 +23,16 @@ PATIENCE = 30.0  # seconds for Kubernetes to fill it in
 
 
 class ActionModule(StepAction):
-    """Run the step on the host, with what it needs of the plan."""
+    """Run the step on the host, with what it needs of the plan; a host that is only watched is set aside."""
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the step's result."""
+        """Return the step's result, or that of setting the host aside."""
         central = given["name"] == given["monitoring_host"]
+        step = partial(self._told, given, central=central)
+        return spared(step, self.variables, layer="monitoring", spare=not self.changes.check and not central)
+
+    def _told(self, given: dict[str, Any], *, central: bool) -> dict[str, Any]:
+        """Run the step with what the monitoring host is told of the plan."""
         plan = make_plan(load_site(given["site_file"])) if central else None
         if plan is None or plan.monitoring is None:  # the site file changed after this run began
             return super().work({**given, "central": None, "tls": {}})

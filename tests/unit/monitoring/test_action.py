@@ -1,0 +1,56 @@
+"""A watched host that fails is set aside; the monitoring host stops the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible.errors import AnsibleConnectionFailure
+from ansible_collections.groundup.cloud.plugins.action import monitoring as action_module
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers import aside
+
+from .sites import planned
+
+FAILED = {"failed": True, "msg": "its disk is full\n  remedy: make room"}
+
+
+def gone() -> dict[str, Any]:
+    raise AnsibleConnectionFailure("no route to host")
+
+
+def converged(
+    monkeypatch: pytest.MonkeyPatch, said: Callable[[], dict[str, Any]], *, central: bool = False, check: bool = False
+) -> dict[str, Any]:
+    """Return the result of the action on a host that says ``said``."""
+    monkeypatch.setattr(action_module, "load_site", lambda _: None)
+    monkeypatch.setattr(action_module, "make_plan", lambda _: planned("lab"))
+    action = object.__new__(action_module.ActionModule)
+    monkeypatch.setattr(action, "_token", lambda _: {})
+    action._execute_module = lambda **_: said()
+    action.changes, action.variables = Changes(check=check), {"inventory_hostname": "worker-1"}
+    given = {"step": "converge", "name": "worker-1", "monitoring_host": "worker-1" if central else "seed-1"}
+    paths = {"site_file": Path("site.yml"), "client_certificate": "", "client_key": "", "ca_certificate": ""}
+    return action.work(given | paths)
+
+
+@pytest.mark.parametrize("said", [lambda: dict(FAILED), gone])
+def test_a_watched_host_that_fails_is_set_aside(
+    monkeypatch: pytest.MonkeyPatch, said: Callable[[], dict[str, Any]]
+) -> None:
+    done = converged(monkeypatch, said)
+    assert not done["failed"]
+    assert done["add_group"] == "absent"
+    assert done["ansible_facts"][aside.FACT]["layer"] == "monitoring"
+
+
+@pytest.mark.parametrize("said", [lambda: dict(FAILED), gone])
+@pytest.mark.parametrize("options", [{"central": True}, {"check": True}])
+def test_the_monitoring_host_and_a_dry_run_fail(
+    monkeypatch: pytest.MonkeyPatch, said: Callable[[], dict[str, Any]], options: dict[str, bool]
+) -> None:
+    done = converged(monkeypatch, said, **options)
+    assert done["failed"]
+    assert "add_group" not in done
