@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from ansible.errors import AnsibleConnectionFailure
 from ansible_collections.groundup.cloud.plugins.action import monitoring as action_module
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers import aside
+from ansible_collections.groundup.cloud.tests.unit.plan.conftest import ROOT
+from jinja2 import Environment
 
 from .sites import planned
 
@@ -54,3 +57,11 @@ def test_the_monitoring_host_and_a_dry_run_fail(
     done = converged(monkeypatch, said, **options)
     assert done["failed"]
     assert "add_group" not in done
+
+
+@pytest.mark.parametrize(("seed", "trusted"), [("seed-1", "ca.crt"), (None, "PEM of the site")])
+def test_programs_come_from_the_file_server_that_the_site_trusts(seed: str | None, trusted: str) -> None:
+    wanted = yaml.safe_load((ROOT / "roles/monitoring/vars/main.yml").read_text())["monitoring_wanted"]
+    site = {"supply": {"seed": seed, "ca": "PEM of the site"}}
+    text = Environment(autoescape=True).from_string(wanted["files_ca"])
+    assert text.render(groundup_site=site, lookup=lambda _, file: file) == trusted
