@@ -119,6 +119,11 @@ def test_a_site_without_monitoring_has_no_ca_of_it_and_misses_none(site: Site) -
     assert not [name for name in site.store.names() if name.startswith(key_name("monitoring"))]
 
 
+def test_what_takes_a_changed_certificate_up_is_foreseen_for_every_place() -> None:
+    found = {path: places.Place(host="h", path=path, trusts=frozenset()).taken_up for path in issued.PLACES}
+    assert [path for path, text in found.items() if not text] == ["/etc/groundup/apt/seed-ca.crt"]  # apt's next start
+
+
 def test_a_missing_ca_is_named(site: Site) -> None:
     site.lose("galera")
     with pytest.raises(GroundupError, match="no CA of galera yet"):
