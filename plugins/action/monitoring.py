@@ -17,6 +17,7 @@ from ..plugin_utils.monitoring.files import files
 from ..plugin_utils.monitoring.targets import expected
 from ..plugin_utils.plan import Plan, load_site, make_plan
 from ..plugin_utils.plan.part_types import MonitoringPlan
+from ..plugin_utils.supply.publish import digests
 
 ACCOUNT = "/api/v1/namespaces/kube-system/secrets/groundup-monitoring"  # the role makes it
 PATIENCE = 30.0  # seconds for Kubernetes to fill it in
@@ -39,7 +40,7 @@ class ActionModule(StepAction):
         if given["step"] == "verify":
             asked = {"interval": plan.monitoring.interval, "targets": expected(plan, without=given["absent"])}
             return super().work({**given, **asked})
-        return super().work({**given, "central": _central(plan, plan.monitoring), "tls": self._tls(plan, given)})
+        return super().work({**given, "central": self._central(plan, plan.monitoring), "tls": self._tls(plan, given)})
 
     def _tls(self, plan: Plan, given: dict[str, Any]) -> dict[str, str]:
         own = {
@@ -71,10 +72,14 @@ class ActionModule(StepAction):
         names = {"kubernetes.token": "token", "kubernetes-ca.crt": "ca.crt"}
         return {file: base64.b64decode(found[key]).decode() for file, key in names.items()}
 
-
-def _central(plan: Plan, monitoring: MonitoringPlan) -> dict[str, Any]:
-    return {
-        "files": files(plan), "interval": monitoring.interval, "retention_days": monitoring.retention_days,
-        "hosts": len(plan.hosts), "central_packages": [ALERTMANAGER],
-        "programs_url": f"{plan.supply.files_url}/{monitoring.programs}",
-    }  # fmt: skip
+    def _central(self, plan: Plan, monitoring: MonitoringPlan) -> dict[str, Any]:
+        seed, place = plan.supply.seed, f"{monitoring.programs}/"
+        record = digests.of_dry_run(self.variables, seed=seed) or digests.required(
+            plan.site, seed=seed, dry_run=self.changes.check
+        )
+        return {
+            "files": files(plan), "interval": monitoring.interval, "retention_days": monitoring.retention_days,
+            "hosts": len(plan.hosts), "central_packages": [ALERTMANAGER],
+            "programs_url": f"{plan.supply.files_url}/{monitoring.programs}",
+            "digests": {name.removeprefix(place): one for name, one in record.files.items() if name.startswith(place)},
+        }  # fmt: skip
