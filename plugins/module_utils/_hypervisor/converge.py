@@ -96,7 +96,7 @@ def _environment(changes: Changes, wanted: dict[str, Any]) -> tuple[str, bool]:
 
 
 def verify(name: str, *, release: str, programs: Mapping[str, str]) -> None:
-    """Raise GroundupError unless the host's services work, with the control plane's ``release`` and ``programs``."""
+    """Raise GroundupError unless the host's services work, with the site file's ``release`` and ``programs``."""
     checks.missing(programs, host=name)
     faults = {
         ovn.UNIT: ovn.disconnected(),
