@@ -16,7 +16,7 @@ from . import checks, disks, leave, libvirt, mtu, nova_ssh, openvswitch, ovn, pk
 def converge(changes: Changes, wanted: dict[str, Any]) -> str:
     """Converge the host to ``wanted``; return the name of its Python environment. Raises GroundupError."""
     ownership.refuse_other(wanted["site"])
-    if not wanted["release_step"]:
+    if not wanted["release_step"] and not leave.RETIRED.exists():  # a retired host returns without instances
         environment.refuse_step(wanted["release"], host=wanted["name"])
     checks.refuse(wanted["compute"], hardware=wanted["hardware"], host=wanted["name"])
     disks.refuse_renamed(wanted["configuration"]["nova"]["host"], host=wanted["name"])

@@ -9,6 +9,8 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.action import hypervisor as action
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._host import environment, ownership
+from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import checks, converge, leave
 from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.cluster import refuse_ahead
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 
@@ -81,3 +83,23 @@ def test_the_action_asks_the_cluster_before_the_host_changes(
     assert told["failed"]
     assert "Nova runs 2026.1" in told["msg"]
     assert not ran
+
+
+@pytest.mark.parametrize("retired", [False, True])
+def test_a_retired_host_that_returns_after_the_step_is_not_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, retired: bool
+) -> None:
+    """It has the environment that it had when it left."""
+
+    def goes_on(*_: object, **__: object) -> None:
+        raise GroundupError("went on", where="", why="", remedy="")
+
+    monkeypatch.setattr(ownership, "refuse_other", lambda _site: None)
+    monkeypatch.setattr(environment, "current", lambda *_: "2026.1-aaaaaaaaaaaa")
+    monkeypatch.setattr(checks, "refuse", goes_on)
+    monkeypatch.setattr(leave, "RETIRED", tmp_path / "retired")
+    if retired:
+        leave.RETIRED.touch()
+    wanted = {"site": "unit", "name": "compute-1", "release": "2026.2", "release_step": False}
+    with pytest.raises(GroundupError, match="went on" if retired else "would go to release 2026.2"):
+        converge.converge(Changes(check=False), wanted | {"compute": {}, "hardware": "own"})
