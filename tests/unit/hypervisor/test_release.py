@@ -79,7 +79,12 @@ def test_the_action_asks_the_cluster_before_the_host_changes(
     monkeypatch.setattr(action, "chassis", lambda *_: type("Named", (), {"options": dict})())
     ran: list[bool] = []
     given: dict[str, Any] = {"step": "converge", "release_step": step, "ssh_key": ""}
-    told = asks._told(given, lambda: ran.append(True) or {})
+
+    def work() -> dict[str, Any]:
+        ran.append(True)
+        return {}
+
+    told = asks._told(given, work)
     assert told["failed"]
     assert "Nova runs 2026.1" in told["msg"]
     assert not ran
