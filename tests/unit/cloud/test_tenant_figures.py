@@ -38,6 +38,7 @@ class Nova(FakeCloud):
 
     quotas: dict[str, Entry]
     interrupts = ""  # kind whose third is made at the moment of Ctrl-C
+    stays = False  # the next instance that is to be deleted
 
     def one(self, kind: str, identity: str) -> Entry | None:
         if kind in ("quotas", "quota_sets"):
@@ -47,6 +48,9 @@ class Nova(FakeCloud):
     def delete(self, kind: str, identity: str) -> int:
         if kind in ("quotas", "quota_sets"):
             del self.quotas[kind]
+            return 204
+        if kind == "servers" and self.stays:
+            self.stays = False
             return 204
         return super().delete(kind, identity)
 
@@ -179,6 +183,19 @@ def test_instances_that_fail_are_counted_with_the_cause(
     assert tenant_figures.failed(found)
     monkeypatch.setattr(tenant_boots, "look", lambda *_: replace(room(used=9), candidates=frozenset()))
     with pytest.raises(SmokeError, match="no hypervisor has room"):
+        within(Boots, admin, options, steps, lambda one: one.walk(2, direct=""))
+    assert left(cloud) == []
+
+
+@pytest.mark.usefixtures("guest")
+def test_an_instance_that_stays_ends_the_measurement_before_the_next_batch(
+    cloud: Nova, tmp_path: Path, options: TenantOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tenant_boots, "look", lambda *_: room())
+    monkeypatch.setattr(tenant_boots, "_GONE", 0.0)
+    cloud.stays = True
+    admin, steps = connected(cloud, tmp_path), Steps(lambda _: None)
+    with pytest.raises(SmokeError, match=r"1 of 1 instances are not gone after 0 s: smoke-\w+-1-0"):
         within(Boots, admin, options, steps, lambda one: one.walk(2, direct=""))
     assert left(cloud) == []
 
