@@ -80,6 +80,23 @@ def test_a_release_has_pods_and_versions(
     assert (row.facts["ready"], row.facts["of"], row.facts["app_version"]) == (ready, 3, "2026.1")
 
 
+@pytest.mark.parametrize(
+    ("app", "tag", "runs"),
+    [
+        ("2026.1", "openstack:2026.2", "2026.2"),  # built-in charts keep their number
+        ("2026.1", "openstack:site-7", "2026.1"),
+        ("11.8.3", "openstack-client:2026.2", "11.8.3"),
+    ],
+)
+def test_what_a_release_runs_is_told_by_its_images(plan: Plan, app: str, tag: str, runs: str) -> None:
+    pod = {"spec": {"containers": [{"image": f"registry:5000/groundup/{tag}"}]}}
+    (item,) = release(plan).objects
+    live = release(plan, app_version=app, objects=({**item, "spec": {"template": pod}},))
+    row = release_row("openstack", WANTED(plan), live, workload(3))
+    assert row.facts["app_version"] == runs
+    assert row.what.endswith(f", {runs}")
+
+
 def test_a_workload_that_is_gone_is_told(plan: Plan) -> None:
     row = release_row("openstack", WANTED(plan), release(plan), {})
     assert (row.state, row.facts["of"]) == ("broken", 0)
