@@ -46,7 +46,7 @@ def test_another_program_at_the_port_is_not_the_unit(monkeypatch: pytest.MonkeyP
         asked(monkeypatch, port, other.pid)
 
 
-@pytest.mark.parametrize("process", [0, os.getpid()])
+@pytest.mark.parametrize("process", [0, os.getpid()], ids=["none", "one"])
 def test_nobody_at_the_port_is_a_fault(monkeypatch: pytest.MonkeyPatch, port: int, process: int) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
