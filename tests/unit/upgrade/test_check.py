@@ -164,6 +164,15 @@ def test_a_node_that_a_former_run_has_cordoned_does_not_stop_the_run_that_lets_i
     assert codes() == [decide.UNDRAINED], "its own taint stays"
 
 
+def test_hosts_that_change_together_do_not_take_each_others_pods(plan: Plan) -> None:
+    cluster = Cluster()
+    cluster.patched = {name: {"annotations": {}, "spec": {"unschedulable": True}} for name in CONTROL}
+    assert against(plan, found_in(cluster)) == []
+    wide = replace(plan, max_unavailable={**plan.max_unavailable, "worker": 2})
+    (reason,) = against(wide, found_in(cluster))
+    assert reason == Reason(code=decide.UNDRAINED, text="no other node takes the pods of worker-1, worker-2")
+
+
 def test_a_control_plane_that_is_not_whole_cannot_be_accepted_and_is_in_the_table(plan: Plan) -> None:
     cluster = Cluster()
     cluster.not_ready = {"etcd-control-3", "kube-scheduler-control-1"}
