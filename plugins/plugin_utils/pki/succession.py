@@ -50,6 +50,12 @@ def look(store: Store, directory: Path) -> tuple[Succession, ...]:
     return tuple(one for one in found if one.trusted or one.use == "site")
 
 
+def lacking(found: Iterable[Succession], store: Store, *, monitoring: bool) -> list[Use]:
+    """Return the uses of the site, with or without ``monitoring``, for which none of ``found`` signs."""
+    signing = {one.use for one in found if one.signs}
+    return [use for use in authorities.needed(monitoring=monitoring, known=store.names()) if use not in signing]
+
+
 def published(directory: Path) -> dict[str, str]:
     """Return the certificate (PEM) of every authority, successors and predecessors too, by fingerprint."""
     found = [one for use in USES for one in read_certificates(directory / authorities.file(use))]

@@ -10,7 +10,6 @@ from ....module_utils._base.consent import Reason
 from ....module_utils._base.text import few
 from ...https import trust_file
 from ...kube.access import kubeconfig_path
-from ...layers.authorities import needed
 from ...paths import state_dir
 from ...pki import succession
 from ...pki.succession import Position, Succession, fingerprint
@@ -80,9 +79,8 @@ class Authorities(Kind[CaPlaces]):
         if state.silent:  # a machine that is not installed yet will get both; none may be forgotten at the end
             code = None if state.position == "new" else AWAY
             yield Reason(text=f"{few(state.silent)} did not answer: what they trust is not known", code=code)
-        plan, signing = self.asked.plan, {one.use for one in state.found if one.signs}
-        uses = needed(monitoring=plan.monitoring is not None, known=self.asked.store.names())
-        if lacking := [use for use in uses if use not in signing]:
+        monitoring = self.asked.plan.monitoring is not None
+        if lacking := succession.lacking(state.found, self.asked.store, monitoring=monitoring):
             yield Reason(text=f"the site has no CA of {few(lacking)} yet: run the layers first")
         elif state.position == "closed" and self._young(state):
             yield Reason(text=f"the CA is younger than {YOUNG.days} days: was it rotated just now?", code=AGAIN)
