@@ -6,6 +6,11 @@ import os
 import time
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# A busy machine is no fault of the code under test.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

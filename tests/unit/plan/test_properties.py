@@ -20,7 +20,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import (
 )
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.report import table
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.topology import topology_svg
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -39,7 +39,7 @@ EXAMPLES["edge"] |= {
     "hosts": {"sysctl": {"vm.swappiness": 1}, "dns_servers": ["10.95.0.53"], "timezone": "Etc/UTC"},
 }
 
-SLOW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SLOW = settings(max_examples=60)
 
 # A site that may be large or small, on networks that may be too narrow for it.
 counts = st.fixed_dictionaries(
@@ -207,19 +207,19 @@ def planned_or_refused(data: Any) -> None:
     table(plan.findings)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300)
 @given(mutations())
 def test_every_mutation_of_a_site_gives_a_plan_or_a_site_error(data: Any) -> None:
     planned_or_refused(data)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(junk)
 def test_any_data_gives_a_plan_or_a_site_error(data: Any) -> None:
     planned_or_refused(data)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.data())
 def test_any_change_of_the_text_gives_a_plan_or_a_site_error(draw: st.DataObject) -> None:
     text = (ROOT / "inventories/lab/site.yml").read_bytes()
