@@ -24,7 +24,7 @@ def test_a_lost_host_is_told_by_webhook_with_its_name_and_hides_what_was_on_it(
     expected = {("node", name): True for name in plan.hosts}
     expected |= {(job, "seed-1"): True for job in ("store", "rules", "alerts")}
     expected |= {("haproxy", "control-1"): True, ("etcd", "control-1"): True}
-    expected |= {("api-server", "control-1"): False}  # none runs here
+    expected |= {("api-server", "control-1"): True}  # by the token
     with watched(tmp_path, plan, artifact, root("root-monitoring")) as site:
         until(lambda: site.up() == expected, seconds=60)
         assert site.refused(9100, "/metrics"), "the node exporter answers a client without a certificate"
@@ -33,6 +33,7 @@ def test_a_lost_host_is_told_by_webhook_with_its_name_and_hides_what_was_on_it(
         # Real HAProxy, one of its servers: none listens.
         until(lambda: bool(site.told("HaproxyServerOut", "firing", server="worker-1")), seconds=SOON)
         until(lambda: bool(site.told("PublicNameDown", "firing", object="identity")), seconds=SOON)
+        site.api_server.kill()
         until(lambda: bool(site.told("TargetDown", "firing", job="api-server")), seconds=SOON + 60)
         assert not site.told("HostDown", "firing")
 

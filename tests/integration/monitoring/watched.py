@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.groundup.cloud.plugins.module_utils._host import watched as on_host
+from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.central import ALL, HOME, unit_texts
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.files import files
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.artifact import Artifact
@@ -18,23 +21,23 @@ from ansible_collections.groundup.cloud.tests.integration.host_root import HostR
 from ansible_collections.groundup.cloud.tests.unit.certificates import issue
 
 HOOK = 9999
-_NODE = """
+_NODE = f"""
 tls_server_config:
-  cert_file: /m/tls/server.crt
-  key_file: /m/tls/server.key
+  cert_file: {HOME}/tls/server.crt
+  key_file: {HOME}/tls/server.key
   client_auth_type: RequireAndVerifyClientCert
-  client_ca_file: /m/tls/monitoring-ca.crt
+  client_ca_file: {HOME}/tls/monitoring-ca.crt
 """
-_HAPROXY = """
+_HAPROXY = f"""
 defaults
     mode http
     timeout connect 2s
     timeout client 10s
     timeout server 10s
 frontend metrics
-    bind :9101 ssl crt /m/tls/server.pem ca-file /m/tls/monitoring-ca.crt verify required
-    http-request use-service prometheus-exporter if { path /metrics }
-    http-request return status 404 unless { path /etcd/metrics }
+    bind :9101 ssl crt {HOME}/tls/server.pem ca-file {HOME}/tls/monitoring-ca.crt verify required
+    http-request use-service prometheus-exporter if {{ path /metrics }}
+    http-request return status 404 unless {{ path /etcd/metrics }}
     default_backend etcd
 backend etcd
     http-request set-path /metrics
@@ -47,9 +50,9 @@ backend identity
 class Watched:
     """The programs of monitoring, and what they say."""
 
-    def __init__(self, host: HostRoot, heard: Path) -> None:
-        """Take the host they run on, and the file of what the receiver heard."""
-        self.host, self._heard = host, heard
+    def __init__(self, host: HostRoot, heard: Path, api_server: subprocess.Popen[bytes]) -> None:
+        """Take the host they run on, the file of what the receiver heard, and what stands for the API server."""
+        self.host, self._heard, self.api_server = host, heard, api_server
 
     def ask(self, url: str) -> Any:
         """Return the answer of a server on the monitoring host; None: it gives none."""
@@ -104,33 +107,26 @@ def watched(place: Path, plan: Plan, artifact: Callable[[str], Artifact], debian
             shutil.copy(debian / "usr/bin" / name, host.at("usr/bin"))
         shutil.copytree(debian / "usr/share/prometheus", host.at("usr/share/prometheus"))
         for name in ("victoria-metrics", "vmalert"):
-            shutil.copy(artifact("victoria-metrics").path / name, host.at("usr/bin"))
+            host.at(on_host.PROGRAMS).mkdir(parents=True, exist_ok=True)
+            shutil.copy(artifact("victoria-metrics").path / name, host.at(on_host.PROGRAMS))
         shutil.copy(artifact("etcd-programs").path / "etcd", host.at("usr/bin"))
-        host.start("etcd", "--data-dir", "/m/etcd", "--listen-metrics-urls", "http://127.0.0.1:2381")
-        host.start("haproxy", "-db", "-f", "/m/haproxy.cfg")
-        host.start("prometheus-node-exporter", "--web.config.file=/m/node.yml")
-        local, store = "127.0.0.1", "http://127.0.0.1:8428"
-        host.start(
-            "victoria-metrics", f"-httpListenAddr={local}:8428", "-promscrape.config=/m/scrape.yml",
-            "-storageDataPath=/m/store", f"-retentionPeriod={monitoring.retention_days}d",
-            "-search.latencyOffset=5s",
-        )  # fmt: skip
-        host.start(
-            "prometheus-alertmanager", f"--web.listen-address={local}:9093", "--cluster.listen-address=",
-            "--config.file=/m/alertmanager.yml", "--storage.path=/m/alerts",
-        )  # fmt: skip
-        host.start(
-            "vmalert", f"-httpListenAddr={local}:8880", "-rule=/m/rules/*.yml", f"-datasource.url={store}",
-            f"-remoteWrite.url={store}", f"-remoteRead.url={store}", f"-notifier.url=http://{local}:9093",
-            f"-evaluationInterval={monitoring.interval}s", "-rule.evalDelay=5s",
-        )  # fmt: skip
-        script, heard = str(Path(__file__).with_name("receiver.py")), place / "heard"
-        receiver = subprocess.Popen(host.argv(sys.executable, script, str(HOOK), str(heard), outside=True))
+        host.start("etcd", "--data-dir", "/var/lib/etcd", "--listen-metrics-urls", "http://127.0.0.1:2381")
+        host.start("haproxy", "-db", "-f", f"{HOME}/haproxy.cfg")
+        host.start("prometheus-node-exporter", f"--web.config.file={HOME}/node.yml")
+        texts = unit_texts(interval=monitoring.interval, days=monitoring.retention_days, hosts=len(plan.hosts))
+        for one in ALL:
+            host.start(*_command(texts[one.unit]))
+        heard = place / "heard"
+        receiver = [str(Path(__file__).with_name("receiver.py")), str(HOOK), str(heard)]
+        api = [str(Path(__file__).with_name("api_server.py")), str(plan.kubernetes.api_port)]
+        api += [str(host.at(HOME / name)) for name in ("tls/server.pem", "tls/kubernetes.token")]
+        beside = [subprocess.Popen(host.argv(sys.executable, *one, outside=True)) for one in (receiver, api)]
         try:
-            yield Watched(host, heard)
+            yield Watched(host, heard, beside[-1])
         finally:
-            receiver.kill()
-            receiver.wait()
+            for process in beside:
+                process.kill()
+                process.wait()
 
 
 def _lay_out(host: HostRoot, plan: Plan, addresses: list[str]) -> None:
@@ -142,8 +138,16 @@ def _lay_out(host: HostRoot, plan: Plan, addresses: list[str]) -> None:
         "node.yml": _NODE, "haproxy.cfg": _HAPROXY, "tls/server.crt": server.pem, "tls/server.key": server.key,
         "tls/server.pem": server.pem + server.key,
     }  # fmt: skip
-    for name in ("monitoring", "kubernetes"):
-        wanted |= {f"tls/{name}-ca.crt": authority.pem, f"tls/{name}.crt": client.pem, f"tls/{name}.key": client.key}
+    wanted |= {
+        "tls/monitoring-ca.crt": authority.pem, "tls/monitoring.crt": client.pem, "tls/monitoring.key": client.key,
+        "tls/kubernetes-ca.crt": authority.pem, "tls/kubernetes.token": "of groundup-monitoring\n",
+    }  # fmt: skip
     for path, text in wanted.items():
-        host.at(f"m/{path}").parent.mkdir(parents=True, exist_ok=True)
-        host.at(f"m/{path}").write_text(text)
+        host.at(HOME / path).parent.mkdir(parents=True, exist_ok=True)
+        host.at(HOME / path).write_text(text)
+
+
+def _command(unit: str) -> list[str]:
+    """Return what a unit's text starts."""
+    found: list[str] = re.findall(r"^ExecStart=(.+)$", unit.replace("\\\n", " "), re.MULTILINE)
+    return found[-1].split()
