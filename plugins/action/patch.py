@@ -14,6 +14,7 @@ from ..module_utils._base.files import read, write_file
 from ..module_utils._base.wait import wait_until
 from ..plugin_utils import site_identity
 from ..plugin_utils.actions import ended
+from ..plugin_utils.ceph_action import CephAction
 from ..plugin_utils.errors import GroundupError
 from ..plugin_utils.patch import decide, journal, report
 from ..plugin_utils.patch.decide import LIGHT
@@ -23,7 +24,6 @@ from ..plugin_utils.pki import openpgp
 from ..plugin_utils.plan import Plan, load_site, make_plan
 from ..plugin_utils.status import hosts
 from ..plugin_utils.status.asking import AskingAction
-from ..plugin_utils.storage.asking import CephAction
 from ..plugin_utils.supply.publish import snapshots
 
 _BAD = ("broken", "unknown")

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..plugin_utils import verbs
 from ..plugin_utils.compose import site_plan
-from ..plugin_utils.storage.asking import CephAction
+from ..plugin_utils.ceph_action import CephAction
 from ..plugin_utils.verbs.base import Asked
 
 

@@ -216,7 +216,6 @@ from ..module_utils._base.module import run_step
 from ..module_utils._host import foresight, patching
 
 RULES = {"required_if": [("step", "report", ("hosts",)), ("step", "room", ("hosts",))]}
-_OURS = ("report", "room", "begin", "rest", "serve", "rise", "end", "give_up", "close")
 
 
 def _boot(_: Changes, __: dict[str, Any]) -> dict[str, Any]:
@@ -225,8 +224,11 @@ def _boot(_: Changes, __: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> None:
     """Run the step."""
-    own = {"look": foresight.foretell, "upgrade": patching.upgrade, "boot": _boot}
-    run_step({**own, **dict.fromkeys(_OURS)})
+    run_step({
+        "look": foresight.foretell, "report": None, "room": None, "begin": None, "rest": None,
+        "upgrade": patching.upgrade, "serve": None, "rise": None, "end": None, "give_up": None, "close": None,
+        "boot": _boot,
+    })  # fmt: skip
 
 
 if __name__ == "__main__":

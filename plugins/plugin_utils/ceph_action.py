@@ -8,11 +8,11 @@ from typing import Any
 
 from ansible.errors import AnsibleConnectionFailure
 
-from ..actions import DocumentedAction
-from ..errors import GroundupError
-from ..plan.output.serial import site_vars
-from ..plan.types import Plan
-from ..vault import open_store
+from .actions import DocumentedAction
+from .errors import GroundupError
+from .plan.output.serial import site_vars
+from .plan.types import Plan
+from .vault import open_store
 
 ADMIN = "ceph/client.admin"
 SAID = re.compile(r"(.*?)\n  where:  (.*?)\n  why:    (.*?)\n  remedy: (.*)", re.DOTALL)
