@@ -130,7 +130,7 @@ class ActionModule(AskingAction, CephAction):
         if done.get("failed"):
             return done
         waits = [*done["reboot_waiting"]]
-        if found and waits:
+        if found and waits and way.host.provisioner != "container":  # nothing starts a host of the lab again
             reasons = (*found.reboot, *(one for one in waits if one not in found.reboot))
             found = journal.change(way.plan.site, way.host.name, boot=done["boot"], reboot=reasons)
         reboots = bool(found and found.reboot and found.boot == done["boot"])

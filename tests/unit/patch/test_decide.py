@@ -9,7 +9,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import Groun
 from ansible_collections.groundup.cloud.plugins.plugin_utils.patch import decide, report
 from ansible_collections.groundup.cloud.plugins.plugin_utils.patch.decide import HostWork
 
-from .test_order import PLAN, site
+from .conftest import PLAN, site
 from .test_report import CONTROL, NOTHING, OTHER, SAME, SEED, change
 
 BASH, LIBC = change("bash"), change("libc6")

@@ -3,30 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.patch import order
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import build_site, make_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
 
-
-def site(**machines: dict[str, Any]) -> Plan:
-    given = {name: {"provisioner": "existing", **one} for name, one in machines.items()}
-    networks = {"management": {"cidr": "10.96.0.0/16"}}
-    written = {
-        "plugin": "groundup.cloud.site",
-        "site": "s",
-        "domain": "s.test",
-        "profile": "rack",
-        "networks": networks,
-    }
-    return make_plan(build_site({**written, "machines": given}))
-
-
-PLAN = site(
-    seed={"count": 1}, control={"count": 3}, storage={"count": 3}, hypervisor={"count": 25}, worker={"count": 3},
-)  # fmt: skip
+from .conftest import PLAN, site
 
 
 def test_workers_come_first_and_the_seed_last() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.patch import report
 
-from .test_order import PLAN
+from .conftest import PLAN
 
 CONTROL, OTHER, SEED = (
     next(name for name, host in PLAN.hosts.items() if host.group == group) for group in ("control", "worker", "seed")
