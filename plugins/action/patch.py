@@ -18,7 +18,7 @@ from ..plugin_utils.ceph_action import CephAction
 from ..plugin_utils.errors import GroundupError
 from ..plugin_utils.patch import decide, journal, report
 from ..plugin_utils.patch.decide import LIGHT
-from ..plugin_utils.patch.run import AGAIN, HostRun, refuse_crowd
+from ..plugin_utils.patch.run import AGAIN, HostRun, refuse_crowd, release
 from ..plugin_utils.paths import state_dir
 from ..plugin_utils.pki import openpgp
 from ..plugin_utils.plan import Plan, load_site, make_plan
@@ -73,14 +73,9 @@ class ActionModule(AskingAction, CephAction):
         self._display.display(text if given["output"] == "json" else report.table(found))
         if given["path"]:
             write_file(Path(given["path"]), f"{text}\n".encode(), mode=0o644)
-        unknown = any("changes" not in one for one in said.values())
         if given["apply"]:
-            raise GroundupError(
-                "groundup.cloud.patch upgrades no packages in this version",
-                where=f"{plan.site}, {sum(len(batch) for batch in found['order'])} hosts",
-                why="it does not yet drain a host, restart it and verify it before the next one",
-                remedy="run it with --tags check, and patch host by host as the page patch says, in the order above",
-            )
+            return {"changed": False, "patch": found, "order": found["order"]}
+        unknown = any("changes" not in one for one in said.values())
         return ended(report.summary(found), unknown=unknown) | {"patch": found, "order": []}
 
     def _room(self, plan: Plan, given: dict[str, Any]) -> dict[str, Any]:
@@ -92,6 +87,7 @@ class ActionModule(AskingAction, CephAction):
 
     def _close(self, plan: Plan, given: dict[str, Any]) -> dict[str, Any]:
         """Name what was left out, and end as failed; as unknown for hosts that could not be asked."""
+        release(plan.site)
         said = self._said(plan, given)
         found = report.works(plan, said, groups=given["groups"])
         left = {name: one.refused for name, one in found.items() if one.refused}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..plugin_utils import verbs
-from ..plugin_utils.compose import site_plan
 from ..plugin_utils.ceph_action import CephAction
+from ..plugin_utils.compose import site_plan
 from ..plugin_utils.verbs.base import Asked
 
 

@@ -141,3 +141,9 @@ def refuse_crowd(plan: Plan, batch: list[str], silent: list[str]) -> None:
             why="who uses the cloud would notice the next one",
             remedy="bring those hosts back (groundup.cloud.status names them), then run this again",
         )
+
+
+def release(site: str) -> None:
+    """Let other runs of the Kubernetes layer go on, if this one kept them away."""
+    if (kubeconfig := kubeconfig_path(site)).is_file():
+        run_lease.release(Api(kubeconfig, timeout=run_lease.PATIENCE, patience=0.0))

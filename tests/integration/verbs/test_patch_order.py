@@ -56,9 +56,9 @@ def patched(home: Path, order: list[list[str]], answers: dict[str, Any]) -> tupl
         "tasks": [{"ansible.builtin.set_fact": {"patch_found": {"order": order}}, "tags": ["apply"]}],
     }  # fmt: skip
     (home / "play.yml").write_text(json.dumps([first, play]))
+    inventory = ",".join([*sorted(names, reverse=True), "spare", ""])
     done = run(
-        "ansible-playbook", "-i", ",".join([*sorted(names, reverse=True), "spare", ""]), "-c", "local", home / "play.yml",
-        ANSIBLE_LIBRARY=home / "library",
+        "ansible-playbook", "-i", inventory, "-c", "local", home / "play.yml", ANSIBLE_LIBRARY=home / "library"
     )  # fmt: skip
     found: dict[str, list[str]] = {}
     for line in (home / "log").read_text().splitlines() if (home / "log").exists() else ():

@@ -16,7 +16,10 @@ from ansible_collections.groundup.cloud.plugins.action.patch import ActionModule
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils import ceph_action
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import run_lease
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import kubeconfig_path
 from ansible_collections.groundup.cloud.plugins.plugin_utils.patch import journal
+from ansible_collections.groundup.cloud.plugins.plugin_utils.patch import run as patch_run
 from ansible_collections.groundup.cloud.plugins.plugin_utils.patch.decide import LIGHT
 
 from .conftest import NAME, OTHER, Cluster, written
@@ -231,6 +234,34 @@ def test_a_batch_has_no_room_beside_a_host_that_was_silent(run: Run) -> None:
     assert run.step("room", hosts=[CONTROL]) == {"changed": False}
     with pytest.raises(GroundupError, match=f"{NAME} would be too many: in maintenance or silent already are {OTHER}"):
         run.step("room", hosts=[NAME])
+
+
+def test_the_report_hands_the_order_on_when_hosts_are_patched_then_and_a_check_hands_on_none(run: Run) -> None:
+    run.said = {NAME: REBOOTS, OTHER: {"fault": "unreachable: no route"}}
+    done = run.step("report")
+    assert (done["order"], done["changed"]) == ([[NAME]], False)
+    assert done["patch"]["order"] == done["order"]
+    assert "unreachable" not in done, "the others are patched all the same; `close` says it at the end"
+    checked = run.step("report", apply=False)
+    assert (checked["order"], checked["unreachable"]) == ([], True)
+    assert run.shown[0].startswith("host ")
+    assert run.shown[0] == run.shown[1]
+
+
+def test_the_end_lets_other_runs_of_the_kubernetes_layer_go_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    released: list[str] = []
+    monkeypatch.setattr(run_lease, "release", lambda api: released.append(str(api)))
+    run.said = {NAME: SAME}
+    run.step("close")
+    assert released == [], "a site without a cluster has no lease"
+    path = kubeconfig_path("s")
+    path.parent.mkdir(parents=True)
+    path.write_text("{}")
+    monkeypatch.setattr(patch_run, "Api", lambda path, **_: path)
+    run.said = {NAME: SAME, CONTROL: REBOOTS}
+    with pytest.raises(GroundupError, match="left out"):
+        run.step("close")
+    assert released == [str(path)]
 
 
 def test_the_end_names_hosts_that_were_left_out_and_is_unknown_for_silent_ones(run: Run) -> None:
