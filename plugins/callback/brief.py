@@ -31,7 +31,7 @@ requirements:
 from contextlib import ExitStack
 from typing import Any
 
-from ansible import constants, context as context
+from ansible import constants, context
 from ansible.plugins.callback.default import CallbackModule as Default
 
 from ..plugin_utils.errors import GroundupError

@@ -11,6 +11,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
+from ansible import context
 from ansible_collections.groundup.cloud.plugins.callback import brief
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -104,6 +105,6 @@ def test_a_run_of_other_layers_says_nothing_of_the_cloud(capsys: pytest.CaptureF
 def test_a_play_may_print_a_document_in_a_dry_run_alone(
     monkeypatch: pytest.MonkeyPatch, value: object, check: bool, tags: list[str], document: bool
 ) -> None:
-    monkeypatch.setattr(brief.context, "CLIARGS", {"check": check})
+    monkeypatch.setattr(context, "CLIARGS", {"check": check})
     found = SimpleNamespace(vars={} if value is None else {"groundup_document": value}, only_tags=set(tags))
     assert brief.prints_document(found) is document
