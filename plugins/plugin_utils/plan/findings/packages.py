@@ -48,7 +48,7 @@ def _updates(context: PlanContext) -> Iterator[Finding]:
         if context.layout.profile.self_updating:
             yield info("updates-by-site", "hosts.updates")(
                 what="installed packages of hosts are upgraded by groundup.cloud.patch alone",
-                why="security updates of kernel, openssh, libvirt, QEMU, containerd and HAProxy come when somebody runs it",
+                why="security updates of kernel, openssh, libvirt, QEMU, containerd and HAProxy come when it is run",
                 remedy="run it every month (page patch); or write hosts.updates: debian, with "
                 "hosts.packages: host or mirror",
             )
