@@ -180,9 +180,10 @@ class ActionModule(AskingAction, CephAction):
 
 
 def _unreachable(way: HostRun, why: object) -> GroundupError:
+    begun = "it is in maintenance, and " if way.record else ""
     return GroundupError(
         f"{way.host.name} is unreachable: {' '.join(str(why).split())}", where=f"host {way.host.name}",
-        why="it is in maintenance, and nobody knows how far its upgrade is", remedy="bring it back (its console)",
+        why=f"{begun}nobody knows how far its upgrade is", remedy="bring it back (its console)",
     )  # fmt: skip
 
 

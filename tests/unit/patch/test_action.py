@@ -184,8 +184,9 @@ def test_a_host_of_the_lab_or_that_was_not_emptied_never_reboots_and_says_what_w
 def test_a_host_that_is_lost_or_refuses_in_its_upgrade_is_one_whose_packages_may_have_changed(run: Run) -> None:
     run.step("begin")
     run.answers["patch upgrade"] = [AnsibleConnectionFailure("no\n route"), {"failed": True, "msg": "more than told"}]
-    with pytest.raises(GroundupError, match=f"{NAME} is unreachable: no route"):
+    with pytest.raises(GroundupError, match=f"{NAME} is unreachable: no route") as error:
         run.step("upgrade")
+    assert error.value.why.startswith("it is in maintenance")
     assert run.step("upgrade") == {"failed": True, "msg": "more than told"}
     done = run.step("give_up", failure={"msg": "no route"})
     assert done["aside"][0]["reason"] == "no route; it stays in maintenance"
