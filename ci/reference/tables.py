@@ -92,6 +92,7 @@ def ports(_: Path) -> Iterator[str]:
         number = f"IP protocol {one.port}" if one.protocol == "ip" else f"{one.port}/{one.protocol}"
         number = f"{one.port}-{one.last}/{one.protocol}" if one.last else number
         roles = "every host" if len(one.roles) == len(ROLES) else " and ".join(sorted(one.roles)) or "every node"
+        roles = "monitoring host" if one.central else roles
         only = f"; with {', '.join(sorted(one.pod_networks))}" if one.pod_networks else ""
         only += f"; with {one.service}" if one.service else ""
         only += f"; with {one.backend} storage" if one.backend else ""

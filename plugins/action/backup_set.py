@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from ..plugin_utils import site_identity
 from ..plugin_utils.actions import StepAction
 from ..plugin_utils.backup.sets import handed
-from ..plugin_utils.plan import Plan, load_site, make_plan
+from ..plugin_utils.plan import Plan, load_site
+from ..plugin_utils.upgrade.journal import live_plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +28,7 @@ class ActionModule(StepAction):
         step = given["step"]
         if step in _ON_HOST:
             return self._host(step, given)
-        plan = make_plan(load_site(given["site_file"]))
+        plan = live_plan(load_site(given["site_file"]))
         if step == "hand":
             name = self.variables["inventory_hostname"]
             return handed.hand(

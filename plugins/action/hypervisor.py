@@ -12,7 +12,7 @@ from ..plugin_utils.errors import GroundupError
 from ..plugin_utils.hosts import spared
 from ..plugin_utils.hypervisor import configuration
 from ..plugin_utils.hypervisor.chassis import chassis, next_of, tunnel_address
-from ..plugin_utils.hypervisor.cluster import read_cluster
+from ..plugin_utils.hypervisor.cluster import read_cluster, refuse_ahead
 from ..plugin_utils.hypervisor.configuration import NotYetError
 from ..plugin_utils.hypervisor.peers import peers
 from ..plugin_utils.kube.access import kubeconfig_path
@@ -73,11 +73,12 @@ class ActionModule(StepAction):
         foreseen = {kind: {"cluster": FORESEEN, "host": FORESEEN} for kind in ("nova", "agent")}
         if self.changes.check and not kubeconfig.is_file():  # the cluster does not exist yet
             return foreseen
-        hosts = variables["hostvars"]
+        hosts, api, namespace = variables["hostvars"], Api(kubeconfig), site["openstack"]["namespace"]
+        refuse_ahead(api, namespace=namespace, release=site["openstack"]["release"], host=host["name"])
         try:
             cluster = read_cluster(
-                Api(kubeconfig),
-                namespace=site["openstack"]["namespace"],
+                api,
+                namespace=namespace,
                 nodes=[hosts[name]["groundup_host"]["address"] for name in variables["groups"]["control"]],
                 auth_url=next((one["url"] for one in site["edge"]["endpoints"] if one["service"] == "keystone"), ""),
             )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import base64
+from functools import partial
 from typing import Any
 
 from ..module_utils._base.errors import GroundupError
 from ..module_utils._base.wait import wait_until
 from ..plugin_utils.actions import StepAction
+from ..plugin_utils.hosts import spared
 from ..plugin_utils.kube.access import kubeconfig_path
 from ..plugin_utils.kube.client import Api
 from ..plugin_utils.layers.layers import ALERTMANAGER
@@ -15,24 +17,30 @@ from ..plugin_utils.monitoring.files import files
 from ..plugin_utils.monitoring.targets import expected
 from ..plugin_utils.plan import Plan, load_site, make_plan
 from ..plugin_utils.plan.part_types import MonitoringPlan
+from ..plugin_utils.supply.publish import digests
 
 ACCOUNT = "/api/v1/namespaces/kube-system/secrets/groundup-monitoring"  # the role makes it
 PATIENCE = 30.0  # seconds for Kubernetes to fill it in
 
 
 class ActionModule(StepAction):
-    """Run the step on the host, with what it needs of the plan."""
+    """Run the step on the host, with what it needs of the plan; a host that is only watched is set aside."""
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the step's result."""
+        """Return the step's result, or that of setting the host aside."""
         central = given["name"] == given["monitoring_host"]
+        step = partial(self._told, given, central=central)
+        return spared(step, self.variables, layer="monitoring", spare=not self.changes.check and not central)
+
+    def _told(self, given: dict[str, Any], *, central: bool) -> dict[str, Any]:
+        """Run the step with what the monitoring host is told of the plan."""
         plan = make_plan(load_site(given["site_file"])) if central else None
         if plan is None or plan.monitoring is None:  # the site file changed after this run began
             return super().work({**given, "central": None, "tls": {}})
         if given["step"] == "verify":
             asked = {"interval": plan.monitoring.interval, "targets": expected(plan, without=given["absent"])}
             return super().work({**given, **asked})
-        return super().work({**given, "central": _central(plan, plan.monitoring), "tls": self._tls(plan, given)})
+        return super().work({**given, "central": self._central(plan, plan.monitoring), "tls": self._tls(plan, given)})
 
     def _tls(self, plan: Plan, given: dict[str, Any]) -> dict[str, str]:
         own = {
@@ -64,10 +72,14 @@ class ActionModule(StepAction):
         names = {"kubernetes.token": "token", "kubernetes-ca.crt": "ca.crt"}
         return {file: base64.b64decode(found[key]).decode() for file, key in names.items()}
 
-
-def _central(plan: Plan, monitoring: MonitoringPlan) -> dict[str, Any]:
-    return {
-        "files": files(plan), "interval": monitoring.interval, "retention_days": monitoring.retention_days,
-        "hosts": len(plan.hosts), "central_packages": [ALERTMANAGER],
-        "programs_url": f"{plan.supply.files_url}/{monitoring.programs}",
-    }  # fmt: skip
+    def _central(self, plan: Plan, monitoring: MonitoringPlan) -> dict[str, Any]:
+        seed, place = plan.supply.seed, f"{monitoring.programs}/"
+        record = digests.of_dry_run(self.variables, seed=seed) or digests.required(
+            plan.site, seed=seed, dry_run=self.changes.check
+        )
+        return {
+            "files": files(plan), "interval": monitoring.interval, "retention_days": monitoring.retention_days,
+            "hosts": len(plan.hosts), "central_packages": [ALERTMANAGER],
+            "programs_url": f"{plan.supply.files_url}/{monitoring.programs}",
+            "digests": {name.removeprefix(place): one for name, one in record.files.items() if name.startswith(place)},
+        }  # fmt: skip

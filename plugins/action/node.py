@@ -37,18 +37,20 @@ class ActionModule(StepAction):
             return self._access(given)
         if step == "leave_etcd":
             return self._leave_etcd(given)
-        if step in _UPGRADES and given["role"] == "control":
-            _from_state(given)
-        return self._converge(given) if step in _CONVERGES else super().work(given)
+        return self._converge(given) if step in (*_CONVERGES, *_UPGRADES) else super().work(given)
 
     def _converge(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Converge the node; a worker that fails is set aside, a control host never: the next steps depend on it."""
-        control = given["role"] == "control"
+        """Converge the node; a worker that fails is set aside, a control host never: the next steps depend on it.
+
+        In an upgrade nobody is: a lost connection fails the task, so that its rescue names the step.
+        """
+        control, upgrades = given["role"] == "control", given["step"] in _UPGRADES
         if control:
             _from_state(given)
-        warnings = run_lease.of_site(given["site"]) if control and not self.changes.check else []
-        step = partial(super().work, given)
-        done = spared(step, self.variables, layer="kubernetes", spare=not control and not self.changes.check)
+        works = control or given["step"] == "upgrade_kubelet"
+        warnings = run_lease.of_site(given["site"]) if works and not self.changes.check else []
+        step, spare = partial(super().work, given), not (control or upgrades or self.changes.check)
+        done = spared(step, self.variables, layer="kubernetes", spare=spare)
         if "aside" in done:
             done |= {"joins": False, "due": []}
         if warnings:

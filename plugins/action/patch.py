@@ -21,10 +21,11 @@ from ..plugin_utils.patch.decide import LIGHT
 from ..plugin_utils.patch.run import AGAIN, HostRun, refuse_crowd, release
 from ..plugin_utils.paths import state_dir
 from ..plugin_utils.pki import openpgp
-from ..plugin_utils.plan import Plan, load_site, make_plan
+from ..plugin_utils.plan import Plan, load_site
 from ..plugin_utils.status import hosts
 from ..plugin_utils.status.asking import AskingAction
 from ..plugin_utils.supply.publish import snapshots
+from ..plugin_utils.upgrade.journal import live_plan
 
 _BAD = ("broken", "unknown")
 _PAUSE = 5.0  # seconds between two looks at a host that starts
@@ -37,7 +38,7 @@ class ActionModule(AskingAction, CephAction):
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the step's result."""
-        plan = make_plan(load_site(given["site_file"]))
+        plan = live_plan(load_site(given["site_file"]))
         site_identity.refuse_other(plan, self.variables.get("site_force") or ())
         decide.check_groups(given["groups"])
         if given["step"] == "look":

@@ -251,7 +251,10 @@ def planned(variables: Mapping[str, Any], **now: Any) -> dict[str, Any]:
         "virtual_ip": site["edge"]["address"] if host["name"] in site["edge"]["hosts"] else "",
         "public_ip": _public(site["edge"], host),
     }
-    parts = ChainMap(own, checks["by_roles"]["+".join(host["roles"])], checks)
+    roles = checks["by_roles"]["+".join(host["roles"])]
+    if site["monitoring"] and host["name"] == site["monitoring"]["host"]:
+        own["listens"] = {**roles["listens"], **checks["monitoring_listens"]}
+    parts = ChainMap(own, roles, checks)
     return {one.name: parts[one.name] for one in fields(Expected)}
 
 

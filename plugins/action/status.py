@@ -11,11 +11,12 @@ from ..filter.edge_faults import edge_faults
 from ..module_utils._base.files import write_file
 from ..plugin_utils import site_identity
 from ..plugin_utils.actions import documented, ended
-from ..plugin_utils.plan import Plan, load_site, make_plan
+from ..plugin_utils.plan import Plan, load_site
 from ..plugin_utils.status import hosts, report
 from ..plugin_utils.status.asking import AskingAction
 from ..plugin_utils.status.rows import BAD, document, table, verdict, worst
 from ..plugin_utils.supply.publish import snapshots
+from ..plugin_utils.upgrade.journal import live_plan
 
 
 class ActionModule(AskingAction):
@@ -25,7 +26,7 @@ class ActionModule(AskingAction):
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the step's result."""
-        plan = make_plan(load_site(given["site_file"]))
+        plan = live_plan(load_site(given["site_file"]))
         site_identity.refuse_other(plan, self.variables.get("site_force") or ())
         if given["step"] == "host":
             return self.ask(plan, "host", lambda host: {"wanted": hosts.wanted(plan, host)}, proof="parts")

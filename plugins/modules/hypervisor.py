@@ -74,6 +74,7 @@ options:
   release_step:
     description:
       - Lets the environment change from one O(release) to another. Otherwise that is refused, before any change.
+      - Refused in any case, by the action, while the control plane's Nova runs another release.
     type: bool
     default: false
   files_url:

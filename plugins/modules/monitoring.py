@@ -76,8 +76,8 @@ options:
     description: Credentials of O(monitoring_host) by file name. The action makes them.
     type: dict
     default: {}
-  site_ca:
-    description: CA, in PEM, of the seed's web server.
+  files_ca:
+    description: CA, in PEM, of the file server. Default is the host's trust store.
     type: str
     default: ""
 attributes:

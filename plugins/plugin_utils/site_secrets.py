@@ -8,7 +8,7 @@ from typing import Any
 
 from . import site_identity
 from .compose import with_values
-from .layers.authorities import USES, key_name
+from .layers.authorities import key_name, needed
 from .paths import state_dir
 from .pki import anew, ensure_authority, ensure_bundle, ensure_leaf, ensure_packages_key, users
 from .plan.findings.certificates import CERTIFICATE
@@ -36,9 +36,10 @@ def create(plan: Plan, given: Mapping[str, str], *, write: bool, replace: Collec
     for field, name in _logins(plan).items():
         given_login(store, name, key=field)
     _refuse_no_words(plan, store)
-    created = store.ensure({*required(plan), *map(key_name, USES), *(spec.key_name for spec in specs)})
+    uses = needed(monitoring=plan.monitoring is not None, known=store.names())
+    created = store.ensure({*required(plan), *map(key_name, uses), *(spec.key_name for spec in specs)})
     created += anew.new_keys(store, directory, specs)
-    signing = {use: ensure_authority(store, directory, site=plan.site, use=use, write=write) for use in USES}
+    signing = {use: ensure_authority(store, directory, site=plan.site, use=use, write=write) for use in uses}
     reasons = {"ca" if use == "site" else f"ca of {use}": one.reason for use, one in signing.items()} | {
         spec.user: ensure_leaf(signing[spec.authority], store, directory, spec, write=write).reason for spec in specs
     }

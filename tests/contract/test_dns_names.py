@@ -52,12 +52,18 @@ def test_neutron_has_the_domain_its_driver_and_designates_api(items: dict[str, l
     assert drivers.split(",") == ["port_security", "qos", "subnet_dns_publish_fixed_ip"]
 
 
+def test_the_real_chart_has_the_account_whose_public_password_is_replaced(keys: Any) -> None:
+    account = keys["neutron"]["endpoints"]["identity"]["auth"]["designate"]
+    assert {"username", "password", "role"} <= account.keys(), "else plugin_utils/services/dialects.py replaces nothing"
+
+
 def test_no_account_has_the_charts_public_password_or_an_administrators_role(
-    items: dict[str, list[dict[str, Any]]],
+    items: dict[str, list[dict[str, Any]]], request: pytest.FixtureRequest
 ) -> None:
     own = secret(items["neutron"], "neutron-keystone-designate")
-    assert own.get("OS_PASSWORD", "secretneutronkeystone") == "secretneutronkeystone"
-    assert own.get("OS_USERNAME", "neutron") == "neutron"
+    assert bool(own) == ("openstack-helm" in request.node.callspec.id), "only OpenStack-Helm's chart makes an account"
+    if own:
+        assert (own["OS_PASSWORD"], own["OS_USERNAME"]) == ("secretneutronkeystone", "neutron")
     assert "neutron_designate" not in json.dumps([item for item in items["neutron"] if item["kind"] == "Job"])
 
 

@@ -85,13 +85,13 @@ def row(
 
 
 def measure(name: str, ask: Callable[[Line], Any], line: Callable[[], Line], *, clients: int, requests: int) -> Row:
-    """Ask ``requests`` times in all. A kept connection is made, and used once, before it counts.
+    """Ask ``requests`` times in all. A kept connection is made, and used once, before it counts, but for its failure.
 
-    Raises KeyboardInterrupt when no request is under way any more.
+    Raises KeyboardInterrupt, and what ``ask`` raises of itself, when no request is under way any more.
     """
     lines = [line() for _ in range(clients)]
     share = [requests // clients + (number < requests % clients) for number in range(clients)]
-    good, causes = list[float](), list[str]()
+    good, causes, died = list[float](), list[str](), list[Exception]()
     gate, ended = threading.Barrier(clients + 1), threading.Event()
 
     def once(one: Line) -> tuple[float, str]:
@@ -105,22 +105,28 @@ def measure(name: str, ask: Callable[[Line], Any], line: Callable[[], Line], *, 
         return time.monotonic() - began, ""
 
     def client(one: Line, times: int) -> None:
-        if one.kept:
-            once(one)
-        with suppress(threading.BrokenBarrierError):
-            gate.wait()
-        for _ in range(times):
-            if ended.is_set():
-                break
-            seconds, cause = once(one)
-            causes.append(cause) if cause else good.append(seconds)
+        try:
+            if one.kept and (cause := once(one)[1]):
+                causes.append(cause)
+            with suppress(threading.BrokenBarrierError):
+                gate.wait()
+            for _ in range(times):
+                if ended.is_set():
+                    break
+                seconds, cause = once(one)
+                causes.append(cause) if cause else good.append(seconds)
+        except Exception as error:  # noqa: BLE001 - raised below; without it, the others wait for ever
+            died.append(error)
+            ended.set()
+            gate.abort()
         one.close()
 
     threads = [threading.Thread(target=client, args=pair) for pair in zip(lines, share, strict=True)]
     for thread in threads:
         thread.start()
     try:
-        gate.wait()
+        with suppress(threading.BrokenBarrierError):
+            gate.wait()
         began, spent = time.monotonic(), time.process_time()
         for thread in threads:
             thread.join()
@@ -130,6 +136,8 @@ def measure(name: str, ask: Callable[[Line], Any], line: Callable[[], Line], *, 
         for thread in threads:
             thread.join()
         raise
+    if died:
+        raise died[0]
     wall, cpu = time.monotonic() - began, time.process_time() - spent
     return row(name, clients=clients, kept=lines[0].kept, good=good, causes=causes, wall=wall, cpu=cpu)
 

@@ -28,7 +28,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION, cache_dir, state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make import machine as registries
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make.process import NAMESPACES
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make.process import enclosed
 from ansible_collections.groundup.cloud.tests.e2e.qemu import Qemu
 from ansible_collections.groundup.cloud.tests.e2e.waiting import until
 
@@ -154,7 +154,7 @@ class FreshDebian:
         write_file(policy, b"#!/bin/sh\nexit 101\n", mode=0o755)
         environment = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"}
         subprocess.run(
-            [*NAMESPACES, "--", "sh", "-euc", BOOTSTRAP, root, CLONE],
+            enclosed(["sh", "-euc", BOOTSTRAP, root, CLONE]),
             check=True,
             env={**environment, **registries.environment()},
         )

@@ -101,7 +101,7 @@ class Boots(Tenant):
     def _batch(self, ground: Ground, count: int, direct: str) -> dict[str, Any]:
         with self.steps.step("addresses", layer="network") as step:
             (group,) = self.tenant.network.security_groups(name=self.name, project_id=self.project)
-            made = [self._address(ground, f"{self.name}-{one}", group["id"], direct) for one in range(count)]
+            made = [self._address(ground, f"{self.name}-{count}-{one}", group["id"], direct) for one in range(count)]
             step.detail = f"{count} ports" + ("" if direct else " with floating IPs")
         with self.steps.step("instances", layer="compute") as step:
             causes = self._boot(ground, {one.name: one for one in made})
@@ -193,6 +193,10 @@ class Boots(Tenant):
             network.delete_ip(one["id"])
         for one in compute.servers():
             compute.delete_server(one["id"])
-        wait_until(lambda: list(compute.servers()), timeout=_GONE, pause=1.0)
+        if left := wait_until(lambda: [one["name"] for one in compute.servers()], timeout=_GONE, pause=1.0):
+            raise SmokeError(
+                f"{len(left)} of {len(boots)} instances are not gone after {_GONE:g} s: {', '.join(sorted(left))}",
+                layer="compute", where="Nova", remedy="see what they wait for: openstack server show NAME",
+            )  # fmt: skip
         for boot in boots:
             network.delete_port(boot.port)

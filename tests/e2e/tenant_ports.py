@@ -49,6 +49,8 @@ def unlimited(tenant: Tenant) -> Iterator[None]:
 class Ports(Tenant):
     """Ports of a tenant in one network, all in one security group."""
 
+    token: dict[str, str]  # header of a stage's requests
+
     def walk(self, *, ports: int, rules: int, clients: int, plan: Plan | None) -> list[dict[str, Any]]:
         """Return the figures of each stage. ``plan``: of the site, where OVN and the memory can be asked."""
         self._account(chooses=False)
@@ -77,8 +79,8 @@ class Ports(Tenant):
             return [*stages, stage("ports deleted", len(left), lambda one: delete(one, path=f"/ports/{left.pop()}"))]
 
     def _send(self, line: Line, method: str, path: str, body: Any = None) -> None:
-        token = {"X-Auth-Token": str(self.tenant.session.get_token()), "Content-Type": "application/json"}
-        line.ask(method, path, body=json.dumps(body).encode() if body else None, headers=token)
+        headers = self.token | {"Content-Type": "application/json"}
+        line.ask(method, path, body=json.dumps(body).encode() if body else None, headers=headers)
 
     def _stage(
         self, name: str, count: int, ask: Callable[[Line], None], *, clients: int, plan: Plan | None
@@ -87,6 +89,7 @@ class Ports(Tenant):
         url = str(self.tenant.endpoint_for("network")).rstrip("/").removesuffix("/v2.0") + "/v2.0"
         verify = self.tenant.session.verify
         context = ssl.create_default_context(cafile=verify if isinstance(verify, str) else None)
+        self.token = {"X-Auth-Token": str(self.tenant.session.get_token())}
         row = None
         if count > clients:  # each client's first is not in the figures
             line = partial(Line, url, context=context, kept=True, patience=_PATIENCE)

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from .._base import files
 from .._base.errors import GroundupError
 from .._base.run import attempt
 from .._base.wait import wait_until
@@ -15,6 +16,7 @@ from .._base.wait import wait_until
 # The file that exists tells the package source: OURS the seed, MIRROR the site's mirror, none the host's own.
 OURS = Path("/etc/groundup/apt/apt.conf")
 MIRROR = Path("/etc/apt/sources.list.d/groundup.sources")
+SEED_LIST = "seed.list"  # beside OURS
 WAIT = 300.0  # seconds for another apt to end
 TIMEOUT = 1800.0  # seconds for one of ours, waiting included
 _BUSY = re.compile(r"Could not get lock (\S+?)\.? It is held by process (\d+)(?: \((.*?)\))?")
@@ -115,12 +117,10 @@ def fault(argv: Sequence[str], said: str) -> GroundupError:
         what = f"{source}: no package {', '.join(sorted(''.join(one) for one in absent))}"
     elif unmet := _UNMET.search(said):
         what = f"{source}: what the host has does not fit to it: {'; '.join(unmet[1].split(chr(10))).strip('; ')}"
-        remedy = "bring the host to today's packages of its Debian (apt-get upgrade)" + (
-            "; or the seed: run groundup.cloud.supply with -e '{supply_names: [packages], supply_rebuild: true}', then "
-            "groundup.cloud.seed"
-            if OURS.exists()
-            else ""
-        )
+        remedy = "bring the host to today's packages of its Debian (apt-get upgrade)"
+        if OURS.exists():
+            anew = f"{{supply_names: [{_artifact()}], supply_rebuild: true}}"
+            remedy += f"; or the seed: run groundup.cloud.supply with -e '{anew}', then groundup.cloud.seed"
     elif removed := _REMOVED.search(said):
         what = f"apt would remove what does not go with it: {', '.join(removed[1].split())}"
         remedy = "if nothing on the host needs it, remove it by hand; or take another host"
@@ -143,6 +143,12 @@ def unfinished() -> list[str]:
     shown = attempt(["dpkg-query", "-W", "-f", "${db:Status-Abbrev}|${Package}\n"]).stdout.splitlines()
     states = (line.split("|") for line in shown if "|" in line)
     return [name for state, name in states if state[1:2] not in ("i", "c", "n")]
+
+
+def _artifact() -> str:
+    """Return the artifact of supply.lock whose packages this host installs from the seed."""
+    line = (files.read(OURS.with_name(SEED_LIST)) or "").split()
+    return line[-3].split("/")[-2] if line else "packages"
 
 
 def _source() -> tuple[str, str]:

@@ -15,6 +15,10 @@ from .downloads import Download, fetch, published_digest
 ROOT = Path("/opt/groundup/openstack")
 CURRENT = "current"
 _CHECK = "import libvirt, nova.version, neutron.version"
+STEP = (
+    "when the control plane runs that release, a few hosts at a time: groundup.cloud.hypervisor "
+    "--limit HOSTS,localhost -e hypervisor_release_step=true"
+)
 _NAME = re.compile(r"[A-Za-z0-9._-]+-[0-9a-f]{12}")
 
 
@@ -47,12 +51,13 @@ def current(root: Path = ROOT) -> str:
 
 
 def of_another_release(name: str, release: str) -> str:
-    """Return the fault when the environment ``name`` is not of the control plane's ``release``; "" when it is."""
+    """Return the fault when the environment ``name`` is not of the site file's ``release``; "" when it is."""
     found = name.rpartition("-")[0]
     if not release or found == release:
         return ""
-    runs = f"its environment is of release {found} ({ROOT / CURRENT})" if found else f"there is no {ROOT / CURRENT}"
-    return f"{runs}, the control plane's is {release}: run the playbook groundup.cloud.hypervisor"
+    if not found:
+        return f"there is no {ROOT / CURRENT}: run the playbook groundup.cloud.hypervisor"
+    return f"its environment is of release {found} ({ROOT / CURRENT}), the site file's is {release}; {STEP}"
 
 
 def refuse_step(release: str, *, host: str, root: Path = ROOT) -> None:
@@ -63,8 +68,7 @@ def refuse_step(release: str, *, host: str, root: Path = ROOT) -> None:
             f"its services run from {name}, and would go to release {release}",
             where=f"{host}, {root / CURRENT}",
             why="all hypervisors at once, or before the control plane, would leave instances that nobody can manage",
-            remedy="when the control plane runs that release, a few hosts at a time: groundup.cloud.hypervisor "
-            "--limit HOSTS,localhost -e hypervisor_release_step=true",
+            remedy=STEP,
         )
 
 

@@ -16,7 +16,7 @@ from . import checks, disks, leave, libvirt, mtu, nova_ssh, openvswitch, ovn, pk
 def converge(changes: Changes, wanted: dict[str, Any]) -> str:
     """Converge the host to ``wanted``; return the name of its Python environment. Raises GroundupError."""
     ownership.refuse_other(wanted["site"])
-    if not wanted["release_step"]:
+    if not wanted["release_step"] and not leave.RETIRED.exists():  # a retired host returns without instances
         environment.refuse_step(wanted["release"], host=wanted["name"])
     checks.refuse(wanted["compute"], hardware=wanted["hardware"], host=wanted["name"])
     disks.refuse_renamed(wanted["configuration"]["nova"]["host"], host=wanted["name"])
@@ -96,7 +96,7 @@ def _environment(changes: Changes, wanted: dict[str, Any]) -> tuple[str, bool]:
 
 
 def verify(name: str, *, release: str, programs: Mapping[str, str]) -> None:
-    """Raise GroundupError unless the host's services work, with the control plane's ``release`` and ``programs``."""
+    """Raise GroundupError unless the host's services work, with the site file's ``release`` and ``programs``."""
     checks.missing(programs, host=name)
     faults = {
         ovn.UNIT: ovn.disconnected(),

@@ -61,9 +61,14 @@ def make(step: str, changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def stage(node: Node, host: NodeHost, changes: Changes) -> None:
-    """Pull images and fetch programs of the other version: nothing restarts. Raises GroundupError, OSError."""
+    """Pull images, and fetch programs of the other version that are not installed yet: nothing restarts.
+
+    Raises GroundupError, OSError.
+    """
     for one in node.downloads:
-        downloads.install(changes, one, _stage(node, host.paths) / Path(one.path).name, ca=node.ca_certificate)
+        found = downloads.sha256(host.paths.at(one.path))
+        if not found or found != (one.sha256 or downloads.published_digest(one.url, ca=node.ca_certificate)):
+            downloads.install(changes, one, _stage(node, host.paths) / Path(one.path).name, ca=node.ca_certificate)
     static = [node.control_images[name] for name in static_pods.STATIC if name in node.control_images]
     for image in [*node.images, *static]:
         if not changes.check:

@@ -58,8 +58,11 @@ def converge(changes: Changes, wanted: Mapping[str, Any]) -> None:
     for one in ALL:
         unit, group = units[one.unit], groups[one.unit]
         if one.program:
-            place = Download(url=f"{wanted['programs_url']}/{one.program}", path=str(watched.PROGRAMS / one.program))
-            install(changes, place, watched.PROGRAMS / one.program, ca=wanted["site_ca"], reader=unit)
+            place = Download(
+                url=f"{wanted['programs_url']}/{one.program}", path=str(watched.PROGRAMS / one.program),
+                sha256=wanted["digests"].get(one.program),
+            )  # fmt: skip
+            install(changes, place, watched.PROGRAMS / one.program, ca=wanted["files_ca"], reader=unit)
         if one.unit == watched.STORE:
             for name, text in wanted["tls"].items():
                 secret = not name.endswith(".crt")

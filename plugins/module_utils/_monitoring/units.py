@@ -9,8 +9,10 @@ from pathlib import Path
 from .._base.errors import GroundupError
 from .._base.files import HEADER
 from .._base.wait import wait_until
+from .._host.units import properties
 
 START = 60.0  # seconds from a start until it listens
+_LISTENING = "0A"  # state of a socket in /proc/net
 _HARDENED = """\
 NoNewPrivileges=yes
 ProtectSystem=strict
@@ -49,7 +51,8 @@ def answers(address: str, port: int, unit: str) -> None:
     def silent() -> str:
         try:
             with socket.create_connection((address, port), timeout=5):
-                return ""
+                # While another program has the port, systemd calls the unit active between two starts.
+                return "" if _listens(properties(unit, "MainPID")["MainPID"], port) else "another program does"
         except OSError as error:
             return str(error)
 
@@ -58,8 +61,21 @@ def answers(address: str, port: int, unit: str) -> None:
             f"{unit} does not listen: {said}",
             where=f"{address}:{port}",
             why=f"{START:g} s after its start; what it tells or judges is unseen",
-            remedy=f"journalctl -n 50 -u {unit}",
+            remedy=f"journalctl -n 50 -u {unit}; ss -ltnp names who has the port",
         )
+
+
+def _listens(process: str, port: int) -> bool:
+    """Say whether ``process`` has a listening TCP socket at ``port``."""
+    home, listening = Path("/proc") / process, set()
+    for table in ("tcp", "tcp6"):
+        rows = (line.split() for line in (home / "net" / table).read_text(encoding="ascii").splitlines()[1:])
+        listening |= {
+            f"socket:[{cells[9]}]"
+            for cells in rows
+            if cells[3] == _LISTENING and int(cells[1].rpartition(":")[2], 16) == port
+        }
+    return any(str(handle.readlink()) in listening for handle in (home / "fd").iterdir())
 
 
 def _line(command: Sequence[str]) -> str:

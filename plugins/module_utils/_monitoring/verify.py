@@ -23,15 +23,19 @@ PATIENCE = 90.0  # seconds beyond two scrapes: the store reads files of targets 
 def verify(changes: Changes, given: Mapping[str, Any]) -> dict[str, Any]:
     """Wait until all is well; return the number of targets. Raises GroundupError."""
     timeout = 2 * given["interval"] + PATIENCE
-    failed = wait_until(partial(silent, given["targets"]), timeout=timeout)
-    for one, why in failed.items():
-        if by_hand := next((each["by_hand"] for each in given["targets"] if _name(each) == one), ""):
-            changes.warnings.append(f"{one} does not answer ({why}): {by_hand} (docs/monitoring.md)")
-    if bad := {one: why for one, why in failed.items() if not _by_hand(given["targets"], one)}:
-        raise _down(bad, given["targets"])
+    needed = [one for one in given["targets"] if not one["by_hand"]]
+    if bad := wait_until(partial(silent, needed), timeout=timeout):
+        raise _down(bad, needed)
+    by_hand = [one for one in given["targets"] if one["by_hand"]]  # asked once: no wait switches them on
+    found = silent(by_hand)
+    for one in by_hand:
+        if why := found.get(target_name(one)):
+            changes.warnings.append(
+                f"{target_name(one)} does not answer ({why}): {one['by_hand']} (docs/monitoring.md)"
+            )
     if why := wait_until(unjudged, timeout=timeout):
         raise _mute(why)
-    return {"changed": False, "targets": len(given["targets"]), "silent": sorted(failed)}
+    return {"changed": False, "targets": len(given["targets"]), "silent": sorted(found)}
 
 
 def silent(targets: Sequence[Mapping[str, str]]) -> dict[str, str]:
@@ -39,9 +43,9 @@ def silent(targets: Sequence[Mapping[str, str]]) -> dict[str, str]:
     try:
         active = _asked(f"{STORE_URL}/api/v1/targets?state=active")["data"]["activeTargets"]
     except (OSError, http.client.HTTPException, ValueError) as error:
-        return {_name(one): f"the store does not answer: {error}" for one in targets}
+        return {target_name(one): f"the store does not answer: {error}" for one in targets}
     found = {(one["labels"].get("job"), one["labels"].get("object")): one for one in active}
-    states = {_name(one): found.get((one["job"], one["object"])) for one in targets}
+    states = {target_name(one): found.get((one["job"], one["object"])) for one in targets}
     return {name: _why(one) for name, one in states.items() if not one or one["health"] != "up"}
 
 
@@ -65,12 +69,9 @@ def _why(target: Mapping[str, Any] | None) -> str:
     return (target["lastError"] or "not asked yet") if target else "the store has no such target"
 
 
-def _name(target: Mapping[str, str]) -> str:
+def target_name(target: Mapping[str, str]) -> str:
+    """Return the name by which a target is told."""
     return f"{target['job']} of {target['object']}"
-
-
-def _by_hand(targets: Sequence[Mapping[str, str]], name: str) -> bool:
-    return any(one["by_hand"] for one in targets if _name(one) == name)
 
 
 def _asked(url: str) -> Any:
@@ -84,7 +85,7 @@ def _down(found: Mapping[str, str], targets: Sequence[Mapping[str, str]]) -> Gro
         f"targets that do not answer: {few(found)}",
         where="; ".join(_first(found)),
         why="faults of what is not asked raise no alert but that it is silent",
-        remedy="; ".join(dict.fromkeys(one["remedy"] for one in targets if _name(one) in found)),
+        remedy="; ".join(dict.fromkeys(one["remedy"] for one in targets if target_name(one) in found)),
     )
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..errors import GroundupError
 from ..kube.client import Api
 from ..kube.types import Object, resource_path
+from ..kube.workloads import owner_of
+from ..rollout.gate import pairs
 from . import ini
 from .configuration import (
     AGENT_FILES,
@@ -59,6 +62,30 @@ def read_cluster(api: Api, *, namespace: str, nodes: Sequence[str], auth_url: st
         queue_tls=True in secured,
         auth_url=auth_url,
     )
+
+
+def refuse_ahead(api: Api, *, namespace: str, release: str, host: str) -> None:
+    """Raise GroundupError when the control plane's Nova runs another release than ``release``. Raises ApiError.
+
+    Asked are pods that run, but no jobs: those of a former release may last. An image's own tag may not tell.
+    """
+    path = resource_path("v1", "pods", namespace=namespace)
+    listed = api.get(path, labelSelector="application=nova", fieldSelector="status.phase=Running").get("items") or ()
+    serving = [one for one in listed if not one["metadata"].get("deletionTimestamp") and not _is_job(one)]
+    others = pairs.releases({**one, "kind": "Pod"} for one in serving) - {release}
+    if others:
+        raise GroundupError(
+            f"the control plane's Nova runs {', '.join(sorted(others))}, and the host would run {release}",
+            where=f"{host}, pods application=nova of namespace {namespace}",
+            why="a nova-compute that is newer or older than what it reports to leaves instances nobody can manage",
+            remedy=f"bring the control plane to {release} first, by the playbook groundup.cloud.openstack "
+            "(docs/openstack-upgrade.md); then run this again",
+        )
+
+
+def _is_job(pod: Object) -> bool:
+    owner = owner_of(pod)
+    return owner is not None and owner.kind == "Job"
 
 
 def member_port(services: Sequence[Mapping[str, Any]], pod: str) -> tuple[int, bool]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Literal, get_args
 
 Use = Literal["site", "hypervisor", "console", "ovn", "queue", "galera", "monitoring"]
@@ -18,3 +19,8 @@ def key_name(use: Use) -> str:
 def file(use: Use) -> str:
     """Return the path of the authority's certificates in the site's state directory: the one that signs is first."""
     return "ca.crt" if use == "site" else f"pki/authority/{use}.crt"
+
+
+def needed(*, monitoring: bool, known: Collection[str]) -> tuple[Use, ...]:
+    """Return the uses of a site with or without ``monitoring``; one whose key is ``known`` stays."""
+    return tuple(use for use in USES if use != "monitoring" or monitoring or key_name(use) in known)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from ...module_utils._host.watched import CENTRAL_PORTS
 from ...module_utils._plan.ceph import Backend
 from ...module_utils._plan.container import Purpose
 from .provisioners import Provisioner
@@ -30,6 +31,7 @@ class PortRecord:
     service: str | None = None  # only for sites with this service
     backend: Backend | None = None  # only for sites with this storage backend
     monitoring: bool = False  # only for sites with monitoring
+    central: bool = False  # on the monitoring host alone
     network: Purpose = "management"  # network it listens on
     provisioner: Provisioner | None = None  # only for sites with machines of this provisioner
     written: str | None = None  # key of the site file that changes the number
@@ -42,6 +44,7 @@ class PortRecord:
 _SEED, _CONTROL = frozenset[Role](("seed",)), frozenset[Role](("control",))
 _HYPERVISOR, _STORAGE = frozenset[Role](("hypervisor",)), frozenset[Role](("storage",))
 KERNEL, _OVSDB = "the kernel", ("ovsdb-server",)
+_STORE, _RULES, _ALERTS = CENTRAL_PORTS
 
 PORTS: dict[str, PortRecord] = {
     "ssh": PortRecord(
@@ -219,5 +222,16 @@ PORTS: dict[str, PortRecord] = {
     "edge-metrics": PortRecord(
         port=9101, what="HAProxy: metrics, its own and etcd's", programs=("haproxy",), clients="monitoring",
         roles=_CONTROL, monitoring=True,
+    ),
+    "metrics": PortRecord(
+        port=_STORE, what="VictoriaMetrics", programs=("victoria-metric",), clients="itself", monitoring=True,
+        central=True,
+    ),
+    "alert-rules": PortRecord(
+        port=_RULES, what="vmalert", programs=("vmalert",), clients="itself", monitoring=True, central=True,
+    ),
+    "alerts": PortRecord(
+        port=_ALERTS, what="Alertmanager", programs=("prometheus-aler",), clients="itself", monitoring=True,
+        central=True,
     ),
 }  # fmt: skip

@@ -32,10 +32,9 @@ def alerts_of(plan: Plan) -> Iterator[tuple[str, AlertRecord]]:
 def rules(plan: Plan) -> dict[str, dict[str, Any]]:
     """Return the rule file of each layer."""
     found: dict[str, dict[str, Any]] = {}
-    for name, alert in alerts_of(plan):
-        group = found.setdefault(alert.layer, {"groups": [{"name": alert.layer, "rules": []}]})["groups"][0]
-        group["rules"].append(_rule(name, alert, plan))
-    found["monitoring"]["groups"][0]["rules"].append(_proof(plan))
+    each = [(alert.layer, _rule(name, alert, plan)) for name, alert in alerts_of(plan)]
+    for layer, rule in [*each, ("monitoring", _proof(plan))]:
+        found.setdefault(layer, {"groups": [{"name": layer, "rules": []}]})["groups"][0]["rules"].append(rule)
     return found
 
 

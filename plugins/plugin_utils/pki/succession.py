@@ -45,8 +45,15 @@ class Succession:
 
 
 def look(store: Store, directory: Path) -> tuple[Succession, ...]:
-    """Return where the rotation of each authority is. Raises PkiError, SecretsError."""
-    return tuple(_look(store, directory, use) for use in USES)
+    """Return where the rotation of each authority of the site is. Raises PkiError, SecretsError."""
+    found = (_look(store, directory, use) for use in USES)
+    return tuple(one for one in found if one.trusted or one.use == "site")
+
+
+def lacking(found: Iterable[Succession], store: Store, *, monitoring: bool) -> list[Use]:
+    """Return the uses of the site, with or without ``monitoring``, for which none of ``found`` signs."""
+    signing = {one.use for one in found if one.signs}
+    return [use for use in authorities.needed(monitoring=monitoring, known=store.names()) if use not in signing]
 
 
 def published(directory: Path) -> dict[str, str]:
@@ -71,7 +78,7 @@ def position(found: Iterable[Succession]) -> Position:
 
 def begin(store: Store) -> None:
     """Make the keys of the successors; the next `ensure_authority` makes their certificates. Raises SecretsError."""
-    rotation.stage(store, _names(), users={})
+    rotation.stage(store, _names(store), users={})
 
 
 def switch(store: Store) -> None:
@@ -84,7 +91,7 @@ def switch(store: Store) -> None:
         return (FINGERPRINTS_KEY,)
 
     store.edit(pin)
-    rotation.swap(store, _names())
+    rotation.swap(store, _names(store))
 
 
 def drop(store: Store, directory: Path) -> None:
@@ -93,12 +100,12 @@ def drop(store: Store, directory: Path) -> None:
         if one.position == "new" and one.other:
             text = "".join(map(to_pem, one.signs))
             write_file(directory / authorities.file(one.use), text.encode(), mode=0o644)
-    for name in _names():
+    for name in _names(store):
         rotation.end(store, name)
 
 
-def _names() -> list[str]:
-    return list(map(authorities.key_name, USES))
+def _names(store: Store) -> list[str]:
+    return [name for name in map(authorities.key_name, USES) if name in store.names()]
 
 
 def _look(store: Store, directory: Path, use: Use) -> Succession:

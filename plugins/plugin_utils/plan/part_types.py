@@ -57,6 +57,7 @@ class PreflightPlan(PreflightSite):
 
     hardware: dict[str, dict[str, Any]]  # hardware profiles in use, by name
     by_roles: dict[str, PreflightRoles]  # roles joined by "+"
+    monitoring_listens: dict[str, tuple[str, ...]]  # as in `PreflightRoles`; of the monitoring host beside its roles'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,13 @@ _NAMES = ChartNames(probes=None, labels=("api", "central", "mdns", "producer", "
 _WORKERS = ("central", "mdns", "producer", "worker")  # all but the API
 _TRANSFERS = 5354  # port of mdns, which answers name servers
 _NODE_PORT = 30354
+_NO_SERVERS = """- name: default
+  description: {domain}
+  attributes: {{}}
+  ns_records: [{{hostname: ns1.{domain}., priority: 1}}]
+  nameservers: []
+  targets: []
+"""  # other text would restart all of Designate
 # The zone that lists users' zones for name servers (RFC 9432). Nobody can ask for a name in it.
 CATALOG = "catalog.invalid"
 
@@ -59,8 +66,8 @@ def internal_url(plan: Plan) -> str:
 
 
 def name_servers(plan: Plan) -> list[str]:
-    """Return the names in users' zones' NS records."""
-    return [f"{name}." for name in plan.openstack.dns.name_servers or (f"ns1.{plan.domain}",)]
+    """Return the site's own name servers, as users' zones' NS records have them."""
+    return [f"{name}." for name in plan.openstack.dns.name_servers]
 
 
 def _pools(plan: Plan) -> str:
@@ -70,6 +77,8 @@ def _pools(plan: Plan) -> str:
     control by `rndc`, which is not in its image, fails aloud where the catalog zone is missing.
     """
     servers = plan.openstack.dns.name_servers.values()
+    if not servers:
+        return _NO_SERVERS.format(domain=plan.domain)
     control = [host.address for host in plan.hosts.values() if "control" in host.roles]
     masters = [{"host": address, "port": _NODE_PORT} for address in control]
     pool = {
@@ -81,7 +90,7 @@ def _pools(plan: Plan) -> str:
         "targets": [
             {"type": "bind9", "masters": masters, "options": {"host": address, "port": 53}} for address in servers
         ],
-        **({"catalog_zone": {"catalog_zone_fqdn": f"{CATALOG}.", "catalog_zone_refresh": 60}} if servers else {}),
+        "catalog_zone": {"catalog_zone_fqdn": f"{CATALOG}.", "catalog_zone_refresh": 60},
     }
     return json.dumps([pool], indent=2) + "\n"  # lines, as OpenStack-Helm's chart quotes what is one line
 

@@ -14,6 +14,8 @@ from ..kube.workloads import unready
 from ..layers import aside
 from ..plan.chart_files import same_version
 from ..plan.types import Plan, ReleasePlan
+from ..rollout.gate import pairs
+from ..upgrade.nodes import is_ours
 from .rows import StatusRow, run_layer
 
 _WORKLOADS = {"DaemonSet": "daemonsets", "Deployment": "deployments", "StatefulSet": "statefulsets"}
@@ -54,7 +56,8 @@ def _node(name: str, node: Object | None, reason: str) -> StatusRow:
         return StatusRow(name=name, state="broken", what=f"not Ready: {reason}", remedy=look, facts=facts)
     if facts["cordoned"]:
         what = f"{facts['version']}, cordoned: no new pod comes to it"
-        return StatusRow(name=name, state="warning", what=what, remedy=f"kubectl uncordon {name}", facts=facts)
+        remedy = run_layer("kubernetes_upgrade") if is_ours(node) else f"kubectl uncordon {name}"
+        return StatusRow(name=name, state="warning", what=what, remedy=remedy, facts=facts)
     return StatusRow(name=name, state="ok", what=facts["version"], facts=facts)
 
 
@@ -95,7 +98,7 @@ def release_row(layer: str, wanted: ReleasePlan, live: LiveRelease | None, there
     faults += [f"{name}: {why}" for name, why in waits.items() if why]
     pods = [_pods(item) for item in found.values() if item]
     ready, of = sum(one for one, _ in pods), sum(one for _, one in pods)
-    what = f"{ready}/{of} pods, {live.chart} {live.chart_version}, {live.app_version or '-'}"
+    what = f"{ready}/{of} pods, {live.chart} {live.chart_version}, {(runs := _runs(live)) or '-'}"
     older = not same_version(live.chart_version, wanted.version)
     return StatusRow(
         name=wanted.name,
@@ -105,9 +108,15 @@ def release_row(layer: str, wanted: ReleasePlan, live: LiveRelease | None, there
         facts={
             "layer": layer, "namespace": live.namespace, "status": live.status, "revision": live.revision,
             "ready": ready, "of": of, "chart": live.chart, "chart_version": live.chart_version,
-            "app_version": live.app_version,
+            "app_version": runs,
         },
     )  # fmt: skip
+
+
+def _runs(live: LiveRelease) -> str:
+    """Return the version of what the chart installs: by its images, as charts of two OpenStack releases can be one."""
+    found = pairs.releases(live.objects) if live.app_version in pairs.STEPS else ()
+    return ", ".join(sorted(found)) or live.app_version
 
 
 def _pods(item: Object) -> tuple[int, int]:

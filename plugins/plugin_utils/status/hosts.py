@@ -20,6 +20,7 @@ from ..paths import state_dir
 from ..plan.output.serial import site_vars
 from ..plan.types import HostPlan, Plan
 from ..vault import open_store
+from . import watched
 from .rows import StatusRow, as_state, run_layer
 
 Results = Mapping[str, Mapping[str, Any]]  # host -> result of the module's step `host`
@@ -126,6 +127,7 @@ def host_rows(plan: Plan, said: Results) -> list[StatusRow]:
     """Return one row a host: whether it answers, and the state of each layer on it."""
     away = [(name, plan.hosts[name].group) for name, one in said.items() if "fault" in one]
     over = aside.over(away, plan.max_unavailable)
+    silent = [name for name, one in said.items() if "parts" not in one]
     rows = []
     for name, one in said.items():
         host = plan.hosts[name]
@@ -139,7 +141,10 @@ def host_rows(plan: Plan, said: Results) -> list[StatusRow]:
             what = f"{one.get('fault') or one.get('msg') or 'no answer'}; a run {then}"
             rows.append(StatusRow(name=name, state="unknown", what=what, remedy=_bring_back(name), facts=facts))
         else:
-            rows.append(_of_layers(name, one, facts))
+            parts = dict(one["parts"])
+            if "monitoring" in parts:
+                parts["monitoring"] = watched.judged(plan, parts["monitoring"], without=silent)
+            rows.append(_of_layers(name, {**one, "parts": parts}, facts))
     return rows
 
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ...module_utils._host import environment
 from ..kube import expiry
 from ..kube.types import Object
 from ..kube.verify import EXPIRY_FAILS
@@ -64,22 +65,30 @@ def version_rows(
     """
     parts = [one["parts"] for one in answered]
     ours = {one.name for one in plan.openstack.releases if not one.is_extra}
-    apps = {str(row.facts.get("app_version")) for row in releases if row.name in ours}
+    apps = {one for row in releases if row.name in ours for one in str(row.facts.get("app_version")).split(", ")}
     release = plan.openstack.release
     # Programs that OpenStack stands on have versions of their own.
     cloud = {one for one in apps if one[:4].isdigit() and one.count(".") == 1}
-    cloud |= {str(one.get("hypervisor", {}).get("environment") or "").rpartition("-")[0] for one in parts}
+    hosts = {str(one.get("hypervisor", {}).get("environment") or "").rpartition("-")[0] for one in parts}
     ceph = {text for one in parts for text in one.get("ceph", {}).get("versions", ())}
     runs = {
-        "Kubernetes": ((plan.kubernetes.version,), {version(one).removeprefix("v") for one in nodes.values()}),
-        "OpenStack": ((release,), cloud),
+        "OpenStack": ((release,), cloud | hosts),
         "Debian": (plan.host.debian_releases, {str(one["debian"]) for one in answered}),
         **({"Ceph": ((str(plan.ceph.release),), {one.split()[2] for one in ceph})} if plan.ceph else {}),
     }
-    rows = [_version(name, planned, sorted(found - {""})) for name, (planned, found) in runs.items()]
+    kubelets = sorted({version(one).removeprefix("v") for one in nodes.values()} - {""})
+    by = "oldest API server" if plan.kubernetes.upgrading else "site file"
+    upgrade = run_layer("kubernetes_upgrade")
+    rows = [_version("Kubernetes", (plan.kubernetes.version,), kubelets, by=by, remedy=upgrade)]
+    # Hypervisors refuse another release in a usual run; so does a rollout, which names what accepts it.
+    remedies = {"OpenStack": environment.STEP if cloud <= {release} else run_layer("openstack")}
+    rows += [
+        _version(name, planned, sorted(found - {""}), remedy=remedies.get(name) or run_layer("site"))
+        for name, (planned, found) in runs.items()
+    ]
     if snapshots:
         used = sorted({str(one["snapshot"]) for one in answered} - {""})
-        rows.append(_version("OS packages", snapshots, used, by="seed"))
+        rows.append(_version("OS packages", snapshots, used, by="seed", remedy=run_layer("site")))
     if resting := journal.hosts(plan.site):
         what = f"a run of groundup.cloud.patch did not end it: {', '.join(resting)}"
         remedy = "ansible-playbook groundup.cloud.patch, which goes on with them"
@@ -87,7 +96,9 @@ def version_rows(
     return rows
 
 
-def _version(name: str, planned: Sequence[str], found: Sequence[str], *, by: str = "site file") -> StatusRow:
+def _version(
+    name: str, planned: Sequence[str], found: Sequence[str], *, remedy: str, by: str = "site file"
+) -> StatusRow:
     facts, what = {"planned": list(planned), "running": list(found)}, ", ".join(found)
     if not found:
         told = f"{' or '.join(planned) or 'any'} by the {by}; nothing that answers runs it"
@@ -95,7 +106,7 @@ def _version(name: str, planned: Sequence[str], found: Sequence[str], *, by: str
     if not planned or all(any(one == want or one.startswith(f"{want}.") for want in planned) for one in found):
         return StatusRow(name=name, state="ok", what=what, facts=facts)
     what = f"{what}; the {by}'s is {' or '.join(planned)}"
-    return StatusRow(name=name, state="warning", what=what, remedy=run_layer("site"), facts=facts)
+    return StatusRow(name=name, state="warning", what=what, remedy=remedy, facts=facts)
 
 
 def machine_rows(plan: Plan) -> list[StatusRow]:

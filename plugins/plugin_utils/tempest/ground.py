@@ -133,12 +133,11 @@ def clean(cloud: Connection, run: SuiteRun, program: Program) -> list[str]:
     if told := program.cleanup(run.prefix):
         sweep.left.append(f"tempest cleanup --prefix {run.prefix}: {told.strip().splitlines()[-1]}")
     # It keeps what tempest.conf names.
-    for kind, service, listed, delete in (
-        ("image", "image", cloud.image.images, cloud.image.delete_image),
-        ("flavor", "compute", partial(cloud.compute.flavors, is_public="None"), cloud.compute.delete_flavor),
-    ):
-        if cloud.has_service(service):
-            sweep.gone(kind, partial(_own, listed, run.prefix), delete)
+    if cloud.has_service("image"):
+        sweep.gone("image", partial(_own, cloud.image.images, run.prefix), cloud.image.delete_image)
+    if cloud.has_service("compute"):
+        flavors = partial(cloud.compute.flavors, is_public="None")
+        sweep.gone("flavor", partial(_own, flavors, run.prefix), cloud.compute.delete_flavor)
     return sweep.left
 
 

@@ -13,7 +13,7 @@ Verdict = Literal["passed", "failed", "skipped"]
 _FIXTURE = re.compile(r"(setUpClass|tearDownClass) \((?P<name>.+)\)")
 _PASSED = ("success", "xfail")
 _SKIPPED = "skip"
-_NOT_RUN = "it was chosen and did not run"
+NOT_RUN = "it was chosen and did not run"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,7 @@ def _class(test: str) -> str:
 
 def _result(test: str, line: Mapping[str, Any] | None, explained: Explained) -> Result:
     if line is None:
-        return Result(test=test, verdict="failed", said=_NOT_RUN)
+        return Result(test=test, verdict="failed", said=NOT_RUN)
     seconds, text = float(line["seconds"]), str(line["why"])
     if line["status"] in _PASSED:
         return Result(test=test, verdict="passed", seconds=seconds)

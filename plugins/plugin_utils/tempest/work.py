@@ -19,7 +19,7 @@ from ..progress import SILENCE, Progress, clock, reminder
 from ..site_names import entering, hosts_text
 from . import explained, ground, report, runs, settings
 from .program import CONF, Program
-from .results import results
+from .results import NOT_RUN, results
 from .suites import SUITES, Suite
 from .target import Target
 
@@ -55,7 +55,8 @@ def run_tests(
     """Run tests; return what became of them, and the directory with it. Raises GroundupError.
 
     ``place``: of all runs against this cloud; ``home``: Tempest's environment. What the run makes in the cloud is
-    deleted, also after a failure or a signal; what a killed run left is deleted first.
+    deleted, also after a failure or a signal; what a killed run left is deleted first. Raises KeyboardInterrupt after a
+    signal, with the results of tests that had ended written.
     """
     known = explained.load(*filter(None, (options.explained, explained.SHIPPED)))
     suite = SUITES[options.suite]
@@ -63,7 +64,8 @@ def run_tests(
     with runs.begun(place) as run, interruptible() as deaf:
         asked = ground.ask(cloud, target, network=options.network)
         program = _program(target, run, home)
-        left: list[str] = []
+        left, lines = list[str](), list[Mapping[str, Any]]()
+        stopped: KeyboardInterrupt | None = None
         with ground.made(
             cloud, target, run, image=options.image, user=options.user, memory_mb=options.memory_mb,
             disk_gb=options.disk_gb, timeout=options.timeout,
@@ -76,12 +78,19 @@ def run_tests(
                     say(f"[tempest] deleting what the run {old.directory.name} left")
                     left += _clean(cloud, old, program)
                 chosen, out = choose(program.tests(), suite, options, known, target.services)
-                said_lines = _follow(program, chosen, options.workers, say)
+                _follow(program, chosen, options.workers, say, lines)
+            except KeyboardInterrupt as signal:
+                if not lines:
+                    raise
+                stopped = signal  # what has ended is worth keeping
             finally:
                 deaf()
                 say("[tempest] deleting what the tests left")
                 left += _clean(cloud, run, program)
-        judged = results(chosen, said_lines, known)
+        judged = results(chosen, lines, known)
+        if stopped:
+            out |= {one.test: "the run was stopped before" for one in judged if one.said == NOT_RUN}
+            judged = [one for one in judged if one.test not in out]
         outcome = report.Outcome(
             cloud=target.name, suite=options.suite, began=f"{began:%Y-%m-%dT%H:%M:%SZ}", workers=options.workers,
             seconds=round(time.monotonic() - start, 1), versions=_versions(home), results=judged, left_out=out,
@@ -89,6 +98,9 @@ def run_tests(
         )  # fmt: skip
         write_file(run.directory / runs.JUNIT, report.junit(outcome), mode=0o644)
         write_file(run.directory / runs.RESULTS, report.text(outcome), mode=0o644)
+        if stopped:
+            say(outcome.line)
+            raise stopped
         return outcome, run.directory
 
 
@@ -144,9 +156,10 @@ def _clean(cloud: Connection, run: runs.SuiteRun, program: Program) -> list[str]
     return left
 
 
-def _follow(program: Program, chosen: Sequence[str], workers: int, say: Progress) -> list[Mapping[str, Any]]:
-    """Run tests, show failures at once and progress now and then; return the lines of `stream.py`."""
-    lines: list[Mapping[str, Any]] = []
+def _follow(
+    program: Program, chosen: Sequence[str], workers: int, say: Progress, lines: list[Mapping[str, Any]]
+) -> None:
+    """Run tests, show failures at once and progress now and then; add the lines of `stream.py` to ``lines``."""
     counts = {"success": 0, "fail": 0, "skip": 0}
     start = last = time.monotonic()
 
@@ -167,7 +180,6 @@ def _follow(program: Program, chosen: Sequence[str], workers: int, say: Progress
     say(f"[tempest] {len(chosen)} tests, {workers} at a time")
     with reminder(say, "[tempest] no test has ended lately") as heard:
         program.run(chosen, workers=workers, ended=lambda line: ended(heard, line))
-    return lines
 
 
 def _versions(home: Path) -> dict[str, str]:

@@ -10,6 +10,7 @@ from ...module_utils._base.consent import Reason
 from ..errors import GroundupError
 from ..plan.platform.versions import KUBERNETES
 from ..plan.types import Plan
+from .nodes import comes_back
 from .steps import Kind, UpgradeStep, Version, refusals, steps
 from .survey import FoundCluster, tag
 
@@ -66,7 +67,8 @@ def reasons(plan: Plan, found: FoundCluster, judged: Judged, said: Mapping[str, 
     for text in (*_whole(plan, found, said, judged), *refusals(found.versions, judged.target)):
         yield Reason(text=text)
     yield from _room(said, judged.steps)
-    yield from _consents(found, judged)
+    known = [host for host in judged.hosts("kubelet") if host in plan.hosts]
+    yield from _consents(found, judged, batches(plan, known))
 
 
 def unwell(found: FoundCluster, nodes: Collection[str], *, apart: Collection[str] = ()) -> Iterator[str]:
@@ -118,8 +120,8 @@ def _room(said: Mapping[str, Mapping[str, Any]], left: Sequence[UpgradeStep]) ->
             yield Reason(text=f"{name} has {free >> 20} MiB free for images, and needs {ROOM >> 20}")
 
 
-def _consents(found: FoundCluster, judged: Judged) -> Iterator[Reason]:
-    """Yield what an operator may accept."""
+def _consents(found: FoundCluster, judged: Judged, together: Sequence[Sequence[str]]) -> Iterator[Reason]:
+    """Yield what an operator may accept. ``together``: kubelets that change together, cordoned all of them."""
     if judged.hosts("control") and len(found.versions.servers) == 1:
         yield Reason(
             code=API_DOWN, text=f"there is one control host: about {SECONDS} s without the Kubernetes API; pods run on"
@@ -137,9 +139,14 @@ def _consents(found: FoundCluster, judged: Judged) -> Iterator[Reason]:
     if not judged.drains:
         return
     leaving = [found.leaving[host] for host in judged.hosts("kubelet") if host in found.leaving]
-    if stuck := [one.name for one in leaving if one.pods and not one.others]:
+    back = {name for name, node in found.nodes.items() if comes_back(node)}
+    beside = {host: {*batch} for batch in together for host in batch}
+    if stuck := [
+        one.name for one in leaving if one.pods and not {*one.others, *back} - beside.get(one.name, {one.name})
+    ]:
         yield Reason(code=UNDRAINED, text=f"no other node takes the pods of {', '.join(stuck)}")
-    if leaving and found.budgets:
+    # Pods that wait for a node of a step on the way hold their budgets: the run lets it in first, and drains wait.
+    if leaving and found.budgets and all(one.kind != "kubelet" for one in judged.resumed):
         listing = ", ".join(found.budgets)
         yield Reason(code=UNDRAINED, text=f"these PodDisruptionBudgets allow no eviction now: {listing}")
     if bare := [pod for one in leaving for pod in one.bare]:

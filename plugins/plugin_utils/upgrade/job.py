@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from ...module_utils._base.consent import refuse
+from ...module_utils._base.wait import wait_until
 from ..errors import GroundupError
 from ..kube.access import kubeconfig_path
 from ..kube.client import Api
@@ -68,12 +69,13 @@ class UpgradeJob:
         """Return what the playbook goes by."""
         control = judged.hosts("control")
         whole = self.until == "end" or not control
+        last = "" if not control or control[-1] in judged.half_done else control[-1]  # half done: it does not wait
         versions = opened.versions if opened else [*map(str, {*found.versions.all, judged.target})]
         beside = journal.beside(versions, plan.kubernetes.version)
         target = replace(plan, kubernetes=replace(plan.kubernetes, upgrading=beside))
         return {
             "changes": [*map(str, judged.steps)], "source": str(judged.source), "open": opened is not None,
-            "control": control if whole else control[:-1], "last": control[-1] if control else "",
+            "control": control if whole else [one for one in control if one != last], "last": last,
             "add_ons": whole and "add-ons" in {one.kind for one in judged.steps},
             "kubelets": batches(plan, judged.hosts("kubelet")) if whole else [], "whole": whole,
             "drains": judged.drains, "target": site_vars(target), "diff": {"prepared": self._preview(plan, judged)},
@@ -89,18 +91,27 @@ class UpgradeJob:
             )  # fmt: skip
         return self.whole()
 
-    def whole(self) -> dict[str, Any]:
-        """Require one version everywhere, and no node that an upgrade has cordoned. Raises GroundupError."""
+    def whole(self, *, patience: float = 0.0) -> dict[str, Any]:
+        """Require one version everywhere, and no node that an upgrade has cordoned, within ``patience`` seconds.
+
+        Raises GroundupError.
+        """
         plan = self.plan()
-        found = surveyed(self.api(plan))
-        cordoned = (f"{name} takes no pods" for name, node in sorted(found.nodes.items()) if is_ours(node))
-        if wrong := [*map(str, judge(plan, found).steps), *unwell(found, found.nodes), *cordoned]:
+        api, nodes = self.api(plan), 0
+
+        def missing() -> list[str]:
+            nonlocal nodes
+            found = surveyed(api)
+            nodes = len(found.versions.kubelets)
+            cordoned = (f"{name} takes no pods" for name, node in sorted(found.nodes.items()) if is_ours(node))
+            return [*map(str, judge(plan, found).steps), *unwell(found, found.nodes), *cordoned]
+
+        if wrong := wait_until(missing, timeout=patience, pause=2.0):
             raise GroundupError(
                 f"Kubernetes is not {plan.kubernetes.version} everywhere; left: {'; '.join(wrong)}",
                 where="the cluster, and kubernetes.version of the site file",
                 why="layers go by the version of the site file", remedy="--tags check shows what runs where",
             )  # fmt: skip
-        nodes = len(found.versions.kubelets)
         return {"changed": False, "msg": f"Kubernetes {plan.kubernetes.version} on {nodes} nodes"}
 
     def plan(self, version: str | None = None) -> Plan:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
+from ...module_utils._base.wait import wait_until
 from ..errors import GroundupError
 from ..kube import removal
 from ..kube.client import Api
-from ..kube.nodes import NODES, wait_ready
+from ..kube.nodes import NODES, not_ready
 from ..kube.types import Object
 from ..progress import Progress
 from .steps import Version
 
 CORDONED = "groundup.cloud/cordoned"  # annotation of a node: who has cordoned it
 OURS = "kubernetes_upgrade"
+_STATE = "node.kubernetes.io/"  # taints by which Kubernetes says that a node is cordoned or not Ready
 READY = 300.0  # seconds until a node with another kubelet is Ready
 _MERGE = "application/merge-patch+json"
 
@@ -21,6 +23,12 @@ _MERGE = "application/merge-patch+json"
 def is_ours(node: Object) -> bool:
     """Return whether an upgrade has cordoned ``node``."""
     return bool((node["metadata"].get("annotations") or {}).get(CORDONED) == OURS)
+
+
+def comes_back(node: Object) -> bool:
+    """Return whether ``node`` takes pods again once an upgrade ends its cordon."""
+    blocks = [one for one in (node.get("spec") or {}).get("taints") or () if one.get("effect") != "PreferNoSchedule"]
+    return is_ours(node) and all(str(one.get("key")).startswith(_STATE) for one in blocks)
 
 
 def close(api: Api, host: str) -> None:
@@ -47,19 +55,27 @@ def drain(api: Api, host: str, *, timeout: float, say: Progress, spare: bool) ->
         say(f"[upgrade] {host} is not drained, as accepted (undrained): {error.what}")
 
 
-def let_in(api: Api, hosts: Sequence[str], version: Version, *, known: Collection[str]) -> None:
+def let_in(api: Api, hosts: Sequence[str], version: Version) -> None:
     """Wait until the kubelets of ``hosts`` have ``version`` and are Ready; end our cordon. Raises GroundupError."""
-    wait_ready(api, hosts, timeout=READY, known=known)
+    found = dict[str, Object]()
+
+    def pending() -> list[str]:
+        found.clear()
+        found.update({str(node["metadata"]["name"]): node for node in api.get(NODES)["items"]})
+        runs = {host: str(found[host]["status"]["nodeInfo"]["kubeletVersion"]) for host in hosts if host in found}
+        # Ready beside another version is what the former kubelet said last.
+        late = [(host, one) for host, one in runs.items() if Version.of(one) != version]
+        kubelets = (f"the kubelet of {host} is {one}, not v{version}" for host, one in late)
+        return [*kubelets, *(f"{host}: {why}" for host, why in sorted(not_ready(found, hosts).items()))]
+
+    if wrong := wait_until(pending, timeout=READY, pause=2.0):
+        raise GroundupError(
+            f"after {READY:.0f} s: {'; '.join(wrong)}", where=f"Node {', '.join(hosts)}, which takes no new pods",
+            why="a node that is let in with another kubelet would be forgotten",
+            remedy="see journalctl -u kubelet there; run this again",
+        )  # fmt: skip
     for host in hosts:
-        node = api.get(f"{NODES}/{host}")
-        runs = str(node["status"]["nodeInfo"]["kubeletVersion"])
-        if Version.of(runs) != version:
-            raise GroundupError(
-                f"the kubelet of {host} is {runs}, not v{version}", where=f"Node {host}, which takes no new pods",
-                why="a node that is let in with another kubelet would be forgotten",
-                remedy="see journalctl -u kubelet there; run this again",
-            )  # fmt: skip
-        if is_ours(node):
+        if is_ours(found[host]):
             _patch(api, host, owner=None, unschedulable=None)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from ...module_utils._base.wait import wait_until
 from ..errors import GroundupError
+from ..kube import run_lease
 from ..kube.client import Api
 from ..kube.types import Object, resource_path
 from . import journal, nodes
@@ -70,7 +71,8 @@ class UpgradeRun:
 
     def end(self) -> dict[str, Any]:
         """Write down that the upgrade has ended. Raises GroundupError, OSError."""
-        done = self.job.whole()
+        # A kubelet that has restarted says later that its static pods are Ready.
+        done = self.job.whole(patience=PATIENCE)
         site = self.job.plan().site
         opened = journal.under_way(site) is not None
         journal.end(site)
@@ -93,18 +95,20 @@ class UpgradeRun:
         if self.kind == "add-ons":
             journal.move(plan.site, live=version)
         if self.kind == "kubelet":
-            for host in self.hosts:
+            for host in self.hosts:  # all of them first: pods of one do not go to the next
                 nodes.close(api, host)
-                if self.evict:
-                    spare = UNDRAINED in self.job.force
-                    nodes.drain(api, host, timeout=self.timeout, say=self.job.say, spare=spare)
+            for host in self.hosts if self.evict else ():
+                for warning in run_lease.of_site(plan.site):  # renewed: each wait may be nearly as long as the lease
+                    self.job.say(f"[upgrade] {warning}")
+                spare = UNDRAINED in self.job.force
+                nodes.drain(api, host, timeout=self.timeout, say=self.job.say, spare=spare)
 
     def _leave(self) -> None:
         plan = self.job.plan()
         api = self.job.api(plan)
         target = judge(plan, surveyed(api)).target
         if self.kind == "kubelet":
-            nodes.let_in(api, self.hosts, target, known=plan.hosts)
+            nodes.let_in(api, self.hosts, target)
         elif wrong := wait_until(lambda: [*self._left(api, target)], timeout=PATIENCE, pause=2.0):
             raise self._card(f"it is not done: {'; '.join(wrong)}")
         journal.leave(plan.site, self.steps)

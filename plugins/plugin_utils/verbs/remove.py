@@ -10,6 +10,7 @@ from ..kube import removal, run_lease
 from ..kube.access import keep_nodes, known_nodes, kubeconfig_path
 from ..kube.client import Api
 from ..kube.removal import LeavingNode
+from ..upgrade import journal
 from .base import Verb
 
 GONE = 120.0  # seconds for the cluster to delete the pods of a node that was down
@@ -35,7 +36,12 @@ class Remove(Verb[LeavingNode]):
         return removal.survey(self.api, self.asked.machine)
 
     def refuse(self, state: LeavingNode) -> LeavingNode:
-        """Return ``state``. Raises GroundupError for a reason against it that ``force`` does not accept."""
+        """Return ``state``. Raises GroundupError for a reason against it that ``force`` does not accept.
+
+        A node that works waits for an upgrade that is open; one that does not may be what the upgrade waits for.
+        """
+        if state.ready:
+            journal.refuse_open(self.asked.plan.site, "groundup.cloud.remove")
         removal.refuse(state, self.asked.force)
         return state
 

@@ -17,8 +17,8 @@ from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.etcd impor
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import NodeHost
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Paths
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import ensure, missing
+from ansible_collections.groundup.cloud.tests.e2e.unavoidable import DROPPED
 from ansible_collections.groundup.cloud.tests.e2e.waiting import until
-from ansible_collections.groundup.cloud.tests.integration.host.test_rolling import DROPPED
 from ansible_collections.groundup.cloud.tests.integration.rollout_api.control_plane import free_port
 from ansible_collections.groundup.cloud.tests.unit.certificates import issue
 

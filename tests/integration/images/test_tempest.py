@@ -24,6 +24,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.local_enviro
 )
 from ansible_collections.groundup.cloud.plugins.plugin_utils.tempest import program, runs, settings, work
 from ansible_collections.groundup.cloud.plugins.plugin_utils.tempest.explained import Explained
+from ansible_collections.groundup.cloud.plugins.plugin_utils.tempest.report import of_document
 from ansible_collections.groundup.cloud.plugins.plugin_utils.tempest.suites import SUITES
 from ansible_collections.groundup.cloud.plugins.plugin_utils.tempest.target import Target, of_plan
 from ansible_collections.groundup.cloud.tests.unit.tempest.test_settings import ASKED, GROUND, OBJECTS, ROOT
@@ -160,6 +161,31 @@ def test_a_cloud_is_tested_and_left_as_it_was(keystone: Any, home: Path, tmp_pat
     log = (directory / program.LOG).read_text()
     assert runs.SuiteRun(directory=directory, prefix="x").made("project"), "the form of Tempest's log is another"
     assert "admin_password" not in log
+
+
+def test_a_run_that_is_stopped_keeps_the_results_of_what_has_ended(
+    keystone: Any, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = entries(keystone)
+    monkeypatch.setattr(work, "SILENCE", 0.0)
+    follow = work._follow
+
+    def stopped(program: Any, chosen: Any, workers: int, say: Any, lines: list[Any]) -> None:
+        def heard(text: str) -> None:
+            say(text)
+            if lines:
+                raise KeyboardInterrupt("SIGINT")
+
+        follow(program, chosen, workers, heard, lines)
+
+    monkeypatch.setattr(work, "_follow", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        tested(keystone, home, tmp_path, regex=r"^tempest\.api\.identity\.v3")
+    assert entries(keystone) == before
+    outcome = of_document(runs.last(tmp_path / "tempest"))
+    assert 0 < len(outcome.results) < 5
+    assert set(outcome.left_out.values()) == {"the run was stopped before"}
+    assert len(outcome.left_out) > 5
 
 
 def test_what_a_killed_run_left_is_deleted_by_the_next_and_nothing_else(

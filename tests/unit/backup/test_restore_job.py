@@ -24,6 +24,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import run_lea
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import BackupPlan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade import journal as upgrade
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
 
 Make = Callable[..., SetBackup]
@@ -117,7 +118,7 @@ def test_a_state_is_put_back_whole_and_never_over_a_living_one(plan: Plan, tmp_p
     home = state_dir(plan.site)
     (home / "ssh").mkdir()
     (home / "ssh/id_ed25519").write_text("of a killed run")
-    content = _archive("secrets.yml", "ssh/id_ed25519", "site-file/site.yml", journal.FILE)
+    content = _archive("secrets.yml", "ssh/id_ed25519", "site-file/site.yml", journal.FILE, upgrade.FILE)
     assert state.put(plan.site, [content[:700], content[700:]]) == 2
     found = sorted(str(one.relative_to(home)) for one in home.rglob("*") if one.is_file())
     assert found == ["secrets.yml", "ssh/id_ed25519"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.server
+import itertools
 import json
 import math
 import threading
@@ -108,6 +109,28 @@ def test_kept_connections_are_made_once_a_client_and_new_ones_for_each_request(s
 def test_a_failed_request_is_counted_not_repeated_and_not_in_the_figures(server: str) -> None:
     found = asked(server, "/third", clients=1, requests=30, kept=False)
     assert (found.sent, found.causes, Handler.asked) == (30, {"HTTP 503": 10}, 30)
+
+
+def test_a_first_request_that_failed_is_counted(server: str) -> None:
+    Handler.asked = 2  # the next is the third
+    found = asked(server, "/third", clients=1, requests=2, kept=True)
+    assert (found.sent, found.causes, Handler.asked) == (3, {"HTTP 503": 1}, 5)
+
+
+@pytest.mark.parametrize("after", [0, 3], ids=["before all have begun", "later"])
+def test_a_client_that_dies_ends_the_measurement(server: str, after: int) -> None:
+    asks, lock = itertools.count(), threading.Lock()
+
+    def ask(line: Line) -> None:
+        with lock:
+            number = next(asks)
+        if number == after:
+            raise LookupError("no token")
+        line.ask("GET", "/")
+
+    with pytest.raises(LookupError, match="no token"):
+        measure("list", ask, lambda: Line(server, kept=True), clients=2, requests=2000)
+    assert next(asks) < 2000
 
 
 def test_an_image_goes_up_comes_back_and_is_deleted(server: str) -> None:

@@ -22,7 +22,8 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.steps import 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.tenant import TenantOptions
 from ansible_collections.groundup.cloud.tests.e2e import api_latency, tenant_boots, tenant_figures
 from ansible_collections.groundup.cloud.tests.e2e.tenant_boots import PHASES, Boot, Boots, fits, phase_of
-from ansible_collections.groundup.cloud.tests.e2e.tenant_ports import Ports, program, spent
+from ansible_collections.groundup.cloud.tests.e2e.tenant_ports import Ports
+from keystoneauth1.session import Session
 
 from .conftest import connected, served
 from .fake import ADMIN, Entry, FakeCloud, left
@@ -30,11 +31,6 @@ from .fake import ADMIN, Entry, FakeCloud, left
 TASKS = ("scheduling", None, "spawning")  # what Nova says of an instance, look by look, before ACTIVE
 EVENT = {"event": "compute__do_build_and_run_instance", "start_time": "2026-11-28T10:00:03.000000",
          "finish_time": "2026-11-28T10:00:10.000000", "result": "Success"}  # fmt: skip
-SYNC = """Time spent on processing nb_cfg 7:
-\tovn-northd delay before processing:\t3ms
-\tovn-northd completion:\t\t\t160ms
-\tovn-controller(s) completion:\t\t1390ms
-"""
 
 
 class Nova(FakeCloud):
@@ -42,6 +38,7 @@ class Nova(FakeCloud):
 
     quotas: dict[str, Entry]
     interrupts = ""  # kind whose third is made at the moment of Ctrl-C
+    stays = False  # the next instance that is to be deleted
 
     def one(self, kind: str, identity: str) -> Entry | None:
         if kind in ("quotas", "quota_sets"):
@@ -51,6 +48,9 @@ class Nova(FakeCloud):
     def delete(self, kind: str, identity: str) -> int:
         if kind in ("quotas", "quota_sets"):
             del self.quotas[kind]
+            return 204
+        if kind == "servers" and self.stays:
+            self.stays = False
             return 204
         return super().delete(kind, identity)
 
@@ -187,6 +187,19 @@ def test_instances_that_fail_are_counted_with_the_cause(
     assert left(cloud) == []
 
 
+@pytest.mark.usefixtures("guest")
+def test_an_instance_that_stays_ends_the_measurement_before_the_next_batch(
+    cloud: Nova, tmp_path: Path, options: TenantOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tenant_boots, "look", lambda *_: room())
+    monkeypatch.setattr(tenant_boots, "_GONE", 0.0)
+    cloud.stays = True
+    admin, steps = connected(cloud, tmp_path), Steps(lambda _: None)
+    with pytest.raises(SmokeError, match=r"1 of 1 instances are not gone after 0 s: smoke-\w+-1-0"):
+        within(Boots, admin, options, steps, lambda one: one.walk(2, direct=""))
+    assert left(cloud) == []
+
+
 def ports(cloud: Nova, tmp_path: Path, options: TenantOptions) -> list[dict[str, Any]]:
     """Measure nine ports and seven rules."""
     admin, steps = connected(cloud, tmp_path), Steps(lambda _: None)
@@ -194,9 +207,17 @@ def ports(cloud: Nova, tmp_path: Path, options: TenantOptions) -> list[dict[str,
 
 
 def test_ports_and_rules_are_made_exactly_so_often_each_rule_another_and_nothing_stays(
-    cloud: Nova, tmp_path: Path, options: TenantOptions
+    cloud: Nova, tmp_path: Path, options: TenantOptions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    get, threads = Session.get_token, set[threading.Thread]()
+
+    def token(*given: Any) -> Any:
+        threads.add(threading.current_thread())
+        return get(*given)
+
+    monkeypatch.setattr(Session, "get_token", token)
     stages = ports(cloud, tmp_path, options)
+    assert threads == {threading.main_thread()}, "a client that gets no token would die"
     assert [(one["name"], one["row"] and one["row"]["sent"]) for one in stages] == [
         ("before", None), ("ports", 7), ("rules", 5), ("ports deleted", 7)
     ]  # fmt: skip
@@ -217,23 +238,6 @@ def test_after_ctrl_c_nothing_is_made_any_more_and_nothing_stays(
     assert 3 <= len(made) < 9
     assert max(made) < min(number for number, one in enumerate(cloud.asked) if one.startswith("DELETE ports"))
     assert left(cloud) == []
-
-
-def test_ovns_own_words_give_the_seconds_until_all_chassis_followed() -> None:
-    assert spent(SYNC) == {"northd": 0.16, "chassis": 1.39}
-    assert spent("ovn-nbctl: unknown\n") == {"cause": "not understood: ovn-nbctl: unknown"}
-
-
-@pytest.mark.parametrize(
-    ("user", "words", "name"),
-    [("ovsdb-server", ["ovsdb-server", "--unixctl=/var/run/ovn/ovnnb_db.ctl"], "ovsdb-server NB"),
-     ("ovsdb-server", ["ovsdb-server", "--unixctl=/var/run/ovn/ovnsb_db.ctl"], "ovsdb-server SB"),
-     ("ovsdb-server", ["ovsdb-server", "/etc/openvswitch/conf.db"], ""),
-     ("neutron-server", ["uwsgi"], "neutron-server"), ("ovn-northd", ["ovn-northd"], "ovn-northd"),
-     ("nova-api", ["uwsgi"], "")],
-)  # fmt: skip
-def test_neutrons_and_ovns_processes_are_weighed(user: str, words: list[str], name: str) -> None:
-    assert program(user, words) == name
 
 
 def test_the_page_has_both_tables_and_its_mark(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

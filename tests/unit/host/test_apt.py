@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import subprocess
 import time
 from collections.abc import Sequence
@@ -11,6 +12,8 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._host import apt
+from ansible_collections.groundup.cloud.plugins.module_utils._host.sources import SeedRepository
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import load_lock
 
 HELD = "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 9117 (python3)\n"
 LISTS = "E: Unable to lock directory /var/lib/apt/lists/\n"
@@ -102,6 +105,20 @@ def test_a_host_whose_snapshot_is_gone_is_told_where_the_one_in_use_comes_from(
     found = apt.fault(["apt-get"], gone)
     assert found.where.endswith("/packages-13/2026-10-01-a/pool/socat_1_amd64.deb")
     assert found.remedy.startswith("run the playbook groundup.cloud.host, which names the snapshot in use")
+
+
+@pytest.mark.parametrize("artifact", ["packages-13", "packages-monitoring-13", "packages-ceph-13"])
+def test_a_seed_whose_packages_are_too_old_is_told_the_artifact_to_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, artifact: str
+) -> None:
+    monkeypatch.setattr(apt, "OURS", tmp_path / "apt.conf")
+    source = SeedRepository(url="https://seed:8080", places={"13": f"{artifact}/2026-10-01-a"}, key="a key")
+    monkeypatch.setattr(platform, "freedesktop_os_release", lambda: {"VERSION_ID": "13", "VERSION_CODENAME": "trixie"})
+    for path, text in source.files(home=tmp_path).items():
+        path.write_text(text)
+    found = apt.fault(["apt-get"], CASES["a host of an older point release"][0])
+    assert f"{{supply_names: [{artifact}], supply_rebuild: true}}" in found.remedy
+    assert artifact in load_lock().artifacts
 
 
 class Apt:

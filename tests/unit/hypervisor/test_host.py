@@ -82,11 +82,13 @@ def test_an_environment_of_another_debian_is_refused_and_nothing_stays(
     ("name", "said"),
     [("2026.1-aaaaaaaaaaaa", ""), ("2025.2-aaaaaaaaaaaa", "of release 2025.2"), ("", "there is no")],
 )
-def test_an_environment_of_another_release_than_the_control_planes_is_a_fault(name: str, said: str) -> None:
+def test_an_environment_of_another_release_than_the_site_files_is_a_fault(name: str, said: str) -> None:
     fault = environment.of_another_release(name, "2026.1")
     assert bool(fault) == bool(said)
     assert said in fault
     assert not fault or "groundup.cloud.hypervisor" in fault
+    # Without it, the playbook refuses (`refuse_step`).
+    assert ("hypervisor_release_step=true" in fault) == ("of release" in fault)
 
 
 @pytest.mark.usefixtures("served")

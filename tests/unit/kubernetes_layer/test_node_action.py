@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible.errors import AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.action.node import ActionModule
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
@@ -62,3 +63,19 @@ def test_only_a_run_that_changes_a_control_host_needs_the_lease(
     assert len(given) == 2
     monkeypatch.setattr(run_lease, "of_site", lambda _: ["the cluster does not answer"])
     assert run()["warnings"] == ["the cluster does not answer"]
+    assert run(role="worker", step="upgrade_kubelet")["warnings"] == ["the cluster does not answer"]
+
+
+@pytest.mark.parametrize("step", ["upgrade_stage", "upgrade_control", "upgrade_record", "upgrade_kubelet"])
+@pytest.mark.parametrize("role", ["control", "worker"])
+def test_a_connection_that_is_lost_in_an_upgrade_fails_the_task_for_its_rescue(
+    given: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch, step: str, role: str
+) -> None:
+    def lost(*_: object, **__: object) -> None:
+        raise AnsibleConnectionFailure("no route to host")
+
+    monkeypatch.setattr(ActionBase, "_execute_module", lost)
+    done = run(step=step, role=role)
+    assert (done["failed"], "no route to host" in done["msg"]) == (True, True)
+    assert not {"unreachable", "aside"} & done.keys()
+    assert given == []

@@ -124,6 +124,20 @@ def test_programs_come_from_what_was_staged_also_when_the_seed_is_gone(
     assert not paths.at(STAGED).exists()
 
 
+def test_a_host_that_is_done_stages_nothing_again(node: Node, host: FakeHost, paths: Paths, tmp_path: Path) -> None:
+    """Nobody would remove it: its kubelet's step does not come again. A program may be the same in both versions."""
+    for name in PROGRAMS:
+        write(paths, f"/usr/local/bin/{name}", f"{name} 1.37.2")
+        (tmp_path / f"seed/{name}.sha256").write_text(f"{sha256(tmp_path / 'seed' / name)}  {name}\n")
+    published = tuple(dataclasses.replace(one, sha256=None) for one in node.downloads)
+    for downloads in (node.downloads, published):
+        upgrade.stage(dataclasses.replace(node, downloads=downloads), host, Changes(check=False))
+        assert not paths.at(STAGED).exists()
+    write(paths, "/usr/local/bin/kubelet", "kubelet 1.36.3")
+    upgrade.stage(node, host, Changes(check=False))
+    assert [path.name for path in paths.at(STAGED).iterdir()] == ["kubelet"]
+
+
 def test_the_cluster_gets_the_configuration_of_the_new_version(node: Node, host: FakeHost, paths: Paths) -> None:
     upgrade.record(node, host, Changes(check=False))
     assert host.commands == [["phase", "upload-config", "all"], ["phase", "bootstrap-token"]]

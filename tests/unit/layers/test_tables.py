@@ -183,7 +183,7 @@ def test_a_layer_starts_with_preflight_and_has_its_verbs(name: str) -> None:
     assert LAYERS[name].group in groups, "the record names the group its plays run on"
 
 
-@pytest.mark.parametrize("name", ["seed", "secrets", "kubernetes", "openstack", "set_aside", "remove"])
+@pytest.mark.parametrize("name", ["seed", "secrets", "kubernetes", "openstack", "monitoring", "set_aside", "remove"])
 def test_a_failure_after_a_host_was_set_aside_ends_with_code_2(name: str) -> None:
     """Code 4, unreachable, would say that the run came to its end."""
     own = [play for play in plays(name) if "hosts" in play and play["name"] != "Next step"]
@@ -191,7 +191,7 @@ def test_a_failure_after_a_host_was_set_aside_ends_with_code_2(name: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "name", ["contact", *(name for name in BUILT if LAYERS[name].nodes or LAYERS[name].group == "all")]
+    "name", ["contact", *(name for name in BUILT if LAYERS[name].nodes or LAYERS[name].group in ("all", "monitoring"))]
 )
 def test_hosts_set_aside_are_counted_after_each_layer_on_hosts(name: str) -> None:
     assert "groundup.cloud.set_aside" in [play.get("ansible.builtin.import_playbook") for play in plays(name)]

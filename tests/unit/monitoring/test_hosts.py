@@ -164,14 +164,26 @@ def test_a_silent_target_is_named_with_host_and_remedy(served: dict[str, Any], a
     assert found.value.remedy == "look at it"
 
 
-def test_what_the_operator_must_switch_on_is_a_warning(served: dict[str, Any]) -> None:
+def test_what_the_operator_must_switch_on_is_a_warning_that_nobody_waits_for(
+    served: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert served
+    asks: list[list[dict[str, str]]] = []
+
+    def silent(targets: list[dict[str, str]]) -> dict[str, str]:
+        asks.append(targets)
+        return real(targets)
+
+    real = verify.silent
+    monkeypatch.setattr(verify, "PATIENCE", 1.0)
+    monkeypatch.setattr(verify, "silent", silent)
     result, (warning,) = asked(NODE, CEPH)
+    assert asks == [[NODE], [CEPH]]
     assert result["silent"] == ["ceph of storage-1"]
     assert "switch it on" in warning
 
 
-def test_the_state_of_the_site_tells_what_verification_does(
+def test_the_state_of_the_site_is_what_verification_asks(
     served: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = planned("lab")
@@ -182,11 +194,12 @@ def test_the_state_of_the_site_tells_what_verification_does(
     assert _monitoring({"targets": [NODE]}) == {"state": "not made"}
     watched.UNITS.mkdir()
     watched.unit_file(watched.STORE).touch()
-    assert _monitoring({"targets": [NODE]}) == {}
+    assert _monitoring({"targets": [NODE]}) == {"silent": [], "unjudged": ""}
     served["/api/v2/alerts"] = []
-    assert "do not arrive" in _monitoring({"targets": [NODE]})["why"]
     served["/api/v1/targets"] = _active(worker="down")
-    assert _monitoring({"targets": [NODE]})["why"] == "targets that do not answer: node of worker-1"
+    found = _monitoring({"targets": [NODE]})
+    assert found["silent"] == ["node of worker-1"]
+    assert "has not heard" in found["unjudged"]
 
 
 @pytest.mark.parametrize(

@@ -111,6 +111,12 @@ def test_the_files_are_what_the_functions_say() -> None:
     assert {path.partition("/")[0] for path in written} == {"targets", "rules", "scrape.yml", "alertmanager.yml"}
 
 
+def test_a_refused_plan_is_written_for_reading() -> None:
+    written = files(planned("lab", monitoring__host="seed-9"))
+    (group,) = yaml.safe_load(written["rules/monitoring.yml"])["groups"]
+    assert (group["name"], [rule["alert"] for rule in group["rules"]]) == ("monitoring", ["AlertingWorks"])
+
+
 def test_where_alerts_are_sent_to_is_its_owner_s_to_read(tmp_path: Path) -> None:
     action: Any = ActionModule.__new__(ActionModule)
     action._task = SimpleNamespace(check_mode=False)

@@ -37,6 +37,11 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     *(("dns-without-service", "error", "edge", {"openstack/dns": {key: value}, "openstack/services": ["keystone"]},
        f"openstack.dns.{key}") for key, value in {
            "domain": "vm.example.org", "name_servers": {"ns1.example.org": "192.0.2.53"}}.items()),
+    ("dns-pools-twice", "error", "cloud",
+     {"openstack/dns": {"name_servers": {"ns1.example.org": "192.0.2.53"}},
+      "openstack/services": ["keystone", "designate"],
+      "openstack/overrides": {"designate": {"values": {"conf": {"pools": "- name: default\n"}}}}},
+     "openstack.dns.name_servers"),
     ("password-regex-invalid", "error", "cloud", {"identity/passwords": {"regex": "(?=.*[0-9]"}}, f"{_KEY}.regex"),
     ("password-regex-refuses-services", "error", "cloud", {"identity/passwords": {"regex": ".*[!?]"}}, f"{_KEY}.regex"),
     ("password-regex-unexplained", "warning", "cloud", {"identity/passwords": {"regex": ".*[0-9]"}},

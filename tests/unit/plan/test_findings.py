@@ -70,6 +70,13 @@ def test_a_region_is_made_of_what_this_version_builds_and_says_what_it_needs(pla
     assert "1 x region-seed: 8 cores, 32 GiB, 10 Gbit/s;" in every["hardware-needed"].what
 
 
+def test_of_a_release_that_is_not_known_nothing_is_said_of_its_charts(plan_of: Callable[..., Plan]) -> None:
+    changes = {"openstack/release": "2025.2", "openstack/charts": "/srv/charts"}
+    found = {finding.name for finding in plan_of("cloud", changes).findings}
+    assert "version-not-in-matrix" in found
+    assert "release-without-charts" not in found, "OpenStack-Helm has charts of 2025.2"
+
+
 def test_what_this_version_does_not_build_is_told(plan_of: Callable[..., Plan]) -> None:
     changes = {
         "networks/cluster": {"cidr": "10.96.12.0/22", "vlan": 99},

@@ -125,7 +125,9 @@ def test_an_allowed_step_of_the_release_is_none_that_a_rollout_makes_unasked() -
         runs, objects = ((stateful(3, image=f"{REGISTRY}/openstack:{tag}"),) for tag in (before, after))
         return [*judge(release(), live="2026.1.0", runs=runs, objects=objects).values()]
 
-    assert [one.code for one in step("2026.1", "2026.2")] == ["release-step"]
+    (reason,) = step("2026.1", "2026.2")
+    assert (reason.code, "openstack.release to 2026.1" in reason.remedy) == ("release-step", True)
+    assert [one.remedy for one in step("2025.2", "2026.1")] == ["to try it, see docs/openstack-upgrade.md"]
     assert step("2026.1", "2026.1") == step("2026.2", "2026.2") == []
     with pytest.raises(GateRefusedError, match=r"2026\.1 runs, and it would become 2026\.2"):
         decide(step("2026.1", "2026.2"))

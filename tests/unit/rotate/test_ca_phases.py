@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.changes impor
 from ansible_collections.groundup.cloud.plugins.module_utils._host import issued
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import kubeconfig_path
-from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.authorities import USES
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.authorities import USES, Use, file, key_name, needed
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import (
     LeafSpec,
@@ -38,7 +38,7 @@ class Site:
     """A state directory and hosts with files, which `spread` brings up to date as the layers do."""
 
     def __init__(self, root: Path) -> None:
-        self.root, self.directory = root, state_dir(PLAN.site)
+        self.root, self.directory, self.uses = root, state_dir(PLAN.site), USES
         self.directory.mkdir(parents=True, exist_ok=True)
         self.store = Store.open(self.directory, PasswordSource(path=root / "password", ours=True), write=False)
         self.settle()
@@ -47,11 +47,16 @@ class Site:
 
     def settle(self, *_: Any, **__: Any) -> dict[str, Any]:
         anew.new_keys(self.store, self.directory, (EDGE,))
-        for use in USES:
+        for use in self.uses:
             authority = ensure_authority(self.store, self.directory, site=PLAN.site, use=use)
             if use == "site":
                 ensure_leaf(authority, self.store, self.directory, EDGE)
         return {"msg": "settled"}
+
+    def lose(self, use: Use) -> None:
+        self.store.forget([key_name(use)])
+        (self.directory / file(use)).unlink()
+        self.uses = tuple(one for one in USES if one != use)
 
     def spread(self, *names: str) -> None:
         for name in names:
@@ -101,6 +106,45 @@ def test_the_phases_in_order_end_with_the_new_ca_alone(site: Site) -> None:
     with pytest.raises(GroundupError, match="younger than 30 days"):
         site.kind().run("check")
     assert site.kind(force=("again",)).run("check")["phases"] == ["both"]
+
+
+def test_a_site_without_monitoring_has_no_ca_of_it_and_misses_none(site: Site) -> None:
+    assert needed(monitoring=False, known=()) == USES[:-1]
+    assert needed(monitoring=True, known=()) == needed(monitoring=False, known=[key_name("monitoring")]) == USES
+    site.lose("monitoring")
+    for phase, after in {"both": "both", "use": "new", "drop": "closed"}.items():
+        site.kind().run(phase)
+        site.spread(*PLAN.hosts)
+        assert succession.position(succession.look(site.store, site.directory)) == after
+    assert not [name for name in site.store.names() if name.startswith(key_name("monitoring"))]
+
+
+def test_what_takes_a_changed_certificate_up_is_foreseen_for_every_place() -> None:
+    found = {path: places.Place(host="h", path=path, trusts=frozenset()).taken_up for path in issued.PLACES}
+    assert [path for path, text in found.items() if not text] == ["/etc/groundup/apt/seed-ca.crt"]  # apt's next start
+
+
+def test_a_missing_ca_is_named(site: Site) -> None:
+    site.lose("galera")
+    with pytest.raises(GroundupError, match="no CA of galera yet"):
+        site.kind().run("both")
+
+
+def test_a_new_layer_s_ca_is_no_rotation_of_just_now(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    for phase in ("both", "use", "drop"):
+        site.kind().run(phase)
+        site.spread(*PLAN.hosts)
+    later = datetime.now(UTC) + timedelta(days=31)
+
+    class Later(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> Any:  # noqa: ARG003  # as its base
+            return later
+
+    monkeypatch.setattr(ca, "datetime", Later)
+    site.lose("monitoring")
+    ensure_authority(site.store, site.directory, site=PLAN.site, use="monitoring", now=later)
+    assert site.kind().run("check")["phases"] == ["both"]
 
 
 def test_a_host_without_the_second_ca_is_named_and_the_second_one_does_not_sign(site: Site) -> None:

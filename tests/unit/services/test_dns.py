@@ -64,6 +64,15 @@ def test_the_pool_is_the_sites_name_servers_and_they_fetch_from_control_hosts() 
     assert "zones-without-name-servers" not in {finding.name for finding in plan.findings}
 
 
+def test_the_pool_without_name_servers_has_the_text_of_sites_that_run() -> None:
+    """Designate restarts for another text, whatever it means."""
+    text = told("designate")["designate"]["pools"]
+    lines = ("description: DOMAIN", "attributes: {}", "ns_records: [{hostname: ns1.DOMAIN., priority: 1}]")
+    more = ("nameservers: []", "targets: []")
+    wanted = "- name: default\n" + "".join(f"  {line}\n" for line in (*lines, *more))
+    assert text == wanted.replace("DOMAIN", plan_of("designate").domain)
+
+
 def test_openstack_helms_account_for_reverse_records_is_neutrons_own() -> None:
     plan = plan_of(*NETWORK, "designate", openstack={"dns": {"domain": "vm.example.org"}})
     values = next(one for one in plan.openstack.releases if one.name == "neutron").values

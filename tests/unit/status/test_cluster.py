@@ -8,6 +8,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.types import LiveRelease
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.status.cluster import node_rows, release_row
+from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.nodes import CORDONED, OURS
 
 
 def node(*, ready: str = "True", cordoned: bool = False) -> dict[str, Any]:
@@ -30,6 +31,10 @@ def test_nodes_are_ready_cordoned_away_or_leftover(plan: Plan) -> None:
     assert (well["control-1"].state, well["control-1"].what) == ("ok", "v1.36.3")
     assert (well["worker-1"].state, well["worker-1"].remedy) == ("warning", "kubectl uncordon worker-1")
     assert well["worker-1"].facts == {"version": "v1.36.3", "cordoned": True}
+    held = node(cordoned=True)
+    held["metadata"]["annotations"] = {CORDONED: OURS}
+    (row,) = [one for one in node_rows(plan, {"worker-1": held}) if one.name == "worker-1"]
+    assert row.remedy == "run the playbook groundup.cloud.kubernetes_upgrade"
 
 
 def release(plan: Plan, **changes: Any) -> LiveRelease:
@@ -73,6 +78,23 @@ def test_a_release_has_pods_and_versions(
     assert row.state == state
     assert what in row.what
     assert (row.facts["ready"], row.facts["of"], row.facts["app_version"]) == (ready, 3, "2026.1")
+
+
+@pytest.mark.parametrize(
+    ("app", "tag", "runs"),
+    [
+        ("2026.1", "openstack:2026.2", "2026.2"),  # built-in charts keep their number
+        ("2026.1", "openstack:site-7", "2026.1"),
+        ("11.8.3", "openstack-client:2026.2", "11.8.3"),
+    ],
+)
+def test_what_a_release_runs_is_told_by_its_images(plan: Plan, app: str, tag: str, runs: str) -> None:
+    pod = {"spec": {"containers": [{"image": f"registry:5000/groundup/{tag}"}]}}
+    (item,) = release(plan).objects
+    live = release(plan, app_version=app, objects=({**item, "spec": {"template": pod}},))
+    row = release_row("openstack", WANTED(plan), live, workload(3))
+    assert row.facts["app_version"] == runs
+    assert row.what.endswith(f", {runs}")
 
 
 def test_a_workload_that_is_gone_is_told(plan: Plan) -> None:

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._host import environment
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import expiry
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import MachineCard, WayStep
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.status import upkeep
-from ansible_collections.groundup.cloud.plugins.plugin_utils.status.rows import StatusRow, spoken_age
+from ansible_collections.groundup.cloud.plugins.plugin_utils.status.rows import StatusRow, run_layer, spoken_age
 
 NOW = datetime(2026, 11, 28, 1, 0, tzinfo=UTC)
 
@@ -57,6 +58,21 @@ def test_versions_are_held_against_the_site_file(plan: Plan) -> None:
     rows = {row.name: row for row in upkeep.version_rows(plan, nodes={}, releases=[app], answered=old)}
     assert (rows["OpenStack"].state, rows["Debian"].state, rows["Kubernetes"].state) == ("warning", "warning", "ok")
     assert rows["OpenStack"].what == f"2025.2, {release}; the site file's is {release}"
+    assert rows["OpenStack"].remedy == environment.STEP, "a usual run of the layer or site refuses it"
+    both = dataclasses.replace(app, facts={**app.facts, "app_version": f"2025.2, {release}"})
+    (row,) = (
+        one for one in upkeep.version_rows(plan, nodes={}, releases=[both], answered=[]) if one.name == "OpenStack"
+    )
+    assert (row.what.partition(";")[0], row.remedy) == (f"2025.2, {release}", run_layer("openstack"))
+
+
+def test_nodes_on_their_way_to_another_version_name_the_upgrade(plan: Plan) -> None:
+    """The plan goes by the live version then."""
+    live = dataclasses.replace(plan, kubernetes=dataclasses.replace(plan.kubernetes, upgrading=("1.37.2",)))
+    nodes = {name: {"status": {"nodeInfo": {"kubeletVersion": name}}} for name in ("v1.36.3", "v1.37.2")}
+    row = upkeep.version_rows(live, nodes=nodes, releases=[], answered=[])[0]
+    assert row.what == f"1.36.3, 1.37.2; the oldest API server's is {plan.kubernetes.version}"
+    assert (row.state, row.remedy) == ("warning", "run the playbook groundup.cloud.kubernetes_upgrade")
 
 
 @pytest.mark.parametrize(

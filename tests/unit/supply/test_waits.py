@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -81,9 +82,33 @@ def test_time_counts_from_the_last_work(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_a_build_command_that_does_nothing_is_ended_and_told(tmp_path: Path) -> None:
     log, command = tmp_path / "log", ["sh", "-c", "echo fetching; sleep 600; true"]
-    inside = [*process.NAMESPACES, "--", *command] if os.geteuid() == 0 else command
+    inside = process.enclosed(command) if os.geteuid() == 0 else command
     with pytest.raises(GroundupError, match=r"(?s)go in the build root did nothing for 4 s and was ended:.*fetching"):
         process.Commands(log).run(inside, what="go in the build root", patience=4)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root")
+def test_no_process_of_a_build_outlives_it_even_if_its_first_becomes_another_program_from_a_thread(
+    tmp_path: Path,
+) -> None:
+    seconds = f"6{os.getpid()}"
+    becomes = (
+        f"import os, threading; threading.Thread(target=os.execv, args=('/bin/sleep', ['sleep', '{seconds}'])).start()"
+    )
+    script = f"{becomes}; threading.Event().wait()"
+    with pytest.raises(GroundupError, match="did nothing"):
+        process.Commands(tmp_path / "log").run(
+            process.enclosed([sys.executable, "-c", script]), what="go in the build root", patience=2
+        )
+    running = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
+    assert f"sleep\0{seconds}\0".encode() not in running
+
+
+@pytest.mark.parametrize(("command", "status"), [("true", None), ("exit 7", 7)])
+@pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root")
+def test_the_status_of_an_enclosed_command_is_its_own(tmp_path: Path, command: str, status: int | None) -> None:
+    with nullcontext() if status is None else pytest.raises(GroundupError, match=f"status {status}:"):
+        process.Commands(tmp_path / "log").run(process.enclosed(["/bin/sh", "-c", command]), what="sh", patience=60)
 
 
 def test_a_command_that_ends_in_its_time_is_no_concern(tmp_path: Path) -> None:

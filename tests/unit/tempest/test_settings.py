@@ -147,6 +147,16 @@ def test_a_certificate_of_a_public_authority_needs_no_file() -> None:
     assert "ca_certificates_file" not in written(replace(target(CLOUD), ca=None))["identity"]
 
 
+@pytest.mark.parametrize("services", [{"keystone"}, {"keystone", "glance", "nova", "neutron"}], ids=len)
+def test_nothing_is_written_empty_as_tempest_loads_no_test_with_an_empty_url(services: set[str]) -> None:
+    bare = Target(
+        name="any", region="one", auth_url="https://c.example.com/v3", ca=None, services=frozenset(services),
+        hypervisors=0,
+    )  # fmt: skip
+    file = written(bare)
+    assert [(section, name) for section in file.sections() for name, value in file[section].items() if not value] == []
+
+
 def test_an_operators_settings_are_over_ours() -> None:
     found = settings.sections(target(CLOUD), ASKED, GROUND, SUITES["smoke"], directory=Path("/run/dir"))
     text = settings.text(settings.merged(found, {"compute-feature-enabled": {"resize": False}, "x": {"y": [1, 2]}}))

@@ -10,7 +10,8 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.consent impor
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade import decide
 from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.decide import ROOM, batches, judge, reasons, table
-from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.steps import Version
+from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.nodes import CORDONED, OURS
+from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.steps import UpgradeStep, Version
 from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.survey import FoundCluster, deprecated
 
 from .cluster import CONTROL, METRICS, NODES, SAID, WORKERS, Cluster, found_in, plan_of
@@ -139,6 +140,37 @@ def test_budgets_that_block_and_pods_without_a_controller_need_consent(plan: Pla
     found = {one.code: one.text for one in against(plan, found_in(cluster))}
     assert found[decide.UNDRAINED] == "these PodDisruptionBudgets allow no eviction now: openstack/mariadb"
     assert "kube-system/web-worker-1" in found[decide.BARE]
+
+
+def test_a_node_that_a_former_run_has_cordoned_does_not_stop_the_run_that_lets_it_in(plan: Plan) -> None:
+    """Its own database waits for it, and its budget allows nothing; and no other worker takes pods meanwhile."""
+    cluster = Cluster()
+    status = {"expectedPods": 1, "disruptionsAllowed": 0}
+    cluster.budgets = [{"metadata": {"namespace": "openstack", "name": "mariadb"}, "status": status}]
+    cordon = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+    held: dict[str, Any] = {"unschedulable": True, "taints": [cordon]}
+    cluster.patched = {name: {"annotations": {}, "spec": held} for name in (*CONTROL, "worker-1")}
+    resumed = (UpgradeStep(kind="kubelet", host="worker-1"),)
+
+    def codes() -> list[str | None]:
+        found = found_in(cluster)
+        return [one.code for one in reasons(plan, found, judge(plan, found, resumed), SAID)]
+
+    assert codes() == [decide.UNDRAINED], "somebody else's cordon stays"
+    cluster.patched["worker-1"] = {"annotations": {CORDONED: OURS}, "spec": held}
+    assert codes() == []
+    taints = [cordon, {"key": "site", "effect": "NoSchedule"}]
+    cluster.patched["worker-1"] = {"annotations": {CORDONED: OURS}, "spec": {**held, "taints": taints}}
+    assert codes() == [decide.UNDRAINED], "its own taint stays"
+
+
+def test_hosts_that_change_together_do_not_take_each_others_pods(plan: Plan) -> None:
+    cluster = Cluster()
+    cluster.patched = {name: {"annotations": {}, "spec": {"unschedulable": True}} for name in CONTROL}
+    assert against(plan, found_in(cluster)) == []
+    wide = replace(plan, max_unavailable={**plan.max_unavailable, "worker": 2})
+    (reason,) = against(wide, found_in(cluster))
+    assert reason == Reason(code=decide.UNDRAINED, text="no other node takes the pods of worker-1, worker-2")
 
 
 def test_a_control_plane_that_is_not_whole_cannot_be_accepted_and_is_in_the_table(plan: Plan) -> None:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import itertools
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import run_lease
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site
-from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade import job, journal
+from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade import job, journal, nodes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.job import UpgradeJob
 from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.nodes import CORDONED
 from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.run import UpgradeRun
 from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.steps import UpgradeStep
 
-from .cluster import CONTROL, NODES, SAID, Cluster, moved, plan_of
+from .cluster import CONTROL, NODES, SAID, WORKERS, Cluster, moved, plan_of
 
 SITE = "lab-ha"
 
@@ -131,6 +133,26 @@ def test_a_kubelet_step_that_was_killed_is_done_again_and_lets_pods_in(cluster: 
     step().end()
 
 
+def test_a_kubelet_that_has_restarted_may_take_its_time_to_say_so(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its Node says the former version, and Ready, of before; then its static pods are not Ready for a while."""
+    step().begin()
+    new(cluster)
+    step("kubelet", "control-3").enter()
+    cluster.kubelets["control-3"] = "v1.36.3"
+    kubelet = partial(setattr, cluster, "kubelets", dict.fromkeys(NODES, "v1.37.2"))
+    later = iter([kubelet, partial(setattr, cluster, "not_ready", set())])
+    monkeypatch.setattr("time.sleep", lambda _: next(later)())
+    step("kubelet", "control-3").leave()
+    assert cluster.patched["control-3"]["spec"] == {"unschedulable": None}
+    cluster.not_ready = {"kube-apiserver-control-3"}
+    assert step().end()["changed"]
+    cluster.not_ready = {"kube-apiserver-control-3"}
+    with pytest.raises(GroundupError, match="pod kube-apiserver-control-3 is not Ready"):
+        asked().verify()
+
+
 def test_the_move_to_the_new_version_is_not_forgotten(cluster: Cluster) -> None:
     step().begin()
     new(cluster)
@@ -177,6 +199,23 @@ def test_a_step_that_is_not_done_says_host_live_versions_and_remedy(cluster: Clu
         step("kubelet", "worker-2").fail("no space left")
 
 
+def test_a_batch_is_cordoned_before_the_first_pod_goes_and_each_drain_renews_the_lease(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step().begin()
+    new(cluster, kubelets=CONTROL)
+    seen: list[Any] = []
+
+    def renewed(site: str) -> list[str]:
+        seen.append(site)
+        return []
+
+    monkeypatch.setattr(run_lease, "of_site", renewed)
+    monkeypatch.setattr(nodes, "drain", lambda _, host, **__: seen.append((host, sorted(cluster.patched))))
+    step("kubelet", *WORKERS, evict=True).enter()
+    assert seen == [SITE, ("worker-1", [*WORKERS]), SITE, ("worker-2", [*WORKERS])]
+
+
 def test_pods_that_do_not_go_end_the_run_unless_it_is_accepted(cluster: Cluster) -> None:
     step().begin()
     new(cluster, kubelets=CONTROL)
@@ -199,6 +238,10 @@ def test_a_run_may_end_before_the_last_control_host(cluster: Cluster) -> None:
     assert (answer["add_ons"], answer["kubelets"], answer["whole"]) == (False, [], False)
     moved(cluster, *CONTROL[:2])
     assert asked(until="checkpoint").check()["control"] == []
+    step().begin()
+    step("control", "control-3").enter()  # killed: nobody else puts it back into HAProxy
+    answer = asked(until="checkpoint").check()
+    assert (answer["control"], answer["last"], answer["whole"]) == (["control-3"], "", False)
 
 
 def test_an_upgrade_that_is_open_goes_to_no_other_version() -> None:

@@ -17,6 +17,8 @@ from ..sets import state
 from . import journal
 
 _WRITING = ".restoring"
+# Records of work under way that has ended since: a restore, and an upgrade of Kubernetes (upgrade/journal.py).
+_PAST = (journal.FILE, "kubernetes-upgrade.json")
 
 
 def refuse_living(site: str) -> None:
@@ -42,7 +44,7 @@ def put(site: str, pieces: Iterable[bytes]) -> int:
     new.mkdir(mode=0o700, parents=True)
     with tarfile.open(fileobj=io.BufferedReader(state.reader(pieces), 1 << 16), mode="r|") as archive:
         for member in archive:
-            if not member.name.startswith(state.SITE_FILE) and member.name != journal.FILE:
+            if not member.name.startswith(state.SITE_FILE) and member.name not in _PAST:
                 _write(new, member, archive.extractfile(member))
     found = sorted((path for path in new.rglob("*") if path.is_file()), key=lambda path: path == new / STORE)
     if not found or found[-1] != new / STORE:

@@ -74,6 +74,13 @@ def _dns(context: PlanContext) -> Iterator[Finding]:
                 why="it would have no effect",
                 remedy=f"add {service}, or leave {key} out",
             )
+    if dns.name_servers and "pools" in context.plan.openstack.overrides.get("designate", {}).get("conf", {}):
+        key = "openstack.overrides.designate.values.conf.pools"
+        yield error("dns-pools-twice", key, "openstack.dns.name_servers")(
+            what="both name_servers and an own conf.pools are written",
+            why="the override wins, and verification would miss the name servers in it at every rollout",
+            remedy="leave one of them out",
+        )
     own = {context.plan.domain: "of the site", context.plan.kubernetes.dns_domain: "of Services in the cluster"}
     if dns.domain in own:
         yield error("dns-domain-taken", "openstack.dns.domain")(

@@ -35,9 +35,9 @@ def _matrix(context: PlanContext) -> Iterator[Finding]:
 
 def _charts(context: PlanContext) -> Iterator[Finding]:
     written = context.site.openstack
-    known = versions.nearest_openstack(written.release)
-    matrix = known.charts
-    if written.charts != "builtin" and not known.official:
+    matrix = versions.nearest_openstack(written.release).charts
+    known = versions.OPENSTACK.get(written.release)
+    if written.charts != "builtin" and known and not known.official:
         others = ", ".join(name for name, one in versions.OPENSTACK.items() if one.official)
         yield error("release-without-charts", "openstack.charts", "openstack.release")(
             what=f"OpenStack-Helm has no charts of {written.release}",

@@ -97,6 +97,7 @@ def preflight(
         by_roles={
             "+".join(roles): needs.of(roles) for roles in dict.fromkeys(one.roles for one in layout.hosts.values())
         },
+        monitoring_listens={f"{one.port}/{one.protocol}": one.programs for one in ports.values() if one.central},
     )
 
 

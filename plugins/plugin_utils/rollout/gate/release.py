@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import product
 
 from ...helm.preview import ChangePreview
+from ...plan.platform.versions import OPENSTACK
 from ...plan.types import Plan, ReleasePlan
 from ..types import GateReason, against
 from . import pairs
@@ -27,8 +28,9 @@ def stepped(plan: Plan, release: ReleasePlan, preview: ChangePreview) -> Iterato
                 remedy=remedy,
             )
         elif step[0] != step[1]:
+            back = f"set openstack.release to {step[0]}; " if step[0] in OPENSTACK else ""
             yield against(release.name, "release-step")(
                 what=f"{step[0]} runs, and it would become {step[1]}",
                 why="no cloud made this step yet: all services would make it at once, and hypervisors have no order",
-                remedy=f"set openstack.release to {step[0]}; to try it, see docs/openstack-upgrade.md",
+                remedy=f"{back}to try it, see docs/openstack-upgrade.md",
             )

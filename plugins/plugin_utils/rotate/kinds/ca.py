@@ -79,8 +79,9 @@ class Authorities(Kind[CaPlaces]):
         if state.silent:  # a machine that is not installed yet will get both; none may be forgotten at the end
             code = None if state.position == "new" else AWAY
             yield Reason(text=f"{few(state.silent)} did not answer: what they trust is not known", code=code)
-        if not all(one.signs for one in state.found):
-            yield Reason(text="the site has no CA yet: run the layers first")
+        monitoring = self.asked.plan.monitoring is not None
+        if lacking := succession.lacking(state.found, self.asked.store, monitoring=monitoring):
+            yield Reason(text=f"the site has no CA of {few(lacking)} yet: run the layers first")
         elif state.position == "closed" and self._young(state):
             yield Reason(text=f"the CA is younger than {YOUNG.days} days: was it rotated just now?", code=AGAIN)
         if state.position == "both" and state.lacking:
@@ -134,7 +135,8 @@ class Authorities(Kind[CaPlaces]):
         self.asked.changes.add(str(done["msg"]))
 
     def _young(self, state: CaPlaces) -> bool:
-        made = max(one.not_valid_before_utc for ca in state.found for one in ca.signs)
+        # Those of other uses may be of a layer that is new.
+        made = max(one.not_valid_before_utc for ca in state.found if ca.use == "site" for one in ca.signs)
         return FINGERPRINTS_KEY in self.asked.store.names() and datetime.now(UTC) - made < YOUNG  # it was rotated
 
 

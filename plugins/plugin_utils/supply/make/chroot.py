@@ -12,7 +12,7 @@ from pathlib import Path
 
 from . import machine
 from .archive import pack_command
-from .process import NAMESPACES, Commands
+from .process import Commands, enclosed
 
 TRUST = Path("/etc/ssl/certs")  # of this machine; a build gets a copy, because packages write there
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -54,7 +54,7 @@ class Chroot:
             mounts["/etc/pip.conf"] = pip
         script = self._script({**mounts, **(binds or {})}, cwd)
         self._commands.run(
-            [*NAMESPACES, *([] if network else ["--net"]), "--", "/bin/sh", "-euc", script, "sh", *command],
+            enclosed(["/bin/sh", "-euc", script, "sh", *command], *([] if network else ["--net"])),
             what=f"{command[0]} in the build root", env=variables, shown=command,
         )  # fmt: skip
 
@@ -65,7 +65,7 @@ class Chroot:
         options = f"ro,lowerdir={self.upper}:{self._lower}"
         script = f'mount -t overlay overlay -o {shlex.quote(options)} {shlex.quote(str(self._merged))}\nexec "$@"'
         command = pack_command(self._merged, archive, epoch=epoch, exclude=left_out)
-        self._commands.run([*NAMESPACES, "--", "/bin/sh", "-euc", script, "sh", *command], what="packing a build root")
+        self._commands.run(enclosed(["/bin/sh", "-euc", script, "sh", *command]), what="packing a build root")
 
     def _script(self, binds: Mapping[str, Path], cwd: str) -> str:
         root = shlex.quote(str(self._merged))

@@ -11,7 +11,7 @@ from ..cache.artifact import Artifact
 from ..cache.unpack import unpacked
 from ..lock.model import Lock
 from .chroot import Chroot
-from .process import NAMESPACES, Commands
+from .process import Commands, enclosed
 from .sbom import Component
 
 
@@ -32,7 +32,7 @@ class BuildContext:
 
         Its mounts and child processes end with it, because it has its own namespaces.
         """
-        self.commands.run([*NAMESPACES, "--mount-proc", "--", *command], what=str(command[0]), env=env)
+        self.commands.run(enclosed(command, "--mount-proc"), what=str(command[0]), env=env)
 
     def chroot(self, root: str, *, layer: str = "root") -> Chroot:
         """Return a build root on the needed artifact ``root``, with one writable layer per ``layer`` name."""

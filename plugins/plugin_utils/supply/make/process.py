@@ -19,12 +19,22 @@ from ...errors import GroundupError
 from . import machine
 
 PATIENCE = 900.0  # seconds: a mirror that accepts a connection and never answers would block a build for ever
-# Own mount and process namespaces, which end with the first process.
-NAMESPACES = ("unshare", "--mount", "--pid", "--ipc", "--fork", "--kill-child=KILL", "--propagation=private")
+_NAMESPACES = ("unshare", "--mount", "--pid", "--ipc", "--fork", "--kill-child=KILL", "--propagation=private")
+# Their first process is a shell that waits: one that becomes another program from a thread, as `go` does for another
+# toolchain, loses the signal that it is to get (prctl(2), PR_SET_PDEATHSIG is of a thread).
+_FIRST = ("--", "/bin/sh", "-c", '"$@" || exit; exit 0', "sh")
 
 PROC = Path("/proc")
 CPU, WRITTEN = 1.0, 65536  # seconds and bytes that count as work; polling uses less
 _TICK = 1 / os.sysconf("SC_CLK_TCK")
+
+
+def enclosed(command: Sequence[str | Path], *options: str) -> list[str | Path]:
+    """Return ``command`` in mount and process namespaces of its own, which end with what starts it.
+
+    ``options`` are further ones of unshare(1).
+    """
+    return [*_NAMESPACES, *options, *_FIRST, *command]
 
 
 class Interrupted(Exception):  # noqa: N818 - not an error of the build

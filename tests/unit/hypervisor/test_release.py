@@ -1,0 +1,110 @@
+"""A hypervisor goes to another OpenStack release by itself, and after the control plane."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.action import hypervisor as action
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._host import environment, ownership
+from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import checks, converge, leave
+from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.cluster import refuse_ahead
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
+
+
+class Pods(Api):
+    """A cluster in which pods of Nova run."""
+
+    def __init__(self, *pods: dict[str, Any]) -> None:
+        self.pods = pods
+
+    def get(self, path: str, **query: str) -> dict[str, Any]:
+        assert path == "/api/v1/namespaces/openstack/pods"
+        assert query == {"labelSelector": "application=nova", "fieldSelector": "status.phase=Running"}
+        return {"items": list(self.pods)}
+
+
+def pod(tag: str, *, owner: str = "ReplicaSet", **more: str) -> dict[str, Any]:
+    owners = [{"kind": owner, "name": "nova-x", "controller": True}]
+    return {
+        "metadata": {"name": "nova-x", "ownerReferences": owners, **more},
+        "spec": {"containers": [{"image": f"registry:5000/groundup/openstack:{tag}@sha256:{'0' * 64}"}]},
+    }
+
+
+@pytest.mark.parametrize(
+    ("pods", "runs"),
+    [
+        ([pod("2026.2"), pod("2026.2")], ""),
+        ([pod("2026.1")], "2026.1"),
+        ([pod("2026.1"), pod("2026.2")], "2026.1"),  # a rollout that was killed
+        ([pod("2026.2"), pod("2026.1", owner="Job")], ""),
+        ([pod("2026.2"), pod("2026.1", deletionTimestamp="2026-11-29T00:00:00Z")], ""),
+        ([pod("site-7")], ""),
+    ],
+)
+def test_a_host_does_not_run_another_release_than_the_control_planes_nova(pods: list[Any], runs: str) -> None:
+    def ask() -> None:
+        refuse_ahead(Pods(*pods), namespace="openstack", release="2026.2", host="compute-1")
+
+    if not runs:
+        ask()
+        return
+    with pytest.raises(GroundupError, match=f"Nova runs {runs}, and the host would run 2026.2") as refused:
+        ask()
+    assert "groundup.cloud.openstack" in refused.value.remedy
+
+
+@pytest.mark.parametrize("step", [False, True])
+def test_the_action_asks_the_cluster_before_the_host_changes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, step: bool
+) -> None:
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.touch()
+    monkeypatch.setattr(action, "kubeconfig_path", lambda _site: kubeconfig)
+    monkeypatch.setattr(action, "Api", lambda _path: Pods(pod("2026.1")))
+    asks = action.ActionModule.__new__(action.ActionModule)
+    asks.changes = Changes(check=False)
+    monkeypatch.setattr(action, "underlay", lambda _variables: {})
+    monkeypatch.setattr(action, "peers", lambda *_, **__: {})
+    monkeypatch.setattr(action, "addresses", lambda _variables: {})
+    monkeypatch.setattr(action, "volume_key", lambda _site: {})
+    monkeypatch.setattr(action, "disks", lambda *_: {})
+    monkeypatch.setattr(asks, "_environments", lambda *_: {})
+    site = {"site": "unit", "openstack": {"namespace": "openstack", "release": "2026.2"}}
+    asks.variables = {"groundup_site": site, "groundup_host": {"name": "compute-1"}, "hostvars": {}}
+    monkeypatch.setattr(action, "chassis", lambda *_: type("Named", (), {"options": dict})())
+    ran: list[bool] = []
+    given: dict[str, Any] = {"step": "converge", "release_step": step, "ssh_key": ""}
+
+    def work() -> dict[str, Any]:
+        ran.append(True)
+        return {}
+
+    told = asks._told(given, work)
+    assert told["failed"]
+    assert "Nova runs 2026.1" in told["msg"]
+    assert not ran
+
+
+@pytest.mark.parametrize("retired", [False, True])
+def test_a_retired_host_that_returns_after_the_step_is_not_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, retired: bool
+) -> None:
+    """It has the environment that it had when it left."""
+
+    def goes_on(*_: object, **__: object) -> None:
+        raise GroundupError("went on", where="", why="", remedy="")
+
+    monkeypatch.setattr(ownership, "refuse_other", lambda _site: None)
+    monkeypatch.setattr(environment, "current", lambda *_: "2026.1-aaaaaaaaaaaa")
+    monkeypatch.setattr(checks, "refuse", goes_on)
+    monkeypatch.setattr(leave, "RETIRED", tmp_path / "retired")
+    if retired:
+        leave.RETIRED.touch()
+    wanted = {"site": "unit", "name": "compute-1", "release": "2026.2", "release_step": False}
+    with pytest.raises(GroundupError, match="went on" if retired else "would go to release 2026.2"):
+        converge.converge(Changes(check=False), wanted | {"compute": {}, "hardware": "own"})

@@ -1,0 +1,93 @@
+"""A watched host that fails is set aside; the monitoring host stops the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from ansible.errors import AnsibleConnectionFailure
+from ansible_collections.groundup.cloud.plugins.action import monitoring as action_module
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers import aside
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests
+from ansible_collections.groundup.cloud.tests.unit.plan.conftest import ROOT
+from jinja2 import Environment
+
+from .sites import planned
+
+PROGRAMS = ("victoria-metrics", "vmalert")
+FAILED = {"failed": True, "msg": "its disk is full\n  remedy: make room"}
+
+
+def gone() -> dict[str, Any]:
+    raise AnsibleConnectionFailure("no route to host")
+
+
+def converged(
+    monkeypatch: pytest.MonkeyPatch,
+    said: Callable[[], dict[str, Any]],
+    *,
+    central: bool = False,
+    check: bool = False,
+    predicted: dict[str, str] | None = None,
+) -> dict[str, Any]:
+    """Return the result of the action on a host that says ``said``."""
+    plan = planned("lab")
+    monkeypatch.setattr(action_module, "load_site", lambda _: None)
+    monkeypatch.setattr(action_module, "make_plan", lambda _: plan)
+    action = object.__new__(action_module.ActionModule)
+    monkeypatch.setattr(action, "_token", lambda _: {})
+    action._execute_module = lambda module_args, **_: said() or {"given": module_args["given"]}
+    action.changes, action.variables = Changes(check=check), {"inventory_hostname": "worker-1"}
+    if predicted is not None:
+        seed = {"seed_published": {"published": {"images": {}, "files": predicted}}}
+        action.variables |= {"hostvars": {"seed-1": seed}, "groundup_dry_run": True}
+    published = {f"{plan.monitoring.programs}/{name}": name * 2 for name in PROGRAMS} if plan.monitoring else {}
+    digests.save("lab", digests.PublishedDigests(files={**published, "other/1/file": "other"}))
+    given = {"step": "converge", "name": "worker-1", "monitoring_host": "worker-1" if central else "seed-1"}
+    paths = {"site_file": Path("site.yml"), "client_certificate": "", "client_key": "", "ca_certificate": ""}
+    return action.work(given | paths)
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path))
+
+
+@pytest.mark.parametrize("said", [lambda: dict(FAILED), gone])
+def test_a_watched_host_that_fails_is_set_aside(
+    monkeypatch: pytest.MonkeyPatch, said: Callable[[], dict[str, Any]]
+) -> None:
+    done = converged(monkeypatch, said)
+    assert not done["failed"]
+    assert done["add_group"] == "absent"
+    assert done["ansible_facts"][aside.FACT]["layer"] == "monitoring"
+
+
+@pytest.mark.parametrize("said", [lambda: dict(FAILED), gone])
+@pytest.mark.parametrize("options", [{"central": True}, {"check": True}])
+def test_the_monitoring_host_and_a_dry_run_fail(
+    monkeypatch: pytest.MonkeyPatch, said: Callable[[], dict[str, Any]], options: dict[str, Any]
+) -> None:
+    done = converged(monkeypatch, said, **options)
+    assert done["failed"]
+    assert "add_group" not in done
+
+
+@pytest.mark.parametrize(("seed", "trusted"), [("seed-1", "ca.crt"), (None, "PEM of the site")])
+def test_programs_come_from_the_file_server_that_the_site_trusts(seed: str | None, trusted: str) -> None:
+    wanted = yaml.safe_load((ROOT / "roles/monitoring/vars/main.yml").read_text())["monitoring_wanted"]
+    site = {"supply": {"seed": seed, "ca": "PEM of the site"}}
+    text = Environment(autoescape=True).from_string(wanted["files_ca"])
+    assert text.render(groundup_site=site, lookup=lambda _, file: file) == trusted
+
+
+def test_programs_are_what_was_published_or_will_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    done = converged(monkeypatch, dict, central=True)
+    assert done["given"]["central"]["digests"] == {name: name * 2 for name in PROGRAMS}
+    newer = {"victoria-metrics/1.151.0/vmalert": "newer"}
+    done = converged(monkeypatch, dict, central=True, check=True, predicted=newer)
+    assert done["given"]["central"]["digests"] == {"vmalert": "newer"}

@@ -1,0 +1,37 @@
+"""What status says of monitoring: as bad as verification, and of no host that has a row of its own."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.status import hosts
+from ansible_collections.groundup.cloud.tests.unit.monitoring.sites import planned
+
+from .test_hosts import Said, answer
+
+BY_HAND = "ceph of storage-1"
+
+
+@pytest.mark.parametrize(
+    ("silent", "unjudged", "state", "what"),
+    [
+        ([], "", "ok", "monitoring"),
+        (["node of hypervisor-1"], "", "broken", "targets that do not answer: node of hypervisor-1"),
+        (["node of hypervisor-1", BY_HAND], "", "broken", "targets that do not answer: node of hypervisor-1"),
+        ([BY_HAND], "", "warning", f"targets that do not answer: {BY_HAND}"),
+        ([BY_HAND], "no route", "broken", "alerts do not arrive: no route"),
+        (["node of control-2", "node of control-3"], "", "ok", "monitoring"),
+    ],
+)
+def test_monitoring_is_as_bad_as_its_verification_says(silent: list[str], unjudged: str, state: str, what: str) -> None:
+    plan = planned("ha")
+    found = answer(monitoring={"state": "ok", "why": "", "silent": silent, "unjudged": unjudged})
+    said: dict[str, Said] = {
+        "seed-1": found,
+        "hypervisor-1": answer(),
+        "control-2": {"fault": "unreachable"},
+        "control-3": {"not_there": "yet"},
+    }
+    row = hosts.host_rows(plan, said)[0]
+    assert row.state == state
+    assert what in row.what
+    assert ("ceph mgr module enable" in row.remedy) == (state == "warning")
