@@ -48,7 +48,7 @@ class ActionModule(StepAction):
                     "volume_key": volume_key(site),
                     "disks": disks(site, host),
                     "compute_id": configuration.compute_id(site["site"], host["name"]),
-                    "configuration": self._configuration(site, host, variables),
+                    "configuration": self._configuration(site, host, variables, steps=given["release_step"]),
                 }
             except GroundupError as error:
                 return {"failed": True, "msg": str(error)}
@@ -67,14 +67,15 @@ class ActionModule(StepAction):
         }
 
     def _configuration(
-        self, site: dict[str, Any], host: dict[str, Any], variables: dict[str, Any]
+        self, site: dict[str, Any], host: dict[str, Any], variables: dict[str, Any], *, steps: bool
     ) -> dict[str, dict[str, str]]:
         kubeconfig = kubeconfig_path(site["site"])
         foreseen = {kind: {"cluster": FORESEEN, "host": FORESEEN} for kind in ("nova", "agent")}
         if self.changes.check and not kubeconfig.is_file():  # the cluster does not exist yet
             return foreseen
         hosts, api, namespace = variables["hostvars"], Api(kubeconfig), site["openstack"]["namespace"]
-        refuse_ahead(api, namespace=namespace, release=site["openstack"]["release"], host=host["name"])
+        release = site["openstack"]["release"]
+        refuse_ahead(api, namespace=namespace, release=release, host=host["name"], steps=steps)
         try:
             cluster = read_cluster(
                 api,

@@ -28,11 +28,9 @@ options:
       - V(upgrade_look) reports room for images and the health of etcd. Changes nothing.
       - Of the version in O(cluster), V(upgrade_stage) fetches images and programs, V(upgrade_control) makes one control
         plane, V(upgrade_record) kubeadm's configuration in the cluster, V(upgrade_kubelet) a node's programs.
-      - V(membership) reports, on a control host, which cluster it belongs to, its etcd members and the days of its
-        certificates. Changes nothing.
+      - V(membership) reports a control host's cluster, etcd members and days of certificates. Changes nothing.
       - V(decide) compares the O(answers) of all control hosts with the controller's record, and returns RV(ca). Fails
-        when they belong to different clusters, or to another than the record. If none belongs to one, fails when one
-        did not answer or has leftovers of Kubernetes.
+        for different clusters, or another than the record's; with none, when one did not answer or has leftovers.
       - V(forget), on a control host that is a member, removes etcd members and Nodes of the empty O(hosts), so that
         they can join as new ones. Refuses, and changes nothing, when the old member still answers, when a Node of
         that name is another machine that answers, when the remaining members have no quorum, or when it needs a
@@ -41,8 +39,7 @@ options:
         the controller (mode 0600); it is not part of the result. When hosts wait to join, it creates a bootstrap
         token for 20 minutes and, for control hosts, uploads the certificates with a new key. Use C(no_log) on the
         task, as RV(join) is a secret; the action prints why it failed.
-      - V(leave_etcd), on a control host that stays, removes the etcd member of O(member). Refuses, and changes
-        nothing, unless the remaining members keep their quorum.
+      - V(leave_etcd), on a control host that stays, removes the etcd member of O(member), unless that costs the quorum.
       - V(reset), on the host that leaves, stops keepalived, HAProxy and the kubelet, resets the node with kubeadm and
         removes the files of the layers. Sets local volumes aside, beside their directory. Keeps packages, images,
         users and names. Refuses a node of another cluster, and directories of volumes that O(directories) does not
@@ -268,8 +265,7 @@ RULES = {
     "required_if": [
         *(("step", step, _NODE) for step in ("maintain", "restart", "encrypt", "join", *upgrade.STEPS)),
         ("step", "encrypt", ("encryption_order",)),
-        ("step", "encryption", ("name",)),
-        ("step", "upgrade_look", ("name",)),
+        *(("step", step, ("name",)) for step in ("encryption", "upgrade_look")),
         ("step", "join", ("join",)),
         ("step", "membership", ("name", "address", "site", "cluster")),
         ("step", "decide", ("site", "answers", "first")),

@@ -234,6 +234,16 @@ def place() -> Path:
     return cache_dir() / "logs/latency"
 
 
+def page(kept: Path, section: Callable[[Mapping[str, Any]], str], *, begin: str) -> int:
+    """Write what is ``kept`` by sets of charts, as ``section`` tells it, into the page; return the exit code."""
+    found = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(kept.glob("*.json"))}
+    if not found:
+        print("nothing was measured yet", file=sys.stderr)
+        return 2
+    write(PAGE, section(found), begin=begin)
+    return 0
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, or write the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -244,12 +254,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--megabytes", type=int, default=128, help="size of the image")
     given = parser.parse_args(arguments)
     if given.command == "page":
-        found = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(place().glob("*.json"))}
-        if not found:
-            print("nothing was measured yet", file=sys.stderr)
-            return 2
-        write(PAGE, section(found), begin=BEGIN)
-        return 0
+        return page(place(), section, begin=BEGIN)
     said = measured(Cloud.here(), clients=given.clients, requests=given.requests, megabytes=given.megabytes)
     place().mkdir(parents=True, exist_ok=True)
     (place() / f"{given.charts}.json").write_text(json.dumps(said, indent=1), encoding="utf-8")

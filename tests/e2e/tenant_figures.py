@@ -34,11 +34,9 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLEC
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
 from ansible_collections.groundup.cloud.tests.e2e import api_latency
 from ansible_collections.groundup.cloud.tests.e2e.api_latency import percentile
-from ansible_collections.groundup.cloud.tests.e2e.conformance.report import write
 from ansible_collections.groundup.cloud.tests.e2e.tenant_boots import PHASES, Boots
 from ansible_collections.groundup.cloud.tests.e2e.tenant_ports import Ports
 
-PAGE = api_latency.PAGE
 BEGIN = "<!-- results: ci/run python tests/e2e/tenant_figures.py page -->"
 Found = Mapping[str, Mapping[str, Any]]  # by set of charts
 INSTANCES, PORTS, RULES = 20, 1000, 500
@@ -167,12 +165,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--clients", type=int, default=4, help="that send requests for ports and rules at once")
     given = parser.parse_args(arguments)
     if given.command == "page":
-        found = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(place().glob("*.json"))}
-        if not found:
-            print("nothing was measured yet", file=sys.stderr)
-            return 2
-        write(PAGE, section(found), begin=BEGIN)
-        return 0
+        return api_latency.page(place(), section, begin=BEGIN)
     if not given.instances and not given.ports:
         parser.error("nothing to measure: --instances, --ports, or both")
     bad = False

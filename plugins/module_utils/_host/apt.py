@@ -28,6 +28,7 @@ _UNMET = re.compile(r"have unmet dependencies:\n((?: .*\n)+)")
 _REMOVED = re.compile(r"will be REMOVED:\n((?: .*\n)+)(?s:.*)remove is disabled")
 _FAILED = re.compile(r"Errors were encountered while processing:\n((?: .*\n?)+)")
 _EARLY = ("not valid yet", "Not live", "not alive", "in the future")
+_ARTIFACT = re.compile(r"/(packages[\w-]*)")  # in the URL of its list, of any layout
 _FULL = ("No space left on device", "enough free space")
 
 
@@ -138,8 +139,8 @@ def unfinished() -> list[str]:
 
 def _artifact() -> str:
     """Return the artifact of supply.lock whose packages this host installs from the seed."""
-    line = (files.read(OURS.with_name(SEED_LIST)) or "").split()
-    return line[-3].split("/")[-2] if line else "packages"
+    found = _ARTIFACT.search(files.read(OURS.with_name(SEED_LIST)) or "")
+    return found[1] if found else "packages"
 
 
 def _source() -> tuple[str, str]:

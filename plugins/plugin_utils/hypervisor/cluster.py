@@ -64,14 +64,22 @@ def read_cluster(api: Api, *, namespace: str, nodes: Sequence[str], auth_url: st
     )
 
 
-def refuse_ahead(api: Api, *, namespace: str, release: str, host: str) -> None:
+def refuse_ahead(api: Api, *, namespace: str, release: str, host: str, steps: bool) -> None:
     """Raise GroundupError when the control plane's Nova runs another release than ``release``. Raises ApiError.
 
-    Asked are pods that run, but no jobs: those of a former release may last. An image's own tag may not tell.
+    Asked are pods that run, but no jobs: those of a former release may last. An image's own tag may not tell. With
+    ``steps`` the host may leave its release: then some pod of Nova must run.
     """
     path = resource_path("v1", "pods", namespace=namespace)
     listed = api.get(path, labelSelector="application=nova", fieldSelector="status.phase=Running").get("items") or ()
     serving = [one for one in listed if not one["metadata"].get("deletionTimestamp") and not _is_job(one)]
+    if steps and not serving:
+        raise GroundupError(
+            "no pod of the control plane's Nova runs, so nobody can say its release",
+            where=f"{host}, pods application=nova of namespace {namespace}",
+            why="a nova-compute that is newer than what it reports to leaves instances nobody can manage",
+            remedy="run the playbook groundup.cloud.openstack, then this again",
+        )
     others = pairs.releases({**one, "kind": "Pod"} for one in serving) - {release}
     if others:
         raise GroundupError(

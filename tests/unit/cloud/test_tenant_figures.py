@@ -242,8 +242,8 @@ def test_after_ctrl_c_nothing_is_made_any_more_and_nothing_stays(
 
 def test_the_page_has_both_tables_and_its_mark(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text(tenant_figures.PAGE.read_text(encoding="utf-8"), encoding="utf-8")
-    monkeypatch.setattr(tenant_figures, "PAGE", page)
+    page.write_text(api_latency.PAGE.read_text(encoding="utf-8"), encoding="utf-8")
+    monkeypatch.setattr(api_latency, "PAGE", page)
     monkeypatch.setattr(tenant_figures, "place", lambda: tmp_path)
     assert tenant_figures.main(["page"]) == 2
     at = {

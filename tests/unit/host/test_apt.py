@@ -107,18 +107,21 @@ def test_a_host_whose_snapshot_is_gone_is_told_where_the_one_in_use_comes_from(
     assert found.remedy.startswith("run the playbook groundup.cloud.host, which names the snapshot in use")
 
 
+@pytest.mark.parametrize("layout", ["{}/2026-10-01-a", "{}"])  # and that of a host of the former version
 @pytest.mark.parametrize("artifact", ["packages-13", "packages-monitoring-13", "packages-ceph-13"])
 def test_a_seed_whose_packages_are_too_old_is_told_the_artifact_to_build(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, artifact: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, artifact: str, layout: str
 ) -> None:
     monkeypatch.setattr(apt, "OURS", tmp_path / "apt.conf")
-    source = SeedRepository(url="https://seed:8080", places={"13": f"{artifact}/2026-10-01-a"}, key="a key")
+    source = SeedRepository(url="https://seed:8080", places={"13": layout.format(artifact)}, key="a key")
     monkeypatch.setattr(platform, "freedesktop_os_release", lambda: {"VERSION_ID": "13", "VERSION_CODENAME": "trixie"})
     for path, text in source.files(home=tmp_path).items():
         path.write_text(text)
     found = apt.fault(["apt-get"], CASES["a host of an older point release"][0])
     assert f"{{supply_names: [{artifact}], supply_rebuild: true}}" in found.remedy
     assert artifact in load_lock().artifacts
+    (tmp_path / apt.SEED_LIST).write_text("damaged\n")
+    assert "supply_names: [packages]" in apt.fault(["apt-get"], CASES["a host of an older point release"][0]).remedy
 
 
 class Apt:

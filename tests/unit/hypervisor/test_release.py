@@ -48,7 +48,7 @@ def pod(tag: str, *, owner: str = "ReplicaSet", **more: str) -> dict[str, Any]:
 )
 def test_a_host_does_not_run_another_release_than_the_control_planes_nova(pods: list[Any], runs: str) -> None:
     def ask() -> None:
-        refuse_ahead(Pods(*pods), namespace="openstack", release="2026.2", host="compute-1")
+        refuse_ahead(Pods(*pods), namespace="openstack", release="2026.2", host="compute-1", steps=True)
 
     if not runs:
         ask()
@@ -56,6 +56,16 @@ def test_a_host_does_not_run_another_release_than_the_control_planes_nova(pods: 
     with pytest.raises(GroundupError, match=f"Nova runs {runs}, and the host would run 2026.2") as refused:
         ask()
     assert "groundup.cloud.openstack" in refused.value.remedy
+
+
+def test_a_host_leaves_its_release_only_while_a_pod_of_nova_says_which_one_runs() -> None:
+    def ask(*, steps: bool) -> None:
+        gone = pod("2026.2", deletionTimestamp="2026-11-29T00:00:00Z")
+        refuse_ahead(Pods(gone), namespace="openstack", release="2026.2", host="compute-1", steps=steps)
+
+    ask(steps=False)  # a host that keeps its release is not held up by a control plane that is down
+    with pytest.raises(GroundupError, match="no pod of the control plane's Nova runs"):
+        ask(steps=True)
 
 
 @pytest.mark.parametrize("step", [False, True])
