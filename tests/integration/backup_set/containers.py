@@ -67,12 +67,25 @@ def container(image: Image, name: str, mounts: Mapping[str, Path]) -> Iterator[N
             found: list[int] = []
 
             def waits() -> bool:
-                text = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
-                first = [int(word) for word in text.split()]
-                found[:] = [pid for pid in first if Path(f"/proc/{pid}/comm").read_text() == "sleep\n"]
+                found[:] = [pid for pid in _descendants(process.pid) if _is_sleep(pid)]
                 return not found and process.poll() is None
 
             wait_until(waits, timeout=30, pause=0.05)
+            assert found, f"the container of {name} ended with {process.poll()} before its program started"
             yield Namespaces(name, found[0])
         finally:
             process.kill()
+
+
+def _descendants(pid: int) -> Iterator[int]:
+    """Yield who ``pid`` started, who they started, and so on; who ends meanwhile has none."""
+    with suppress(FileNotFoundError, ProcessLookupError):
+        for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            yield int(word)
+            yield from _descendants(int(word))
+
+
+def _is_sleep(pid: int) -> bool:
+    with suppress(FileNotFoundError, ProcessLookupError):
+        return Path(f"/proc/{pid}/comm").read_text() == "sleep\n"
+    return False
