@@ -1,60 +1,191 @@
-"""Action of module groundup.cloud.patch: what to ask a host, and the report of all answers."""
+"""Action of module groundup.cloud.patch: what hosts say, the report, and each host's way through its maintenance."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
+from ansible.errors import AnsibleConnectionFailure
+
 from ..module_utils._base.files import read, write_file
+from ..module_utils._base.wait import wait_until
 from ..plugin_utils import site_identity
 from ..plugin_utils.actions import ended
+from ..plugin_utils.ceph_action import CephAction
 from ..plugin_utils.errors import GroundupError
-from ..plugin_utils.patch import report
+from ..plugin_utils.patch import decide, journal, report
+from ..plugin_utils.patch.decide import LIGHT
+from ..plugin_utils.patch.run import AGAIN, HostRun, refuse_crowd, release
 from ..plugin_utils.paths import state_dir
 from ..plugin_utils.pki import openpgp
-from ..plugin_utils.plan import Plan, load_site, make_plan
+from ..plugin_utils.plan import Plan, load_site
+from ..plugin_utils.status import hosts
 from ..plugin_utils.status.asking import AskingAction
 from ..plugin_utils.supply.publish import snapshots
+from ..plugin_utils.upgrade.journal import live_plan
+
+_BAD = ("broken", "unknown")
+_PAUSE = 5.0  # seconds between two looks at a host that starts
 
 
-class ActionModule(AskingAction):
-    """Ask one host, or report."""
+class ActionModule(AskingAction, CephAction):
+    """One step: on one host, or of all."""
 
-    RULES: ClassVar = {"required_if": [("step", "report", ("hosts",))]}
+    RULES: ClassVar = {"required_if": [("step", "report", ("hosts",)), ("step", "room", ("hosts",))]}
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the step's result."""
-        plan = make_plan(load_site(given["site_file"]))
+        plan = live_plan(load_site(given["site_file"]))
         site_identity.refuse_other(plan, self.variables.get("site_force") or ())
+        decide.check_groups(given["groups"])
         if given["step"] == "look":
             return self.ask(plan, "look", lambda host: _source(plan, host.name), proof="restarts")
-        return self._report(plan, given)
+        if given["step"] in ("report", "room", "close"):
+            return getattr(self, f"_{given['step']}")(plan, given)  # type: ignore[no-any-return]
+        host = plan.hosts[self.variables["inventory_hostname"]]
+        way = HostRun(
+            plan=plan, host=host, site_file=given["site_file"], timeout=given["timeout"], say=self._display.display
+        )
+        if given["step"] in ("rest", "rise"):
+            options = {"name": host.name, "timeout": given["timeout"]}
+            return self.ask_ceph(plan, options, step=given["step"])
+        return getattr(self, f"_{given['step']}")(way, given)  # type: ignore[no-any-return]
 
-    def _report(self, plan: Plan, given: dict[str, Any]) -> dict[str, Any]:
-        """Print what would change; refuse to change it."""
+    def _said(self, plan: Plan, given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+        """Return what hosts said to `look`."""
         variables = self.variables["hostvars"]
         said = {name: dict(variables[name].get(given["result"]) or {}) for name in given["hosts"] if name in plan.hosts}
         for one in said.values():
             for key in ("changed", "failed", "ansible_facts"):
                 one.pop(key, None)
+        return said
+
+    def _report(self, plan: Plan, given: dict[str, Any]) -> dict[str, Any]:
+        """Print what would change. Without ``apply``, a host that could not be asked ends the run as unknown."""
+        said = self._said(plan, given)
         found = report.document(
-            plan, said, snapshots=_places(plan), time=datetime.now(UTC).isoformat(timespec="seconds")
-        )
+            plan, said, snapshots=_places(plan), time=datetime.now(UTC).isoformat(timespec="seconds"),
+            groups=given["groups"], resting=[name for name in journal.hosts(plan.site) if name in said],
+        )  # fmt: skip
         text = json.dumps(found, indent=2)
         self._display.display(text if given["output"] == "json" else report.table(found))
         if given["path"]:
             write_file(Path(given["path"]), f"{text}\n".encode(), mode=0o644)
         if given["apply"]:
-            raise GroundupError(
-                "groundup.cloud.patch upgrades no packages in this version",
-                where=f"{plan.site}, {sum(len(batch) for batch in found['order'])} hosts",
-                why="it does not yet drain a host, restart it and verify it before the next one",
-                remedy="run it with --tags check, and patch host by host as the page patch says, in the order above",
-            )
+            return {"changed": False, "patch": found, "order": found["order"]}
         unknown = any("changes" not in one for one in said.values())
-        return ended(report.summary(found), unknown=unknown) | {"patch": found}
+        return ended(report.summary(found), unknown=unknown) | {"patch": found, "order": []}
+
+    def _room(self, plan: Plan, given: dict[str, Any]) -> dict[str, Any]:
+        """Refuse a batch with which too many hosts of a group would be missing."""
+        everybody = [*self.variables["hostvars"]]
+        said = self._said(plan, {**given, "hosts": everybody})
+        refuse_crowd(plan, given["hosts"], [name for name, one in said.items() if one and "changes" not in one])
+        return {"changed": False}
+
+    def _close(self, plan: Plan, given: dict[str, Any]) -> dict[str, Any]:
+        """Name what was left out, and end as failed; as unknown for hosts that could not be asked."""
+        release(plan.site)
+        said = self._said(plan, given)
+        found = report.works(plan, said, groups=given["groups"])
+        left = {name: one.refused for name, one in found.items() if one.refused}
+        if left:
+            raise GroundupError(
+                f"{len(left)} hosts were left out: {', '.join(left)}", where=f"{plan.site}, the table above has why",
+                why="their packages are as they were", remedy="patch these by hand, as the page patch says",
+            )  # fmt: skip
+        silent = [name for name, one in said.items() if "changes" not in one]
+        return ended(f"could not be asked: {', '.join(silent)}" if silent else "", unknown=bool(silent))
+
+    def _begin(self, way: HostRun, given: dict[str, Any]) -> dict[str, Any]:
+        """Empty the host, if what is done to it is felt. One that is not well is not begun."""
+        said = self.variables[given["result"]]
+        work = decide.work(way.plan, way.host, said, groups=given["groups"])
+        if work.emptied and way.record is None and (ills := self._ills(way)):
+            raise GroundupError(
+                f"{way.host.name} is not well: {ills}", where=f"host {way.host.name}",
+                why="after the upgrade nobody could say what made it so; nothing was changed",
+                remedy="see groundup.cloud.status; put it right, then run this again",
+            )  # fmt: skip
+        return way.begin(work, said["boot"]) | {"packages": list(work.packages)}
+
+    def _upgrade(self, way: HostRun, given: dict[str, Any]) -> dict[str, Any]:
+        """Upgrade the packages that were told; return whether the host reboots then."""
+        found = journal.change(way.plan.site, way.host.name, upgraded=True)
+        work = decide.work(way.plan, way.host, self.variables[given["result"]], groups=given["groups"])
+        options = {
+            **_source(way.plan, way.host.name), "packages": list(work.packages),
+            "reboot": bool(found and found.reboot), "restart": None if found else sorted(LIGHT),
+        }  # fmt: skip
+        try:
+            done = self.on_host(step="upgrade", given=options)
+        except AnsibleConnectionFailure as error:
+            raise _unreachable(way, error) from error
+        if done.get("failed"):
+            return done
+        waits = [*done["reboot_waiting"]]
+        if found and waits and way.host.provisioner != "container":  # nothing starts a host of the lab again
+            reasons = (*found.reboot, *(one for one in waits if one not in found.reboot))
+            found = journal.change(way.plan.site, way.host.name, boot=done["boot"], reboot=reasons)
+        reboots = bool(found and found.reboot and found.boot == done["boot"])
+        left = [] if reboots else [*done["waiting"], *waits]
+        told = [f"{way.host.name}: still run what was upgraded: {', '.join(left)}"] if left else []
+        return done | {"reboot": reboots, "warnings": told}
+
+    def _serve(self, way: HostRun, _: dict[str, Any]) -> dict[str, Any]:
+        """Wait until the host serves again: its Node, and every layer on it."""
+        found: dict[str, Any] = {}
+
+        def silent() -> str:
+            found.clear()
+            found.update(self.ask(way.plan, "boot", lambda _: {}, proof="boot"))
+            return str(found.get("fault") or found.get("not_there") or "")
+
+        if why := wait_until(silent, timeout=way.timeout, pause=_PAUSE):
+            raise _unreachable(way, why)
+        if way.record:
+            way.serving(found["boot"])
+            if ills := wait_until(lambda: self._ills(way), timeout=way.timeout, pause=_PAUSE):
+                raise GroundupError(
+                    f"{way.host.name} is not well after its upgrade: {ills}", where=f"host {way.host.name}",
+                    why="the next host goes into maintenance only when this one serves",
+                    remedy=f"put that right; then {AGAIN}",
+                )  # fmt: skip
+        return {"changed": False}
+
+    def _end(self, way: HostRun, _: dict[str, Any]) -> dict[str, Any]:
+        return way.end()
+
+    def _give_up(self, way: HostRun, given: dict[str, Any]) -> dict[str, Any]:
+        return way.give_up(given["failure"])
+
+    def _ills(self, way: HostRun) -> str:
+        """Return what is wrong with the layers on the host, as `status` finds it; "" when nothing is.
+
+        Of the whole of Ceph, `rest` and `rise` judge: to `status` it is not well while a host rests.
+        """
+        asked = {part: one for part, one in hosts.wanted(way.plan, way.host).items() if part != "ceph"}
+        try:
+            done = self._execute_module(
+                module_name="groundup.cloud.status", task_vars=self.variables,
+                module_args={"step": "host", "given": {"wanted": asked}},
+            )  # fmt: skip
+        except AnsibleConnectionFailure as error:
+            return f"unreachable: {error}"
+        if "parts" not in done:
+            return str(done.get("msg") or "no answer")
+        return "; ".join(f"{part}: {one['why']}" for part, one in done["parts"].items() if one["state"] in _BAD)
+
+
+def _unreachable(way: HostRun, why: object) -> GroundupError:
+    begun = "it is in maintenance, and " if way.record else ""
+    return GroundupError(
+        f"{way.host.name} is unreachable: {' '.join(str(why).split())}", where=f"host {way.host.name}",
+        why=f"{begun}nobody knows how far its upgrade is", remedy="bring it back (its console)",
+    )  # fmt: skip
 
 
 def _places(plan: Plan) -> dict[str, str]:

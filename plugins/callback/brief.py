@@ -19,7 +19,7 @@ description:
   - Retries of a task that waits (C(until)) are printed only with C(-v).
   - Plays without a task that runs, and roles' options that are as they must be, are printed only with C(-v).
   - Of a play with the variable C(groundup_document), standard output is what its tasks print, and nothing else. What
-    failed is on standard error.
+    failed is on standard error. With the value C(check), so it is in a dry run.
   - Everything else is as in P(ansible.builtin.default#callback), with the same options.
 extends_documentation_fragment:
   - default_callback
@@ -31,7 +31,7 @@ requirements:
 from contextlib import ExitStack
 from typing import Any
 
-from ansible import constants
+from ansible import constants, context
 from ansible.plugins.callback.default import CallbackModule as Default
 
 from ..plugin_utils.errors import GroundupError
@@ -56,6 +56,7 @@ _SPEAKING = frozenset(
         "machines install",
         "machines overview",
         "openstack_upgrade",
+        "patch begin",
         "patch report",
         "plan",
         "preflight report",
@@ -227,7 +228,8 @@ def groups_of_run(play: Any) -> dict[str, list[str]]:
 
 def prints_document(play: Any) -> bool:
     """Whether standard output is what tasks of the play print, and nothing else."""
-    return bool(play.vars.get(_DOCUMENT))
+    found = play.vars.get(_DOCUMENT)
+    return bool(found) and (found != "check" or bool(context.CLIARGS.get("check")) or "check" in play.only_tags)
 
 
 def _is_validation(task: Any) -> bool:

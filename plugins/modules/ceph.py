@@ -29,6 +29,8 @@ options:
         location. V(replace) destroys one OSD and keeps its number, for V(daemons) to create. V(erase) changes
         nothing, and refuses a host on which the cluster has OSDs or a monitor. V(member) returns what the cluster
         has of a host, V(images) the images in a pool.
+      - V(rest) sets C(noout) for a host when all data and the quorum can do without it. V(rise) waits until its OSDs
+        are up with all their data, and clears it.
       - V(fence) adds O(addresses) of a host to Ceph's blocklist, or removes them. Its writes are refused then, and
         its locks are free for the next client, for a year at most.
       - On the controller, V(orchestrate) describes the planned Ceph to cephadm or Rook. For Rook it applies the
@@ -49,6 +51,8 @@ options:
       - gateway_verify
       - drain
       - undrain
+      - rest
+      - rise
       - retire
       - replace
       - erase
@@ -216,7 +220,7 @@ from ..module_utils._ceph.gateway import converge as converge_gateway
 from ..module_utils._ceph.model import ADMIN, entities, node, plan, watching
 
 DAEMONS = ("maintain", "monitor", "daemons", "restart")
-VERBS = ("drain", "undrain", "retire", "replace", "erase", "member", "images")
+VERBS = ("drain", "undrain", "rest", "rise", "retire", "replace", "erase", "member", "images")
 _GATEWAY = ("name", "address", "password", "ca_certificate", "certificate", "private_key")
 RULES = {
     "required_if": [

@@ -5,31 +5,53 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: patch
-short_description: Foretell an upgrade of the packages of hosts
+short_description: Foretell an upgrade of the packages of hosts, and patch them one after the other
 version_added: 0.2.0
 description:
   - "Private: for the playbook C(groundup.cloud.patch) of the same collection."
   - Asks apt on each host what it would upgrade from the snapshot of packages that the site runs, or from the host's own
     sources. The package lists for it are fetched into a temporary directory. Nothing on the host changes.
-  - Packages are not upgraded in this version. O(apply=true) is refused, after the report.
+  - A host that would reboot, or restart what carries the cloud, is emptied first. A record in the site's state
+    directory says so until it serves again.
 options:
   step:
     description:
       - V(look) asks the host. One that does not answer is a result, not an error.
-      - V(report) prints what all hosts said, and the order of hosts. When a host could not be asked, it ends as
-        unreachable, so that Ansible's exit code is 4.
+      - V(report) prints what all hosts said, and the order of hosts. Without O(apply), when a host could not be asked,
+        it ends as unreachable, so that Ansible's exit code is 4. V(close) does so at the end, and fails for hosts that
+        were left out.
+      - V(room) fails when more machines of a group would be missing with O(hosts) than may.
+      - V(begin) records the maintenance of the host, cordons its node and evicts its pods. V(upgrade) upgrades packages
+        and restarts units. V(serve) waits until the host serves again. V(end) has its node take pods, and removes the
+        record. V(give_up) sets the host aside.
+      - V(rest) sets C(noout) for the host's OSDs when all data have another copy. V(rise) waits until they are up with
+        all their data, and clears it. The task is led to a storage host.
+      - V(boot) says which boot of the host this is. For the action.
     type: str
-    choices: [look, report]
+    choices: [look, report, room, begin, rest, upgrade, serve, rise, end, give_up, close, boot]
     required: true
   hosts:
-    description: Names of the hosts that were asked. With O(step=report).
+    description: Names of the hosts that were asked; with O(step=room), of the batch.
     type: list
     elements: str
     default: []
   result:
-    description: Name of the variable with their results. With O(step=report).
+    description: Name of the variable with what a host said to V(look).
     type: str
     default: patch_host
+  groups:
+    description: Steps of their own whose packages are upgraded, too, such as V(containers).
+    type: list
+    elements: str
+    default: []
+  timeout:
+    description: Seconds for pods to leave, and for the host to serve again.
+    type: int
+    default: 900
+  failure:
+    description: Result of the task that failed. With O(step=give_up).
+    type: dict
+    default: {}
   output:
     description: What O(step=report) prints.
     type: str
@@ -39,11 +61,11 @@ options:
     description: File that gets the JSON document, too.
     type: path
   apply:
-    description: Whether the packages are to be upgraded. With O(step=report).
+    description: Whether the hosts of RV(order) are patched then. With O(step=report).
     type: bool
     default: false
 extends_documentation_fragment:
-  - groundup.cloud.attributes.info
+  - groundup.cloud.attributes.lines
   - groundup.cloud.site.file
 """
 
@@ -91,10 +113,10 @@ restarts:
   type: dict
   returned: with O(step=look), when the host answers
 reboot:
-  description: Packages whose upgrade comes into effect by a reboot.
-  type: list
-  elements: str
-  returned: with O(step=look), when the host answers
+  description:
+    - Packages whose upgrade comes into effect by a reboot; with O(step=upgrade), whether the host reboots then.
+  type: raw
+  returned: with V(look), when the host answers, and V(upgrade)
 waiting:
   description: Units that run files which earlier upgrades removed.
   type: list
@@ -113,6 +135,36 @@ debian:
   description: The host's release of Debian.
   type: str
   returned: with O(step=look), when the host answers
+boot:
+  description: A text that differs after each boot.
+  type: str
+  returned: with the steps V(look), V(upgrade) and V(boot), when the host answers
+order:
+  description: Hosts to patch, in order; those of one list at the same time. Empty without O(apply).
+  type: list
+  elements: list
+  returned: with O(step=report)
+emptied:
+  description: Whether the host is emptied.
+  type: bool
+  returned: with O(step=begin)
+instances:
+  description: Whether its instances move away.
+  type: bool
+  returned: with O(step=begin)
+data:
+  description: Whether its OSDs rest.
+  type: bool
+  returned: with O(step=begin)
+fresh:
+  description: Whether no run has upgraded its packages yet, so that it may serve again as it is.
+  type: bool
+  returned: with O(step=begin)
+packages:
+  description: Packages to upgrade.
+  type: list
+  elements: str
+  returned: with O(step=begin)
 fault:
   description: Why the host did not answer.
   type: str
@@ -133,24 +185,50 @@ patch:
       description: By release of Debian, the path of the snapshot that the site runs.
       type: dict
       sample: {"13": packages-13/2026-11-28-3f9a0c1b}
+    groups:
+      description: Steps of their own that were asked for.
+      type: list
+      elements: str
     order:
-      description: Hosts with changes, in the order in which they are patched; those of one list at the same time.
+      description: Hosts to patch, in order; those of one list at the same time.
       type: list
       elements: list
+    emptied:
+      description: Hosts that are emptied first.
+      type: list
+      elements: str
+    left_out:
+      description: Hosts that are not patched, each with the reason.
+      type: dict
+    maintenance:
+      description: Hosts that a run left in maintenance.
+      type: list
+      elements: str
     hosts:
       description: By host, what it said.
       type: dict
 """
 
-from ..module_utils._base.module import run_step
-from ..module_utils._host.foresight import foretell
+from typing import Any
 
-RULES = {"required_if": [("step", "report", ("hosts",))]}
+from ..module_utils._base.changes import Changes
+from ..module_utils._base.module import run_step
+from ..module_utils._host import foresight, patching
+
+RULES = {"required_if": [("step", "report", ("hosts",)), ("step", "room", ("hosts",))]}
+
+
+def _boot(_: Changes, __: dict[str, Any]) -> dict[str, Any]:
+    return {"changed": False, "boot": foresight.boot()}
 
 
 def main() -> None:
     """Run the step."""
-    run_step({"look": foretell, "report": None})
+    run_step({
+        "look": foresight.foretell, "report": None, "room": None, "begin": None, "rest": None,
+        "upgrade": patching.upgrade, "serve": None, "rise": None, "end": None, "give_up": None, "close": None,
+        "boot": _boot,
+    })  # fmt: skip
 
 
 if __name__ == "__main__":

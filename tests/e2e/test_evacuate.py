@@ -23,7 +23,7 @@ from ansible_collections.groundup.cloud.tests.e2e.waiting import until
 pytestmark = pytest.mark.lab
 
 # Tells the test which instance is on the host that is to die, and waits until the test has done what is to be done.
-_LOOK = 'echo "$3" > "$1/instance"; until [ -e "$1/done" ]; do sleep 1; done; echo "[]"'
+LOOK = 'echo "$3" > "$1/instance"; until [ -e "$1/done" ]; do sleep 1; done; echo "[]"'
 SERVES = ["enabled", "up"]
 NOTICED = 240  # seconds; Nova takes a service for down after 60
 
@@ -63,7 +63,7 @@ def test_its_instances_come_back_elsewhere_with_what_they_had_written(
     here, there = names
     image = guest_image(None, progress=lambda _: None)
     with ThreadPoolExecutor() as pool:
-        look = ("sh", "-euc", _LOOK, "sh", str(died))
+        look = ("sh", "-euc", LOOK, "sh", str(died))
         client = pool.submit(outside, "disks.py", "evacuated", here, there, str(image), *look)
         try:
             until(lambda: (died / "instance").exists() or client.done(), seconds=600)

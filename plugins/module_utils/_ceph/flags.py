@@ -22,22 +22,28 @@ def held(cluster: CephCluster, host: str) -> Iterator[None]:
     if NOOUT in cluster.ask("osd dump").get("crush_node_flags", {}).get(host, ()):
         yield  # set by others: leave it
         return
-    cluster.send("config-key set", key=f"{RECORD}{host}", val=NOOUT)
-    cluster.send("osd set-group", flags=NOOUT, who=[host])
+    hold(cluster, host)
     try:
         yield
     finally:
-        _release(cluster, host, NOOUT)
+        release(cluster, host)
+
+
+def hold(cluster: CephCluster, host: str) -> None:
+    """Set noout on ``host``, and record it first. Raises GroundupError."""
+    cluster.send("config-key set", key=f"{RECORD}{host}", val=NOOUT)
+    cluster.send("osd set-group", flags=NOOUT, who=[host])
 
 
 def put_back(cluster: CephCluster, changes: Changes) -> None:
     """Clear the flags that killed runs left. Raises GroundupError."""
     for host, flag in sorted(members.records(cluster, RECORD).items()):
         if changes.add(f"put back {flag} of {host}: a run that was killed had set it"):
-            _release(cluster, host, flag)
+            release(cluster, host, flag)
 
 
-def _release(cluster: CephCluster, host: str, flag: str) -> None:
+def release(cluster: CephCluster, host: str, flag: str = NOOUT) -> None:
+    """Clear a flag of ours on ``host``. Raises GroundupError."""
     if host in members.hosts(cluster):
         cluster.send("osd unset-group", flags=flag, who=[host])
     cluster.send("config-key rm", key=f"{RECORD}{host}")

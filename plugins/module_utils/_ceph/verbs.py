@@ -6,13 +6,16 @@ from typing import Any
 
 from .._base.changes import Changes
 from .._base.errors import GroundupError
-from . import drain, flags, members, replace, retire
+from . import drain, flags, maintenance, members, replace, retire
 from .cluster import CephCluster, connected
 from .model import ADMIN, entities, node, plan, watching
 
 
 def run(verb: str, changes: Changes, given: dict[str, Any]) -> dict[str, Any] | None:
-    """Run ``verb``: drain, undrain, retire, replace, erase; member and images return them. Raises GroundupError."""
+    """Run ``verb``: drain, undrain, rest, rise, retire, replace, erase; member and images return them.
+
+    Raises GroundupError.
+    """
     name, ceph, force, timeout = given["name"], plan(given), given["force"], given["timeout"]
     if not name:
         raise GroundupError(
@@ -33,6 +36,12 @@ def run(verb: str, changes: Changes, given: dict[str, Any]) -> dict[str, Any] | 
             return {"changed": False, "member": members.told(cluster, name)}
         if verb == "images":
             return {"changed": False, "images": images(cluster, given["pool"])}
+        if verb == "rest":
+            maintenance.rest(cluster, changes, name, monitors=watching(ceph))
+            return None
+        if verb == "rise":
+            maintenance.rise(cluster, changes, name, monitors=watching(ceph), timeout=timeout)
+            return None
         if verb != "erase":
             flags.put_back(cluster, changes)  # a run of the layer may be refused until this verb has run
         if verb == "drain":

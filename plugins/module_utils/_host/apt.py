@@ -41,12 +41,21 @@ def update() -> None:
 def install(names: Sequence[str]) -> None:
     """Install packages without recommended ones, removing none. Raises GroundupError."""
     # Keep a configuration file that was written before its package was installed.
-    keep = ("-o", "DPkg::Options::=--force-confdef", "-o", "DPkg::Options::=--force-confold")
-    _run(*keep, "install", "--no-install-recommends", "--no-remove", "--", *names)
+    upgrade("install", "--no-install-recommends", "--no-remove", "--", *names)
 
 
-def ask(configuration: Path, *arguments: str) -> str:
-    """Return what apt says with ``configuration`` (apt.conf) in place of the site's. Raises GroundupError."""
+def upgrade(*arguments: str) -> None:
+    """Have apt change packages, and keep changed configuration files. Raises GroundupError."""
+    _run("-o", "DPkg::Options::=--force-confdef", "-o", "DPkg::Options::=--force-confold", *arguments)
+
+
+def repair() -> None:
+    """Have dpkg end what a killed run began; apt says what is left of it."""
+    attempt(["dpkg", "--configure", "-a", "--force-confdef", "--force-confold"], timeout=TIMEOUT)
+
+
+def ask(configuration: Path | None, *arguments: str) -> str:
+    """Return what apt says with ``configuration`` (apt.conf), None: that of the host. Raises GroundupError."""
     argv = command(*arguments, configuration=configuration)
     done = _attempt(argv)
     if done.returncode:
@@ -65,7 +74,7 @@ def _run(*arguments: str) -> None:
     argv = command(*arguments)
     done = _attempt(argv)
     if done.returncode and _INTERRUPTED in done.stderr:
-        attempt(["dpkg", "--configure", "-a", "--force-confdef", "--force-confold"], timeout=TIMEOUT)
+        repair()
         done = _attempt(argv)
     if done.returncode:
         raise fault(argv, done.stdout + done.stderr)

@@ -15,6 +15,7 @@ from typing import Any
 from .._base.changes import Changes
 from .._base.run import attempt
 from . import apt, mapped, simulation, sources, updates
+from .mapped import PROC
 from .package_age import RESTART
 
 INFO = Path("/var/lib/dpkg/info")
@@ -46,9 +47,10 @@ def foretell(_: Changes, given: dict[str, Any]) -> dict[str, Any]:
         "held": _held(),
         "restarts": restarts({name: files_of(name) for name in names}, runs.used),
         "reboot": reboots([one.package for one in said.changes]),
-        "waiting": sorted(set(runs.removed) - _CORE),
-        "reboot_waiting": _waiting(runs),
+        "waiting": waiting(runs),
+        "reboot_waiting": reboot_waiting(runs),
         "guests": runs.guests,
+        "boot": boot(),
     }
 
 
@@ -96,7 +98,19 @@ def _held() -> list[str]:
     return [name for want, _, name in (line.partition(" ") for line in shown) if want == "hold"]
 
 
-def _waiting(runs: mapped.Mapped) -> list[str]:
+def boot(proc: Path = PROC) -> str:
+    """Return a text that differs after each boot: the kernel's, and of a container when its first process started."""
+    # Fields after the name, which may have spaces and parentheses.
+    started = (proc / "1/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[19]
+    return f"{(proc / 'sys/kernel/random/boot_id').read_text(encoding='ascii').strip()}:{started}"
+
+
+def waiting(runs: mapped.Mapped) -> list[str]:
+    """Return the units that run files which are gone, except those that only a reboot restarts."""
+    return sorted(set(runs.removed) - _CORE)
+
+
+def reboot_waiting(runs: mapped.Mapped) -> list[str]:
     """Return what waits for a reboot already."""
     found = [f"{unit} runs removed files" for unit in sorted(_CORE & set(runs.removed))]
     shown = attempt(["dpkg-query", "-W", "-f", "${Package} ${db:Status-Status} ${Version}\n", "linux-image-[0-9]*"])

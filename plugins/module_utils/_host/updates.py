@@ -33,6 +33,7 @@ _HELD: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("seed", ("dnsmasq", "nginx")),
 )  # fmt: skip
 HELD = tuple(name for _, names in _HELD for name in names)
+STEPS = tuple(sorted({step for step, _ in _HELD}))
 _SECURITY = "origin=Debian,codename=${distro_codename}-security,label=Debian-Security"
 _SWITCHES = {
     "APT::Periodic::Enable": "1",

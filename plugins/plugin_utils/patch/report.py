@@ -7,22 +7,46 @@ from typing import Any
 
 from ...module_utils._base.text import few, printable
 from ..plan.types import Plan
-from . import order
+from . import decide, order
+from .decide import HostWork
 
 _HEADER = ("host", "snapshot", "packages", "restarts", "reboot")
 _NAMED = 4
 Said = Mapping[str, Mapping[str, Any]]  # host -> result of the module's step `look`
 
 
-def document(plan: Plan, said: Said, *, snapshots: Mapping[str, str], time: str) -> dict[str, Any]:
-    """Return all of it as plain data. ``snapshots``: by release of Debian, the one that the site runs."""
-    concerned = [name for name, one in said.items() if one.get("changes") or one.get("reboot_waiting")]
+def document(
+    plan: Plan,
+    said: Said,
+    *,
+    snapshots: Mapping[str, str],
+    time: str,
+    groups: Sequence[str] = (),
+    resting: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Return all of it as plain data. ``snapshots``: by release of Debian, the one that the site runs.
+
+    ``groups``: steps of their own that were asked for; ``resting``: hosts that a run left in maintenance.
+    """
+    found = works(plan, said, groups=groups)
+    doing = {*decide.names(found), *(name for name in resting if name in found and not found[name].refused)}
     return {
         "site": plan.site,
         "time": time,
         "snapshots": dict(snapshots),
-        "order": [list(batch) for batch in order.batches(plan, concerned)],
+        "groups": list(groups),
+        "order": [list(batch) for batch in order.batches(plan, doing, first=resting)],
+        "emptied": [name for name, one in found.items() if one.emptied or name in resting],
+        "left_out": {name: one.refused for name, one in found.items() if one.refused},
+        "maintenance": list(resting),
         "hosts": {name: dict(one) for name, one in said.items()},
+    }
+
+
+def works(plan: Plan, said: Said, *, groups: Sequence[str]) -> dict[str, HostWork]:
+    """Return what is done to each host that answered."""
+    return {
+        name: decide.work(plan, plan.hosts[name], one, groups=groups) for name, one in said.items() if "changes" in one
     }
 
 
@@ -35,8 +59,16 @@ def table(found: Mapping[str, Any]) -> str:
             lines += ["", title, *_aligned(rows)]
     lines += [printable(line) for name, one in asked.items() for line in _notes(name, one)]
     if found["order"]:
-        order_of = [f"  {number}. {', '.join(batch)}" for number, batch in enumerate(found["order"], 1)]
+        told = {name: f"{name} (emptied first)" for name in found["emptied"]}
+        order_of = [
+            f"  {number}. {', '.join(told.get(name, name) for name in batch)}"
+            for number, batch in enumerate(found["order"], 1)
+        ]
         lines += ["", "order", *order_of]
+    if found["left_out"]:
+        lines += ["", "left out", *(printable(f"  {name}: {why}") for name, why in found["left_out"].items())]
+    if found["maintenance"]:
+        lines += ["", f"in maintenance by a run that did not end it: {', '.join(found['maintenance'])}"]
     return "\n".join([*lines, "", summary(found)])
 
 

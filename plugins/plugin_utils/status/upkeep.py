@@ -12,6 +12,7 @@ from ..kube.types import Object
 from ..kube.verify import EXPIRY_FAILS
 from ..metal.journal import home_of
 from ..metal.overview import Overview, Row
+from ..patch import journal
 from ..plan.types import Plan
 from .cluster import version
 from .rows import RowState, StatusRow, run_layer, spoken_age
@@ -88,6 +89,10 @@ def version_rows(
     if snapshots:
         used = sorted({str(one["snapshot"]) for one in answered} - {""})
         rows.append(_version("OS packages", snapshots, used, by="seed", remedy=run_layer("site")))
+    if resting := journal.hosts(plan.site):
+        what = f"a run of groundup.cloud.patch did not end it: {', '.join(resting)}"
+        remedy = "ansible-playbook groundup.cloud.patch, which goes on with them"
+        rows.append(StatusRow(name="maintenance", state="warning", what=what, remedy=remedy, facts={"hosts": resting}))
     return rows
 
 

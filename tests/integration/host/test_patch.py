@@ -24,11 +24,11 @@ pytestmark = [pytest.mark.root, pytest.mark.skipif(os.geteuid() != 0, reason="mo
 NAMES = ("groundup-dummy", "openvswitch-dummy")
 SUITES = {"12": "bookworm", "13": "trixie"}
 OLD, NEW = "2026-10-01-aaaaaaaa", "2026-11-28-bbbbbbbb"
-PROGRAM = """
+BEGIN = """
 import hashlib, json, os, pathlib, subprocess, sys
 sys.path.insert(0, "/opt/ours")
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._host import apt, foresight, packages, sources
+from ansible_collections.groundup.cloud.plugins.module_utils._host import apt, foresight, packages, patching, sources
 given = json.load(open("/opt/given.json"))
 changes = Changes(check=False)
 
@@ -43,6 +43,10 @@ def use(seed, changes=changes):
 def foretold():
     return foresight.foretell(changes, {"packages_seed": given["new"], "ca_certificate": ""})
 
+"""
+PROGRAM = (
+    BEGIN
+    + """
 use(given["old"])
 hooks = pathlib.Path("/etc/apt/apt.conf.d/99hooks")
 hooks.write_text("".join(f'APT::Update::{one} {{"touch /usr/sbin/{one}";}};\\n' for one in sources._HOOKS))
@@ -68,6 +72,34 @@ finally:
     process.kill()
 json.dump(told, open("/opt/told.json", "w"))
 """
+)
+# Applies what was told: the ordinary package, then the one of a step of its own. No unit may be restarted: here they
+# are those of the machine that the test runs on.
+APPLY = (
+    BEGIN
+    + """
+def upgrade(*names):
+    changes = Changes(check=False)
+    wanted = {"packages_seed": given["new"], "ca_certificate": "", "packages": names, "reboot": False, "restart": []}
+    done = patching.upgrade(changes, wanted)
+    shown = ["dpkg-query", "-W", "-f", "${Package} ${Version}\\n", *given["names"]]
+    versions = dict(line.split() for line in subprocess.check_output(shown, text=True).splitlines())
+    return {"done": done["changes"], "warnings": changes.warnings, "versions": versions, **done}
+
+use(given["old"])
+packages.installed(changes, given["names"])
+automatic = subprocess.check_output(["apt-mark", "auto", "groundup-dummy"], text=True)
+pathlib.Path("/etc/groundup-dummy.conf").write_text("mine\\n")
+process = subprocess.Popen(["/usr/sbin/groundup-dummy", "600"])
+try:
+    told = {"first": upgrade("groundup-dummy"), "again": upgrade("groundup-dummy"), "step": upgrade(*given["names"])}
+finally:
+    process.kill()
+told["configuration"] = pathlib.Path("/etc/groundup-dummy.conf").read_text()
+told["automatic"] = subprocess.check_output(["apt-mark", "showauto", "groundup-dummy"], text=True)
+json.dump(told, open("/opt/told.json", "w"))
+"""
+)
 
 
 def snapshot(host: Host, name: str, version: str) -> str:
@@ -82,6 +114,9 @@ def snapshot(host: Host, name: str, version: str) -> str:
             f"Package: {package}\nVersion: {version}\nArchitecture: all\nMaintainer: t <t@t>\nDescription: dummy\n"
         )
         (tree / "usr/sbin").mkdir(parents=True)
+        (tree / "etc").mkdir()
+        (tree / f"etc/{package}.conf").write_text(f"{version}\n")
+        (tree / "DEBIAN/conffiles").write_text(f"/etc/{package}.conf\n")
         shutil.copy2(supply.unpacked(f"rootfs-plain-{host.release}") / "usr/bin/sleep", tree / "usr/sbin" / package)
         run(["dpkg-deb", "--build", "--root-owner-group", str(tree), str(made)])
     index(home, made.glob("*.deb"), suite=SUITES[host.release], epoch=0)
@@ -92,16 +127,35 @@ def snapshot(host: Host, name: str, version: str) -> str:
     return place
 
 
-@pytest.fixture
-def told(host: Host) -> dict[str, Any]:
-    """What the host told before and after an upgrade from one snapshot to the other."""
+def told_by(host: Host, program: str) -> dict[str, Any]:
+    """Run ``program`` on a host whose seed has both snapshots; return what it told."""
     key = (host.log.parent / openpgp.FILE).read_text()
     seeds = {
         name: {"url": "file:/srv/groundup", "places": {host.release: snapshot(host, place, version)}, "key": key}
         for name, place, version in (("old", OLD, "1.0-1"), ("new", NEW, "1.0-2"))
     }
     deb = f"/srv/groundup/packages-{host.release}/{OLD}/pool/groundup-dummy_1.0-1_all.deb"
-    return host.told(PROGRAM, {**seeds, "names": NAMES, "deb": deb})
+    return host.told(program, {**seeds, "names": NAMES, "deb": deb})
+
+
+@pytest.fixture
+def told(host: Host) -> dict[str, Any]:
+    """What the host told before and after an upgrade from one snapshot to the other."""
+    return told_by(host, PROGRAM)
+
+
+def test_what_was_told_is_upgraded_and_nothing_else_and_changed_configuration_stays(host: Host) -> None:
+    found = told_by(host, APPLY)
+    first, again, step = found["first"], found["again"], found["step"]
+    assert first["versions"] == {"groundup-dummy": "1.0-2", "openvswitch-dummy": "1.0-1"}
+    assert "upgrade groundup-dummy: 1.0-1 -> 1.0-2" in first["done"]
+    assert not [line for line in first["done"] if "openvswitch" in line]
+    assert (first["snapshot"], first["reboot_waiting"], first["warnings"]) == (NEW, [], [])
+    assert first["waiting"], "its process was not restarted, as nothing may be here"
+    assert not [line for line in again["done"] if line.startswith("upgrade")], "a run again has nothing to do"
+    assert step["versions"] == dict.fromkeys(NAMES, "1.0-2")
+    assert found["configuration"] == "mine\n"
+    assert found["automatic"].split() == ["groundup-dummy"], "apt still knows that nobody asked for it"
 
 
 def test_an_upgrade_is_foretold_and_nothing_is_written(told: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
+from ansible import context
 from ansible_collections.groundup.cloud.plugins.callback import brief
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -89,3 +90,21 @@ def test_a_run_that_failed_afterwards_does_not(capsys: pytest.CaptureFixture[str
 
 def test_a_run_of_other_layers_says_nothing_of_the_cloud(capsys: pytest.CaptureFixture[str]) -> None:
     assert "ready" not in ended(capsys, access={})
+
+
+@pytest.mark.parametrize(
+    ("value", "check", "tags", "document"),
+    [
+        (True, False, ["apply"], True),
+        (None, True, ["check"], False),
+        ("check", False, ["all"], False),
+        ("check", True, ["all"], True),
+        ("check", False, ["check"], True),
+    ],
+)
+def test_a_play_may_print_a_document_in_a_dry_run_alone(
+    monkeypatch: pytest.MonkeyPatch, value: object, check: bool, tags: list[str], document: bool
+) -> None:
+    monkeypatch.setattr(context, "CLIARGS", {"check": check})
+    found = SimpleNamespace(vars={} if value is None else {"groundup_document": value}, only_tags=set(tags))
+    assert brief.prints_document(found) is document

@@ -2,30 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.patch import order
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import build_site, make_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
 
-
-def site(**machines: dict[str, Any]) -> Plan:
-    given = {name: {"provisioner": "existing", **one} for name, one in machines.items()}
-    networks = {"management": {"cidr": "10.96.0.0/16"}}
-    written = {
-        "plugin": "groundup.cloud.site",
-        "site": "s",
-        "domain": "s.test",
-        "profile": "rack",
-        "networks": networks,
-    }
-    return make_plan(build_site({**written, "machines": given}))
-
-
-PLAN = site(
-    seed={"count": 1}, control={"count": 3}, storage={"count": 3}, hypervisor={"count": 25}, worker={"count": 3},
-)  # fmt: skip
+from .conftest import PLAN, site
 
 
 def test_workers_come_first_and_the_seed_last() -> None:
@@ -59,3 +41,35 @@ def test_a_host_that_has_nothing_to_patch_is_not_in_the_order() -> None:
     names = list(PLAN.hosts)
     assert order.batches(PLAN, []) == []
     assert [*order.batches(PLAN, names[:1])] == [(names[0],)]
+
+
+def test_hosts_in_maintenance_come_before_the_others_of_their_group() -> None:
+    workers = [name for name, host in PLAN.hosts.items() if host.group == "worker"]
+    found = order.batches(PLAN, PLAN.hosts, first=[workers[2]])
+    assert [name for batch in found for name in batch if name in workers] == [workers[2], *workers[:2]]
+    assert found[0] == (workers[2],), "it is missing already: no other one goes with it"
+
+
+def test_a_batch_is_of_one_rack() -> None:
+    plan = site(control={"count": 1}, seed={"count": 1}, hypervisor={"count": 4, "max_unavailable": 2})
+    hosts = [name for name, host in plan.hosts.items() if host.group == "hypervisor"]
+    for name, rack in zip(hosts, ("a", "a", "a", "b"), strict=True):
+        plan.hosts[name] = replace(plan.hosts[name], rack=rack)
+    assert [len(batch) for batch in order.batches(plan, hosts)] == [2, 1, 1]
+
+
+def test_storage_hosts_are_patched_one_at_a_time_whatever_may_be_missing() -> None:
+    plan = site(control={"count": 1}, seed={"count": 1}, storage={"count": 4, "max_unavailable": 2})
+    hosts = [name for name, host in plan.hosts.items() if host.group == "storage"]
+    assert [len(batch) for batch in order.batches(plan, hosts)] == [1, 1, 1, 1]
+
+
+def test_a_batch_has_no_room_when_hosts_of_its_group_are_missing_already() -> None:
+    by_group = {group: [n for n, h in PLAN.hosts.items() if h.group == group] for group in ("hypervisor", "control")}
+    hosts, control = by_group["hypervisor"], by_group["control"]
+    assert order.crowded(PLAN, hosts[:2], []) == {}
+    assert order.crowded(PLAN, hosts[:2], [hosts[1], control[0]]) == {}, "one of the batch is no other one"
+    assert order.crowded(PLAN, hosts[:1], [hosts[5]]) == {}, "two may be missing"
+    assert order.crowded(PLAN, hosts[:2], [hosts[5]]) == {"hypervisor": [hosts[5]]}
+    assert order.crowded(PLAN, control[:1], []) == {}
+    assert order.crowded(PLAN, control[:1], control[2:]) == {"control": control[2:]}

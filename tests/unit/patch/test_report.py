@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.patch import report
 
-from .test_order import PLAN
+from .conftest import PLAN
 
 CONTROL, OTHER, SEED = (
     next(name for name, host in PLAN.hosts.items() if host.group == group) for group in ("control", "worker", "seed")
@@ -16,7 +16,9 @@ CONTROL, OTHER, SEED = (
 NOTHING: dict[str, Any] = {
     "debian": "13", "snapshot": "2026-10-01-aaaaaaaa", "offered": "2026-11-28-bbbbbbbb", "changes": [], "removed": [],
     "kept": [], "held": [], "restarts": {}, "reboot": [], "waiting": [], "reboot_waiting": [], "guests": 0,
+    "boot": "a:1",
 }  # fmt: skip
+SAME = {**NOTHING, "offered": NOTHING["snapshot"]}
 
 
 def change(package: str, step: str = "", *, security: bool = False, before: str = "1") -> dict[str, Any]:
@@ -74,7 +76,7 @@ def test_what_a_host_names_never_controls_a_terminal(key: str) -> None:
 
 
 def test_a_host_that_was_not_asked_is_neither_up_to_date_nor_in_the_order() -> None:
-    document = found(control={"fault": "unreachable: no route\x1b[2J"}, worker=NOTHING, seed={})
+    document = found(control={"fault": "unreachable: no route\x1b[2J"}, worker=SAME, seed={})
     table = report.table(document)
     assert document["order"] == []
     assert "unreachable: no route\\x1b[2J" in line(table, CONTROL)

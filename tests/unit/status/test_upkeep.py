@@ -96,6 +96,13 @@ def test_hosts_of_another_snapshot_of_packages_are_told(plan: Plan, used: set[st
     assert "OS packages" not in {one.name for one in rows}, "its seed has no snapshots, or it has no seed"
 
 
+def test_a_host_that_patching_left_in_maintenance_is_not_forgotten(plan: Plan, state: Path) -> None:
+    (state / "patch").mkdir(parents=True)
+    (state / "patch/worker-1.json").write_text("{}")
+    (row,) = (one for one in upkeep.version_rows(plan, nodes={}, releases=[], answered=[]) if one.name == "maintenance")
+    assert (row.state, "worker-1" in row.what, "groundup.cloud.patch" in row.remedy) == ("warning", True, True)
+
+
 def test_machines_on_their_way_are_told_and_others_not(plan: Plan, state: Path) -> None:
     def journal(name: str) -> Journal:
         return Journal(state / f"metal/{name}.jsonl")

@@ -47,9 +47,9 @@ def _updates(context: PlanContext) -> Iterator[Finding]:
     if host.updates == "site":
         if context.layout.profile.self_updating:
             yield info("updates-by-site", "hosts.updates")(
-                what="installed packages of hosts change by runs of the site alone, and no run upgrades one",
-                why="security updates of kernel, openssh, libvirt, QEMU, containerd and HAProxy come by no way of ours",
-                remedy="upgrade host by host (host guide, section Updates); or write hosts.updates: debian, with "
+                what="installed packages of hosts are upgraded by groundup.cloud.patch alone",
+                why="security updates of kernel, openssh, libvirt, QEMU, containerd and HAProxy come when it is run",
+                remedy="run it every month (page patch); or write hosts.updates: debian, with "
                 "hosts.packages: host or mirror",
             )
         return

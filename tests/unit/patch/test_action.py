@@ -1,0 +1,300 @@
+"""Each step of a host's maintenance, as the action does it: the host and its cluster answer from here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import yaml
+from ansible.errors import AnsibleConnectionFailure
+from ansible.plugins.action import ActionBase
+from ansible_collections.groundup.cloud.plugins.action import patch
+from ansible_collections.groundup.cloud.plugins.action.patch import ActionModule
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.plugin_utils import ceph_action
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import run_lease
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import kubeconfig_path
+from ansible_collections.groundup.cloud.plugins.plugin_utils.patch import journal
+from ansible_collections.groundup.cloud.plugins.plugin_utils.patch import run as patch_run
+from ansible_collections.groundup.cloud.plugins.plugin_utils.patch.decide import LIGHT
+
+from .conftest import NAME, OTHER, Cluster, written
+from .test_report import CONTROL, SAME, change
+
+STORAGE = "storage-1"
+BASH, LIBC, OVN = change("bash"), change("libc6"), change("ovn-common", "ovn")
+LIGHTLY = {**SAME, "changes": [BASH, OVN]}
+REBOOTS = {**SAME, "changes": [BASH, LIBC, OVN], "reboot": ["libc6"]}
+SERVES = {"parts": {"host": {"state": "ok", "why": ""}}}
+ILL = {"parts": {"host": {"state": "ok", "why": ""}, "kubernetes": {"state": "broken", "why": "kubelet is down"}}}
+UPGRADED = {"changed": True, "changes": ["upgrade bash"], "waiting": [], "reboot_waiting": [], "boot": "a:1"}
+Answer = dict[str, Any] | Exception | Callable[[dict[str, Any]], dict[str, Any]]
+
+
+class Run:
+    """A run of the playbook: what hosts said at its start, and what they answer to each step. Notes what is asked."""
+
+    def __init__(self, home: Path) -> None:
+        self.site_file = home / "site.yml"
+        machines = {"seed": {"count": 1}, "control": {"count": 3}, "storage": {"count": 3}, "worker": {"count": 3}}
+        self.site_file.write_text(yaml.safe_dump({**written(**machines), "storage": {"backend": "native"}}))
+        self.said: dict[str, dict[str, Any]] = {NAME: REBOOTS}
+        self.answers: dict[str, list[Answer]] = {}  # by "module step"; the last one stays
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.shown: list[str] = []
+
+    def execute(
+        self, *_: object, module_args: dict[str, Any], module_name: str | None = None, **__: object
+    ) -> dict[str, Any]:
+        key = f"{(module_name or 'patch').rpartition('.')[2]} {module_args['step']}"
+        self.asked.append((key, module_args["given"]))
+        answers = self.answers[key]
+        answer = answers.pop(0) if len(answers) > 1 else answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return dict(answer(module_args["given"]) if callable(answer) else answer)
+
+    def step(self, step: str, host: str = NAME, **options: Any) -> dict[str, Any]:
+        """Return the result of a step on ``host``."""
+        action = object.__new__(ActionModule)
+        hostvars = {name: {"patch_host": one} for name, one in self.said.items()} | {"localhost": {}}
+        action.variables = {"inventory_hostname": host, "hostvars": hostvars, **hostvars.get(host, {})}
+        action.changes = Changes(check=False)
+        action._task = SimpleNamespace(check_mode=False, delegate_to="storage-2")
+        action._connection = SimpleNamespace(transport="local")
+        action._display = SimpleNamespace(display=self.shown.append)
+        given = {
+            "step": step, "site_file": str(self.site_file), "groups": [], "timeout": 0.05, "result": "patch_host",
+            "hosts": [*self.said], "output": "table", "path": None, "apply": True, "failure": {},
+        }  # fmt: skip
+        return action.work({**given, **options})
+
+    @property
+    def steps(self) -> list[str]:
+        """What was asked, in order."""
+        return [key for key, _ in self.asked]
+
+
+@pytest.fixture
+def run(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    cluster.boot = "a"
+    run = Run(tmp_path)
+    run.answers = {"status host": [SERVES], "patch upgrade": [UPGRADED], "patch boot": [{"boot": "a:1"}]}
+    monkeypatch.setattr(ActionBase, "_execute_module", run.execute)
+    monkeypatch.setattr(patch, "_PAUSE", 0.01)
+    monkeypatch.setattr(ceph_action, "open_store", lambda *_, **__: {ceph_action.ADMIN: "key"})
+    return run
+
+
+def test_a_host_that_is_not_well_is_not_begun(run: Run, cluster: Cluster) -> None:
+    run.answers["status host"] = [ILL]
+    with pytest.raises(GroundupError, match=f"{NAME} is not well: kubernetes: kubelet is down"):
+        run.step("begin")
+    assert (journal.hosts("s"), cluster.said) == ([], [])
+
+
+@pytest.mark.parametrize("answer", [AnsibleConnectionFailure("no route"), {"failed": True, "msg": "no python"}])
+def test_a_host_of_which_nobody_knows_whether_it_is_well_is_not_begun(run: Run, answer: Answer) -> None:
+    run.answers["status host"] = [answer]
+    with pytest.raises(GroundupError, match=r"is not well: (unreachable: no route|no python)"):
+        run.step("begin")
+    assert journal.hosts("s") == []
+
+
+def test_a_host_that_is_felt_is_emptied_and_one_in_maintenance_is_gone_on_with(run: Run, cluster: Cluster) -> None:
+    done = run.step("begin")
+    assert (done["emptied"], done["fresh"], done["packages"]) == (True, True, ["bash", "libc6"]), "not the one of OVN"
+    assert cluster.cordoned[NAME]
+    assert (found := journal.find("s", NAME))
+    assert (found.reboot, found.upgraded) == (("libc6",), False)
+    ((asked, given),) = run.asked
+    assert asked == "status host"
+    assert {"host", "kubernetes"} <= set(given["wanted"])
+    run.answers["status host"] = [ILL]
+    assert run.step("begin")["emptied"], "what a killed run left is not what speaks against it"
+
+
+def test_a_host_that_nobody_would_miss_is_neither_asked_nor_emptied(run: Run, cluster: Cluster) -> None:
+    run.said = {NAME: LIGHTLY}
+    done = run.step("begin")
+    assert (done["emptied"], done["packages"]) == (False, ["bash"])
+    assert (run.asked, cluster.said, journal.hosts("s")) == ([], [], [])
+
+
+def test_of_a_host_that_is_not_emptied_the_packages_that_were_told_and_light_units_alone_change(run: Run) -> None:
+    run.said = {NAME: LIGHTLY}
+    done = run.step("upgrade")
+    assert (done["reboot"], done["warnings"], done["changes"]) == (False, [], ["upgrade bash"])
+    ((_, given),) = run.asked
+    assert (given["packages"], given["reboot"], given["restart"]) == (["bash"], False, sorted(LIGHT))
+    assert {"packages_seed", "ca_certificate"} <= set(given)
+    run.step("upgrade", groups=["ovn"])
+    assert run.asked[-1][1]["packages"] == ["bash", "ovn-common"]
+    assert journal.hosts("s") == []
+
+
+def test_that_packages_may_have_changed_is_written_down_before_they_do(run: Run) -> None:
+    def upgrade(given: dict[str, Any]) -> dict[str, Any]:
+        assert (found := journal.find("s", NAME))
+        assert found.upgraded
+        assert (given["reboot"], given["restart"]) == (True, None), "it reboots, else any unit may restart"
+        return UPGRADED
+
+    run.answers["patch upgrade"] = [upgrade]
+    run.step("begin")
+    assert run.step("upgrade")["reboot"]
+
+
+def test_a_host_that_has_rebooted_since_it_was_begun_does_not_do_so_again(run: Run) -> None:
+    run.answers["patch upgrade"] = [{**UPGRADED, "boot": "bbbb:1"}]
+    run.step("begin")
+    assert not run.step("upgrade")["reboot"]
+
+
+def test_an_emptied_host_reboots_for_a_reason_that_nobody_foretold(run: Run) -> None:
+    run.said = {NAME: {**SAME, "changes": [BASH], "restarts": {"kubelet.service": ["bash"]}}}
+    run.answers["patch upgrade"] = [{**UPGRADED, "reboot_waiting": ["a kernel waits"]}]
+    run.step("begin")
+    assert run.step("upgrade")["reboot"]
+    assert (found := journal.find("s", NAME))
+    assert found.reboot == ("a kernel waits",)
+
+
+def test_a_host_of_the_lab_or_that_was_not_emptied_never_reboots_and_says_what_waits(run: Run) -> None:
+    run.answers["patch upgrade"] = [{**UPGRADED, "reboot_waiting": ["a kernel waits"], "waiting": ["sessions"]}]
+    run.said = {NAME: LIGHTLY}
+    done = run.step("upgrade")
+    assert (done["reboot"], len(done["warnings"])) == (False, 1)
+    assert "sessions, a kernel waits" in done["warnings"][0]
+
+    data = yaml.safe_load(run.site_file.read_text())
+    data["machines"]["worker"]["provisioner"] = "container"
+    run.site_file.write_text(yaml.safe_dump(data))
+    run.said = {NAME: {**SAME, "changes": [BASH], "restarts": {"kubelet.service": ["bash"]}}}
+    run.step("begin")
+    done = run.step("upgrade")
+    assert (done["reboot"], len(done["warnings"])) == (False, 1)
+    assert run.step("serve") == {"changed": False}, "nothing waits for a reboot that nobody does"
+
+
+def test_a_host_that_is_lost_or_refuses_in_its_upgrade_is_one_whose_packages_may_have_changed(run: Run) -> None:
+    run.step("begin")
+    run.answers["patch upgrade"] = [AnsibleConnectionFailure("no\n route"), {"failed": True, "msg": "more than told"}]
+    with pytest.raises(GroundupError, match=f"{NAME} is unreachable: no route") as error:
+        run.step("upgrade")
+    assert error.value.why.startswith("it is in maintenance")
+    assert run.step("upgrade") == {"failed": True, "msg": "more than told"}
+    done = run.step("give_up", failure={"msg": "no route"})
+    assert done["aside"][0]["reason"] == "no route; it stays in maintenance"
+    assert journal.hosts("s") == [NAME]
+
+
+def test_the_next_host_waits_until_this_one_answers_from_its_boot_and_every_layer_on_it_serves(
+    run: Run, cluster: Cluster
+) -> None:
+    run.step("begin")
+    run.asked.clear()
+    cluster.boot = "bbbb"
+    run.answers["patch boot"] = [AnsibleConnectionFailure("refused"), {"boot": "bbbb:1"}]
+    run.answers["status host"] = [ILL, SERVES]
+    assert run.step("serve", timeout=5) == {"changed": False}
+    assert run.steps == ["patch boot", "patch boot", "status host", "status host"]
+    assert journal.hosts("s") == [NAME], "until `end` it is in maintenance"
+    assert run.step("end")["changed"]
+    assert (journal.hosts("s"), cluster.cordoned[NAME]) == ([], False)
+
+
+@pytest.mark.parametrize(
+    ("boot", "status", "why"),
+    [
+        (AnsibleConnectionFailure("no route"), SERVES, "is unreachable: unreachable: no route"),
+        ({"boot": "a:1"}, SERVES, "did not reboot"),
+        ({"boot": "a:2"}, ILL, "is not well after its upgrade: kubernetes: kubelet is down"),
+    ],
+)
+def test_a_host_that_does_not_serve_stays_in_maintenance(run: Run, boot: Answer, status: Answer, why: str) -> None:
+    run.step("begin")
+    journal.change("s", NAME, upgraded=True)
+    run.answers |= {"patch boot": [boot], "status host": [status]}
+    with pytest.raises(GroundupError, match=f"{NAME} {why}"):
+        run.step("serve")
+    assert journal.hosts("s") == [NAME]
+
+
+def test_a_host_that_was_not_emptied_serves_when_it_answers(run: Run) -> None:
+    assert run.step("serve") == {"changed": False}
+    assert run.steps == ["patch boot"]
+
+
+def test_a_batch_has_no_room_beside_a_host_that_was_silent(run: Run) -> None:
+    run.said = {NAME: REBOOTS, OTHER: {"fault": "unreachable: no route"}, CONTROL: SAME}
+    assert run.step("room", hosts=[CONTROL]) == {"changed": False}
+    with pytest.raises(GroundupError, match=f"{NAME} would be too many: in maintenance or silent already are {OTHER}"):
+        run.step("room", hosts=[NAME])
+
+
+def test_the_report_hands_the_order_on_when_hosts_are_patched_then_and_a_check_hands_on_none(run: Run) -> None:
+    run.said = {NAME: REBOOTS, OTHER: {"fault": "unreachable: no route"}}
+    done = run.step("report")
+    assert (done["order"], done["changed"]) == ([[NAME]], False)
+    assert done["patch"]["order"] == done["order"]
+    assert "unreachable" not in done, "the others are patched all the same; `close` says it at the end"
+    checked = run.step("report", apply=False)
+    assert (checked["order"], checked["unreachable"]) == ([], True)
+    assert run.shown[0].startswith("host ")
+    assert run.shown[0] == run.shown[1]
+
+
+def test_the_end_lets_other_runs_of_the_kubernetes_layer_go_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    released: list[str] = []
+    monkeypatch.setattr(run_lease, "release", lambda api: released.append(str(api)))
+    run.said = {NAME: SAME}
+    run.step("close")
+    assert released == [], "a site without a cluster has no lease"
+    path = kubeconfig_path("s")
+    path.parent.mkdir(parents=True)
+    path.write_text("{}")
+    monkeypatch.setattr(patch_run, "Api", lambda path, **_: path)
+    run.said = {NAME: SAME, CONTROL: REBOOTS}
+    with pytest.raises(GroundupError, match="left out"):
+        run.step("close")
+    assert released == [str(path)]
+
+
+def test_the_end_names_hosts_that_were_left_out_and_is_unknown_for_silent_ones(run: Run) -> None:
+    run.said = {NAME: SAME}
+    assert "unreachable" not in run.step("close")
+    run.said = {NAME: SAME, OTHER: {"fault": "unreachable: no route"}}
+    done = run.step("close")
+    assert (done["unreachable"], OTHER in done["msg"]) == (True, True)
+    run.said = {NAME: SAME, CONTROL: REBOOTS}
+    with pytest.raises(GroundupError, match=f"1 hosts were left out: {CONTROL}"):
+        run.step("close")
+
+
+@pytest.mark.parametrize("step", ["rest", "rise"])
+def test_a_storage_host_is_asked_about_the_data_of_the_one_in_maintenance(run: Run, step: str) -> None:
+    run.answers[f"ceph {step}"] = [{"changed": True, "changes": ["noout"]}]
+    assert run.step(step, STORAGE)["changes"] == ["noout"]
+    ((_, given),) = run.asked
+    assert (given["name"], given["timeout"], given["keys"]) == (STORAGE, 0.05, {ceph_action.ADMIN: "key"})
+    assert given["ceph"]["backend"] == "native"
+
+
+def test_why_data_cannot_rest_is_told_as_the_storage_host_says_it(run: Run) -> None:
+    told = str(GroundupError("storage-1 cannot rest", where="ceph", why="clients wait", remedy="more copies"))
+    run.answers["ceph rest"] = [
+        {"failed": True, "msg": told}, {"failed": True, "module_stderr": "Traceback\nKeyError: x"},
+        AnsibleConnectionFailure("no route"),
+    ]  # fmt: skip
+    with pytest.raises(GroundupError, match="storage-1 cannot rest") as error:
+        run.step("rest", STORAGE)
+    assert str(error.value) == told
+    with pytest.raises(GroundupError, match="module ceph failed: KeyError: x"):
+        run.step("rest", STORAGE)
+    with pytest.raises(GroundupError, match="no storage host answers: no route"):
+        run.step("rest", STORAGE)
