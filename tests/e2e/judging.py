@@ -64,7 +64,7 @@ class Lane:
     gap: float  # seconds of the longest time without a good answer, beyond the interval
     reopened: int  # kept connections that the server closed between two requests
     causes: dict[str, int]
-    faults: list[Fault] = field(default_factory=list)  # the first of them
+    faults: list[Fault] = field(default_factory=list)  # the first of them, the answered ones before all others
 
     @property
     def good(self) -> bool:
@@ -101,7 +101,8 @@ def judge(
         gap=round(max((after - before - every for before, after in pairwise(ends)), default=0.0), 1),
         reopened=reopened,
         causes=dict(Counter(one.cause for one in faults)),
-        faults=[_fault(one, steps, since=ends[0]) for one in faults[:SHOWN]],
+        # What was answered wrongly first: while a server is away, the unanswered are many, and all alike.
+        faults=[_fault(one, steps, since=ends[0]) for one in sorted(faults, key=lambda one: not one.answered)[:SHOWN]],
     )
 
 
