@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -19,6 +20,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if item.get_closest_marker("root"):
                 item.add_marker(pytest.mark.skip(reason="namespaces, mounts and skopeo's archives need root"))
+
+
+@pytest.fixture(autouse=True)
+def _own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A site of a test is none of this machine's, whatever its name: a lab may be up."""
+    monkeypatch.setenv("GROUNDUP_STATE", str(Path(tmp_path_factory.getbasetemp()) / "no-state"))
 
 
 @pytest.fixture

@@ -72,6 +72,17 @@ def end(host: NodeHost, names: Collection[str]) -> None:
             host.run(command, timeout=_TIMEOUT, why=f"{name} ends what it was asked, and reads its files at start")
 
 
+def wait_until_started(node: Node, host: NodeHost) -> None:
+    """Wait until the kubelet has started all static pods that were ended, and each is Ready. Raises GroundupError."""
+
+    def missing() -> str:
+        runs = {one["name"] for one in running(host)}
+        return ", ".join(name for name in STATIC if name not in runs)
+
+    wait_until(missing, timeout=WAIT, pause=1.0)  # who is late is named by the next line: it is not Ready either
+    wait_until_running(node, host, STATIC)
+
+
 def wait_until_running(node: Node, host: NodeHost, names: Collection[str]) -> None:
     """Wait until each pod of ``names`` is Ready according to its present manifest. Raises GroundupError."""
 

@@ -16,11 +16,12 @@ from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.files import place
 from .._base.wait import wait_until
-from .._host import downloads
+from .._host import downloads, units
+from .._host.downloads import Download
 from . import api_server, documents, encryption, images, static_pods
 from .api import NodeApiError
 from .etcd import Etcd
-from .files import prepare, wanted
+from .files import KUBELET, prepare, wanted
 from .host import NodeHost
 from .refuse import refuse
 from .rolling_restart import unready, wait_until_spared
@@ -66,8 +67,7 @@ def stage(node: Node, host: NodeHost, changes: Changes) -> None:
     Raises GroundupError, OSError.
     """
     for one in node.downloads:
-        found = downloads.sha256(host.paths.at(one.path))
-        if not found or found != (one.sha256 or downloads.published_digest(one.url, ca=node.ca_certificate)):
+        if _outdated(one, node, host.paths):
             downloads.install(changes, one, _stage(node, host.paths) / Path(one.path).name, ca=node.ca_certificate)
     static = [node.control_images[name] for name in static_pods.STATIC if name in node.control_images]
     for image in [*node.images, *static]:
@@ -113,17 +113,44 @@ def record(node: Node, host: NodeHost, changes: Changes) -> None:
 
 
 def kubelet(node: Node, host: NodeHost, changes: Changes) -> None:
-    """Take kubeadm, kubelet, kubectl and crictl of the new version, and wait for a healthy kubelet.
+    """Take kubeadm, kubelet, kubectl and crictl of the new version, and wait for what the kubelet runs.
 
-    Raises GroundupError, OSError.
+    To a kubelet of another version static pods are new ones: it ends the former, etcd and API server at once. On a
+    control host they end before it, in their order, while no kubelet starts them again. Raises GroundupError, OSError.
     """
+    anew = node.control and _differs(node, host)
+    if anew:
+        wait_until_spared(node, host)
     _programs(node, host, changes, names=("kubeadm",))
     if not changes.check:
         command = ["kubeadm", "upgrade", "node", "phase", "kubelet-config"]
         host.run(command, timeout=_PHASE, why="a kubelet reads the configuration of its version")
-    prepare(_as_staged(node, host.paths), host, changes, member=True)
-    if not changes.check:
-        shutil.rmtree(_stage(node, host.paths), ignore_errors=True)  # what is left costs room alone
+    try:
+        if anew and not changes.check:
+            units.control("stop", KUBELET)
+            static_pods.end(host, static_pods.STATIC)
+        prepare(_as_staged(node, host.paths), host, changes, member=True)
+    except BaseException:
+        if anew and not changes.check:
+            units.control("start", KUBELET)  # whichever is there
+        raise
+    if changes.check:
+        return
+    if node.control:
+        static_pods.wait_until_started(node, host)
+        _serves(node, host)
+    shutil.rmtree(_stage(node, host.paths), ignore_errors=True)  # what is left costs room alone
+
+
+def _differs(node: Node, host: NodeHost) -> bool:
+    """Return whether the host's kubelet is not that of the new version. Raises GroundupError."""
+    (wanted,) = (one for one in node.downloads if Path(one.path).name == "kubelet")
+    return _outdated(wanted, node, host.paths)
+
+
+def _outdated(one: Download, node: Node, paths: Paths) -> bool:
+    found = downloads.sha256(paths.at(one.path))
+    return not found or found != (one.sha256 or downloads.published_digest(one.url, ca=node.ca_certificate))
 
 
 def _serves(node: Node, host: NodeHost) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from ...module_utils._base.wait import wait_until
 from ..errors import GroundupError
 from ..kube import run_lease
-from ..kube.client import Api
+from ..kube.client import Api, ApiError
 from ..kube.types import Object, resource_path
 from . import journal, nodes
 from .decide import UNDRAINED, Judged, judge, table, unwell
@@ -83,7 +83,10 @@ class UpgradeRun:
         api, version = self.job.api(plan), plan.kubernetes.version
 
         def missing() -> list[str]:
-            found = surveyed(api)
+            try:
+                found = surveyed(api)
+            except ApiError as error:  # one that has just started answers before it knows who may ask
+                return [str(error)]
             behind = [name for name, one in sorted(found.versions.servers.items()) if str(one) != version]
             late = [f"API servers without {version}: {', '.join(behind)}"] if behind and self.kind != "control" else []
             return [*skew(found.versions), *unwell(found, plan.hosts, apart=self.hosts), *late]
@@ -109,7 +112,7 @@ class UpgradeRun:
         target = judge(plan, surveyed(api)).target
         if self.kind == "kubelet":
             nodes.let_in(api, self.hosts, target)
-        elif wrong := wait_until(lambda: [*self._left(api, target)], timeout=PATIENCE, pause=2.0):
+        if wrong := wait_until(lambda: [*self._left(api, target)], timeout=PATIENCE, pause=2.0):
             raise self._card(f"it is not done: {'; '.join(wrong)}")
         journal.leave(plan.site, self.steps)
 

@@ -49,6 +49,7 @@ def node(host: FakeHost, paths: Paths, tmp_path: Path, monkeypatch: pytest.Monke
     log = host.commands
     monkeypatch.setattr(upgrade, "wait_until_spared", lambda *_: log.append(["spared"]))
     monkeypatch.setattr(static_pods, "wait_until_running", lambda _n, _h, names: log.append(["runs", *names]))
+    monkeypatch.setattr(static_pods, "wait_until_started", lambda *_: log.append(["started", *sorted(host.running)]))
     monkeypatch.setattr(upgrade, "unready", lambda *_: log.append(["ready"]))
 
     def phase(*arguments: str, why: str) -> None:
@@ -120,8 +121,46 @@ def test_programs_come_from_what_was_staged_also_when_the_seed_is_gone(
     upgrade.kubelet(node, host, Changes(check=False))
     assert paths.at("/usr/local/bin/kubelet").read_text() == "kubelet 1.37.2"
     assert ["kubeadm", "upgrade", "node", "phase", "kubelet-config"] in host.commands
-    assert ("restart", "kubelet.service") in host.services
     assert not paths.at(STAGED).exists()
+
+
+def test_a_control_plane_ends_in_order_and_serves_before_its_kubelet_is_done(
+    node: Node, host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To a kubelet of another version static pods are new ones: it would end the former all at once."""
+    log = host.commands
+    monkeypatch.setattr(static_pods, "end", lambda _host, names: log.append(["end", *names, *host.running]))
+    upgrade.kubelet(node, host, Changes(check=False))
+    steps = [argv for argv in log if argv[0] in ("spared", "end", "started", "ready")]
+    assert steps == [
+        ["spared"],
+        ["end", *static_pods.STATIC, "containerd.service"],
+        ["started", "containerd.service", "kubelet.service"],
+        ["ready"],
+    ]
+    log.clear()
+    upgrade.kubelet(node, host, Changes(check=False))
+    assert [argv[0] for argv in log if argv[0] in ("spared", "end", "started", "ready")] == ["started", "ready"]
+
+
+def test_a_kubelet_that_was_stopped_starts_when_the_step_fails(
+    node: Node, host: FakeHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise GroundupError("crictl does not answer", where="", why="", remedy="")
+
+    monkeypatch.setattr(static_pods, "end", fails)
+    with pytest.raises(GroundupError, match="crictl does not answer"):
+        upgrade.kubelet(node, host, Changes(check=False))
+    assert "kubelet.service" in host.running
+
+
+def test_the_kubelet_of_a_worker_takes_the_programs_alone(
+    node: Node, host: FakeHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(static_pods, "end", lambda *_: pytest.fail("a worker has none"))
+    upgrade.kubelet(dataclasses.replace(node, control=False), host, Changes(check=False))
+    assert ("restart", "kubelet.service") in host.services
 
 
 def test_a_host_that_is_done_stages_nothing_again(node: Node, host: FakeHost, paths: Paths, tmp_path: Path) -> None:
