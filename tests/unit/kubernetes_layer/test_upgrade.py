@@ -125,7 +125,7 @@ def test_programs_come_from_what_was_staged_also_when_the_seed_is_gone(
 
 
 def test_a_control_plane_ends_in_order_and_serves_before_its_kubelet_is_done(
-    node: Node, host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch
+    node: Node, host: FakeHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To a kubelet of another version static pods are new ones: it would end the former all at once."""
     log = host.commands
