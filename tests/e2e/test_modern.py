@@ -43,6 +43,13 @@ def test_ports_have_limits_trunks_subports_and_floating_ips_forwarded_ports(trie
     assert (tried["limited"], tried["carried"], tried["forwarded"]) == (True, [101], 2222)
 
 
+def test_an_instance_has_a_tpm_that_a_hard_reboot_unlocks_again(plan: Plan, outside: Callable[..., Any]) -> None:
+    if "barbican" not in plan.openstack.services:
+        pytest.skip("Barbican keeps what unlocks a TPM: see tests/e2e/objects/site.yml")
+    seen = outside("trusted.py", str(guest_image(None, progress=lambda _: None)))
+    assert seen["versions"] == ["2", "2"]
+
+
 def test_the_trash_is_emptied_once_the_last_clone_is_gone(
     plan: Plan, tried: Any, connect: Callable[[str], Any]
 ) -> None:
