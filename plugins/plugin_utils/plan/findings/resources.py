@@ -58,15 +58,15 @@ def _services(context: PlanContext, cloud: CloudResources) -> Iterator[Finding]:
         if any(key.startswith(word) for key in getattr(one, part))
     }
     used |= dict.fromkeys((*secret, *trusted), "barbican")
+    reasons = dict.fromkeys(secret, "nobody would keep the keys of such volumes")
+    reasons |= dict.fromkeys(trusted, "nobody would keep what unlocks it: no instance would find a host")
     if context.plan.resources and "keystone" not in there:
         used["cloud"] = "keystone"
     for key, service in used.items():
         if service not in there:
             yield error("cloud-without-service", key, "openstack.services")(
                 what=f"{'TPM' if key in trusted else key.rpartition('.')[2]} without {service}",
-                why="nobody would keep the keys of such volumes" if key in secret
-                else "nobody would keep what unlocks it: no instance would find a host" if key in trusted
-                else "nothing would make them",
+                why=reasons.get(key, "nothing would make them"),
                 remedy=f"write {service} into openstack.services, or leave them out",
             )
 
