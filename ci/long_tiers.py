@@ -142,6 +142,7 @@ LONG_TIERS = (
         ("env", f"SITE={OBJECTS_SITE}", "ci/lab", "up"),  # on the same lab
         ("env", f"SITE={OBJECTS_SITE}", *e2e("dashboard", options=("-x",))),  # with its page of containers
         ("env", f"SITE={OBJECTS_SITE}", *e2e("disks", options=("-s", "-k", "backup"))),
+        ("env", f"SITE={OBJECTS_SITE}", *e2e("modern", options=("-k", "tpm"))),
         ("env", f"SITE={OBJECTS_SITE}", *e2e("balancer", options=("-s",))),
         ("ci/lab", "shell", "python", "ci/bench/volumes.py"),
         first=(("ci/bootstrap", "machine"), ("ci/bootstrap", "browser")),  # qemu-img, Chromium

@@ -43,6 +43,24 @@ def test_ports_have_limits_trunks_subports_and_floating_ips_forwarded_ports(trie
     assert (tried["limited"], tried["carried"], tried["forwarded"]) == (True, [101], 2222)
 
 
+def test_a_limit_of_bandwidth_slows_what_leaves_the_instance_until_it_is_gone(tried: Any) -> None:
+    seconds, slow = tried["seconds"], tried["slow"]
+    assert seconds["before"] < slow
+    assert seconds["limited"] >= slow
+    assert seconds["after"] < slow
+
+
+def test_a_forwarded_port_leads_to_the_instance(tried: Any) -> None:
+    assert tried["through"].partition(".")[0] == tried["name"]
+
+
+def test_an_instance_has_a_tpm_that_a_hard_reboot_unlocks_again(plan: Plan, outside: Callable[..., Any]) -> None:
+    if "barbican" not in plan.openstack.services:
+        pytest.skip("Barbican keeps what unlocks a TPM: see tests/e2e/objects/site.yml")
+    seen = outside("trusted.py", str(guest_image(None, progress=lambda _: None)))
+    assert seen["versions"] == ["2", "2"]
+
+
 def test_the_trash_is_emptied_once_the_last_clone_is_gone(
     plan: Plan, tried: Any, connect: Callable[[str], Any]
 ) -> None:

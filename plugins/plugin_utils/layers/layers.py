@@ -10,7 +10,7 @@ from ...module_utils._plan.kubernetes import Volumes
 from .packages import CONNTRACK_MAX, PackageSet
 from .provisioners import Provisioner
 from .roles import ROLES, Role
-from .runtime import HYPERVISOR
+from .runtime import HYPERVISOR, TPM
 from .storage import BACKENDS, GATEWAY
 
 ABSENT = "absent"  # hosts set aside, and hosts a dry run cannot reach: later layers skip them
@@ -192,6 +192,11 @@ LAYERS: dict[str, LayerRecord] = {
                 roles=frozenset(("hypervisor",)),
                 backend=("native", *REMOTE),
                 packages=("ceph-common", "qemu-block-extra"),
+            ),
+            PackageSet(
+                roles=frozenset(("hypervisor",)),
+                service="barbican",
+                packages=tuple(dict.fromkeys(package for package, _ in TPM.values())),
             ),
         ),
         library="`plugin_utils/hypervisor`, `module_utils/{_host,_hypervisor}`",

@@ -20,10 +20,15 @@ HYPERVISOR: dict[str, tuple[str, str]] = {
     "/usr/bin/kill": ("openvswitch-switch", "the end of a network's metadata proxy"),
 }
 
+# The same, of sites with Barbican: Nova keeps there what unlocks a TPM.
+TPM: dict[str, tuple[str, str]] = {
+    f"/usr/bin/{name}": ("swtpm-tools", "instances with a TPM")
+    for name in ("swtpm", "swtpm_ioctl", "swtpm_localca", "swtpm_setup")
+}
+
 # Extra spec of a flavor (property of an image: "_" for ":") -> what it asks a hypervisor for, and none offers.
 NOT_OFFERED: dict[str, str] = {
-    "hw:tpm_model": "TPM",
-    "hw:tpm_version": "TPM",
+    "hw:tpm_secret_security=deployment": "TPM whose secret Nova's own account keeps",
     "pci_passthrough:alias": "devices for an instance alone (SR-IOV, graphics)",
     "resources:VGPU": "virtual graphics",
 }

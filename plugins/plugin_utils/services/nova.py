@@ -122,13 +122,22 @@ def values(plan: Plan, sizes: Sizes) -> Values:
         },
     }  # fmt: skip
     shared = api_values(plan, sizes, "nova", memory="512Mi", limit="2Gi", cpu=500, names=_NAMES)
-    return merge(merge(shared, own), merge(_disks(plan), _domain(plan)))
+    return merge(merge(shared, own), merge(merge(_disks(plan), _domain(plan)), _tpm(plan)))
 
 
 def _domain(plan: Plan) -> Values:
     """Return the domain that instances read of themselves in their metadata."""
     domain = plan.openstack.dns.domain
     return {"conf": {"nova": {"api": {"dhcp_domain": domain}}}} if domain else {}
+
+
+def _tpm(plan: Plan) -> Values:
+    """Return the options of emulated TPMs, whose accounts are Nova's defaults in Debian's packages, too (tss).
+
+    Without ``deployment``: Nova's account has no role by which Barbican would store a secret for it.
+    """
+    offered = {"swtpm_enabled": True, "supported_tpm_secret_security": "user,host"}
+    return {"conf": {"nova": {"libvirt": offered}}} if "barbican" in plan.openstack.services else {}
 
 
 def _disks(plan: Plan) -> Values:

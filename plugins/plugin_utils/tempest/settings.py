@@ -121,6 +121,7 @@ def _compute(target: Target, ground: Prepared, wait: int) -> Sections:
             "stable_rescue": True,
             "swap_volume": False,  # libvirt does not copy onto a network disk
             "vnc_console": target.console,
+            "vtpm_live_migration": several and "barbican" in target.services,
             "volume_backed_live_migration": several and "cinder" in target.services,
             "volume_multiattach": False,  # no volume type allows it yet
         },

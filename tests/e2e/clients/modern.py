@@ -1,19 +1,21 @@
 """What clients of these days ask for: an automatic network, a config drive, an image deleted under its instance.
 
 Usage: modern.py GUEST. Prints, as JSON: what the guest found on its config drive and how it reached its gateway;
-whether it answered after its image was gone; what came of a trunk, a policy of bandwidth and DSCP, a forwarded port.
+whether it answered after its image was gone; what came of a trunk, a policy of bandwidth and DSCP, a forwarded port;
+seconds of a transfer with a limit and without; what the guest said through a forwarded port.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import openstack
 from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.guest import Guest, make_key
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.guest import Guest, make_key, said_by
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.smoke import within
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.steps import Steps
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.tenant import Ground, TenantOptions
@@ -24,6 +26,8 @@ _DRIVE = """
 sudo -n mount -r -t iso9660 "$(sudo blkid -t LABEL=config-2 -o device)" /mnt
 cat /mnt/openstack/latest/meta_data.json; sudo umount /mnt
 """
+_SIZE, _KBPS, _BURST = 1_000_000, 1000, 100  # bytes; kbit/s; kbit
+SLOW = 0.9 * (_SIZE * 8 / 1000 - _BURST) / _KBPS  # seconds that the limit leaves no transfer under
 _GATEWAY = "ping -c 1 -w 5 $(ip route | awk '/^default/ {print $3}') | grep received"
 
 
@@ -53,10 +57,14 @@ class Modern(Disks):
             found["after"] = self._said(guest, "sync; head -c 65536 /dev/vda | wc -c")
         with self.steps.step("plugins of Neutron", layer="network"):
             found |= self._plugins(server)
+        with self.steps.step("limit of bandwidth", layer="network"):
+            found |= self._limited(server, guest)
+        with self.steps.step("forwarded port", layer="network"):
+            found["through"] = self._through(server, guest)
         compute.delete_server(server["id"])
         late = wait_until(lambda: list(compute.servers()), timeout=WAIT, pause=1.0)
         assert not late, late
-        return {"server": server["id"], "image": image["id"], **found}
+        return {"server": server["id"], "name": self.name, "image": image["id"], **found}
 
     def _said(self, guest: Guest, words: str) -> str:
         said = guest.ask(words, timeout=WAIT)
@@ -90,6 +98,61 @@ class Modern(Disks):
         network.delete_floating_ip_port_forwarding(address, forwarded)
         network.delete_port(inner)
         return {"limited": limited, "carried": carried, "forwarded": forwarded["external_port"]}
+
+    def _limited(self, server: Any, guest: Guest) -> dict[str, Any]:
+        """Return the seconds that a transfer out of the guest takes with a limit, and once it is gone."""
+        network, rules = self.tenant.network, self.admin.network
+        (port,) = network.ports(device_id=server["id"])
+        policy = rules.create_qos_policy(name=f"{self.name}-slow", project_id=self.project)
+        rules.create_qos_bandwidth_limit_rule(policy, max_kbps=_KBPS, max_burst_kbps=_BURST, direction="egress")
+
+        def seconds() -> float:
+            began = time.monotonic()
+            said = guest.ask(f"head -c {_SIZE} /dev/zero", timeout=WAIT)
+            assert len(said.data) == _SIZE, said.fault
+            return time.monotonic() - began
+
+        def reached(policy_id: str | None, *, slow: bool) -> float:
+            # OVN's controllers take a policy up after Neutron has answered.
+            network.update_port(port, qos_policy_id=policy_id)
+            taken = [0.0]
+
+            def otherwise() -> bool:
+                taken[0] = seconds()
+                return (taken[0] >= SLOW) != slow
+
+            wait_until(otherwise, timeout=WAIT, pause=1.0)
+            return round(taken[0], 1)
+
+        before, limited = seconds(), reached(policy["id"], slow=True)
+        after = reached(None, slow=False)
+        rules.delete_qos_policy(policy)
+        return {"seconds": {"before": before, "limited": limited, "after": after}, "slow": SLOW}
+
+    def _through(self, server: Any, guest: Guest) -> str:
+        """Return what the guest says at port 2222 of a floating IP that is not its own."""
+        network = self.tenant.network
+        (port,) = network.ports(device_id=server["id"])
+        (own,) = network.ips(port_id=port["id"])
+        network.delete_ip(own)  # a port with a floating IP of its own gets no forwarded ports
+        address = network.create_ip(floating_network_id=self._external()["id"])
+        forwarded = network.create_floating_ip_port_forwarding(
+            address, internal_port_id=port["id"], internal_ip_address=port["fixed_ips"][0]["ip_address"],
+            internal_port=22, external_port=2222, protocol="tcp",
+        )  # fmt: skip
+        there = Guest(address=address["floating_ip_address"], user=guest.user, directory=guest.directory)
+        program, *words = there.command("hostname")
+        said = [""]
+
+        def silent() -> str:
+            answer = said_by([program, "-p", "2222", *words], timeout=WAIT)
+            said[0] = answer.data.decode().strip()
+            return answer.fault
+
+        last = wait_until(silent, timeout=WAIT, pause=1.0)
+        assert not last, last
+        network.delete_floating_ip_port_forwarding(address, forwarded)
+        return said[0]
 
 
 def main() -> None:

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
+from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import with_values
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import ALERTMANAGER, LAYERS
-from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.runtime import HYPERVISOR
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.runtime import HYPERVISOR, TPM
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import build_site, load_site, make_plan
 
 PLUGINS = Path(__file__).resolve().parents[3] / "plugins"
 # The lab's hosts are made on the controller, where these run (meta/bindep.txt).
@@ -72,3 +74,17 @@ def test_what_novas_and_neutrons_services_call_at_run_time_is_installed_and_veri
     assert package in plan.hosts["hypervisor-1"].packages["hypervisor"]
     role = (PLUGINS.parent / "roles/hypervisor/vars/main.yml").read_text(encoding="utf-8")
     assert 'programs: "{{ groundup_site.hypervisor.programs }}"' in role
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_tpm_is_offered_where_barbican_keeps_what_unlocks_it(kept: bool) -> None:
+    data = yaml.safe_load((PLUGINS.parent / "inventories/cloud/site.yml").read_text(encoding="utf-8"))
+    data["openstack"]["services"] += ["barbican"] if kept else []
+    plan = with_values(make_plan(build_site(data)))
+    assert ("swtpm-tools" in plan.hosts["hypervisor-1"].packages["hypervisor"]) == kept
+    assert (set(TPM) <= set(plan.hypervisor.programs)) == kept
+    (nova,) = (one.values["conf"]["nova"] for one in plan.openstack.releases if one.name == "nova")
+    offered = nova.get("libvirt", {})
+    assert offered.get("swtpm_enabled", False) == kept
+    # Nova's own account may store no secret: Nova's default offers its policy, too.
+    assert offered.get("supported_tpm_secret_security") == ("user,host" if kept else None)

@@ -56,6 +56,7 @@ def test_two_hypervisors_with_disks_in_ceph_migrate_without_copying_them() -> No
         "live_migration": "true", "cold_migration": "true", "resize": "true", "config_drive": "true",
         "block_migration_for_live_migration": "false", "volume_backed_live_migration": "true", "ide_bus": "true",
         "vnc_console": "true", "volume_multiattach": "false", "attach_encrypted_volume": "false",
+        "vtpm_live_migration": "false",
     }  # fmt: skip
     assert {name: features[name] for name in wanted} == wanted
     assert written(target(CLOUD))["compute"]["min_compute_nodes"] == "2"
@@ -92,7 +93,8 @@ def test_services_beyond_the_core_are_tested_where_the_site_has_them() -> None:
     assert file["service_available"]["load_balancer"] == "true"
     assert file["load_balancer"]["provider"] == "ovn"
     assert file["loadbalancer-feature-enabled"]["l7_protocol_enabled"] == "false"
-    assert file["compute-feature-enabled"]["attach_encrypted_volume"] == "true"
+    features = file["compute-feature-enabled"]
+    assert (features["attach_encrypted_volume"], features["vtpm_live_migration"]) == ("true", "true")
 
 
 def test_names_of_options_keep_their_case() -> None:

@@ -51,14 +51,22 @@ def _services(context: PlanContext, cloud: CloudResources) -> Iterator[Finding]:
             if getattr(value, inner) if inner and value else value:
                 used[f"cloud.projects.{name}.{key}"] = service
     secret = {f"cloud.volume_types.{name}.encryption" for name, one in cloud.volume_types.items() if one.encryption}
-    used |= dict.fromkeys(secret, "barbican")
+    trusted = {
+        f"cloud.{kind}.{name}.{part}"
+        for kind, part, word in (("flavors", "extra_specs", "hw:tpm_"), ("images", "properties", "hw_tpm_"))
+        for name, one in getattr(cloud, kind).items()
+        if any(key.startswith(word) for key in getattr(one, part))
+    }
+    used |= dict.fromkeys((*secret, *trusted), "barbican")
+    reasons = dict.fromkeys(secret, "nobody would keep the keys of such volumes")
+    reasons |= dict.fromkeys(trusted, "nobody would keep what unlocks it: no instance would find a host")
     if context.plan.resources and "keystone" not in there:
         used["cloud"] = "keystone"
     for key, service in used.items():
         if service not in there:
             yield error("cloud-without-service", key, "openstack.services")(
-                what=f"{key.rpartition('.')[2]} without {service}",
-                why="nobody would keep the keys of such volumes" if key in secret else "nothing would make them",
+                what=f"{'TPM' if key in trusted else key.rpartition('.')[2]} without {service}",
+                why=reasons.get(key, "nothing would make them"),
                 remedy=f"write {service} into openstack.services, or leave them out",
             )
 
@@ -222,7 +230,8 @@ def _devices(cloud: CloudResources) -> Iterator[Finding]:
     asked += [(f"cloud.images.{name}.properties", one.properties, "_") for name, one in cloud.images.items()]
     for key, given, colon in asked:
         for spec, what in NOT_OFFERED.items():
-            if (word := spec.replace(":", colon)) in given:
+            word, _, value = spec.replace(":", colon).partition("=")
+            if word in given and value in ("", given[word]):
                 yield error("cloud-device-not-offered", key)(
                     what=f"{word}: hypervisors offer no {what}", why="no instance of it would find a host",
                     remedy=f"leave {word} out (docs/support.md, instances)",

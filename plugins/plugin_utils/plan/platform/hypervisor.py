@@ -5,7 +5,7 @@ from __future__ import annotations
 from ....module_utils._plan.ceph import CephPlan
 from ...layers.layers import LAYERS
 from ...layers.ports import PORTS
-from ...layers.runtime import HYPERVISOR
+from ...layers.runtime import HYPERVISOR, TPM
 from ...layers.systems import ENVIRONMENT
 from ..layout.context import Layout
 from ..types import HypervisorPlan
@@ -16,6 +16,7 @@ def hypervisor(layout: Layout, ceph: CephPlan | None) -> HypervisorPlan:
     """Return the settings of every hypervisor."""
     port = PORTS["ovn-sb-chassis"].port
     kinds = dict.fromkeys(host.hardware for host in layout.with_role("hypervisor"))
+    programs = HYPERVISOR | (TPM if "barbican" in layout.site.openstack.services else {})
     compute = {kind: layout.hardware[kind].compute.model_dump() for kind in kinds if kind in layout.hardware}
     return HypervisorPlan(
         # On the management network: ovn-controller must not depend on a bridge that it programs itself.
@@ -26,7 +27,7 @@ def hypervisor(layout: Layout, ceph: CephPlan | None) -> HypervisorPlan:
             for release in layout.site.hosts.debian_releases
         },
         volumes=ceph.clients["cinder"] if ceph and "cinder" in layout.site.openstack.services else None,
-        programs={path: what for path, (_, what) in HYPERVISOR.items()},
+        programs={path: what for path, (_, what) in programs.items()},
         disks=ceph.clients.get("nova") if ceph and any(one["disks"] == "ceph" for one in compute.values()) else None,
     )
 
