@@ -79,7 +79,17 @@ def test_services_ask_their_own_status_check_before_a_migration_beside_former_po
 
 def test_a_volume_without_a_service_does_not_stop_cinder_for_ever(rendered: dict[str, Any]) -> None:
     """One that failed, or was adopted, has none: `cinder-status upgrade check` then ends with code 2 each time."""
-    assert migration(job(rendered["cinder"], "db-sync")) == ("sync", {"whole": "cinder-manage db sync"})
+    verb, said = migration(job(rendered["cinder"], "db-sync"))
+    assert (verb, said["whole"], "checks" in said) == ("sync", "cinder-manage db sync", False)
+
+
+def test_cinders_data_follow_its_schema_when_no_former_pod_is_left(rendered: dict[str, Any]) -> None:
+    """The release after refuses data that were not migrated, and no other job of the chart does it."""
+    item = job(rendered["cinder"], "db-contract")
+    assert item["metadata"]["annotations"]["helm.sh/hook"] == "post-upgrade"
+    assert migration(item)[1]["contract"] == "cinder-manage db online_data_migrations"
+    mounts = {one["mountPath"] for one in container(item)["volumeMounts"]}
+    assert mounts == {one["mountPath"] for one in container(job(rendered["cinder"], "db-sync"))["volumeMounts"]}
 
 
 def test_no_pod_of_a_release_is_former_to_its_own_migration(rendered: dict[str, Any]) -> None:

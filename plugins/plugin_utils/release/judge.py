@@ -17,7 +17,8 @@ _STEP = "playbook groundup.cloud.hypervisor"
 
 def rows(facts: ReleaseFacts, target: str) -> list[StatusRow]:
     """Return what was looked at before ``target``, each with its state and remedy."""
-    return [*_step(facts, target), *_services(facts, target), *_gone(facts), _data(facts), _queues(facts)]
+    told = [*_step(facts, target), *_services(facts, target), *_gone(facts), *_down(facts)]
+    return [*told, _data(facts), _queues(facts)]
 
 
 def _step(facts: ReleaseFacts, target: str) -> Iterator[StatusRow]:
@@ -70,6 +71,16 @@ def _gone(facts: ReleaseFacts) -> Iterator[StatusRow]:
                 else f"ansible-playbook groundup.cloud.retire -e machine={one.host}, or bring it back"
             )
             yield StatusRow(name=f"{one.binary} of {one.host}", state="broken", what=why, remedy=remedy)
+
+
+def _down(facts: ReleaseFacts) -> Iterator[StatusRow]:
+    """Yield hypervisors that do not report and may come back: they keep the former release, and Nova's data wait."""
+    computes = [one for one in facts.services if one.binary == COMPUTE and one.host in facts.hypervisors]
+    if down := sorted(one.host for one in computes if not 0 <= one.silent < _ALIVE and one.silent <= GONE):
+        yield StatusRow(
+            name="hypervisors", state="broken", what=f"nova-compute does not report: {few(down)}",
+            remedy="bring them back (on the host: journalctl -n 50 -u nova-compute), or retire them",
+        )  # fmt: skip
 
 
 def _data(facts: ReleaseFacts) -> StatusRow:

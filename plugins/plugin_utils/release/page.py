@@ -9,8 +9,8 @@ from ..status.rows import StatusRow
 _SEEN = ("looked at", "name", "state", "what")
 _AFTER = """\
 What a way back is: until a service's pods are all new, its former ones serve on the expanded schema, and its release of
-Helm can be brought back. Once a schema is contracted (keystone, glance), or Nova's data are migrated, former code does
-not run on it: forward only, or a backup set of before. `helm rollback` moves objects alone, never a schema."""
+Helm can be brought back. Once a schema is contracted (keystone, glance), or data of Nova or Cinder are migrated,
+former code does not run on it: forward only, or a backup set of before. `helm rollback` moves objects alone."""
 
 
 def page(site: str, *, before: Sequence[str], target: str, parts: Mapping[str, Sequence[StatusRow]]) -> str:

@@ -82,6 +82,21 @@ def test_a_hypervisor_that_the_next_nova_does_not_start_with_is_named_also_when_
     assert "Nova's services" not in bad(seen(service(version=70), data="70"), "2026.1")
 
 
+@pytest.mark.parametrize(("silent", "told"), [(5, False), (179, False), (180, True), (-1, True), (3600, True)])
+def test_a_hypervisor_that_does_not_report_comes_first(silent: int, *, told: bool) -> None:
+    """It would keep the former release, and Nova's data would wait for it."""
+    rows = bad(seen(service(), service(host="h2", silent=silent)))
+    assert [*rows] == (["hypervisors"] if told else [])
+    if told:
+        assert rows["hypervisors"].state == "broken"
+        assert rows["hypervisors"].what.endswith("does not report: h2")
+    assert "hypervisors" not in bad(seen(service(), service("nova-conductor", host="h2", silent=silent)))
+
+
+def test_a_hypervisor_that_is_silent_for_longer_is_one_row_as_one_that_is_gone() -> None:
+    assert [*bad(seen(service(), service(host="h2", silent=judge.GONE + 1)))] == ["nova-compute of h2"]
+
+
 def test_the_record_of_a_pod_that_has_ended_is_no_old_service() -> None:
     assert bad(seen(service(), service("nova-conductor", 68, host="gone", silent=90000))) == {}
     assert "Nova's services" in bad(seen(service(), service("nova-conductor", 68)))
