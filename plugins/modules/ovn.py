@@ -25,8 +25,8 @@ options:
       - V(forget) removes the members of hosts that have lost their data from the clusters. Such a host then joins as a
         new member. On a control host whose members are connected to their leaders; without one it fails.
       - V(leave) removes the members of a host that is to be erased, O(name) at O(address), from the clusters. On
-        another control host. Fails when the members that stay would have no quorum, or nobody says so. Without a cluster it
-        does nothing.
+        another control host. Fails when the members that stay would have no quorum, or do not say so. Without a
+        cluster it does nothing.
       - V(verify) checks leader, members, listeners, schema, northd and certificate, and changes nothing.
     type: str
     choices: [maintain, form, restart, decide, forget, leave, verify]
