@@ -24,9 +24,12 @@ options:
         clusters, and, if no cluster is known, when one of them did not answer or began to join one.
       - V(forget) removes the members of hosts that have lost their data from the clusters. Such a host then joins as a
         new member. On a control host whose members are connected to their leaders; without one it fails.
+      - V(leave) removes the members of a host that is to be erased, O(name) at O(address), from the clusters. On
+        another control host. Fails when the members that stay would have no quorum, or do not say so. Without a
+        cluster it does nothing.
       - V(verify) checks leader, members, listeners, schema, northd and certificate, and changes nothing.
     type: str
-    choices: [maintain, form, restart, decide, forget, verify]
+    choices: [maintain, form, restart, decide, forget, leave, verify]
     required: true
   answers:
     description: Result of O(step=maintain) of each control host of this run, by its name. With O(step=decide).
@@ -45,7 +48,8 @@ options:
     choices: [nb, sb]
     default: []
   address:
-    description: Address of the host. A member keeps it for life.
+    description:
+      - Address of the host. A member keeps it for life. With O(step=leave), V("") when it has left the site file.
     type: str
   peers:
     description: Addresses of the site's other control hosts.
@@ -132,6 +136,11 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+speaks:
+  description: Databases of which the host is a connected member. None where there is no cluster.
+  type: list
+  elements: str
+  returned: with O(step=leave)
 changes:
   description: Changes made, or predicted in check mode, one line each.
   type: list
@@ -185,6 +194,7 @@ RULES = {
         *(("step", step, CENTRAL) for step in ("maintain", "form", "restart", "verify")),
         ("step", "decide", ("answers", "hosts")),
         ("step", "forget", ("lost",)),
+        ("step", "leave", ("name", "address", "peers")),
     ]
 }
 
@@ -206,8 +216,11 @@ def main() -> None:
     def forgets(changes: Changes, given: dict[str, Any]) -> dict[str, Any] | None:
         return stale.remove(changes, lost=given["lost"], clusters=given["clusters"])
 
+    def leaves(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
+        return stale.leave(changes, **{name: given[name] for name in ("name", "address", "peers", "clusters")})
+
     steps = {step: converges(step) for step in ("maintain", "form", "restart")}
-    run_step({**steps, "decide": None, "forget": forgets, "verify": verifies}, secret=("private_key",))
+    run_step({**steps, "decide": None, "forget": forgets, "leave": leaves, "verify": verifies}, secret=("private_key",))
 
 
 if __name__ == "__main__":

@@ -55,6 +55,8 @@ options:
     description:
       - What the playbook learnt between the steps. C(stopped), for the verb C(retire), says whether the services of the
         machine were stopped; if not, its last step waits until Nova reports nova-compute as down.
+      - C(etcd) and C(ovn), for the verbs C(erase) and C(reprovision), are what other control hosts said of its
+        membership. The verb is refused when none says anything.
     type: dict
     default: {}
 extends_documentation_fragment:
@@ -111,6 +113,10 @@ address:
   description: Address of the hypervisor as Nova knows it. Empty when another machine has it now.
   type: str
   returned: for the verb C(retire) and the step V(check)
+contact:
+  description: Control host that takes the machine out of OVN's databases. Empty when it is no member.
+  type: str
+  returned: for the verbs C(erase) and C(reprovision) and the step V(check)
 instances:
   description: Instances that left, each with id, name, way, seconds and result.
   type: list

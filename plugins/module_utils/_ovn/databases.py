@@ -78,6 +78,11 @@ class Database:
         """Return the raft address of the member on ``address``."""
         return f"ssl:{address}:{self.raft_port}"
 
+    @staticmethod
+    def host_of(member: str) -> str:
+        """Return the address of the host of a raft address."""
+        return member.partition(":")[2].rpartition(":")[0]
+
 
 # The ports equal `layers.ports` on the controller; a test compares both.
 NB = Database(short="nb", name="OVN_Northbound", raft_port=6643, listeners=(Listener(port=6641, role=""),))

@@ -27,6 +27,7 @@ class Status:
     election_timer: int  # milliseconds
     behind: int  # log entries not yet applied
     servers: dict[str, str]  # address -> first letters of the id
+    own: str = ""  # its own address of them
 
     @property
     def works(self) -> bool:
@@ -45,6 +46,7 @@ def parse(text: str) -> Status:
         election_timer=int(fields.get("Election timer", 0)),
         behind=int(fields.get("Entries not yet applied", 0)),
         servers={address: short for short, address, _ in _SERVER.findall(text)},
+        own=next((address for _, address, own in _SERVER.findall(text) if own), ""),
     )
 
 

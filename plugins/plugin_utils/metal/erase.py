@@ -22,7 +22,7 @@ from .leave import STEPS, LeavingMachine, Method, detach, leave, unfinished
 from .sighting import read
 
 LOST, OSDS, DEAD = "disks", "osds", "dead"
-CLUSTER_SILENT, CLOUD_SILENT = "cluster-silent", "cloud-silent"
+CLUSTER_SILENT, CLOUD_SILENT, OVN_SILENT = "cluster-silent", "cloud-silent", "ovn-silent"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

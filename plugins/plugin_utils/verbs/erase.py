@@ -16,7 +16,9 @@ from ..metal import erase
 from ..metal.confirm import SILENT
 from ..metal.erase import Erasure
 from ..metal.leave import Method
+from ..ovn import record
 from ..plan.types import Plan
+from . import quorums
 from .base import Verb
 
 NOVA = "nova/keystone"  # a secret of every site that has had Nova
@@ -28,7 +30,7 @@ class Erase(Verb[Erasure]):
     name = "erase"
     one = "one machine is erased at a time"
     loses = "its disks are not erased, and nothing says that nobody reads them"
-    codes = (erase.LOST, erase.DEAD, erase.OSDS, erase.CLUSTER_SILENT, erase.CLOUD_SILENT, SILENT)
+    codes = (erase.LOST, erase.DEAD, erase.OSDS, erase.CLUSTER_SILENT, erase.CLOUD_SILENT, erase.OVN_SILENT, SILENT)
     stays: ClassVar[bool] = False  # in Ironic, because it is installed again
 
     def survey(self) -> Erasure:
@@ -47,11 +49,17 @@ class Erase(Verb[Erasure]):
         if ceph and ceph.backend == "native" and erase.OSDS not in state.force:
             self.asked.ceph("erase", check=True)
         refuse_serving(self.asked.plan, state)
+        refuse_member(self.asked.plan, state, self.asked.seen)
         return state
 
     def predict(self, state: Erasure) -> list[str]:
         """Return the actions. Raises GroundupError without consent."""
-        return list(erase.foreseen(self.asked.plan, state)["changes"])
+        return [*_of_ovn(self.asked.plan, self.asked.seen).changes, *erase.foreseen(self.asked.plan, state)["changes"]]
+
+    def facts(self, state: Erasure) -> dict[str, Any]:  # noqa: ARG002  # the same for every machine
+        """Return the control host that takes it out of OVN; "" when it is no member."""
+        member = _of_ovn(self.asked.plan, self.asked.seen)
+        return {"contact": member.contact if member.changes else ""}
 
     def steps(self) -> Mapping[str, Callable[[Erasure], dict[str, Any]]]:
         """Return the step."""
@@ -92,6 +100,23 @@ def refuse_serving(plan: Plan, wanted: Erasure) -> None:
             retire = f"have {plan.ceph.backend} remove its OSDs"
         retire += f", and take it out of the site file; or accept that they are lost: {wanted.accepting(erase.OSDS)}"
         raise _serves(name, f"is a storage host of the site: it has OSDs of {plan.ceph.backend}", retire)
+
+
+def refuse_member(plan: Plan, wanted: Erasure, seen: Mapping[str, Any]) -> None:
+    """Raise GroundupError while etcd counts it, or OVN cannot do without it, by what other control hosts said."""
+    etcd, ovn = quorums.of_etcd(seen.get("etcd") or ()), _of_ovn(plan, seen)
+    if etcd.changes:
+        raise _serves(wanted.name, "is a member of etcd", aside.removal(wanted.name))
+    for who, member, code, layer in (
+        ("etcd", etcd, erase.CLUSTER_SILENT, "kubernetes"), ("OVN", ovn, erase.OVN_SILENT, "network"),
+    ):  # fmt: skip
+        if member.unknown and code not in wanted.force:
+            error = GroundupError(member.unknown, where="the other control hosts", why="", remedy="")
+            raise _silent(wanted, who, code, error, layer)
+
+
+def _of_ovn(plan: Plan, seen: Mapping[str, Any]) -> quorums.Membership:
+    return quorums.of_ovn(seen.get("ovn") or (), recorded=bool(record.known(plan.site)))
 
 
 def _is_node(plan: Plan, wanted: erase.Erasure) -> bool:

@@ -194,7 +194,8 @@ def asked(
     plan: Plan, name: str, step: str, ceph: Callable[..., dict[str, Any]], *, verb: str = "erase", **more: Any
 ) -> Any:
     """Do one step of a verb."""
-    given = {"say": lambda _line: None, **more}
+    others = [{"item": "control-1", "changes": [], "speaks": ["nb", "sb"]}]  # of etcd and OVN: it is no member
+    given = {"say": lambda _line: None, "seen": {"etcd": others, "ovn": others}, **more}
     return verbs.find(verb)(Asked(plan=plan, machine=name, ceph=ceph, **given)).run(step)
 
 
@@ -245,7 +246,7 @@ def test_a_machine_is_installed_again_after_its_disks_were_erased(plan: Plan, mo
 
 @pytest.mark.parametrize("verb", ["erase", "reprovision"])
 def test_every_consent_of_before_is_one_of_the_verb_and_no_other(plan: Plan, verb: str) -> None:
-    codes = ["disks", "dead", "osds", "cluster-silent", "cloud-silent", "controller-silent"]
+    codes = ["disks", "dead", "osds", "cluster-silent", "cloud-silent", "ovn-silent", "controller-silent"]
     verbs.find(verb)(Asked(plan=plan, machine="worker-1", force=codes))
     with pytest.raises(GroundupError, match="no risk everything to accept"):
         verbs.find(verb)(Asked(plan=plan, machine="worker-1", force=["everything"]))
