@@ -76,6 +76,13 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> str:
     return name
 
 
+def stage(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
+    """Place the Python environment of ``wanted`` beside the current one; no service changes. Raises GroundupError."""
+    ownership.refuse_other(wanted["site"])
+    name, _ = _environment(changes, wanted)
+    return {**changes.result(), "environment": name}
+
+
 def _environment(changes: Changes, wanted: dict[str, Any]) -> tuple[str, bool]:
     release = platform.freedesktop_os_release().get("VERSION_ID", "")
     found = wanted["environments"].get(release)

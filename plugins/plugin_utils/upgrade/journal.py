@@ -1,7 +1,9 @@
-"""Which upgrade of a site's Kubernetes is under way, and which steps have begun: what the cluster cannot say.
+"""Which upgrade of a site's Kubernetes or OpenStack is under way, and which steps have begun: what neither can say.
 
 What runs where is read from the cluster. While an upgrade is open, every other layer goes by the version of the oldest
 API server, not by the site file: a host that is lost in the middle is made again as a member of the cluster there is.
+While one of OpenStack is open, the layer openstack is refused; no step of it is written down, all are read from the
+cloud.
 """
 
 from __future__ import annotations
@@ -20,7 +22,28 @@ from ..plan.model import Site
 from ..plan.types import Plan
 from .steps import Kind, UpgradeStep
 
-FILE = "kubernetes-upgrade.json"
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upgraded:
+    """What is upgraded."""
+
+    name: str
+    file: str  # in the state directory of the site
+    verb: str
+    one: str  # how one sees that none is under way
+
+
+KUBERNETES = Upgraded(
+    name="Kubernetes", file="kubernetes-upgrade.json", verb="groundup.cloud.kubernetes_upgrade",
+    one="all nodes have one version: kubectl get nodes",
+)  # fmt: skip
+OPENSTACK = Upgraded(
+    name="OpenStack",
+    file="openstack-upgrade.json",
+    verb="groundup.cloud.openstack_upgrade",
+    one="the playbook groundup.cloud.openstack_upgrade_check names one release, or a backup set of before was restored",
+)
+FILES = (KUBERNETES.file, OPENSTACK.file)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,9 +70,9 @@ class Upgrade:
         return (*self.open_steps, *move)
 
 
-def under_way(site: str) -> Upgrade | None:
+def under_way(site: str, what: Upgraded = KUBERNETES) -> Upgrade | None:
     """Return the upgrade that has begun and not ended, None without one. Raises GroundupError when it is unreadable."""
-    path = _path(site)
+    path = _path(site, what)
     if (text := read(path)) is None:
         return None
     try:
@@ -58,18 +81,18 @@ def under_way(site: str) -> Upgrade | None:
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise GroundupError(
             f"the record of an upgrade cannot be read: {error}", where=str(path),
-            why="API servers may have two versions, and layers would go by the wrong one",
-            remedy="if none is under way (all nodes have one version: kubectl get nodes), remove the file",
+            why="two versions may run, and layers would go by the wrong one",
+            remedy=f"if none is under way ({what.one}), remove the file",
         ) from error  # fmt: skip
     return found
 
 
-def begin(site: str, *, source: str, target: str, versions: Sequence[str]) -> Upgrade:
+def begin(site: str, *, source: str, target: str, versions: Sequence[str], what: Upgraded = KUBERNETES) -> Upgrade:
     """Write down that an upgrade has begun; one that has begun stays as it is. Raises GroundupError, OSError."""
-    if found := under_way(site):
+    if found := under_way(site, what):
         return found
     upgrade = Upgrade(source=source, target=target, live=source, versions=[*versions], begun=_now())
-    _write(site, upgrade)
+    _write(site, upgrade, what)
     return upgrade
 
 
@@ -88,19 +111,19 @@ def move(site: str, *, live: str) -> None:
     _write(site, replace(_open(site), live=live))
 
 
-def end(site: str) -> None:
+def end(site: str, what: Upgraded = KUBERNETES) -> None:
     """Write down that it has ended. Raises OSError."""
-    _path(site).unlink(missing_ok=True)
+    _path(site, what).unlink(missing_ok=True)
 
 
-def refuse_open(site: str, verb: str) -> None:
-    """Refuse a ``verb`` that restarts control hosts, or puts other data below them. Raises GroundupError."""
-    if found := under_way(site):
+def refuse_open(site: str, verb: str, what: Upgraded = KUBERNETES) -> None:
+    """Refuse a ``verb`` that changes what an upgrade changes, or what is below it. Raises GroundupError."""
+    if found := under_way(site, what):
         raise GroundupError(
-            f"{verb} waits: Kubernetes is on its way from {found.source} to {found.target}, since {found.begun}",
-            where=str(_path(site)),
-            why="both work on control hosts, and nobody could say then which of them broke one",
-            remedy="ansible-playbook groundup.cloud.kubernetes_upgrade goes on and ends it; then this again",
+            f"{verb} waits: {what.name} is on its way from {found.source} to {found.target}, since {found.begun}",
+            where=str(_path(site, what)),
+            why="both change the same parts, and nobody could say then which of them broke one",
+            remedy=f"ansible-playbook {what.verb} goes on and ends it; then this again",
         )
 
 
@@ -151,10 +174,11 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _write(site: str, upgrade: Upgrade) -> None:
-    _path(site).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_file(_path(site), (json.dumps(asdict(upgrade), indent=1) + "\n").encode(), mode=0o600)
+def _write(site: str, upgrade: Upgrade, what: Upgraded = KUBERNETES) -> None:
+    path = _path(site, what)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_file(path, (json.dumps(asdict(upgrade), indent=1) + "\n").encode(), mode=0o600)
 
 
-def _path(site: str) -> Path:
-    return state_dir(site) / FILE
+def _path(site: str, what: Upgraded = KUBERNETES) -> Path:
+    return state_dir(site) / what.file
