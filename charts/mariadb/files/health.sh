@@ -1,7 +1,7 @@
 #!/bin/bash
 # Probes of one Galera member. readiness: it is part of the primary component and in step with it; a former writer lets
 # its clients go there. liveness: the server answers and Galera takes queries; a member that receives a copy of the data
-# answers nobody, and is left alone.
+# answers nobody, and is left alone. release: for leave.py; clients are let go, and those that are left counted.
 set -euo pipefail
 
 sql() {
@@ -20,14 +20,17 @@ renew() {
 
 # The Service `mariadb` leads to the writer alone, but connections that a former writer has stay, and read rows that are
 # older than what their process has just written by another. Idle ones end here: oslo.db tries each before it uses it,
-# and one that it has just tried is left alone. The file holds the pod's label; it is there with several members alone.
+# and one that it has just tried is left alone.
+clients="FROM information_schema.processlist WHERE host NOT IN ('', 'localhost')"
 release() {
   local idle
-  [ -e /run/pod/writer ] && [ "$(cat /run/pod/writer)" != true ] || return 0
-  idle=$(sql "SELECT CONCAT('KILL ', id, ';') FROM information_schema.processlist WHERE command = 'Sleep' AND time_ms >= 500
-    AND host NOT IN ('', 'localhost') AND id NOT IN (SELECT trx_mysql_thread_id FROM information_schema.innodb_trx)") || return
-  [ -z "$idle" ] || sql "$idle" 2>/dev/null || return 0  # one that has ended meanwhile: the next probe does the rest
+  idle=$(sql "SELECT CONCAT('KILL ', id, ';') $clients AND command = 'Sleep' AND time_ms >= 500
+    AND id NOT IN (SELECT trx_mysql_thread_id FROM information_schema.innodb_trx)") || return
+  [ -z "$idle" ] || sql "$idle" 2>/dev/null || return 0  # one that has ended meanwhile: the next call does the rest
 }
+
+# The file holds the pod's label; it is there with several members alone. The kubelet is up to a minute late with it.
+writes() { [ ! -e /run/pod/writer ] || [ "$(cat /run/pod/writer)" = true ]; }
 
 case ${1:-} in
   readiness)
@@ -35,7 +38,7 @@ case ${1:-} in
     [ ! -e /tmp/waiting ] || { cat /tmp/waiting; exit 1; }
     [ "$(status wsrep_cluster_status)" = Primary ] || { echo "not in the primary component"; exit 1; }
     [ "$(status wsrep_local_state_comment)" = Synced ] || { echo "not in step with the cluster"; exit 1; }
-    release || echo "clients of a former writer stay until the next probe"
+    writes || release || echo "clients of a former writer stay until the next probe"
     ;;
   liveness)
     # Still looking for its cluster, or being filled: start.py and the server end by themselves when that fails.
@@ -44,8 +47,12 @@ case ${1:-} in
     [ "$(status wsrep_ready)" = ON ] || { echo "Galera takes no queries"; exit 1; }
     renew || echo "Galera keeps its former certificate"
     ;;
+  release)
+    release
+    sql "SELECT COUNT(*) $clients"
+    ;;
   *)
-    echo "usage: $0 readiness|liveness" >&2
+    echo "usage: $0 readiness|liveness|release" >&2
     exit 2
     ;;
 esac

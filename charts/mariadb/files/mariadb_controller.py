@@ -120,11 +120,16 @@ def look(api: Api, path: str, selector: str, label: str, *, may_stay: Callable[[
         metadata = {"resourceVersion": meta[name]["resourceVersion"], "labels": {label: value}}
         api.call("PATCH", f"{path}/{name}", {"metadata": metadata})
 
-    # First the old one goes: for a moment there is none, but never two.
+    # First the old one goes: for a moment there is none, but never two. One on its way out (leave.py) goes last: proxies
+    # lead to it only while nobody else is ready, and with nobody at all they would refuse clients for up to a second.
+    leaving = [name for name in wrong if "deletionTimestamp" in meta[name]]
     for name in wrong:
-        mark(name, None)
+        if name not in leaving:
+            mark(name, None)
     if writer is not None and meta[writer].get("labels", {}).get(label) != "true":
         mark(writer, "true")
+    for name in leaving:
+        mark(name, None)
     return writer
 
 

@@ -50,6 +50,12 @@ def test_a_writer_that_does_not_answer_is_left_though_kubernetes_calls_it_ready(
     assert choose(members, dead=(0, 1)) == ("mariadb-server-2", ["mariadb-server-0"])
 
 
+def test_when_a_copy_ended_between_two_changes_the_next_look_takes_the_label_from_the_former_writer() -> None:
+    assert choose([member(0, writer=True, leaving=True), member(1, writer=True)]) == (
+        "mariadb-server-1", ["mariadb-server-0"],
+    )  # fmt: skip
+
+
 def test_with_no_member_to_serve_nothing_moves() -> None:
     assert choose([member(0, ready=False, writer=True), member(1, ready=False)]) == (None, [])
     assert choose([member(0, writer=True), member(1)], dead=(0, 1)) == (None, [])
@@ -70,26 +76,34 @@ def test_one_lost_answer_moves_nobody_and_silence_does() -> None:
     assert may_stay(member(1)), "a writer that was just named has not been silent yet"
 
 
-def test_a_copy_that_was_held_up_changes_nothing_the_other_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It names the writer against what it saw, so that there are never two."""
+def named(monkeypatch: pytest.MonkeyPatch, pods: list[dict[str, Any]]) -> list[tuple[str, Any]]:
+    """Return what the API is asked to change when member 1 becomes the writer."""
     sent: list[tuple[str, Any]] = []
 
     class Api:
         def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
             if method == "GET":
-                return {"items": [member(0, writer=True, ready=False), member(1)]}
+                return {"items": pods}
             sent.append((path, body))
             return {}
 
-    def silent(_: Any) -> bool:
-        return False
-
     monkeypatch.setattr(controller, "serves", lambda _: True)
-    assert controller.look(Api(), "/pods", "s", WRITER, may_stay=silent) == "mariadb-server-1"
-    assert sent == [
-        ("/pods/mariadb-server-0", {"metadata": {"resourceVersion": "0", "labels": {WRITER: None}}}),
-        ("/pods/mariadb-server-1", {"metadata": {"resourceVersion": "1", "labels": {WRITER: "true"}}}),
-    ]
+    assert controller.look(Api(), "/pods", "s", WRITER, may_stay=lambda _: False) == "mariadb-server-1"
+    return sent
+
+
+FORMER = ("/pods/mariadb-server-0", {"metadata": {"resourceVersion": "0", "labels": {WRITER: None}}})
+NEW = ("/pods/mariadb-server-1", {"metadata": {"resourceVersion": "1", "labels": {WRITER: "true"}}})
+
+
+def test_a_copy_that_was_held_up_changes_nothing_the_other_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It names the writer against what it saw, so that there are never two."""
+    assert named(monkeypatch, [member(0, writer=True, ready=False), member(1)]) == [FORMER, NEW]
+
+
+def test_a_writer_on_its_way_out_stays_one_until_proxies_have_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They lead to it only while nobody else is ready; without any, they would refuse every client for a moment."""
+    assert named(monkeypatch, [member(0, writer=True, leaving=True), member(1)]) == [NEW, FORMER]
 
 
 @pytest.mark.parametrize(("answer", "expected"), [("wsrep_ready\tON", True), ("wsrep_ready\tOFF", False), ("", False)])
