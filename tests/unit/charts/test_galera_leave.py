@@ -135,10 +135,14 @@ def test_a_transaction_is_waited_for_and_not_for_ever(
 ) -> None:
     left = tmp_path / "left"
     left.write_text("2")
+
+    def ends() -> None:
+        left.write_text("0")
+
     server(tmp_path, monkeypatch, f"cat {left}")
     assert leave.let_go() == "2 of its clients are left"
     assert clock.now == leave.LETTING_GO
-    clock.now, clock.at = 0.0, {5.0: lambda: left.write_text("0") and None}
+    clock.now, clock.at = 0.0, {5.0: ends}
     assert leave.let_go() == "0 of its clients are left"
     assert clock.now == 5.0
 
