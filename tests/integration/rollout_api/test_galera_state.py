@@ -30,7 +30,7 @@ ACCOUNT, MYSQL = "/run/secrets/kubernetes.io/serviceaccount", 999
 LIBRARY = FILES.parents[1] / "groundup-lib/files"
 CNF = """
 [client-server]
-socket = /run/mysqld/socket
+socket = /run/mysqld/mysqld.sock
 [mysqld]
 datadir = /var/lib/mysql
 skip_networking
@@ -61,7 +61,7 @@ class Member:
         for place in (*self._mounts.values(), directory / "etc/member.d"):
             place.mkdir()
             os.chown(place, MYSQL, MYSQL)
-        for file in (*FILES.glob("*.py"), *LIBRARY.glob("*.py")):
+        for file in (*FILES.iterdir(), *LIBRARY.glob("*.py")):
             shutil.copy(file, directory / "files")
         (directory / "etc/my.cnf").write_text(CNF.format(port=free_port()))
         control: ControlPlane = site.control_plane
