@@ -32,7 +32,9 @@ def longest() -> float:
     return float(leave.NAMING + 3 * leave.ANSWER + leave.LETTING_GO + leave.RELEASING)
 
 
-def test_a_member_that_leaves_hands_over_first_where_another_can_serve(rendered: dict[str, Any], longest: float) -> None:
+def test_a_member_that_leaves_hands_over_first_where_another_can_serve(
+    rendered: dict[str, Any], longest: float
+) -> None:
     items = named(rendered["mariadb"])
     spec = items["StatefulSet/mariadb-server"]["spec"]
     pod, members = spec["template"]["spec"], spec["replicas"]

@@ -73,9 +73,22 @@ def each_replaced(operator: Operator) -> None:
         operator.kubectl("-n", "openstack", "rollout", "status", f"deployment/{name}", "--timeout=300s")
 
 
+def writer_ends(operator: Operator) -> None:
+    labels = "application=mariadb,openstack.groundup.cloud/writer=true"
+    operator.kubectl("-n", "openstack", "delete", "pod", "--wait=false", "-l", labels)
+
+
+def galera_replaced(operator: Operator) -> None:
+    members = "statefulset/mariadb-server"
+    operator.kubectl("-n", "openstack", "rollout", "restart", members)
+    operator.kubectl("-n", "openstack", "rollout", "status", members, "--timeout=900s")
+
+
 MEMBERS: dict[str, Callable[[Operator], None]] = {
     "a member of Galera killed": killed("mariadbd", 1),
     "two members of Galera killed": killed("mariadbd", 2),
+    "Galera's writer told to end": writer_ends,
+    "the members of Galera replaced": galera_replaced,
     "a member of RabbitMQ killed": killed("beam.smp", 1),
     "two members of RabbitMQ killed": killed("beam.smp", 2),
     "all of memcached gone": memcached_gone,

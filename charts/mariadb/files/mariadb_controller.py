@@ -120,8 +120,8 @@ def look(api: Api, path: str, selector: str, label: str, *, may_stay: Callable[[
         metadata = {"resourceVersion": meta[name]["resourceVersion"], "labels": {label: value}}
         api.call("PATCH", f"{path}/{name}", {"metadata": metadata})
 
-    # First the old one goes: for a moment there is none, but never two. One on its way out (leave.py) goes last: proxies
-    # lead to it only while nobody else is ready, and with nobody at all they would refuse clients for up to a second.
+    # First the old one goes: for a moment there is none, but never two. One on its way out (leave.py) goes last:
+    # proxies lead to it only while nobody else is ready; with nobody at all they would refuse clients for a second.
     leaving = [name for name in wrong if "deletionTimestamp" in meta[name]]
     for name in wrong:
         if name not in leaving:

@@ -141,7 +141,7 @@ def test_a_writer_serves_until_another_is_named_and_its_clients_are_gone(
             assert member.ask("SELECT id FROM d.t") == "1"
 
 
-def test_a_member_that_may_not_ask_ends_in_time(members: Site, member: Served) -> None:
+def test_a_member_that_may_not_ask_ends_in_time(member: Served) -> None:
     """Its token is refused: the pod ends all the same."""
     (member.data.parent / "account/token").write_text("of nobody")
     begun = time.monotonic()

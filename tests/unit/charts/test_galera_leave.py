@@ -14,8 +14,8 @@ from .galera import pod
 
 leave = script("mariadb/files/leave.py")
 WRITER = "openstack.groundup.cloud/writer"
-LEAVING = {"deletionTimestamp": "now", "labels": {WRITER: "true"}}
-STAYING = {"labels": {}}
+LEAVING: dict[str, Any] = {"deletionTimestamp": "now", "labels": {WRITER: "true"}}
+STAYING: dict[str, Any] = {"labels": {}}
 PODS = {pod(0): LEAVING, pod(1): STAYING, pod(2): STAYING}
 
 
@@ -82,7 +82,7 @@ def test_a_member_that_does_not_write_waits_for_nobody(clock: Time) -> None:
 
 
 @pytest.mark.parametrize(
-    "others", [{}, {pod(1): {"deletionTimestamp": "now"}}, {pod(1): LEAVING, pod(2): LEAVING}], ids=lambda it: len(it)
+    "others", [{}, {pod(1): {"deletionTimestamp": "now"}}, {pod(1): LEAVING, pod(2): LEAVING}], ids=len
 )
 def test_when_all_members_leave_none_waits(clock: Time, others: dict[str, Any]) -> None:
     assert awaited(Pods({pod(0): LEAVING, **others})) == (False, "no other member stays")
@@ -165,8 +165,9 @@ def test_a_server_that_does_not_answer_is_ended_at_once(
         ({pod(0): LEAVING}, False, "leaving after 0.0 s: no other member stays"),
     ],
 )
+@pytest.mark.usefixtures("clock")
 def test_clients_go_only_where_another_member_serves_them_and_the_log_says_how_it_went(
-    clock: Time, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pods: dict[str, Any], calls: bool, said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pods: dict[str, Any], calls: bool, said: str
 ) -> None:
     log, called = tmp_path / "log", server(tmp_path, monkeypatch, "echo 0")
     log.write_text("the server's\n")
