@@ -65,10 +65,11 @@ def test_a_set_of_a_time_that_has_not_come_is_no_newest_and_no_set_goes_for_it(
 ) -> None:
     good = made(datetime.now(UTC))
     late = made(datetime.now(UTC) + ahead)
-    for step in (
+    steps: tuple[Callable[[], object], ...] = (
         lambda: work(plan, keep=1).take({}), lambda: work(plan).verify(),
         lambda: work(plan, source="newest").test(say=lambda _: None),
-    ):  # fmt: skip
+    )  # fmt: skip
+    for step in steps:
         with pytest.raises(GroundupError, match=rf"{late.name}: .*backup-of-the-future"):
             step()
     assert shelf.names() == [late.name, good.name]
