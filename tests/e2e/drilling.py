@@ -6,7 +6,8 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Collection, Iterator, Sequence
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -69,6 +70,14 @@ def killed(playbook: str, *, at: str, **variables: object) -> None:
             if at in line:
                 return
     raise AssertionError(f"{playbook} ended without a word of {at!r}\n{''.join(said)[-12000:]}")
+
+
+def killed_when(playbook: str, *, seen: Callable[[], object], **variables: object) -> None:
+    """Run a playbook, and kill it with its workers as soon as something is ``seen``; it may say nothing then."""
+    with _started(playbook, out=subprocess.DEVNULL, **variables) as process:
+        while not seen():
+            assert process.poll() is None, f"{playbook} ended with {process.returncode}, and nothing was seen"
+            time.sleep(0.02)
 
 
 @contextmanager

@@ -26,7 +26,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.types import r
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
 from ansible_collections.groundup.cloud.tests.e2e.cluster import etcds, play
-from ansible_collections.groundup.cloud.tests.e2e.drilling import Loss, kept, killed, lost, running, table
+from ansible_collections.groundup.cloud.tests.e2e.drilling import Loss, kept, killed, killed_when, lost, running, table
 from ansible_collections.groundup.cloud.tests.e2e.failover import kept_instance, root
 from ansible_collections.groundup.cloud.tests.e2e.pinging import pinged
 from ansible_collections.groundup.cloud.tests.e2e.waiting import until
@@ -120,7 +120,7 @@ def directory(plan: Plan, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 def saved(writer: Writer, directory: Path, guest: str) -> dict[str, Any]:
     """A set that was taken by the run after one that was killed."""
     assert guest
-    killed("backup", at="TASK [Save the set]", backup_directory=str(directory))
+    killed_when("backup", seen=lambda: any(directory.rglob(".partial-*/*")), backup_directory=str(directory))
     assert not list(directory.rglob("set.json"))
     return save(writer, directory)
 

@@ -89,13 +89,13 @@ def offered(
     release = tree / f"dists/{suite}/Release"
     signed = openpgp.sign_release(open_store(plan.site), made, "signed", release.read_text())
     release.with_name("InRelease").write_text(signed)
-    archive = subprocess.run(["tar", "--create", "--xz", "--directory", tree, "."], check=True, capture_output=True)
+    archive = subprocess.run(["tar", "--create", "--gzip", "--directory", tree, "."], check=True, capture_output=True)
     try:
         for name in having:
             send(connect(name), former, f"cat > /root/{NAME}.deb && dpkg --install /root/{NAME}.deb")
             if name != WORKER:
                 root(connect(name), f"systemctl daemon-reload && systemctl start {NAME}")
-        send(seed, archive.stdout, f"(mkdir -p {place} && tar --extract --xz --no-same-owner --directory {place})")
+        send(seed, archive.stdout, f"(mkdir -p {place} && tar --extract --gzip --no-same-owner --directory {place})")
         snapshots.save(plan.site, {**before, path: [NEXT, before[path][0]]})
         yield
     finally:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from .._base import files, tls
 from .._base.changes import Changes
 from .._host import packages, watched
 from .._host.accounts import group_id
+from .._host.clock import by_ptp
 from .._host.units import Unit
 from .units import answers, drop_in
 
@@ -19,6 +21,7 @@ WEB, CERTIFICATE, KEY, READERS = (
     watched.HOME / name for name in ("exporter.yml", "exporter.crt", "exporter.key", "readers-ca.crt")
 )
 TEXTS = "/var/lib/prometheus/node-exporter"  # the package's directory for metrics in text files
+_CAP_SYS_TIME = 25  # linux/capability.h
 WEB_TEXT = f"""\
 {files.HEADER}tls_server_config:
   cert_file: {CERTIFICATE.name}
@@ -32,7 +35,7 @@ def converge(changes: Changes, wanted: Mapping[str, Any]) -> None:
     """Install and run the node exporter as in ``wanted``. Raises GroundupError."""
     unit = Unit(changes, watched.EXPORTER, healthy=partial(answers, wanted["address"], PORT, watched.EXPORTER))
     # Before the package, which starts it: with Debian's settings anybody could read it. Without WEB it does not start.
-    unit.place(watched.unit_file(watched.EXPORTER), unit_text(wanted["address"]))
+    unit.place(watched.unit_file(watched.EXPORTER), unit_text(wanted["address"], clock=_keeps_clock()))
     packages.installed(changes, wanted["packages"])
     watched.GUARD.converge(changes, watched.rules(wanted["readers"]))
     unit.place(CERTIFICATE, f"{wanted['certificate'].rstrip()}\n")
@@ -45,14 +48,20 @@ def converge(changes: Changes, wanted: Mapping[str, Any]) -> None:
     unit.running()
 
 
-def unit_text(address: str) -> str:
-    """Return the drop-in of Debian's unit for a host with ``address``."""
+def unit_text(address: str, *, clock: bool) -> str:
+    """Return the drop-in of Debian's unit for a host with ``address``. ``clock``: the kernel says how its clock is."""
     command = (
         "/usr/bin/prometheus-node-exporter", f"--web.listen-address={address}:{PORT}", f"--web.config.file={WEB}",
-        f"--collector.textfile.directory={TEXTS}",
+        f"--collector.textfile.directory={TEXTS}", *([] if clock else ["--no-collector.timex"]),
     )  # fmt: skip
     # Not ProtectHome=yes, which would hide file systems from it.
     return drop_in(command, needs=WEB, memory="128M", more="ProtectHome=read-only\n")
+
+
+def _keeps_clock(status: Path = Path("/proc/1/status")) -> bool:
+    """Return whether the kernel's word on the clock is the host's: of a container it is not, nor with PTP."""
+    lines = dict(line.split(":", 1) for line in status.read_text(encoding="ascii").splitlines())
+    return bool(int(lines["CapBnd"], 16) >> _CAP_SYS_TIME & 1) and not by_ptp()
 
 
 def _check_pair(path: Any, *, user: str) -> None:

@@ -134,6 +134,7 @@ class BackupPart(ABC, Generic[Kind, Content]):
 
     def take(self, *, keep: int) -> dict[str, Any]:
         """Save what is there, and remove all but the newest ``keep`` backups (0: none)."""
+        self.shelf().refuse_future()
         now = datetime.now(UTC)  # before: what happens meanwhile may not be in it
         done = self._run("take")
         if _works(done):

@@ -19,6 +19,7 @@ from ..errors import GroundupError
 
 ABOUT = ".json"
 _STAMP = "%Y%m%dT%H%M%SZ"
+_AHEAD = timedelta(minutes=5)  # that the clock of another control node may be ahead
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +88,17 @@ class Shelf(Generic[Kind]):
         """Return the names of all backups, newest first."""
         return sorted((path.name.removesuffix(ABOUT) for path in self.home.glob(f"*{ABOUT}")), reverse=True)
 
+    def refuse_future(self, *, now: datetime | None = None) -> None:
+        """Raise GroundupError for a backup of later than now: it would be the newest for good, those after it old."""
+        latest = ((now or datetime.now(UTC)) + _AHEAD).strftime(_STAMP)
+        if late := [name for name in self.names() if name > latest]:
+            raise GroundupError(
+                f"{', '.join(late)}: the time of this backup has not come yet (backup-of-the-future)",
+                where=str(self.home),
+                why="a clock was ahead, or this machine's is behind: which is the newest is not known",
+                remedy="set this machine's clock right; if it is right, move that backup to another directory",
+            )
+
     def load(self, name: str) -> tuple[Kind, bytes]:
         """Return a backup and its data, after checking its digest. Raises GroundupError.
 
@@ -94,6 +106,8 @@ class Shelf(Generic[Kind]):
             name: of a backup, ``newest``, or the path of a backup's `ABOUT` file elsewhere.
         """
         known = self.names()
+        if name == "newest":
+            self.refuse_future()
         newest = known[0] if name == "newest" and known else name
         about = Path(name) if "/" in name else self.home / f"{newest}{ABOUT}"
         if not about.is_file():

@@ -83,10 +83,12 @@ ALERTS: dict[str, AlertRecord] = {
     ),
     "DiskFilling": AlertRecord(
         layer="host", job="node", severity="warning", after="10m",
-        expr=f"node_filesystem_avail_bytes{{{_DISK}}} / node_filesystem_size_bytes{{{_DISK}}} < 0.1",
-        what="{mountpoint} of {object} has less than a tenth free",
+        # Once a file system, wherever it is mounted.
+        expr=f"min without (mountpoint) (node_filesystem_avail_bytes{{{_DISK}}} / "
+        f"node_filesystem_size_bytes{{{_DISK}}}) < 0.1",
+        what="the file system on {device} of {object} has less than a tenth free",
         why="a full disk stops etcd, databases and instances; a node evicts its pods before that",
-        remedy="find what grows (du -xh --max-depth=2), and remove it or give the file system more room",
+        remedy="find what grows (findmnt DEVICE, du -xh --max-depth=2): remove it, or give the file system more room",
     ),
     "ClockOff": AlertRecord(
         layer="host", job="node", severity="warning", after="5m",

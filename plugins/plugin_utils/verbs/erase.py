@@ -115,7 +115,7 @@ def refuse_member(plan: Plan, wanted: Erasure, seen: Mapping[str, Any]) -> None:
             raise _silent(wanted, who, code, error, layer)
 
 
-def _of_ovn(plan: Plan, seen: Mapping[str, Any]) -> quorums.Membership:
+def _of_ovn(plan: Plan, seen: Mapping[str, Any]) -> quorums.QuorumWord:
     return quorums.of_ovn(seen.get("ovn") or (), recorded=bool(record.known(plan.site)))
 
 

@@ -15,7 +15,7 @@ SHOWN = 600  # characters of what a host said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Membership:
+class QuorumWord:
     """What the other members say."""
 
     unknown: str = ""  # why nobody says it; "" when somebody does
@@ -23,12 +23,12 @@ class Membership:
     contact: str = ""  # the host that does that
 
 
-def of_etcd(said: Said) -> Membership:
+def of_etcd(said: Said) -> QuorumWord:
     """Return whether it is a member of etcd."""
     return _judged(said, answers=[one for one in said if _done(one)])
 
 
-def of_ovn(said: Said, *, recorded: bool) -> Membership:
+def of_ovn(said: Said, *, recorded: bool) -> QuorumWord:
     """Return whether it is a member of OVN. ``recorded``: the controller knows of a cluster.
 
     A host without data speaks for nobody. That all say so is an answer, if there never was a cluster.
@@ -38,12 +38,12 @@ def of_ovn(said: Said, *, recorded: bool) -> Membership:
     return _judged(said, answers=[one for one in done if one.get("speaks")] or none)
 
 
-def _judged(said: Said, *, answers: Said) -> Membership:
+def _judged(said: Said, *, answers: Said) -> QuorumWord:
     if not answers:
         told = "; ".join(f"{one.get('item')}: {str(one.get('msg') or 'no answer')[:SHOWN]}" for one in said)
-        return Membership(unknown=told or "there is no other control host to ask")
+        return QuorumWord(unknown=told or "there is no other control host to ask")
     first = next((one for one in answers if one.get("changes")), answers[0])
-    return Membership(changes=tuple(first.get("changes") or ()), contact=str(first.get("item") or ""))
+    return QuorumWord(changes=tuple(first.get("changes") or ()), contact=str(first.get("item") or ""))
 
 
 def _done(one: Mapping[str, Any]) -> bool:

@@ -24,8 +24,13 @@ def up(job: str, host: str, values: str, *, layer: str = "kubernetes") -> Series
 
 
 def _disk(free: str) -> Series:
-    labels = 'job="node",object="worker-1",mountpoint="/var/log",fstype="ext4"'
-    return {f"node_filesystem_avail_bytes{{{labels}}}": free, f"node_filesystem_size_bytes{{{labels}}}": "100x30"}
+    """Return one file system that is mounted twice."""
+    places = [
+        f'job="node",object="worker-1",device="/dev/vda",mountpoint="{place}",fstype="ext4"'
+        for place in ("/var/log", "/srv")
+    ]
+    sizes = {f"node_filesystem_size_bytes{{{labels}}}": "100x30" for labels in places}
+    return sizes | {f"node_filesystem_avail_bytes{{{labels}}}": free for labels in places}
 
 
 def _clock(host: str, offset: str, synchronised: str) -> Series:
@@ -43,7 +48,7 @@ def _active(proxy: str, first: str, second: str) -> Series:
     return {f'{name}1"}}': first, f'{name}2"}}': second}
 
 
-_DISK = {"job": "node", "object": "worker-1", "mountpoint": "/var/log", "fstype": "ext4"}
+_DISK = {"job": "node", "object": "worker-1", "device": "/dev/vda", "fstype": "ext4"}
 _CERTIFICATE = 'groundup_certificate_not_after_timestamp_seconds{object="control-1",path="/etc/haproxy/tls/edge.pem"}'
 _SERVER = 'haproxy_server_status{job="haproxy",object="control-1",proxy="public",server="worker-1",state="DOWN"}'
 _NODES = {"job": "node", "layer": "host"}

@@ -59,6 +59,25 @@ def test_verification_names_what_is_old_untested_and_on_the_same_disk(
         work(plan, directory=str(tmp_path / "not-mounted")).take({})
 
 
+@pytest.mark.parametrize("ahead", [timedelta(hours=1), timedelta(days=4000)])
+def test_a_set_of_a_time_that_has_not_come_is_no_newest_and_no_set_goes_for_it(
+    plan: Plan, shelf: SetShelf, made: Make, ahead: timedelta
+) -> None:
+    good = made(datetime.now(UTC))
+    late = made(datetime.now(UTC) + ahead)
+    steps: tuple[Callable[[], object], ...] = (
+        lambda: work(plan, keep=1).take({}), lambda: work(plan).verify(),
+        lambda: work(plan, source="newest").test(say=lambda _: None),
+    )  # fmt: skip
+    for step in steps:
+        with pytest.raises(GroundupError, match=rf"{late.name}: .*backup-of-the-future"):
+            step()
+    assert shelf.names() == [late.name, good.name]
+    assert shelf.find(good.name)[0] == good, "by its name it is to be had"
+    (shelf.home / late.name).rename(shelf.home / "wrong")
+    work(plan).verify()
+
+
 def test_binary_logs_that_cannot_be_read_end_no_backup(
     plan: Plan, shelf: SetShelf, made: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:

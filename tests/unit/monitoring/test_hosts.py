@@ -38,16 +38,31 @@ def test_every_unit_has_an_account_of_its_own_and_keeps_its_privileges_down() ->
     texts = central.unit_texts(interval=15, days=7, hosts=10)
     users = [line for text in texts.values() for line in text.splitlines() if line.startswith("User=")]
     assert len(set(users)) == len(texts) == 3
-    for text in (*texts.values(), exporter.unit_text("10.0.0.5")):
+    for text in (*texts.values(), exporter.unit_text("10.0.0.5", clock=True)):
         assert {"NoNewPrivileges=yes", "ProtectSystem=strict", "CapabilityBoundingSet="} <= {*text.splitlines()}
         assert "MemoryMax=" in text
 
 
 def test_the_exporter_never_starts_without_its_certificate() -> None:
-    text = exporter.unit_text("10.0.0.5")
+    text = exporter.unit_text("10.0.0.5", clock=True)
     assert f"ConditionPathExists={exporter.WEB}" in text
     assert "--web.listen-address=10.0.0.5:9100" in text
     assert "client_auth_type: RequireAndVerifyClientCert" in exporter.WEB_TEXT
+
+
+@pytest.mark.parametrize(("bounding", "ptp", "keeps"), [
+    ("000001ffffffffff", "", True),
+    ("000001ffffffffff", "phc2sys@eth0.service", False),
+    ("000001fffdffffff", "", False),  # a container: without CAP_SYS_TIME
+])  # fmt: skip
+def test_a_host_whose_clock_the_kernel_does_not_know_says_nothing_of_it(
+    bounding: str, ptp: str, keeps: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "status").write_text(f"Name:\tsystemd\nCapEff:\t0\nCapBnd:\t{bounding}\n")
+    monkeypatch.setattr(exporter, "by_ptp", lambda: ptp)
+    assert exporter._keeps_clock(tmp_path / "status") is keeps
+    text = exporter.unit_text("10.0.0.5", clock=keeps)
+    assert ("--no-collector.timex" in text) is not keeps
 
 
 def test_ports_of_metrics_are_open_to_the_monitoring_host_alone() -> None:

@@ -85,6 +85,8 @@ class SetShelf(Shelf[SetBackup]):
     def find(self, name: str) -> tuple[SetBackup, Path]:
         """Return a set and its directory. ``name``: of a set, ``newest``, or a path. Raises GroundupError."""
         known = self.names()
+        if name == "newest":
+            self.refuse_future()
         place = Path(name) if "/" in name else self.home / (known[0] if name == "newest" and known else name)
         if not (place / ABOUT).is_file():
             if name in known or (name == "newest" and known):

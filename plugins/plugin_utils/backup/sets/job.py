@@ -61,6 +61,7 @@ class BackupJob:
     def take(self, said: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         """Save a set, with what hosts handed over, by host; in check mode only look. Raises GroundupError."""
         _refuse_missing_target(self._shelf, given=bool(self._given["directory"] or self._plan.backup_directory))
+        self._shelf.refuse_future()
         logs, site_file = LogShelf(self._shelf.home), self._given["site_file"]
         warnings = [] if off_host(self._plan, self._shelf) else [NOT_OFF_HOST]
         member = ""
