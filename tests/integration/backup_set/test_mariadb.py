@@ -50,6 +50,7 @@ CREATE TABLE keystone.alembic_version (version_num VARCHAR(32) NOT NULL);
 INSERT INTO keystone.alembic_version VALUES ('47147121');
 CREATE TABLE nova.alembic_version (version_num VARCHAR(32) NOT NULL) CHARACTER SET utf8mb3;
 INSERT INTO nova.alembic_version VALUES ('b'), ('a');
+CREATE TABLE nova.shadow_alembic_version (version_num VARCHAR(32) NOT NULL);
 CREATE TABLE nova.instances (id INT PRIMARY KEY AUTO_INCREMENT, word TEXT);
 INSERT INTO nova.instances (word) SELECT REPEAT('x', 200) FROM seq_1_to_20000;
 CREATE TABLE \\`o'dd\\`.\\`ta'ble\\` (id INT); CREATE VIEW nova.seen AS SELECT 1;

@@ -36,7 +36,8 @@ def unknown_heads(api: Api, namespace: str, heads: Mapping[str, str]) -> dict[st
         service = database.partition("_")[0]
         pods = [one for one in _pods(api, namespace, f"application={service}") if is_ready(one)]
         for pod in pods[:1]:
-            argv = ["python3", "-c", _HEADS, service, *head.split(",")]
+            named = [one for one in head.split(",") if one != "NULL"]  # former sets: a table without a row
+            argv = ["python3", "-c", _HEADS, service, *named]
             done = api.execute(namespace, pod["metadata"]["name"], argv)
             if done.code == 0 and done.stdout.strip():
                 found[database] = ",".join(done.stdout.split())

@@ -76,7 +76,9 @@ def parse(text: str) -> Contents:
         if what == "version":
             found.version = value
         elif what == "head":
-            found.heads[database] = ",".join(filter(None, (found.heads.get(database, ""), value)))
+            # A table without a row has none: Nova's shadow of its own, in which archived rows would be.
+            if value != "NULL":
+                found.heads[database] = ",".join(filter(None, (found.heads.get(database, ""), value)))
         elif what == "rows":
             found.rows[f"{database}.{table}"] = int(value)
         elif what == "sealed":
