@@ -189,6 +189,8 @@ def test_what_was_lost_is_back_and_an_instance_from_before_answers(
     if "mariadb" in parts:
         rows = [float(one) for one in writer.query("SELECT at FROM drill.stamps").split()]
         number, age = lost(writer.rows, rows, at=at)
+        there = {round(one, 3) for one in rows}
+        writer.rows[:] = [one for one in writer.rows if round(one, 3) in there]  # the next loss is not of these
         measured = {"rows_lost": number, "rpo_rows": age}
     if "etcd" in parts:
         since = datetime.strptime(drill.saved["restore_from"], STAMP).replace(tzinfo=UTC).timestamp()
