@@ -107,8 +107,11 @@ def refuse_member(plan: Plan, wanted: Erasure, seen: Mapping[str, Any]) -> None:
     etcd, ovn = quorums.of_etcd(seen.get("etcd") or ()), _of_ovn(plan, seen)
     if etcd.changes:
         raise _serves(wanted.name, "is a member of etcd", aside.removal(wanted.name))
+    # Where no cluster of OVN is on record, and no host answers at all, it is the same silence: one consent.
+    heard = any(not one.get("unreachable") for one in seen.get("ovn") or ())
+    unheard = erase.OVN_SILENT if heard or record.known(plan.site) else erase.CLUSTER_SILENT
     for who, member, code, layer in (
-        ("etcd", etcd, erase.CLUSTER_SILENT, "kubernetes"), ("OVN", ovn, erase.OVN_SILENT, "network"),
+        ("etcd", etcd, erase.CLUSTER_SILENT, "kubernetes"), ("OVN", ovn, unheard, "network"),
     ):  # fmt: skip
         if member.unknown and code not in wanted.force:
             error = GroundupError(member.unknown, where="the other control hosts", why="", remedy="")

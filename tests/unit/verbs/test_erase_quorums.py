@@ -35,16 +35,27 @@ def test_a_member_of_etcd_is_removed_first_though_it_is_no_node_any_more(plan: P
     assert "remove" in refused.value.remedy
 
 
-@pytest.mark.parametrize("said", [[LOST], [AWAY], [LOST, AWAY], []])
+@pytest.mark.parametrize(
+    ("said", "recorded", "code"),
+    [
+        ([LOST], False, "ovn-silent"), ([LOST, AWAY], False, "ovn-silent"), ([AWAY], True, "ovn-silent"),
+        ([], True, "ovn-silent"),
+        # No cluster on record and nobody there: the consent that etcd's silence takes is enough.
+        ([AWAY], False, "cluster-silent"), ([], False, "cluster-silent"),
+    ],
+)  # fmt: skip
 def test_without_a_word_of_ovn_it_is_refused_by_name_until_that_is_accepted(
-    plan: Plan, said: list[dict[str, Any]]
+    plan: Plan, said: list[dict[str, Any]], recorded: bool, code: str, tmp_path: Path
 ) -> None:
+    if recorded:
+        (tmp_path / plan.site).mkdir()
+        (tmp_path / plan.site / "ovn.json").write_text(json.dumps({"nb": "cid"}))
     seen = {"etcd": [FREE], "ovn": said}
     with pytest.raises(GroundupError, match="OVN does not say whether it uses control-3") as refused:
         refuse_member(plan, CONTROL, seen)
     assert all(one["msg"] in refused.value.what for one in said)
-    assert "[disks, ovn-silent]" in refused.value.remedy
-    refuse_member(plan, accepting("ovn-silent"), seen)
+    assert code in refused.value.remedy
+    refuse_member(plan, accepting(code), seen)
 
 
 def test_without_a_word_of_etcd_it_is_refused(plan: Plan) -> None:
