@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from ..errors import GroundupError
 from ..plan.types import Plan
 from ..vault import open_store
-from .shelf import Backup, Kind, Shelf
+from .shelf import Backup, Kind, Shelf, refuse_future
 
 Content = TypeVar("Content")
 OnHost = Callable[..., dict[str, Any]]
@@ -134,7 +134,7 @@ class BackupPart(ABC, Generic[Kind, Content]):
 
     def take(self, *, keep: int) -> dict[str, Any]:
         """Save what is there, and remove all but the newest ``keep`` backups (0: none)."""
-        self.shelf().refuse_future()
+        refuse_future(self.shelf().names(), where=str(self.shelf().home))
         now = datetime.now(UTC)  # before: what happens meanwhile may not be in it
         done = self._run("take")
         if _works(done):

@@ -41,6 +41,17 @@ class Backup:
         return f"{self.name} ({', '.join(f'{number} {what}' for what, number in self.counts.items())})"
 
 
+def refuse_future(names: Collection[str], *, where: str, now: datetime | None = None) -> None:
+    """Raise GroundupError for a backup of later than now: it would be the newest for good, and those after it old."""
+    latest = ((now or datetime.now(UTC)) + _AHEAD).strftime(_STAMP)
+    if late := [name for name in names if name > latest]:
+        raise GroundupError(
+            f"{', '.join(late)}: the time of this backup has not come yet (backup-of-the-future)", where=where,
+            why="a clock was ahead, or this machine's is behind: which is the newest is not known",
+            remedy="set this machine's clock right; if it is right, move that backup elsewhere",
+        )  # fmt: skip
+
+
 Kind = TypeVar("Kind", bound=Backup)
 
 
@@ -88,17 +99,6 @@ class Shelf(Generic[Kind]):
         """Return the names of all backups, newest first."""
         return sorted((path.name.removesuffix(ABOUT) for path in self.home.glob(f"*{ABOUT}")), reverse=True)
 
-    def refuse_future(self, *, now: datetime | None = None) -> None:
-        """Raise GroundupError for a backup of later than now: it would be the newest for good, those after it old."""
-        latest = ((now or datetime.now(UTC)) + _AHEAD).strftime(_STAMP)
-        if late := [name for name in self.names() if name > latest]:
-            raise GroundupError(
-                f"{', '.join(late)}: the time of this backup has not come yet (backup-of-the-future)",
-                where=str(self.home),
-                why="a clock was ahead, or this machine's is behind: which is the newest is not known",
-                remedy="set this machine's clock right; if it is right, move that backup to another directory",
-            )
-
     def load(self, name: str) -> tuple[Kind, bytes]:
         """Return a backup and its data, after checking its digest. Raises GroundupError.
 
@@ -107,7 +107,7 @@ class Shelf(Generic[Kind]):
         """
         known = self.names()
         if name == "newest":
-            self.refuse_future()
+            refuse_future(known, where=str(self.home))
         newest = known[0] if name == "newest" and known else name
         about = Path(name) if "/" in name else self.home / f"{newest}{ABOUT}"
         if not about.is_file():

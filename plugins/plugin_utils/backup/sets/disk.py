@@ -29,7 +29,7 @@ from ...errors import GroundupError
 from ...paths import state_dir
 from ...vault import Store
 from ..part import SealedBackup
-from ..shelf import Shelf
+from ..shelf import Shelf, refuse_future
 from .seal import Sealer, SealError, new_key, opened
 
 ABOUT, TESTED, UPLOADED, SUFFIX = "set.json", "tested.json", "uploaded.json", ".sealed"
@@ -86,7 +86,7 @@ class SetShelf(Shelf[SetBackup]):
         """Return a set and its directory. ``name``: of a set, ``newest``, or a path. Raises GroundupError."""
         known = self.names()
         if name == "newest":
-            self.refuse_future()
+            refuse_future(known, where=str(self.home))
         place = Path(name) if "/" in name else self.home / (known[0] if name == "newest" and known else name)
         if not (place / ABOUT).is_file():
             if name in known or (name == "newest" and known):

@@ -22,6 +22,7 @@ from ...plan.types import Plan
 from ...vault import open_store
 from ..logs import job as logs_job
 from ..logs.disk import LogShelf
+from ..shelf import refuse_future
 from . import mariadb, scratch, take
 from .disk import STAMP, SetBackup, SetShelf, shelf_of, tested, write_tested, write_uploaded
 from .parts import FILES, MARIADB, lacking, parts
@@ -61,7 +62,7 @@ class BackupJob:
     def take(self, said: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         """Save a set, with what hosts handed over, by host; in check mode only look. Raises GroundupError."""
         _refuse_missing_target(self._shelf, given=bool(self._given["directory"] or self._plan.backup_directory))
-        self._shelf.refuse_future()
+        refuse_future(self._shelf.names(), where=str(self._shelf.home))
         logs, site_file = LogShelf(self._shelf.home), self._given["site_file"]
         warnings = [] if off_host(self._plan, self._shelf) else [NOT_OFF_HOST]
         member = ""

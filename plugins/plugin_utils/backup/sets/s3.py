@@ -21,6 +21,7 @@ import urllib3
 from ...errors import GroundupError
 from ...plan.part_types import S3Plan
 from ...vault import SecretsError, Store
+from ..shelf import refuse_future
 from .disk import ABOUT, NAME, TESTED, SetBackup, surplus
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ class BucketSets:
         """Remove sets as on a disk (`disk.surplus`), and what killed uploads left; return the names of sets."""
         files, now = self._files(), now or datetime.now(UTC)
         names = sorted((name for name, one in files.items() if ABOUT in one), reverse=True)
+        refuse_future(names, where=self.where, now=now)
         proven = next((name for name in names if TESTED in files[name] and self._passed(name)), None)
         gone = surplus(names, keep=keep, days=days, proven=proven, now=now)
         left = [name for name, one in files.items() if ABOUT not in one and _age(one.values(), now) > _UNFINISHED]
@@ -87,6 +89,8 @@ class BucketSets:
     def fetch(self, name: str, into: Path, *, parts: Collection[str] = ()) -> Path:
         """Copy a set, or ``parts`` of it, into the directory ``into``; return its place there. ``name``: or newest."""
         known = self.names()
+        if name == "newest":
+            refuse_future(known, where=self.where)
         chosen = known[0] if name == "newest" and known else name
         if chosen not in known:
             raise GroundupError(
