@@ -79,7 +79,8 @@ def wait_until_started(node: Node, host: NodeHost) -> None:
         runs = {one["name"] for one in running(host)}
         return ", ".join(name for name in STATIC if name not in runs)
 
-    wait_until(missing, timeout=WAIT, pause=1.0)  # who is late is named by the next line: it is not Ready either
+    if late := wait_until(missing, timeout=WAIT, pause=1.0):
+        raise _late(node, host, f"not started: {late}")  # what the API says of them may be of before
     wait_until_running(node, host, STATIC)
 
 
@@ -97,12 +98,16 @@ def wait_until_running(node: Node, host: NodeHost, names: Collection[str]) -> No
     with host.api(node.api_server) as api:
         reason = wait_until(pending, timeout=WAIT)
     if reason:
-        raise GroundupError(
-            f"the control plane of {node.name} does not come back as it was changed in {WAIT:.0f} s: {reason}",
-            where=f"host {node.name}, {host.paths.kubernetes}/manifests",
-            why="no other control host is touched before this one works",
-            remedy="see crictl ps -a and journalctl -u kubelet on the host; mend it, then run this again",
-        )
+        raise _late(node, host, reason)
+
+
+def _late(node: Node, host: NodeHost, reason: str) -> GroundupError:
+    return GroundupError(
+        f"the control plane of {node.name} does not come back as it was changed in {WAIT:.0f} s: {reason}",
+        where=f"host {node.name}, {host.paths.kubernetes}/manifests",
+        why="no other control host is touched before this one works",
+        remedy="see crictl ps -a and journalctl -u kubelet on the host; mend it, then run this again",
+    )
 
 
 def _runs(shown: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:

@@ -143,6 +143,19 @@ def test_a_control_plane_ends_in_order_and_serves_before_its_kubelet_is_done(
     assert [argv[0] for argv in log if argv[0] in ("spared", "end", "started", "ready")] == ["started", "ready"]
 
 
+def test_a_static_pod_that_does_not_start_again_is_named_whatever_the_api_says(
+    host: FakeHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = [{"name": name} for name in static_pods.STATIC if name != "kube-scheduler"]
+    monkeypatch.setattr(static_pods, "running", lambda _: runs)
+    monkeypatch.setattr(static_pods, "wait_until_running", lambda *_: None)  # of before, and Ready
+    monkeypatch.setattr(static_pods, "WAIT", 0.0)
+    with pytest.raises(GroundupError, match=r"does not come back .* not started: kube-scheduler"):
+        static_pods.wait_until_started(make_node(), host)
+    runs.append({"name": "kube-scheduler"})
+    static_pods.wait_until_started(make_node(), host)
+
+
 def test_a_kubelet_that_was_stopped_starts_when_the_step_fails(
     node: Node, host: FakeHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
