@@ -60,6 +60,13 @@ def leads(host: NodeHost) -> bool:
     return False
 
 
+def alone(host: NodeHost) -> bool:
+    """Return whether it is the only control host, by its etcd; not when that does not answer."""
+    with suppress(NodeApiError, GroundupError):
+        return len(Etcd(host).members()) == 1
+    return False
+
+
 def missing(etcd: Etcd, *, address: str, serves: Callable[[str], str | None]) -> str | None:
     """Return why the cluster cannot spare the host at ``address``, or None. Raises NodeApiError."""
     members = etcd.members()

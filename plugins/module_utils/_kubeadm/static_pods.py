@@ -21,7 +21,7 @@ WAIT = 300.0  # seconds: etcd, then the API, then its leader elections
 API, ETCD = "kube-apiserver", "etcd"
 # Seconds to end: the API server answers on for its shutdown delay, then finishes what it was asked.
 GRACE = {API: 60}
-_GRACE = 30
+_GRACE, _ALONE = 30, 5
 _TIMEOUT = 180.0
 
 
@@ -57,8 +57,10 @@ def running(host: NodeHost) -> list[dict[str, Any]]:
     return [one for one in named if one["name"] in STATIC]
 
 
-def end(host: NodeHost, names: Collection[str]) -> None:
+def end(host: NodeHost, names: Collection[str], *, alone: bool = False) -> None:
     """End containers of static pods, which finish what they do; the kubelet starts them again. Raises GroundupError.
+
+    ``alone``: no other control host takes its clients: while it finishes for some, it answers nobody else.
 
     The API server goes before its etcd: none of its clients asks it for what it cannot read or write. Then etcd hands
     over its leadership: by now nobody writes by a leader that refuses.
@@ -68,7 +70,8 @@ def end(host: NodeHost, names: Collection[str]) -> None:
         if (name := one["name"]) in wanted:
             if name == ETCD:
                 hand_over(host)
-            command = ["crictl", "stop", "--timeout", str(GRACE.get(name, _GRACE)), one["id"]]
+            grace = _ALONE if alone else GRACE.get(name, _GRACE)
+            command = ["crictl", "stop", "--timeout", str(grace), one["id"]]
             host.run(command, timeout=_TIMEOUT, why=f"{name} ends what it was asked, and reads its files at start")
 
 

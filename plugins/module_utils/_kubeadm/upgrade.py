@@ -24,7 +24,7 @@ from .etcd import Etcd
 from .files import KUBELET, prepare, wanted
 from .host import NodeHost
 from .refuse import refuse
-from .rolling_restart import unready, wait_until_spared
+from .rolling_restart import alone, unready, wait_until_spared
 from .spec import Node, Paths
 from .state import Membership, classify, observe
 from .steps import node_of
@@ -128,7 +128,7 @@ def kubelet(node: Node, host: NodeHost, changes: Changes) -> None:
     try:
         if anew and not changes.check:
             units.control("stop", KUBELET)
-            static_pods.end(host, static_pods.STATIC)
+            static_pods.end(host, static_pods.STATIC, alone=alone(host))
         prepare(_as_staged(node, host.paths), host, changes, member=True)
     except BaseException:
         if anew and not changes.check:

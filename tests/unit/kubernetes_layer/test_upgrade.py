@@ -50,6 +50,8 @@ def node(host: FakeHost, paths: Paths, tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(upgrade, "wait_until_spared", lambda *_: log.append(["spared"]))
     monkeypatch.setattr(static_pods, "wait_until_running", lambda _n, _h, names: log.append(["runs", *names]))
     monkeypatch.setattr(static_pods, "wait_until_started", lambda *_: log.append(["started", *sorted(host.running)]))
+    monkeypatch.setattr(upgrade, "alone", lambda _: False)
+    monkeypatch.setattr(static_pods, "running", lambda _: [])
     monkeypatch.setattr(upgrade, "unready", lambda *_: log.append(["ready"]))
 
     def phase(*arguments: str, why: str) -> None:
@@ -124,12 +126,19 @@ def test_programs_come_from_what_was_staged_also_when_the_seed_is_gone(
     assert not paths.at(STAGED).exists()
 
 
+@pytest.mark.parametrize("alone", [True, False])
 def test_a_control_plane_ends_in_order_and_serves_before_its_kubelet_is_done(
-    node: Node, host: FakeHost, monkeypatch: pytest.MonkeyPatch
+    node: Node, host: FakeHost, monkeypatch: pytest.MonkeyPatch, alone: bool
 ) -> None:
     """To a kubelet of another version static pods are new ones: it would end the former all at once."""
-    log = host.commands
-    monkeypatch.setattr(static_pods, "end", lambda _host, names: log.append(["end", *names, *host.running]))
+    log, ended = host.commands, []
+
+    def end(_host: object, names: tuple[str, ...], *, alone: bool) -> None:
+        ended.append(alone)
+        log.append(["end", *names, *host.running])
+
+    monkeypatch.setattr(upgrade, "alone", lambda _: alone)
+    monkeypatch.setattr(static_pods, "end", end)
     upgrade.kubelet(node, host, Changes(check=False))
     steps = [argv for argv in log if argv[0] in ("spared", "end", "started", "ready")]
     assert steps == [
@@ -138,6 +147,7 @@ def test_a_control_plane_ends_in_order_and_serves_before_its_kubelet_is_done(
         ["started", "containerd.service", "kubelet.service"],
         ["ready"],
     ]
+    assert ended == [alone], "the only one keeps nobody waiting for a few"
     log.clear()
     upgrade.kubelet(node, host, Changes(check=False))
     assert [argv[0] for argv in log if argv[0] in ("spared", "end", "started", "ready")] == ["started", "ready"]
@@ -159,7 +169,7 @@ def test_a_static_pod_that_does_not_start_again_is_named_whatever_the_api_says(
 def test_a_kubelet_that_was_stopped_starts_when_the_step_fails(
     node: Node, host: FakeHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(*_: object) -> None:
+    def fails(*_: object, **__: object) -> None:
         raise GroundupError("crictl does not answer", where="", why="", remedy="")
 
     monkeypatch.setattr(static_pods, "end", fails)
