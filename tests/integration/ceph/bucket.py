@@ -27,7 +27,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types imp
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
 
 SIZE = 80 << 20  # bytes of a part that no compression makes smaller
-_NOW = datetime(2026, 11, 28, 2, 0, tzinfo=UTC)
+NOW = datetime(2026, 3, 28, 2, 0, tzinfo=UTC)  # of the first set; all are of the past
 
 
 def main(site_file: str, directory: str, endpoint: str) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def main(site_file: str, directory: str, endpoint: str) -> dict[str, Any]:
             write(b"state")
             return {}
 
-        with writing(shelf, site=site, store=store, now=_NOW + timedelta(days=day)) as writer:
+        with writing(shelf, site=site, store=store, now=NOW + timedelta(days=day)) as writer:
             writer.part("etcd", fill, source="a test")
             writer.part("state", word, source="a test")
             return writer.finish(versions={}, heads={}, counts={}, fingerprints={})
@@ -74,7 +74,7 @@ def main(site_file: str, directory: str, endpoint: str) -> dict[str, Any]:
     bucket._client.remove_object("sets", f"groundup/{site}/{others[2].name}/etcd.sealed")
     told["torn"] = bucket.faults(others[2])
     told["again"] = bucket.upload(shelf.home / others[2].name, others[2])
-    told["pruned"], told["left"] = bucket.prune(2, days=0, now=_NOW + timedelta(days=3)), bucket.names()
+    told["pruned"], told["left"] = bucket.prune(2, days=0, now=NOW + timedelta(days=3)), bucket.names()
     fetched = bucket.fetch("newest", Path(directory) / "fetched", parts=["state"])
     backup, place = shelf.find(str(fetched))
     told["content"] = b"".join(shelf.content(backup, place, "state", store=store)).decode()
