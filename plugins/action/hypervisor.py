@@ -31,11 +31,19 @@ class ActionModule(StepAction):
         if given["step"] == "leave":
             return super().work(given)
         step = partial(super().work, given)
-        return spared(lambda: self._told(given, step), self.variables, layer="hypervisor", spare=not self.changes.check)
+        steps = given["step"] == "stage" or given["release_step"]  # to another release: a host that fails ends the run
+        spare = not self.changes.check and not steps
+        return spared(lambda: self._told(given, step), self.variables, layer="hypervisor", spare=spare)
 
     def _told(self, given: dict[str, Any], step: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """Run ``step`` once ``given`` has what the plan and the cluster say of the host."""
         variables = self.variables
+        if given["step"] == "stage":
+            try:
+                given["environments"] = self._environments(variables["groundup_site"], variables)
+            except GroundupError as error:
+                return {"failed": True, "msg": str(error)}
+            return step()
         given["underlay"] = underlay(variables)
         if given["step"] == "converge":
             site, host = variables["groundup_site"], variables["groundup_host"]
@@ -74,8 +82,8 @@ class ActionModule(StepAction):
         if self.changes.check and not kubeconfig.is_file():  # the cluster does not exist yet
             return foreseen
         hosts, api, namespace = variables["hostvars"], Api(kubeconfig), site["openstack"]["namespace"]
-        release = site["openstack"]["release"]
-        refuse_ahead(api, namespace=namespace, release=release, host=host["name"], steps=steps)
+        release, also = site["openstack"]["release"], () if steps else site["openstack"]["upgrading"]
+        refuse_ahead(api, namespace=namespace, release=release, host=host["name"], steps=steps, also=also)
         try:
             cluster = read_cluster(
                 api,

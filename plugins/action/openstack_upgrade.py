@@ -1,40 +1,64 @@
-"""Action of module groundup.cloud.openstack_upgrade: look at a cloud before a step of OpenStack's release."""
+"""Action of module groundup.cloud.openstack_upgrade: a step of OpenStack's release, and a look at the cloud before."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from ..module_utils._base.files import write_file
 from ..plugin_utils import site_identity
 from ..plugin_utils.actions import DocumentedAction, ended
 from ..plugin_utils.compose import site_plan
-from ..plugin_utils.release.check import check
+from ..plugin_utils.kube import run_lease
+from ..plugin_utils.release.check import ReleaseCheck
 from ..plugin_utils.release.page import page
+from ..plugin_utils.release.run import ReleaseUpgrade
 from ..plugin_utils.status.rows import BAD, worst
 from ..plugin_utils.vault import open_store
 
 
 class ActionModule(DocumentedAction):
-    """Check, and write the page for reviewers."""
+    """Look, check, and do the controller's parts of the step."""
+
+    RULES: ClassVar = {"required_if": [("step", "joined", ("hosts",))]}
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return what was found. Reads only, whatever the mode."""
+        """Return the step's result."""
         plan = site_plan(given["site_file"])
         site_identity.refuse_other(plan, self.variables.get("site_force") or ())
-        target = given["release"] or plan.openstack.release
-        password = open_store(plan.site, write=False).get("rabbitmq/admin")
-        found = check(plan, target=target, password=password, hours=given["backup_hours"])
-        text = page(plan.site, before=found.before, target=target, parts=found.parts)
+        if given["release"]:
+            plan = replace(plan, openstack=replace(plan.openstack, release=given["release"]))
+        run = ReleaseUpgrade(
+            plan=plan, say=self._display.display, force=given["force"], hours=given["backup_hours"],
+            password=open_store(plan.site, write=False).get("rabbitmq/admin"),
+        )  # fmt: skip
+        step = given["step"]
+        if step in ("look", "check"):
+            found = run.look()
+            told = self._told(run, found, given["page"])
+            if step == "look":
+                return told
+            judged = run.check(found)  # raises for rows that are not accepted
+            return {key: value for key, value in told.items() if key not in ("failed", "unreachable", "msg")} | judged
+        if step == "verify":
+            return run.verify()
+        if self.changes.check:
+            return {"skipped": True, "msg": "nothing changes in check mode"}
+        warnings = run_lease.of_site(plan.site)  # renewed: each step may be nearly as long as the lease
+        steps = {"begin": run.begin, "restart": run.restart, "data": run.data, "end": run.end}
+        done = run.joined(given["hosts"]) if step == "joined" else steps[step]()
+        return done | ({"warnings": warnings} if warnings else {})
+
+    def _told(self, run: ReleaseUpgrade, found: ReleaseCheck, place: str | None) -> dict[str, Any]:
+        """Print the page for reviewers; return what it says."""
+        text = page(run.plan.site, before=found.before, target=run.target, parts=found.parts)
         self._display.display(text)
-        if given["page"]:
-            write_file(Path(given["page"]), text.encode(), mode=0o644)
+        if place:
+            write_file(Path(place), text.encode(), mode=0o644)
         state = worst(found.parts)
-        told = {
-            "from": list(found.before), "to": target, "state": state,
-            "parts": {name: [asdict(row) for row in rows] for name, rows in found.parts.items()},
-        }  # fmt: skip
-        step = f"{' and '.join(found.before) or 'nothing'} to {target}"
+        step = f"{' and '.join(found.before) or 'nothing'} to {run.target}"
         said = "nothing is in the way" if state in ("ok", "warning") else f"not yet: a row is {state}"
+        parts = {name: [asdict(row) for row in rows] for name, rows in found.parts.items()}
+        told = {"from": list(found.before), "to": run.target, "state": state, "parts": parts}
         return ended(f"{step}: {said}", broken=state in BAD, unknown=state == "unknown") | told

@@ -20,6 +20,7 @@ from ..plugin_utils.rollout.session import Session, session
 from ..plugin_utils.rollout.types import GateRefusedError, RolloutOptions, RolloutResult
 from ..plugin_utils.supply import missing
 from ..plugin_utils.supply.publish import digests
+from ..plugin_utils.upgrade import journal
 
 TOOLS = ("helm",)  # programs of the lock that render releases
 PAGES = ("dashboard", "compute-novnc-proxy")  # endpoints that people open, and no catalog names
@@ -37,6 +38,7 @@ class ActionModule(DocumentedAction):
             hook_timeout=given["start_timeout"],
             force=tuple(given["force"]),
             remove=tuple(given["remove"]),
+            one_by_one=given["one_by_one"],
             limits={name: int(value) for name, value in given["limits"].items()},
         )
 
@@ -50,6 +52,8 @@ class ActionModule(DocumentedAction):
                 reads_only=verb != "apply",
                 foreseen=lambda plan: digests.of_dry_run(self.variables, seed=plan.supply.seed),
             ) as opened:
+                if verb != "verify" and not options.one_by_one:
+                    journal.refuse_mixed(opened.plan.site, opened.plan.openstack.release)
                 return self._carry_out(verb, opened, options.force)
 
         return finish({"releases": [], "cards": []}, ended)

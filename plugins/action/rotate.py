@@ -18,7 +18,8 @@ class ActionModule(DocumentedAction):
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the step's result."""
         kind, plan = rotate.find(given["what"]), site_plan(given["site_file"])
-        journal.refuse_open(plan.site, "groundup.cloud.rotate")
+        for what in (journal.KUBERNETES, journal.OPENSTACK):
+            journal.refuse_open(plan.site, "groundup.cloud.rotate", what)
         site_identity.refuse_other(plan, self.variables.get("site_force") or ())
         asked = RotationAsked(
             plan=plan, site_file=given["site_file"], store=open_store(plan.site, write=not self.changes.check),

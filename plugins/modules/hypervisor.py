@@ -19,6 +19,7 @@ options:
         where instances' disks are. It warns when a retired machine joins again. Then it verifies. The action adds
         O(chassis), O(underlay), O(peers), O(compute_id), O(volume_key), O(disks), O(environments) and
         O(configuration), from the plan, the record of digests, and the Secrets of the releases nova and neutron.
+      - V(stage) places the Python environment of O(release) beside the one that services run from.
       - V(verify) checks that ovn-controller reaches the southbound database, libvirt answers, both services run, and
         a full-size packet reaches the next hypervisor. It warns of a certificate that expires within a month.
       - V(leave) stops and disables nova-compute, Neutron's OVN agent and ovn-controller, removes the address of OVN's
@@ -26,7 +27,7 @@ options:
         configuration, certificates, libvirt and Open vSwitch. Before any change it refuses a host of another site,
         and one whose libvirt has domains or does not answer.
     type: str
-    choices: [converge, verify, leave]
+    choices: [converge, stage, verify, leave]
     required: true
   packages:
     description: Packages of the OS to install.
@@ -77,6 +78,11 @@ options:
       - Refused in any case, by the action, while the control plane's Nova runs another release.
     type: bool
     default: false
+  upgrading:
+    description: Releases that the host keeps if it has one of them, while OpenStack is on its way to another.
+    type: list
+    elements: str
+    default: []
   files_url:
     description: URL of the site's file server, which serves the Python environments.
     type: str
@@ -181,7 +187,7 @@ from typing import Any
 
 from ..module_utils._base.changes import Changes
 from ..module_utils._base.module import run_step
-from ..module_utils._hypervisor.converge import work
+from ..module_utils._hypervisor.converge import stage, work
 from ..module_utils._hypervisor.leave import leave
 
 _HOST = (
@@ -203,6 +209,7 @@ _HOST = (
 RULES = {
     "required_if": [
         *(("step", step, _HOST) for step in ("converge", "verify")),
+        ("step", "stage", ("name", "release", "files_url", "site")),
         ("step", "leave", ("name",)),
     ]
 }
@@ -218,6 +225,7 @@ def main() -> None:
         {
             "converge": lambda changes, given: work(changes, {**given, "verify": False}),
             "verify": lambda changes, given: work(changes, {**given, "verify": True}),
+            "stage": stage,
             "leave": _leave,
         },
         secret=("private_key", "ssh_key", "volume_secret", "disk_secret", "configuration"),

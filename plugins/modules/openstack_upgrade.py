@@ -1,15 +1,40 @@
 # Documentation of the action plugin of the same name, which does the work on the controller.
 DOCUMENTATION = r"""
 module: openstack_upgrade
-short_description: Look at a cloud before a step of OpenStack's release
+short_description: Judge, order and record a step of OpenStack's release
 version_added: 0.2.0
 description:
-  - "Private: for the playbook C(groundup.cloud.openstack_upgrade_check)."
+  - "Private: for the playbooks C(groundup.cloud.openstack_upgrade) and C(groundup.cloud.openstack_upgrade_check)."
   - Says whether the step is allowed, which services are too old for it, which records are of hosts that are gone,
     whether Nova's data were migrated, which queues are not replicated, what is not ready, and how old the newest
     backup set is.
-  - Reads only. Runs on the controller. Its output contains no secrets.
+  - Services are rolled out by M(groundup.cloud.rollout), hypervisors changed by M(groundup.cloud.hypervisor).
+  - Runs on the controller. Its output contains no secrets.
 options:
+  step:
+    description:
+      - V(look) says what is in the way, and changes nothing. V(check) also returns what is left to do, in order, and
+        fails for what is in the way unless O(force) accepts it. Of a step that is open it judges only what cannot be
+        accepted.
+      - V(begin) writes into the state directory that a step is open. Runs of the layer openstack are refused until
+        its end.
+      - V(joined) waits until nova-compute of O(hosts) reports as one of the new release. V(restart) restarts Nova's
+        and Cinder's services, which have pinned the former release's messages. V(data) migrates Nova's data. Each
+        does nothing when that was done.
+      - V(end) writes down that the step has ended, unless something is left. V(verify) fails unless every service and
+        hypervisor has the release and no step is open.
+    type: str
+    choices: [look, check, begin, joined, restart, data, end, verify]
+    default: look
+  hosts:
+    description: Hypervisors. With O(step=joined).
+    type: list
+    elements: str
+  force:
+    description: Reasons against the step to accept, by code.
+    type: list
+    elements: str
+    default: []
   release:
     description: OpenStack release to go to. Default is the site file's.
     type: str
@@ -21,8 +46,14 @@ options:
   page:
     description: File that gets the page for reviewers, too.
     type: path
+attributes:
+  check_mode:
+    description: Changes nothing.
+  diff_mode:
+    support: none
+    description: Shows no difference. The check of M(groundup.cloud.rollout) does.
 extends_documentation_fragment:
-  - groundup.cloud.attributes.info
+  - groundup.cloud.attributes
   - groundup.cloud.site.file
 """
 
@@ -38,17 +69,45 @@ from:
   description: OpenStack releases that run, by the tags of images.
   type: list
   elements: str
-  returned: always
+  returned: with O(step=look) and O(step=check)
 to:
   description: The release that was asked about.
   type: str
-  returned: always
+  returned: with O(step=look) and O(step=check)
 state:
   description: The worst state of all rows.
   type: str
-  returned: always
+  returned: with O(step=look) and O(step=check)
 parts:
   description: What was looked at, each with name, state, what and remedy.
   type: dict
-  returned: always
+  returned: with O(step=look) and O(step=check)
+changes:
+  description: Steps that are left, in order, one line each.
+  type: list
+  elements: str
+  returned: with O(step=check)
+due:
+  description: Whether a run would do something.
+  type: bool
+  returned: with O(step=check)
+open:
+  description: Whether a step has begun and not ended.
+  type: bool
+  returned: with O(step=check)
+before:
+  description: As RV(ignore:from).
+  type: list
+  elements: str
+  returned: with O(step=check)
+hypervisors:
+  description: Hosts that change together, batch by batch.
+  type: list
+  elements: list
+  returned: with O(step=check)
+away:
+  description: Hypervisors of the former release that do not report. They are left as they are, and the step stays open.
+  type: list
+  elements: str
+  returned: with O(step=check)
 """

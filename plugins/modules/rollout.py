@@ -39,6 +39,12 @@ options:
     type: list
     elements: str
     default: []
+  one_by_one:
+    description:
+      - Rolls out release after release, in an order of the graph, and none after one that failed. For the playbook
+        C(groundup.cloud.openstack_upgrade). Otherwise a run is refused while such an upgrade is open.
+    type: bool
+    default: false
   start_timeout:
     description: Seconds from the upgrade of a release until its workloads are ready.
     type: int

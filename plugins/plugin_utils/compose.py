@@ -27,12 +27,12 @@ _ABOUT_VALUES = (*overrides.NAMES, *extra_charts.NAMES, *policies.NAMES)  # find
 _LIBRARY = "groundup-lib"  # chart whose values under `service` every built-in one begins with
 
 
-def site_plan(site_file: str | Path) -> Plan:
-    """Return the plan of a site file, by the live version of Kubernetes, chart values included.
+def site_plan(site_file: str | Path, *, target: bool = False) -> Plan:
+    """Return the plan of a site file, by the live versions while an upgrade is open, chart values included.
 
-    Raises SiteError, GroundupError.
+    ``target``: by the site file's release of OpenStack whatever is open. Raises SiteError, GroundupError.
     """
-    return with_values(live_plan(load_site(site_file)))
+    return with_values(live_plan(load_site(site_file), target=target))
 
 
 def with_values(plan: Plan) -> Plan:

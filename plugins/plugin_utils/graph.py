@@ -102,6 +102,12 @@ class Graph:
         return GraphError(f"{self._kind} {what}", where=self._where, why=why, remedy=remedy)
 
 
+def one_by_one(needs: Iterable[tuple[str, Iterable[str]]]) -> list[tuple[str, tuple[str, ...]]]:
+    """Return ``needs`` as a chain, in an order that they allow: each name needs the one before."""
+    order = tuple(TopologicalSorter({name: tuple(needed) for name, needed in needs}).static_order())
+    return [(name, order[max(0, place - 1) : place]) for place, name in enumerate(order)]
+
+
 def _reach(name: str, edges: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
     found: dict[str, None] = {}
     todo = list(edges[name])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from .._base.changes import Changes
@@ -50,10 +51,13 @@ def current(root: Path = ROOT) -> str:
     return str(path.readlink()) if path.is_symlink() else ""
 
 
-def of_another_release(name: str, release: str) -> str:
-    """Return the fault when the environment ``name`` is not of the site file's ``release``; "" when it is."""
+def of_another_release(name: str, release: str, also: Sequence[str] = ()) -> str:
+    """Return the fault when the environment ``name`` is not of the site file's ``release``; "" when it is.
+
+    ``also``: releases that it may have, while OpenStack is on its way to another.
+    """
     found = name.rpartition("-")[0]
-    if not release or found == release:
+    if not release or found in (release, *also):
         return ""
     if not found:
         return f"there is no {ROOT / CURRENT}: run the playbook groundup.cloud.hypervisor"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._base.changes import Changes
@@ -16,8 +16,11 @@ from . import checks, disks, leave, libvirt, mtu, nova_ssh, openvswitch, ovn, pk
 def converge(changes: Changes, wanted: dict[str, Any]) -> str:
     """Converge the host to ``wanted``; return the name of its Python environment. Raises GroundupError."""
     ownership.refuse_other(wanted["site"])
+    kept = ""
     if not wanted["release_step"] and not leave.RETIRED.exists():  # a retired host returns without instances
-        environment.refuse_step(wanted["release"], host=wanted["name"])
+        kept = _kept(wanted["upgrading"])
+        if not kept:
+            environment.refuse_step(wanted["release"], host=wanted["name"])
     checks.refuse(wanted["compute"], hardware=wanted["hardware"], host=wanted["name"])
     disks.refuse_renamed(wanted["configuration"]["nova"]["host"], host=wanted["name"])
     disks.refuse_another(
@@ -37,7 +40,7 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> str:
     in_ceph = disks.Disks(**wanted["disks"], key=wanted["disk_secret"]) if wanted["disks"] else None
     disks.place(changes, compute, in_ceph)
     copies = nova_ssh.place(changes, nova_ssh.Peers(**wanted["peers"]), key=wanted["ssh_key"])
-    name, is_current = _environment(changes, wanted)
+    name, is_current = (kept, True) if kept else _environment(changes, wanted)
     controller = ovn.controller(changes)
     pair = pki.Pair(
         user=wanted["name"],
@@ -76,6 +79,19 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> str:
     return name
 
 
+def _kept(upgrading: Sequence[str]) -> str:
+    """Return the host's environment if its release is one of ``upgrading``: the host waits for its batch."""
+    name = environment.current()
+    return name if name.rpartition("-")[0] in upgrading else ""
+
+
+def stage(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
+    """Place the Python environment of ``wanted`` beside the current one; no service changes. Raises GroundupError."""
+    ownership.refuse_other(wanted["site"])
+    name, _ = _environment(changes, wanted)
+    return {**changes.result(), "environment": name}
+
+
 def _environment(changes: Changes, wanted: dict[str, Any]) -> tuple[str, bool]:
     release = platform.freedesktop_os_release().get("VERSION_ID", "")
     found = wanted["environments"].get(release)
@@ -95,15 +111,18 @@ def _environment(changes: Changes, wanted: dict[str, Any]) -> tuple[str, bool]:
     )
 
 
-def verify(name: str, *, release: str, programs: Mapping[str, str]) -> None:
-    """Raise GroundupError unless the host's services work, with the site file's ``release`` and ``programs``."""
+def verify(name: str, *, release: str, programs: Mapping[str, str], also: Sequence[str] = ()) -> None:
+    """Raise GroundupError unless the host's services work, with the site file's ``release`` and ``programs``.
+
+    ``also``: releases that it may have, while OpenStack is on its way to another.
+    """
     checks.missing(programs, host=name)
     faults = {
         ovn.UNIT: ovn.disconnected(),
         openvswitch.DATABASE: openvswitch.shut_out(services.ACCOUNT),
         libvirt.DAEMON: libvirt.silent(),
         services.COMPUTE: _not_running(services.COMPUTE)
-        or environment.of_another_release(environment.current(), release),
+        or environment.of_another_release(environment.current(), release, also),
         services.OVN_AGENT: _not_running(services.OVN_AGENT),
         nova_ssh.NAME: _not_running(nova_ssh.NAME),
     }
@@ -126,7 +145,7 @@ def work(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
     """Converge and verify, or only verify. Raises GroundupError."""
     name = environment.current() if wanted["verify"] else converge(changes, wanted)
     if not changes.check:
-        verify(wanted["name"], release=wanted["release"], programs=wanted["programs"])
+        verify(wanted["name"], release=wanted["release"], also=wanted["upgrading"], programs=wanted["programs"])
         pki.soon(changes, wanted["name"])
         mtu.prove(changes, wanted["underlay"], host=wanted["name"])
     return {**changes.result(), "environment": name}

@@ -146,7 +146,7 @@ def _hypervisor(wanted: Mapping[str, Any]) -> Found:
         return _not_made()
     found = {"environment": environment.current(), "certificate": _days(OURS / "certificate.pem")}
     try:
-        hypervisor.verify(wanted["name"], release=wanted["release"], programs=wanted["programs"])
+        hypervisor.verify(**wanted)
     except GroundupError as error:
         return found | {"state": BROKEN, "why": error.what, "remedy": error.remedy}
     return found

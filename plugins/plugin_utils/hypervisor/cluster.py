@@ -64,11 +64,14 @@ def read_cluster(api: Api, *, namespace: str, nodes: Sequence[str], auth_url: st
     )
 
 
-def refuse_ahead(api: Api, *, namespace: str, release: str, host: str, steps: bool) -> None:
+def refuse_ahead(
+    api: Api, *, namespace: str, release: str, host: str, steps: bool, also: Sequence[str] = ()
+) -> None:  # fmt: skip
     """Raise GroundupError when the control plane's Nova runs another release than ``release``. Raises ApiError.
 
     Asked are pods that run, but no jobs: those of a former release may last. An image's own tag may not tell. With
-    ``steps`` the host may leave its release: then some pod of Nova must run.
+    ``steps`` the host may leave its release: then some pod of Nova must run. ``also``: releases that it may run, too,
+    while OpenStack is on its way to another.
     """
     path = resource_path("v1", "pods", namespace=namespace)
     listed = api.get(path, labelSelector="application=nova", fieldSelector="status.phase=Running").get("items") or ()
@@ -80,14 +83,13 @@ def refuse_ahead(api: Api, *, namespace: str, release: str, host: str, steps: bo
             why="a nova-compute that is newer than what it reports to leaves instances nobody can manage",
             remedy="run the playbook groundup.cloud.openstack, then this again",
         )
-    others = pairs.releases({**one, "kind": "Pod"} for one in serving) - {release}
+    others = pairs.releases({**one, "kind": "Pod"} for one in serving) - {release, *also}
     if others:
         raise GroundupError(
             f"the control plane's Nova runs {', '.join(sorted(others))}, and the host would run {release}",
             where=f"{host}, pods application=nova of namespace {namespace}",
             why="a nova-compute that is newer or older than what it reports to leaves instances nobody can manage",
-            remedy=f"bring the control plane to {release} first, by the playbook groundup.cloud.openstack "
-            "(docs/openstack-upgrade.md); then run this again",
+            remedy=f"the playbook groundup.cloud.openstack_upgrade brings both to {release}, in order",
         )
 
 

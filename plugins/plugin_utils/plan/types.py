@@ -254,6 +254,7 @@ class OpenStackPlan:
     image_sources: list[str] = field(default_factory=list)  # hosts that Glance fetches images from for users
     overrides: dict[str, dict[str, Any]] = field(default_factory=dict)  # release -> values merged over the plan's
     extra_releases: dict[str, ExtraReleasePlan] = field(default_factory=dict)
+    upgrading: tuple[str, ...] = ()  # while a step is open, the other releases that hypervisors may have
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,7 @@ class ReleaseCheck:
 
     before: tuple[str, ...]  # releases that run
     parts: dict[str, list[StatusRow]]
+    facts: ReleaseFacts | None = None  # None: they could not be asked
 
 
 def check(plan: Plan, *, target: str, password: str, hours: float) -> ReleaseCheck:
@@ -43,7 +44,11 @@ def check(plan: Plan, *, target: str, password: str, hours: float) -> ReleaseChe
         "backup": guarded("backup", lambda: [judge.saved(set_rows(plan, days=hours / 24), hours)]),
     }
     running = facts[0].running.values() if facts else ()
-    return ReleaseCheck(before=tuple(sorted({one for found in running for one in found})), parts=parts)
+    return ReleaseCheck(
+        before=tuple(sorted({one for found in running for one in found})),
+        parts=parts,
+        facts=facts[0] if facts else None,
+    )
 
 
 def _unready(rows: Sequence[StatusRow]) -> list[StatusRow]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..backup.sets import mariadb
 from ..errors import GroundupError
@@ -16,6 +16,7 @@ from ..rollout.gate import pairs
 from ..rotate import rabbitmq
 from ..rotate.accounts import Credential
 from ..services import cinder, nova
+from . import restart
 
 # A service's own column of when it last reported: Nova's APIs never do, they are no part of the message queue.
 _TABLES = {
@@ -51,6 +52,8 @@ class ReleaseFacts:
     hypervisors: frozenset[str] = frozenset()  # of the site file
     scheduled: bool = True  # whether the charts migrate Nova's data by themselves
     data: str = ""  # what the last job of Nova's data said: version, "not yet"; "": there was none
+    unfinished: frozenset[str] = frozenset()  # releases of Helm whose last upgrade or installation was interrupted
+    since: dict[str, str] = field(default_factory=dict)  # Deployment/x of Nova, Cinder -> release it restarted for
     classic: tuple[str, ...] = ()  # durable queues that are no quorum queues, as vhost/name
 
 
@@ -63,16 +66,19 @@ def look(plan: Plan, api: Api, password: str) -> ReleaseFacts:
     pods = api.get(resource_path("v1", "pods", namespace=space), labelSelector=_DATA).get("items") or ()
     return ReleaseFacts(
         running={name: found for name, found in running.items() if found},
-        services=tuple(_services(plan, api)),
+        unfinished=frozenset(live[key].name for key in ours & live.keys() if live[key].status != "deployed"),
+        services=tuple(services(plan, api)),
         namespace=space,
         hypervisors=frozenset(name for name, host in plan.hosts.items() if "hypervisor" in host.roles),
         scheduled=plan.openstack.charts == "builtin",
         data=said(pods),
+        since=restart.since(api, [one for key, one in live.items() if key in ours]),
         classic=tuple(classic(_queues(api, space, password))) if "rabbitmq" in running else (),
     )
 
 
-def _services(plan: Plan, api: Api) -> list[ReportedService]:
+def services(plan: Plan, api: Api) -> list[ReportedService]:
+    """Return the records of Nova's and Cinder's services. Raises GroundupError, ApiError."""
     tables = {name: one for name, one in _TABLES.items() if name in plan.openstack.services}
     if not tables:
         return []

@@ -12,6 +12,9 @@ from .facts import ReleaseFacts, ReportedService
 COMPUTE, SCHEDULER = "nova-compute", "cinder-scheduler"
 GONE = 3600  # seconds of silence after which a record is of a host that is gone
 _ALIVE = 180  # a service reports every ten seconds; a busy one may be late
+BY_HAND = "nova-manage db online_data_migrations in a pod of nova-conductor, until it ends with code 0"
+# Codes that accept a row: the verb's openstack_upgrade_force. What has none stops every step.
+GONE_RECORDS, DOWN, DATA, QUEUES = ({"code": one} for one in ("gone-records", "hypervisors-down", "data", "queues"))
 _STEP = "playbook groundup.cloud.hypervisor"
 
 
@@ -36,7 +39,7 @@ def _services(facts: ReleaseFacts, target: str) -> Iterator[StatusRow]:
     ours = [one for one in facts.services if one.service == "nova"]
     oldest = pairs.oldest_service(target)
     # A hypervisor that is down comes back as it was; the record of another that is silent is of a pod that has ended.
-    counted = [one for one in ours if one.binary == COMPUTE or 0 <= one.silent < _ALIVE]
+    counted = [one for one in ours if one.binary == COMPUTE or is_up(one)]
     older = [one for one in counted if 0 < one.version < oldest]
     if older:
         yield StatusRow(
@@ -70,15 +73,21 @@ def _gone(facts: ReleaseFacts) -> Iterator[StatusRow]:
                 if one.service == "cinder"
                 else f"ansible-playbook groundup.cloud.retire -e machine={one.host}, or bring it back"
             )
-            yield StatusRow(name=f"{one.binary} of {one.host}", state="broken", what=why, remedy=remedy)
+            name = f"{one.binary} of {one.host}"
+            yield StatusRow(name=name, state="broken", what=why, remedy=remedy, facts=GONE_RECORDS)
+
+
+def is_up(one: ReportedService) -> bool:
+    """Return whether a service has reported of late."""
+    return 0 <= one.silent < _ALIVE
 
 
 def _down(facts: ReleaseFacts) -> Iterator[StatusRow]:
     """Yield hypervisors that do not report and may come back: they keep the former release, and Nova's data wait."""
     computes = [one for one in facts.services if one.binary == COMPUTE and one.host in facts.hypervisors]
-    if down := sorted(one.host for one in computes if not 0 <= one.silent < _ALIVE and one.silent <= GONE):
+    if down := sorted(one.host for one in computes if not is_up(one) and one.silent <= GONE):
         yield StatusRow(
-            name="hypervisors", state="broken", what=f"nova-compute does not report: {few(down)}",
+            name="hypervisors", state="broken", what=f"nova-compute does not report: {few(down)}", facts=DOWN,
             remedy="bring them back (on the host: journalctl -n 50 -u nova-compute), or retire them",
         )  # fmt: skip
 
@@ -92,13 +101,14 @@ def _data(facts: ReleaseFacts) -> StatusRow:
     if not facts.scheduled:
         return StatusRow(
             name="Nova's data", state="warning", what="these charts migrate no data, and nothing says that they were",
-            remedy="nova-manage db online_data_migrations in a pod of nova-conductor, until it ends with code 0",
+            remedy=BY_HAND,
         )  # fmt: skip
     what = f"the last job said {facts.data!r}" if facts.data else "nothing says that they were migrated"
     return StatusRow(
         name="Nova's data", state="broken", what=f"{what}, and Nova is of version {newest}",
         remedy=f"kubectl --namespace {facts.namespace} create job --from=cronjob/nova-data-migrations "
         "data-migrations-$(date +%s), and look at its log",
+        facts=DATA,
     )  # fmt: skip
 
 
@@ -108,6 +118,7 @@ def _queues(facts: ReleaseFacts) -> StatusRow:
     return StatusRow(
         name="queues", state="broken", what=f"not replicated: {few(facts.classic)}",
         remedy=f"delete what nobody uses (rabbitmqctl delete_queue), then {run_layer('openstack')}",
+        facts=QUEUES,
     )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from ..graph import Graph, run
+from ..graph import Graph, one_by_one, run
 from ..health.verification import Verification
 from ..helm.client import Helm
 from ..helm.preview import ChangePreview, preview
@@ -178,9 +178,10 @@ class Rollout:
     def _say(self, text: str) -> None:
         self._print(self._redactor.text(text))
 
-    def _graph(self) -> Graph:
+    def _graph(self, *, chain: bool = False) -> Graph:
+        needs = [(release.name, release.needs) for release in self._plan.openstack.releases]
         return Graph(
-            ((release.name, release.needs) for release in self._plan.openstack.releases),
+            one_by_one(needs) if chain else needs,
             cost=self._options.seconds,
             kind="release",
             where="openstack.services",
@@ -231,7 +232,8 @@ class Rollout:
         return result
 
     def _roll(self, found: ChangePreview, reasons: tuple[GateReason, ...], tools: Tools) -> RolloutResult:
-        graph = self._graph()
+        needs = self._graph()
+        graph = self._graph(chain=True) if self._options.one_by_one else needs
         reports: dict[str, ReleaseReport] = {}
         made: list[Card] = []
 
@@ -245,13 +247,13 @@ class Rollout:
             for other in lost:
                 reports[other] = ReleaseReport(name=other, state="not started", changed=False, seconds=0.0)
                 tools.progress.update(other, "not started", waiting_for=f"it needs {name}")
-            made.append(self._card(outcome.symptom, graph, lost))
+            made.append(self._card(outcome.symptom, needs, lost))
             tools.progress.say(cards.text(made[-1]))
             return False
 
         run(
             graph,
-            lambda name: self._one(self._releases[name], graph.needs(name), found, tools),
+            lambda name: self._one(self._releases[name], needs.needs(name), found, tools),
             ended,
             jobs=len(self._releases),  # the limits decide how many go at once
             threads="release",

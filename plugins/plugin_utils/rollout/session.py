@@ -107,7 +107,7 @@ def session(
     returns the digests that an earlier layer will publish before the rollout, if it predicted any. Raises SiteError
     and GroundupError for missing parts.
     """
-    plan = site_plan(site_file)
+    plan = site_plan(site_file, target=True)  # it is what takes services there
     for one in plan.findings:  # of files, which the inventory has not read: others stop every layer
         if one.severity == "error" and one.name in extra_charts.NAMES:
             raise RolloutError(one.what, where=one.where[0], why=one.why, remedy=one.remedy)

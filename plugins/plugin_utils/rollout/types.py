@@ -164,6 +164,7 @@ class RolloutOptions:
     hook_timeout: int = 1200  # one hook job; helm's own limit
     patience: float = 1.0  # factor on the rules' patience: how long a hopeless symptom may last
     lease: float = 60.0  # how long another controller waits for a silent run
+    one_by_one: bool = False  # release after release, none after one that failed
     remove: tuple[str, ...] = ()  # releases to remove that are no longer in the site file
     site_file: str = "SITE"  # as the operator would name it on a command line
     force: tuple[str, ...] = ()  # gate reasons that are accepted: "code" or "code:release"

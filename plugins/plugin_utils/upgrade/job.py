@@ -45,6 +45,7 @@ class UpgradeJob:
             )  # fmt: skip
         plan = self.plan()
         opened = self.opened(plan)
+        journal.refuse_open(plan.site, journal.KUBERNETES.verb, journal.OPENSTACK)
         api = self.api(plan)
         found = surveyed(api)
         judged = judge(plan, found, opened.left if opened else ())
@@ -86,7 +87,7 @@ class UpgradeJob:
         if opened := journal.under_way(self.plan().site):
             raise GroundupError(
                 f"an upgrade of Kubernetes from {opened.source} to {opened.target} is open, since {opened.begun}",
-                where=journal.FILE, why="an upgrade that has begun must end",
+                where=journal.KUBERNETES.file, why="an upgrade that has begun must end",
                 remedy="ansible-playbook groundup.cloud.kubernetes_upgrade ends it; --tags check shows what is left",
             )  # fmt: skip
         return self.whole()

@@ -1,7 +1,9 @@
-"""Which upgrade of a site's Kubernetes is under way, and which steps have begun: what the cluster cannot say.
+"""Which upgrade of a site's Kubernetes or OpenStack is under way, and which steps have begun: what neither can say.
 
 What runs where is read from the cluster. While an upgrade is open, every other layer goes by the version of the oldest
 API server, not by the site file: a host that is lost in the middle is made again as a member of the cluster there is.
+While one of OpenStack is open, they go by the former release until every service is of the other. No step of it is
+written down, all are read from the cloud.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from ...module_utils._base.files import read, write_file
 from ..errors import GroundupError
@@ -20,7 +23,28 @@ from ..plan.model import Site
 from ..plan.types import Plan
 from .steps import Kind, UpgradeStep
 
-FILE = "kubernetes-upgrade.json"
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upgraded:
+    """What is upgraded."""
+
+    name: str
+    file: str  # in the state directory of the site
+    verb: str
+    one: str  # how one sees that none is under way
+
+
+KUBERNETES = Upgraded(
+    name="Kubernetes", file="kubernetes-upgrade.json", verb="groundup.cloud.kubernetes_upgrade",
+    one="all nodes have one version: kubectl get nodes",
+)  # fmt: skip
+OPENSTACK = Upgraded(
+    name="OpenStack",
+    file="openstack-upgrade.json",
+    verb="groundup.cloud.openstack_upgrade",
+    one="the playbook groundup.cloud.openstack_upgrade_check names one release, or a backup set of before was restored",
+)
+FILES = (KUBERNETES.file, OPENSTACK.file)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +53,7 @@ class Upgrade:
 
     source: str  # version it began with
     target: str
-    live: str  # version that other layers go by: that of the oldest API server
+    live: str  # version that other layers go by: that of the oldest API server, of OpenStack's oldest service
     versions: Sequence[str]  # that members may have: those that ran at the beginning, and the target
     begun: str  # time
     steps: Mapping[str, str] = field(default_factory=dict)  # "kubelet worker-1" -> when it ended, "" while it is open
@@ -47,9 +71,9 @@ class Upgrade:
         return (*self.open_steps, *move)
 
 
-def under_way(site: str) -> Upgrade | None:
+def under_way(site: str, what: Upgraded = KUBERNETES) -> Upgrade | None:
     """Return the upgrade that has begun and not ended, None without one. Raises GroundupError when it is unreadable."""
-    path = _path(site)
+    path = _path(site, what)
     if (text := read(path)) is None:
         return None
     try:
@@ -58,18 +82,18 @@ def under_way(site: str) -> Upgrade | None:
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise GroundupError(
             f"the record of an upgrade cannot be read: {error}", where=str(path),
-            why="API servers may have two versions, and layers would go by the wrong one",
-            remedy="if none is under way (all nodes have one version: kubectl get nodes), remove the file",
+            why="two versions may run, and layers would go by the wrong one",
+            remedy=f"if none is under way ({what.one}), remove the file",
         ) from error  # fmt: skip
     return found
 
 
-def begin(site: str, *, source: str, target: str, versions: Sequence[str]) -> Upgrade:
+def begin(site: str, *, source: str, target: str, versions: Sequence[str], what: Upgraded = KUBERNETES) -> Upgrade:
     """Write down that an upgrade has begun; one that has begun stays as it is. Raises GroundupError, OSError."""
-    if found := under_way(site):
+    if found := under_way(site, what):
         return found
     upgrade = Upgrade(source=source, target=target, live=source, versions=[*versions], begun=_now())
-    _write(site, upgrade)
+    _write(site, upgrade, what)
     return upgrade
 
 
@@ -83,38 +107,55 @@ def leave(site: str, steps: Sequence[UpgradeStep]) -> None:
     _marked(site, steps, _now())
 
 
-def move(site: str, *, live: str) -> None:
+def move(site: str, *, live: str, what: Upgraded = KUBERNETES) -> None:
     """Write down that other layers go by ``live`` from now on. Raises GroundupError, OSError."""
-    _write(site, replace(_open(site), live=live))
+    _write(site, replace(_open(site, what), live=live), what)
 
 
-def end(site: str) -> None:
+def end(site: str, what: Upgraded = KUBERNETES) -> None:
     """Write down that it has ended. Raises OSError."""
-    _path(site).unlink(missing_ok=True)
+    _path(site, what).unlink(missing_ok=True)
 
 
-def refuse_open(site: str, verb: str) -> None:
-    """Refuse a ``verb`` that restarts control hosts, or puts other data below them. Raises GroundupError."""
-    if found := under_way(site):
+def refuse_open(site: str, verb: str, what: Upgraded = KUBERNETES) -> None:
+    """Refuse a ``verb`` that changes what an upgrade changes, or what is below it. Raises GroundupError."""
+    if found := under_way(site, what):
         raise GroundupError(
-            f"{verb} waits: Kubernetes is on its way from {found.source} to {found.target}, since {found.begun}",
-            where=str(_path(site)),
-            why="both work on control hosts, and nobody could say then which of them broke one",
-            remedy="ansible-playbook groundup.cloud.kubernetes_upgrade goes on and ends it; then this again",
+            f"{verb} waits: {what.name} is on its way from {found.source} to {found.target}, since {found.begun}",
+            where=str(_path(site, what)),
+            why="both change the same parts, and nobody could say then which of them broke one",
+            remedy=f"ansible-playbook {what.verb} goes on and ends it; then this again",
         )
 
 
-def live_plan(site: Site) -> Plan:
-    """Return the plan of ``site``, by the live version of Kubernetes while an upgrade is open.
+def refuse_mixed(site: str, release: str) -> None:
+    """Refuse a rollout of OpenStack's ``release`` while services have two, or go to another. Raises GroundupError."""
+    found = under_way(site, OPENSTACK)
+    if found and not release == found.live == found.target:
+        refuse_open(site, "groundup.cloud.openstack", OPENSTACK)
 
-    Raises SiteError, GroundupError.
+
+def live_plan(site: Site, *, target: bool = False) -> Plan:
+    """Return the plan of ``site``, by the live versions of Kubernetes and OpenStack while an upgrade is open.
+
+    ``target``: by the site file's release of OpenStack whatever is open. Raises SiteError, GroundupError.
     """
-    found = under_way(site.site)
-    if found is None:
-        return make_plan(site)
-    cluster = site.kubernetes.model_copy(update={"version": found.live})
-    plan = make_plan(site.model_copy(update={"kubernetes": cluster}))
-    return replace(plan, kubernetes=replace(plan.kubernetes, upgrading=beside(found.versions, found.live)))
+    found, cloud = under_way(site.site), None if target else under_way(site.site, OPENSTACK)
+    live: dict[str, Any] = {}
+    if found:
+        live["kubernetes"] = site.kubernetes.model_copy(update={"version": found.live})
+    if cloud:
+        live["openstack"] = site.openstack.model_copy(update={"release": cloud.live})
+    plan = make_plan(site.model_copy(update=live) if live else site)
+    if found:
+        beside_it = beside(found.versions, found.live)
+        plan = replace(plan, kubernetes=replace(plan.kubernetes, upgrading=beside_it))
+    if (
+        cloud
+    ):  # what the site file says of charts and images is of the other release: its findings are those of the site
+        openstack = replace(plan.openstack, upgrading=beside(cloud.versions, cloud.live))
+        plan = replace(plan, openstack=openstack, findings=make_plan(site).findings)
+    return plan
 
 
 def beside(versions: Sequence[str], version: str) -> tuple[str, ...]:
@@ -127,12 +168,12 @@ def _marked(site: str, steps: Sequence[UpgradeStep], when: str) -> None:
     _write(site, replace(found, steps={**found.steps, **{_name(step): when for step in steps}}))
 
 
-def _open(site: str) -> Upgrade:
-    if found := under_way(site):
+def _open(site: str, what: Upgraded = KUBERNETES) -> Upgrade:
+    if found := under_way(site, what):
         return found
     raise GroundupError(
-        "no upgrade is open", where=str(_path(site)), why="a step belongs to one that has begun",
-        remedy="run the playbook groundup.cloud.kubernetes_upgrade",
+        "no upgrade is open", where=str(_path(site, what)), why="a step belongs to one that has begun",
+        remedy=f"run the playbook {what.verb}",
     )  # fmt: skip
 
 
@@ -151,10 +192,11 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _write(site: str, upgrade: Upgrade) -> None:
-    _path(site).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_file(_path(site), (json.dumps(asdict(upgrade), indent=1) + "\n").encode(), mode=0o600)
+def _write(site: str, upgrade: Upgrade, what: Upgraded = KUBERNETES) -> None:
+    path = _path(site, what)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_file(path, (json.dumps(asdict(upgrade), indent=1) + "\n").encode(), mode=0o600)
 
 
-def _path(site: str) -> Path:
-    return state_dir(site) / FILE
+def _path(site: str, what: Upgraded = KUBERNETES) -> Path:
+    return state_dir(site) / what.file

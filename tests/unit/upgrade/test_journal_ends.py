@@ -10,4 +10,4 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade import jour
 def test_the_end_of_a_lab_whose_state_stays_removes_the_record() -> None:
     tasks = yaml.safe_load((COLLECTION / "roles/lab_hosts/tasks/absent.yml").read_text())
     (records,) = [task["loop"] for task in tasks if "ansible.builtin.file" in task]
-    assert {"cluster.json", journal.FILE} <= {*records}
+    assert {"cluster.json", *journal.FILES} <= {*records}

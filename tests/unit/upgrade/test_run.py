@@ -96,7 +96,7 @@ def test_an_upgrade_from_its_begin_to_its_end(cluster: Cluster, controller: Path
     with pytest.raises(GroundupError, match=r"from 1\.36\.3 to 1\.37\.2 is open"):
         asked().verify()
     assert step().end() == {"changed": True, "msg": "Kubernetes 1.37.2 on 5 nodes"}
-    assert not (controller / journal.FILE).exists()
+    assert not (controller / journal.KUBERNETES.file).exists()
     assert asked().verify()["changed"] is False
     assert asked().check()["changes"] == []
 
@@ -270,7 +270,7 @@ def test_layers_go_by_the_live_version_while_it_is_open(cluster: Cluster) -> Non
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"source": "1"}', "5"])
 def test_a_record_that_cannot_be_read_is_never_taken_for_none(text: str, controller: Path) -> None:
-    (controller / journal.FILE).write_text(text)
+    (controller / journal.KUBERNETES.file).write_text(text)
     with pytest.raises(GroundupError, match="the record of an upgrade cannot be read"):
         journal.under_way(SITE)
 
@@ -279,7 +279,7 @@ def test_a_step_without_an_upgrade_is_refused(controller: Path) -> None:
     with pytest.raises(GroundupError, match="no upgrade is open"):
         journal.enter(SITE, [UpgradeStep(kind="add-ons")])
     step().begin()
-    written = json.loads((controller / journal.FILE).read_text())
+    written = json.loads((controller / journal.KUBERNETES.file).read_text())
     assert (written["source"], written["target"], written["live"]) == ("1.36.3", "1.37.2", "1.36.3")
     begun = written["begun"]
     step().begin()

@@ -17,8 +17,8 @@ from ..sets import state
 from . import journal
 
 _WRITING = ".restoring"
-# Records of work under way that has ended since: a restore, and an upgrade of Kubernetes (upgrade/journal.py).
-_PAST = (journal.FILE, "kubernetes-upgrade.json")
+# Records of work under way that has ended since: a restore, and upgrades (upgrade/journal.py).
+_PAST = (journal.FILE, "kubernetes-upgrade.json", "openstack-upgrade.json")
 
 
 def refuse_living(site: str) -> None:

@@ -31,6 +31,6 @@ def stepped(plan: Plan, release: ReleasePlan, preview: ChangePreview) -> Iterato
             back = f"set openstack.release to {step[0]}; " if step[0] in OPENSTACK else ""
             yield against(release.name, "release-step")(
                 what=f"{step[0]} runs, and it would become {step[1]}",
-                why="no cloud made this step yet: all services would make it at once, and hypervisors have no order",
-                remedy=f"{back}to try it, see docs/openstack-upgrade.md",
+                why="several services would make it at once, and hypervisors have no order",
+                remedy=f"{back}the playbook groundup.cloud.openstack_upgrade makes it (docs/openstack-upgrade.md)",
             )

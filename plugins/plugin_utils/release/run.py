@@ -1,0 +1,215 @@
+"""The verb that takes a cloud to another OpenStack release: what it would do, what is accepted, its steps here."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...module_utils._base.consent import Reason, refuse
+from ...module_utils._base.text import few
+from ...module_utils._base.wait import wait_until
+from ..errors import GroundupError
+from ..kube.access import kubeconfig_path
+from ..kube.client import Api
+from ..plan.output.serial import site_vars
+from ..plan.types import Plan
+from ..progress import Progress
+from ..rollout.gate import pairs
+from ..status.rows import StatusRow
+from ..upgrade import journal
+from ..upgrade.journal import OPENSTACK, Upgrade
+from . import data, judge, restart
+from .check import ReleaseCheck, check
+from .facts import ReleaseFacts, look, services
+from .order import Left, late, left
+
+CODES = ("data", "gone-records", "hypervisors-down", "queues", "workloads")
+_JOINED, _PAUSE = 300.0, 3.0  # seconds for nova-compute to report after its restart
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseUpgrade:
+    """A step as it was asked for: to the release of ``plan``."""
+
+    plan: Plan
+    say: Progress
+    password: str = field(repr=False)  # of RabbitMQ's administrator
+    force: Sequence[str] = ()
+    hours: float = 1.0
+    absent: Collection[str] = ()  # hosts that do not answer
+
+    @property
+    def target(self) -> str:
+        """Return the release to go to."""
+        return self.plan.openstack.release
+
+    def look(self) -> ReleaseCheck:
+        """Return what speaks for and against the step."""
+        return check(self.plan, target=self.target, password=self.password, hours=self.hours)
+
+    def check(self, found: ReleaseCheck) -> dict[str, Any]:
+        """Return what would be done. Raises GroundupError for what stands against it."""
+        if unknown := sorted({*self.force} - {*CODES}):
+            raise GroundupError(
+                f"openstack_upgrade has no risk {', '.join(unknown)} to accept",
+                where="the variable openstack_upgrade_force", why="what is accepted must be what is lost",
+                remedy=f"one of {', '.join(CODES)}",
+            )  # fmt: skip
+        opened = self._opened()
+        journal.refuse_open(self.plan.site, OPENSTACK.verb, journal.KUBERNETES)
+        known = found.facts and self.target in pairs.STEPS
+        todo = left(self.plan, found.facts, absent=self.absent) if found.facts and known else Left()
+        due = bool(opened or not known or todo.services or todo.batches or todo.away)
+        if due:
+            against = reasons(found, absent=sorted({*self.absent} & {*todo.away}), under_way=opened is not None)
+            for one in against:
+                if one.code in self.force:
+                    self._say(f"accepted: {one.code}: {one.text}")
+            refuse(
+                "openstack_upgrade", self.plan.site, against, self.force,
+                where="the cloud, and openstack.release of the site file",
+                why="a cloud between two releases that cannot go on is worse than an old one; nothing was changed",
+                first="put that right first",
+            )  # fmt: skip
+        first = [] if opened else ["make and publish artifacts, back up, place hypervisors' environments"]
+        lines = [*first, *todo.lines()] if due else []
+        if opened:
+            self._say(f"begun {opened.begun}, from {opened.source}; what is left follows")
+        for number, line in enumerate(lines, 1):
+            self._say(f"{number}. {line}")
+        return {
+            "changed": False, "changes": lines, "open": opened is not None, "due": due, "before": list(found.before),
+            "hypervisors": [list(batch) for batch in todo.batches], "away": list(todo.away),
+            "target": site_vars(self.plan),
+        }  # fmt: skip
+
+    def begin(self) -> dict[str, Any]:
+        """Write down that the step has begun. Raises GroundupError, OSError."""
+        found = self._look()
+        before = sorted({one for running in found.running.values() for one in running} - {self.target})
+        opened = journal.begin(
+            self.plan.site, source=before[0] if before else self.target, target=self.target,
+            versions=[*pairs.STEPS[self.target].after, self.target], what=OPENSTACK,
+        )  # fmt: skip
+        self._say(f"from {opened.source} to {opened.target}, begun {opened.begun}")
+        return {"changed": True}
+
+    def move(self) -> dict[str, Any]:
+        """Write down that every service is new: other layers go by the release. Raises GroundupError, OSError."""
+        todo = left(self.plan, self._look())
+        if lacking := [*Left(services=todo.services, unfinished=todo.unfinished).lacking()]:
+            raise self._not_whole(lacking)
+        opened = self._opened()
+        if opened and opened.live == self.target:
+            return {"changed": False}
+        journal.move(self.plan.site, live=self.target, what=OPENSTACK)
+        return {"changed": True}
+
+    def joined(self, hosts: Sequence[str]) -> dict[str, Any]:
+        """Wait until nova-compute of ``hosts`` reports as one of the new release. Raises GroundupError."""
+        wanted, api = pairs.STEPS[self.target].nova, self._api()
+        lacking = wait_until(lambda: late(hosts, services(self.plan, api), wanted), timeout=_JOINED, pause=_PAUSE)
+        if lacking:
+            raise GroundupError(
+                f"the step to {self.target} stopped at hypervisors: {'; '.join(lacking)}",
+                where=", ".join(hosts),
+                why="no other hypervisor is touched; instances go on, and those of the other hosts can be managed",
+                remedy="journalctl -n 50 -u nova-compute there; then run groundup.cloud.openstack_upgrade again",
+            )
+        self._say(f"{', '.join(hosts)}: nova-compute reports as of {self.target}")
+        return {"changed": False}
+
+    def restart(self) -> dict[str, Any]:
+        """Restart what has pinned the former release's messages. Raises GroundupError, ApiError."""
+        todo = left(self.plan, self._look())
+        if todo.batches or todo.away:  # they would pin it again
+            self._say("no restart yet: hypervisors of the former release are left")
+            return {"changed": False}
+        restart.restart(self._api(), self.plan.openstack.namespace, todo.pinned, self.target, say=self._say)
+        return {"changed": bool(todo.pinned)}
+
+    def data(self) -> dict[str, Any]:
+        """Migrate Nova's data. Raises GroundupError, ApiError."""
+        found = self._look()
+        todo = left(self.plan, found)
+        if not found.scheduled and "nova" in found.running:
+            self._say(f"Nova's data: these charts have no job. {judge.BY_HAND}")
+        if not todo.data or todo.batches or todo.away:
+            return {"changed": False}
+        data.migrate(self._api(), self.plan.openstack.namespace, self.target, say=self._say)
+        if left(self.plan, after := self._look()).data:
+            raise data.stopped(
+                self.plan.openstack.namespace, data.job(self.target), f"said {after.data!r} and migrated nothing"
+            )
+        return {"changed": True}
+
+    def end(self) -> dict[str, Any]:
+        """Write down that the step has ended. Raises GroundupError while something is left of it."""
+        if lacking := [*left(self.plan, self._look()).lacking()]:
+            raise self._not_whole(lacking)
+        opened = journal.under_way(self.plan.site, OPENSTACK) is not None
+        journal.end(self.plan.site, OPENSTACK)
+        return {"changed": opened, "msg": self._whole}
+
+    def verify(self) -> dict[str, Any]:
+        """Require one release everywhere, and no step that is open. Raises GroundupError."""
+        lacking = [*left(self.plan, self._look()).versions.lacking()]
+        if opened := journal.under_way(self.plan.site, OPENSTACK):
+            lacking.insert(0, f"the step from {opened.source} is open, since {opened.begun}")
+        if lacking:
+            raise self._not_whole(lacking)
+        return {"changed": False, "msg": self._whole}
+
+    @property
+    def _whole(self) -> str:
+        return f"OpenStack {self.target} on every service and hypervisor"
+
+    def _not_whole(self, lacking: Sequence[str]) -> GroundupError:
+        return GroundupError(
+            f"OpenStack is not {self.target} everywhere: {few(lacking)}",
+            where="the cloud, and openstack.release of the site file",
+            why="the release after this one refuses what is of the former one",
+            remedy="ansible-playbook groundup.cloud.openstack_upgrade goes on; --tags check shows what is left",
+        )
+
+    def _opened(self) -> Upgrade | None:
+        """Return the step that is open. Raises GroundupError for one to another release."""
+        found = journal.under_way(self.plan.site, OPENSTACK)
+        if found and found.target != self.target:
+            raise GroundupError(
+                f"the step that is open goes from {found.source} to {found.target}; the site file says {self.target}",
+                where="openstack.release of the site file",
+                why="databases are migrated forward only, and three releases were never tested together",
+                remedy=f"set openstack.release to {found.target}, and run this again",
+            )
+        return found
+
+    def _api(self) -> Api:
+        return Api(kubeconfig_path(self.plan.site))
+
+    def _look(self) -> ReleaseFacts:
+        return look(self.plan, self._api(), self.password)
+
+    def _say(self, text: str) -> None:
+        self.say(f"[openstack_upgrade] {text}")
+
+
+def reasons(found: ReleaseCheck, *, absent: Sequence[str], under_way: bool) -> list[Reason]:
+    """Return what stands against the step. Of one under way only what nobody can accept: it caused the rest.
+
+    The run makes a backup set of its own. ``absent``: hypervisors that do not answer.
+    """
+    made = [
+        Reason(text=_said(row), code=row.facts.get("code") or ("workloads" if part == "workloads" else None))
+        for part, rows in found.parts.items()
+        for row in rows
+        if part != "backup" and row.state not in ("ok", "warning")
+    ]
+    if absent:
+        made.append(Reason(text=f"hypervisors do not answer: {few(absent)}", **judge.DOWN))
+    return [one for one in made if one.code is None or not under_way]
+
+
+def _said(row: StatusRow) -> str:
+    return f"{row.name}: {row.what}" + (f" ({row.remedy})" if row.remedy else "")
