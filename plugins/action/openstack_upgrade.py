@@ -25,28 +25,25 @@ class ActionModule(DocumentedAction):
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the step's result."""
-        plan = site_plan(given["site_file"])
+        plan = site_plan(given["site_file"], target=True)
         site_identity.refuse_other(plan, self.variables.get("site_force") or ())
         if given["release"]:
             plan = replace(plan, openstack=replace(plan.openstack, release=given["release"]))
         run = ReleaseUpgrade(
             plan=plan, say=self._display.display, force=given["force"], hours=given["backup_hours"],
-            password=open_store(plan.site, write=False).get("rabbitmq/admin"),
+            password=open_store(plan.site, write=False).get("rabbitmq/admin"), absent=given["absent"],
         )  # fmt: skip
         step = given["step"]
         if step in ("look", "check"):
             found = run.look()
             told = self._told(run, found, given["page"])
-            if step == "look":
-                return told
-            judged = run.check(found)  # raises for rows that are not accepted
-            return {key: value for key, value in told.items() if key not in ("failed", "unreachable", "msg")} | judged
+            return told if step == "look" else run.check(found)
         if step == "verify":
             return run.verify()
         if self.changes.check:
             return {"skipped": True, "msg": "nothing changes in check mode"}
         warnings = run_lease.of_site(plan.site)  # renewed: each step may be nearly as long as the lease
-        steps = {"begin": run.begin, "restart": run.restart, "data": run.data, "end": run.end}
+        steps = {"begin": run.begin, "move": run.move, "restart": run.restart, "data": run.data, "end": run.end}
         done = run.joined(given["hosts"]) if step == "joined" else steps[step]()
         return done | ({"warnings": warnings} if warnings else {})
 

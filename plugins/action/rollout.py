@@ -54,7 +54,8 @@ class ActionModule(DocumentedAction):
             ) as opened:
                 if verb != "verify" and not options.one_by_one:
                     journal.refuse_mixed(opened.plan.site, opened.plan.openstack.release)
-                return self._carry_out(verb, opened, options.force)
+                done = self._carry_out(verb, opened, options.force)
+                return _goes_on(done) if options.one_by_one and done["cards"] else done
 
         return finish({"releases": [], "cards": []}, ended)
 
@@ -97,6 +98,14 @@ class ActionModule(DocumentedAction):
         if self._task.diff and claimed:
             text = f"+ ConfigMap/{ownership.NAME}: fingerprints of {', '.join(claimed)}\n{text}"
         return {"diff": {"prepared": text}} if text else {}
+
+
+def _goes_on(done: dict[str, Any]) -> dict[str, Any]:
+    """Return the result of a step of OpenStack's release that stopped, with its first card and what comes next."""
+    card = done["cards"][0]
+    where = f"stopped at {card['release']}, {card['object']}: {card['what']}"
+    again = "put that right, then groundup.cloud.openstack_upgrade goes on"
+    return done | {"msg": f"{done['msg']}; {where}. {card['next']}; {again}"}
 
 
 def _not_made(verb: str, unmade: tuple[str, ...]) -> dict[str, Any]:

@@ -16,20 +16,25 @@ options:
       - V(look) says what is in the way, and changes nothing. V(check) also returns what is left to do, in order, and
         fails for what is in the way unless O(force) accepts it. Of a step that is open it judges only what cannot be
         accepted.
-      - V(begin) writes into the state directory that a step is open. Runs of the layer openstack are refused until
-        its end.
+      - V(begin) writes into the state directory that a step is open. Until V(move), when every service is new, other
+        layers go by the former release, and those of the layer openstack are refused.
       - V(joined) waits until nova-compute of O(hosts) reports as one of the new release. V(restart) restarts Nova's
         and Cinder's services, which have pinned the former release's messages. V(data) migrates Nova's data. Each
         does nothing when that was done.
       - V(end) writes down that the step has ended, unless something is left. V(verify) fails unless every service and
         hypervisor has the release and no step is open.
     type: str
-    choices: [look, check, begin, joined, restart, data, end, verify]
+    choices: [look, check, begin, move, joined, restart, data, end, verify]
     default: look
   hosts:
     description: Hypervisors. With O(step=joined).
     type: list
     elements: str
+  absent:
+    description: Hosts that do not answer. With O(step=check).
+    type: list
+    elements: str
+    default: []
   force:
     description: Reasons against the step to accept, by code.
     type: list
@@ -69,19 +74,19 @@ from:
   description: OpenStack releases that run, by the tags of images.
   type: list
   elements: str
-  returned: with O(step=look) and O(step=check)
+  returned: with O(step=look)
 to:
   description: The release that was asked about.
   type: str
-  returned: with O(step=look) and O(step=check)
+  returned: with O(step=look)
 state:
   description: The worst state of all rows.
   type: str
-  returned: with O(step=look) and O(step=check)
+  returned: with O(step=look)
 parts:
   description: What was looked at, each with name, state, what and remedy.
   type: dict
-  returned: with O(step=look) and O(step=check)
+  returned: with O(step=look)
 changes:
   description: Steps that are left, in order, one line each.
   type: list
@@ -96,7 +101,7 @@ open:
   type: bool
   returned: with O(step=check)
 before:
-  description: As RV(ignore:from).
+  description: OpenStack releases that run, by the tags of images.
   type: list
   elements: str
   returned: with O(step=check)
@@ -106,8 +111,12 @@ hypervisors:
   elements: list
   returned: with O(step=check)
 away:
-  description: Hypervisors of the former release that do not report. They are left as they are, and the step stays open.
+  description: Hypervisors of the former release that do not answer. They are left as they are, and the step stays open.
   type: list
   elements: str
+  returned: with O(step=check)
+target:
+  description: The plan by the site file's release, as RV(ignore:groundup_site).
+  type: dict
   returned: with O(step=check)
 """

@@ -16,10 +16,7 @@ from .downloads import Download, fetch, published_digest
 ROOT = Path("/opt/groundup/openstack")
 CURRENT = "current"
 _CHECK = "import libvirt, nova.version, neutron.version"
-STEP = (
-    "when the control plane runs that release, a few hosts at a time: groundup.cloud.hypervisor "
-    "--limit HOSTS,localhost -e hypervisor_release_step=true"
-)
+STEP = "ansible-playbook groundup.cloud.openstack_upgrade: services first, then hypervisors batch by batch"
 _NAME = re.compile(r"[A-Za-z0-9._-]+-[0-9a-f]{12}")
 
 

@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ...module_utils._host import environment
 from ..kube import expiry
 from ..kube.types import Object
 from ..kube.verify import EXPIRY_FAILS
@@ -72,7 +71,6 @@ def version_rows(
     hosts = {str(one.get("hypervisor", {}).get("environment") or "").rpartition("-")[0] for one in parts}
     ceph = {text for one in parts for text in one.get("ceph", {}).get("versions", ())}
     runs = {
-        "OpenStack": ((release,), cloud | hosts),
         "Debian": (plan.host.debian_releases, {str(one["debian"]) for one in answered}),
         **({"Ceph": ((str(plan.ceph.release),), {one.split()[2] for one in ceph})} if plan.ceph else {}),
     }
@@ -80,10 +78,11 @@ def version_rows(
     by = "oldest API server" if plan.kubernetes.upgrading else "site file"
     upgrade = run_layer("kubernetes_upgrade")
     rows = [_version("Kubernetes", (plan.kubernetes.version,), kubelets, by=by, remedy=upgrade)]
-    # Hypervisors refuse another release in a usual run; so does a rollout, which names what accepts it.
-    remedies = {"OpenStack": environment.STEP if cloud <= {release} else run_layer("openstack")}
+    by = "oldest service" if plan.openstack.upgrading else "site file"
+    upgrade = run_layer("openstack_upgrade")  # a usual run of the layers refuses another release
+    rows.append(_version("OpenStack", (release,), sorted((cloud | hosts) - {""}), by=by, remedy=upgrade))
     rows += [
-        _version(name, planned, sorted(found - {""}), remedy=remedies.get(name) or run_layer("site"))
+        _version(name, planned, sorted(found - {""}), remedy=run_layer("site"))
         for name, (planned, found) in runs.items()
     ]
     if snapshots:

@@ -86,9 +86,8 @@ def test_an_environment_of_another_release_than_the_site_files_is_a_fault(name: 
     fault = environment.of_another_release(name, "2026.1")
     assert bool(fault) == bool(said)
     assert said in fault
-    assert not fault or "groundup.cloud.hypervisor" in fault
-    # Without it, the playbook refuses (`refuse_step`).
-    assert ("hypervisor_release_step=true" in fault) == ("of release" in fault)
+    assert not fault or ("groundup.cloud.openstack_upgrade" if name else "groundup.cloud.hypervisor") in fault
+    assert not environment.of_another_release(name, "2026.1", ["2025.2"]) or not name, "a step is open"
 
 
 @pytest.mark.usefixtures("served")
@@ -100,7 +99,7 @@ def test_services_do_not_go_to_another_release_with_everything_else(tmp_path: Pa
     environment.refuse_step("2026.1", host="compute-1", root=root)
     with pytest.raises(GroundupError, match=r"2026\.1-aaaaaaaaaaaa, and would go to release 2026\.2") as refused:
         environment.refuse_step("2026.2", host="compute-1", root=root)
-    assert "hypervisor_release_step=true" in refused.value.remedy
+    assert "groundup.cloud.openstack_upgrade" in refused.value.remedy
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,9 @@ def test_a_host_does_not_run_another_release_than_the_control_planes_nova(pods: 
         return
     with pytest.raises(GroundupError, match=f"Nova runs {runs}, and the host would run 2026.2") as refused:
         ask()
-    assert "groundup.cloud.openstack" in refused.value.remedy
+    assert "groundup.cloud.openstack_upgrade" in refused.value.remedy
+    also = sorted(runs.split(", "))
+    refuse_ahead(Pods(*pods), namespace="openstack", release="2026.2", host="h", steps=False, also=also)
 
 
 def test_a_host_leaves_its_release_only_while_a_pod_of_nova_says_which_one_runs() -> None:
@@ -84,7 +86,7 @@ def test_the_action_asks_the_cluster_before_the_host_changes(
     monkeypatch.setattr(action, "volume_key", lambda _site: {})
     monkeypatch.setattr(action, "disks", lambda *_: {})
     monkeypatch.setattr(asks, "_environments", lambda *_: {})
-    site = {"site": "unit", "openstack": {"namespace": "openstack", "release": "2026.2"}}
+    site = {"site": "unit", "openstack": {"namespace": "openstack", "release": "2026.2", "upgrading": []}}
     asks.variables = {"groundup_site": site, "groundup_host": {"name": "compute-1"}, "hostvars": {}}
     monkeypatch.setattr(action, "chassis", lambda *_: type("Named", (), {"options": dict})())
     ran: list[bool] = []
@@ -115,6 +117,49 @@ def test_a_retired_host_that_returns_after_the_step_is_not_refused(
     monkeypatch.setattr(leave, "RETIRED", tmp_path / "retired")
     if retired:
         leave.RETIRED.touch()
-    wanted = {"site": "unit", "name": "compute-1", "release": "2026.2", "release_step": False}
+    wanted = {"site": "unit", "name": "compute-1", "release": "2026.2", "release_step": False, "upgrading": []}
     with pytest.raises(GroundupError, match="went on" if retired else "would go to release 2026.2"):
         converge.converge(Changes(check=False), wanted | {"compute": {}, "hardware": "own"})
+
+
+@pytest.mark.parametrize(("step", "name"), [(False, ""), (True, "2026.2-bbbbbbbbbbbb")])
+def test_while_a_step_is_open_a_host_keeps_its_environment_until_its_batch(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, step: bool, name: str
+) -> None:
+    """Everything else on it converges; with a step it gets the other environment, as a new host does."""
+    former = "2026.1-aaaaaaaaaaaa"
+    placed: list[str] = []
+
+    def place(*_: object, release: str, **__: object) -> tuple[str, bool]:
+        placed.append(f"{release}-bbbbbbbbbbbb")
+        return placed[-1], False
+
+    class Reached(Exception):  # noqa: N818 - the end of what is looked at here
+        """The environment was chosen."""
+
+    def reached(*_: object, **__: object) -> None:
+        raise Reached
+
+    for module in (ownership, checks, converge.disks, converge.processor, converge.openvswitch, converge.packages):
+        for one in ("refuse_other", "refuse", "refuse_renamed", "refuse_another", "named", "installed", "place"):
+            if hasattr(module, one):
+                monkeypatch.setattr(module, one, lambda *_, **__: True)
+    monkeypatch.setattr(converge.services, "place", lambda *_, **__: ("", ""))
+    monkeypatch.setattr(converge.nova_ssh, "place", lambda *_, **__: "")
+    monkeypatch.setattr(converge.nova_ssh, "Peers", lambda **_: "")
+    monkeypatch.setattr(converge.leave, "joins_again", lambda _: None)
+    monkeypatch.setattr(converge.ovn, "controller", reached)
+    monkeypatch.setattr(environment, "current", lambda *_: former)
+    monkeypatch.setattr(environment, "place", place)
+    monkeypatch.setattr(leave, "RETIRED", tmp_path / "retired")
+    monkeypatch.setattr(converge.platform, "freedesktop_os_release", lambda: {"VERSION_ID": "13"})
+    wanted: dict[str, Any] = {
+        "site": "unit", "name": "compute-1", "release": "2026.2", "release_step": step, "upgrading": ["2026.1"],
+        "compute": {}, "hardware": "own", "configuration": {"nova": {"host": ""}}, "disks": {}, "packages": [],
+        "chassis": {"system_id": ""}, "compute_id": "", "peers": {}, "ssh_key": "", "files_url": "u", "files_ca": None,
+        "environments": {"13": {"path": "p"}},
+    }  # fmt: skip
+    with pytest.raises(Reached):
+        converge.converge(Changes(check=False), wanted)
+    assert placed == ([name] if name else [])
+    assert bool(environment.of_another_release(former, "2026.2", ["2026.1"])) is False

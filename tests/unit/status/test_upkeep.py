@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.module_utils._host import environment
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import expiry
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import MachineCard, WayStep
@@ -58,12 +57,13 @@ def test_versions_are_held_against_the_site_file(plan: Plan) -> None:
     rows = {row.name: row for row in upkeep.version_rows(plan, nodes={}, releases=[app], answered=old)}
     assert (rows["OpenStack"].state, rows["Debian"].state, rows["Kubernetes"].state) == ("warning", "warning", "ok")
     assert rows["OpenStack"].what == f"2025.2, {release}; the site file's is {release}"
-    assert rows["OpenStack"].remedy == environment.STEP, "a usual run of the layer or site refuses it"
+    upgrade = run_layer("openstack_upgrade")
+    assert rows["OpenStack"].remedy == upgrade, "a usual run of the layer or site refuses it"
     both = dataclasses.replace(app, facts={**app.facts, "app_version": f"2025.2, {release}"})
     (row,) = (
         one for one in upkeep.version_rows(plan, nodes={}, releases=[both], answered=[]) if one.name == "OpenStack"
     )
-    assert (row.what.partition(";")[0], row.remedy) == (f"2025.2, {release}", run_layer("openstack"))
+    assert (row.what.partition(";")[0], row.remedy) == (f"2025.2, {release}", upgrade)
 
 
 def test_nodes_on_their_way_to_another_version_name_the_upgrade(plan: Plan) -> None:
