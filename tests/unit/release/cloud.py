@@ -1,0 +1,162 @@
+"""A cloud on its way to another release, a stand-in; and a run of the verb that may be killed after each effect.
+
+The run's order is that of the playbook: its tasks are read from its file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+from ansible_collections.groundup.cloud.plugins.plugin_utils.graph import one_by_one
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.release import judge
+from ansible_collections.groundup.cloud.plugins.plugin_utils.release.check import ReleaseCheck
+from ansible_collections.groundup.cloud.plugins.plugin_utils.release.facts import ReleaseFacts, ReportedService
+from ansible_collections.groundup.cloud.plugins.plugin_utils.release.order import left
+from ansible_collections.groundup.cloud.plugins.plugin_utils.release.run import ReleaseUpgrade
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.gate import pairs
+
+FROM, TO = "2026.1", "2026.2"
+HYPERVISORS = ("hypervisor-1", "hypervisor-2", "hypervisor-3", "hypervisor-4")
+PINNED = ("Deployment/cinder-scheduler", "Deployment/nova-conductor")
+MIGRATED = ("keystone", "placement", "glance", "neutron", "nova", "cinder", "heat", "horizon")
+STEP, ROLLOUT = "groundup.cloud.openstack_upgrade", "groundup.cloud.rollout"
+
+
+class KilledRun(BaseException):
+    """The run is gone."""
+
+
+def plan_of(release: str = TO, *, hypervisors: tuple[str, ...] = HYPERVISORS, missing: int = 2) -> Plan:
+    """Return a plan of four hypervisors in two zones, of which as many as ``missing`` may be away."""
+    site = load_site(COLLECTION / "inventories/cloud/site.yml")
+    site = site.model_copy(update={"openstack": site.openstack.model_copy(update={"release": release})})
+    plan = make_plan(site)
+    one = plan.hosts["hypervisor-1"]
+    zones = dict(zip(HYPERVISORS, ("a", "a", "a", "b"), strict=True))
+    hosts = {name: dataclasses.replace(one, name=name, zone=zones[name]) for name in hypervisors}
+    others = {name: host for name, host in plan.hosts.items() if "hypervisor" not in host.roles}
+    return dataclasses.replace(plan, hosts=others | hosts, max_unavailable={one.group: missing})
+
+
+@dataclass
+class Cloud:
+    """What runs, and what was done to it in order; each effect may be the last of a run."""
+
+    running: dict[str, str] = field(default_factory=lambda: dict.fromkeys(MIGRATED, FROM))
+    hypervisors: dict[str, str] = field(default_factory=lambda: dict.fromkeys(HYPERVISORS, FROM))
+    since: dict[str, str] = field(default_factory=lambda: dict.fromkeys(PINNED, ""))
+    data: str = str(pairs.STEPS[FROM].nova)
+    silent: set[str] = field(default_factory=set)
+    unfinished: set[str] = field(default_factory=set)
+    fails: set[str] = field(default_factory=set)  # services whose migration fails
+    done: list[str] = field(default_factory=list)
+    lives: int = 1000  # effects until the run is killed
+
+    def effect(self, what: str) -> None:
+        """Write down what was done; then the run may be gone."""
+        self.done.append(what)
+        self.tick()
+
+    def tick(self) -> None:
+        """End the run if its time has come."""
+        self.lives -= 1
+        if self.lives == 0:
+            raise KilledRun
+
+    def facts(self, *_: object) -> ReleaseFacts:
+        """Return what runs."""
+        return ReleaseFacts(
+            running={name: frozenset((release,)) for name, release in self.running.items()},
+            unfinished=frozenset(self.unfinished), services=tuple(self.services()), since=dict(self.since),
+            hypervisors=frozenset(self.hypervisors), data=self.data,
+        )  # fmt: skip
+
+    def services(self, *_: object) -> list[ReportedService]:
+        """Return the records of nova-compute, and of a conductor."""
+        made = [(name, "nova-compute", release) for name, release in self.hypervisors.items()]
+        return [
+            ReportedService(
+                service="nova", number=number, host=host, binary=binary, version=pairs.STEPS[release].nova,
+                silent=600 if host in self.silent else 5,
+            )
+            for number, (host, binary, release) in enumerate([*made, ("pod", "nova-conductor", self.running["nova"])])
+        ]  # fmt: skip
+
+    def look(self, run: ReleaseUpgrade) -> ReleaseCheck:
+        """Return what the judge says; no part but the release's."""
+        found = self.facts()
+        before = sorted({*self.running.values()})
+        return ReleaseCheck(before=tuple(before), parts={"release": judge.rows(found, run.target)}, facts=found)
+
+    def roll(self, plan: Plan) -> None:
+        """Roll out one service after the other, none after one that failed."""
+        for name, _ in one_by_one((one.name, one.needs) for one in plan.openstack.releases):
+            if self.running.get(name, TO) == TO and name not in self.unfinished:
+                continue
+            if name in self.fails:
+                raise RuntimeError(name)
+            self.running[name] = TO
+            self.unfinished.discard(name)
+            self.effect(name)
+
+    def converge(self, batch: tuple[str, ...]) -> None:
+        """Bring the hosts of a batch to the release."""
+        for name in batch:
+            if self.hypervisors[name] != TO:
+                self.hypervisors[name] = TO
+                self.effect(name)
+
+    def restart(self, _api: object, _namespace: str, names: tuple[str, ...], release: str, **_: object) -> None:
+        """Restart workloads."""
+        for name in names:
+            self.since[name] = release
+        if names:
+            self.effect("restart")
+
+    def migrate(self, *_: object, **__: object) -> None:
+        """Migrate Nova's data."""
+        self.data = str(pairs.STEPS[TO].nova)
+        self.effect("data")
+
+
+def tasks() -> Iterator[str]:
+    """Yield what the playbook does once it has decided, in order: steps, "rollout", "release_stage", "release"."""
+    for play in yaml.safe_load((COLLECTION / "playbooks/openstack_upgrade.yml").read_text()):
+        for task in play.get("tasks", ()):
+            if STEP in task:
+                yield task[STEP]["step"]
+            elif ROLLOUT in task and "openstack_upgrade_due" in task["when"]:
+                yield "rollout"
+            elif "ansible.builtin.import_role" in task:
+                yield task["ansible.builtin.import_role"]["tasks_from"]
+
+
+def run(cloud: Cloud, plan: Plan, **more: Any) -> list[str]:
+    """Run the verb as the playbook does; return what was said."""
+    said: list[str] = []
+    asked = ReleaseUpgrade(plan=plan, say=said.append, password="", **more)
+    found: dict[str, Any] = {}
+    for task in tasks():
+        if task == "check":
+            found = asked.check(cloud.look(asked))
+        elif task == "verify":
+            said.append(asked.verify()["msg"])
+        elif not found["due"] or (task == "begin" and found["open"]):
+            continue
+        elif task == "rollout":
+            cloud.roll(plan)
+        elif task == "release":
+            for batch in found["hypervisors"]:
+                cloud.converge(batch)
+                asked.joined(batch)
+        elif task != "release_stage":
+            getattr(asked, task)()
+            cloud.tick()  # killed when the step had ended
+    assert not [*left(plan, cloud.facts()).lacking()]
+    return said
