@@ -1,0 +1,55 @@
+"""The action of the verb: in check mode no step changes anything; a rollout that stops it says what is next."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.action import openstack_upgrade, rollout
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.plugin_utils import site_identity
+from ansible_collections.groundup.cloud.plugins.plugin_utils.graph import Graph, one_by_one
+
+from .cloud import plan_of, tasks
+
+GIVEN: dict[str, Any] = {
+    "site_file": "site.yml", "release": "", "force": [], "backup_hours": 1.0, "absent": [], "page": None,
+    "hosts": ["hypervisor-1"],
+}  # fmt: skip
+STEPS = [one for one in [*tasks(), "joined"] if one not in ("check", "rollout", "release_stage", "release", "verify")]
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_in_check_mode_no_step_of_it_changes_anything(monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    plan = plan_of()
+    monkeypatch.setattr(openstack_upgrade, "site_plan", lambda _file, *, target: plan if target else None)
+    monkeypatch.setattr(openstack_upgrade, "open_store", lambda *_, **__: SimpleNamespace(get=lambda _name: ""))
+    monkeypatch.setattr(site_identity, "refuse_other", lambda *_: None)
+    asked: Any = openstack_upgrade.ActionModule.__new__(openstack_upgrade.ActionModule)
+    asked.changes, asked.variables = Changes(check=True), {}
+    asked._display = SimpleNamespace(display=lambda _text: None)
+    asked._task = SimpleNamespace(check_mode=True)
+    assert asked.work({**GIVEN, "step": step}) == {"skipped": True, "msg": "nothing changes in check mode"}
+
+
+def test_a_step_that_stops_names_service_job_cause_and_the_way_on() -> None:
+    card = {"release": "nova", "object": "Job/nova-db-sync-1", "what": "it failed", "next": "kubectl logs job/x"}
+    done = rollout._goes_on({"failed": True, "msg": "failed: nova; not started: heat", "cards": [card]})
+    assert done["msg"] == (
+        "failed: nova; not started: heat; stopped at nova, Job/nova-db-sync-1: it failed. kubectl logs job/x; "
+        "put that right, then groundup.cloud.openstack_upgrade goes on"
+    )
+    assert done["failed"]
+
+
+def test_one_by_one_is_a_chain_that_every_need_allows() -> None:
+    needs = [(one.name, one.needs) for one in plan_of().openstack.releases]
+    chain = one_by_one(needs)
+    order = [name for name, _ in chain]
+    assert sorted(order) == sorted(name for name, _ in needs)
+    assert all(order.index(need) < order.index(name) for name, needed in needs for need in needed)
+    graph = Graph(chain, kind="release", where="here")
+    for name in order:
+        assert graph.ready() == [name]
+        graph.done(name)
