@@ -11,6 +11,7 @@ from ..plugin_utils import site_identity
 from ..plugin_utils.actions import DocumentedAction, ended
 from ..plugin_utils.compose import site_plan
 from ..plugin_utils.kube import run_lease
+from ..plugin_utils.kube.access import kubeconfig_path
 from ..plugin_utils.release.check import ReleaseCheck
 from ..plugin_utils.release.page import page
 from ..plugin_utils.release.run import ReleaseUpgrade
@@ -29,9 +30,10 @@ class ActionModule(DocumentedAction):
         site_identity.refuse_other(plan, self.variables.get("site_force") or ())
         if given["release"]:
             plan = replace(plan, openstack=replace(plan.openstack, release=given["release"]))
+        made = kubeconfig_path(plan.site).is_file()
         run = ReleaseUpgrade(
             plan=plan, say=self._display.display, force=given["force"], hours=given["backup_hours"],
-            password=open_store(plan.site, write=False).get("rabbitmq/admin"), absent=given["absent"],
+            password=open_store(plan.site, write=False).get("rabbitmq/admin") if made else "", absent=given["absent"],
         )  # fmt: skip
         step = given["step"]
         if step in ("look", "check"):

@@ -1,0 +1,23 @@
+"""The playbook groundup.cloud.openstack_upgrade of a cloud that is not made: it says so, and changes nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from ansible_collections.groundup.cloud.tests.integration.commands import ROOT, run
+
+
+@pytest.mark.parametrize("arguments", [("--tags", "check"), ("--check",), ()])
+def test_a_cloud_that_is_not_made_goes_to_no_other_release(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    state, text = tmp_path / "state", (ROOT / "inventories/cloud/site.yml").read_text()
+    site = tmp_path / "site.yml"
+    site.write_text(text.replace('release: "2026.1"', 'release: "2026.2"'))
+    done = run("ansible-playbook", "-i", site, "groundup.cloud.openstack_upgrade", *arguments, GROUNDUP_STATE=state)
+    said = " ".join((done.stdout + done.stderr).split())
+    assert done.returncode == 2, said
+    assert "# OpenStack none to 2026.2: cloud" in said
+    assert "openstack_upgrade cloud: cloud: not made yet (run the playbook groundup.cloud.site)" in said
+    assert "nothing was changed" in said
+    assert "changed=0" in said or "changed" not in said
+    assert not [*state.rglob("openstack-upgrade.json")]
