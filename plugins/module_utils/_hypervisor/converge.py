@@ -40,7 +40,7 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> str:
     in_ceph = disks.Disks(**wanted["disks"], key=wanted["disk_secret"]) if wanted["disks"] else None
     disks.place(changes, compute, in_ceph)
     copies = nova_ssh.place(changes, nova_ssh.Peers(**wanted["peers"]), key=wanted["ssh_key"])
-    name, is_current = (kept, True) if kept else _environment(changes, wanted)
+    name, is_current = _environment(changes, wanted, kept)
     controller = ovn.controller(changes)
     pair = pki.Pair(
         user=wanted["name"],
@@ -92,7 +92,9 @@ def stage(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
     return {**changes.result(), "environment": name}
 
 
-def _environment(changes: Changes, wanted: dict[str, Any]) -> tuple[str, bool]:
+def _environment(changes: Changes, wanted: dict[str, Any], kept: str = "") -> tuple[str, bool]:
+    if kept:
+        return kept, True
     release = platform.freedesktop_os_release().get("VERSION_ID", "")
     found = wanted["environments"].get(release)
     if not found:

@@ -122,44 +122,39 @@ def test_a_retired_host_that_returns_after_the_step_is_not_refused(
         converge.converge(Changes(check=False), wanted | {"compute": {}, "hardware": "own"})
 
 
-@pytest.mark.parametrize(("step", "name"), [(False, ""), (True, "2026.2-bbbbbbbbbbbb")])
+@pytest.mark.parametrize(("step", "chosen"), [(False, "2026.1-aaaaaaaaaaaa"), (True, "2026.2-bbbbbbbbbbbb")])
 def test_while_a_step_is_open_a_host_keeps_its_environment_until_its_batch(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, step: bool, name: str
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, step: bool, chosen: str
 ) -> None:
-    """Everything else on it converges; with a step it gets the other environment, as a new host does."""
-    former = "2026.1-aaaaaaaaaaaa"
-    placed: list[str] = []
+    """Everything else on it converges, and it is neither refused nor set aside."""
+    seen: list[str] = []
+    placed = converge._environment
 
-    def place(*_: object, release: str, **__: object) -> tuple[str, bool]:
-        placed.append(f"{release}-bbbbbbbbbbbb")
-        return placed[-1], False
+    def choose(changes: Changes, wanted: dict[str, Any], kept: str) -> tuple[str, bool]:
+        seen.append(placed(changes, wanted, kept)[0])
+        raise GroundupError("the end of what is looked at", where="", why="", remedy="")
 
-    class Reached(Exception):  # noqa: N818 - the end of what is looked at here
-        """The environment was chosen."""
+    class Anything:
+        """A room of the host in which all is well."""
 
-    def reached(*_: object, **__: object) -> None:
-        raise Reached
+        def __getattr__(self, name: str) -> Any:
+            return lambda *_, **__: ("", "")
 
-    for module in (ownership, checks, converge.disks, converge.processor, converge.openvswitch, converge.packages):
-        for one in ("refuse_other", "refuse", "refuse_renamed", "refuse_another", "named", "installed", "place"):
-            if hasattr(module, one):
-                monkeypatch.setattr(module, one, lambda *_, **__: True)
-    monkeypatch.setattr(converge.services, "place", lambda *_, **__: ("", ""))
-    monkeypatch.setattr(converge.nova_ssh, "place", lambda *_, **__: "")
-    monkeypatch.setattr(converge.nova_ssh, "Peers", lambda **_: "")
-    monkeypatch.setattr(converge.leave, "joins_again", lambda _: None)
-    monkeypatch.setattr(converge.ovn, "controller", reached)
-    monkeypatch.setattr(environment, "current", lambda *_: former)
-    monkeypatch.setattr(environment, "place", place)
-    monkeypatch.setattr(leave, "RETIRED", tmp_path / "retired")
-    monkeypatch.setattr(converge.platform, "freedesktop_os_release", lambda: {"VERSION_ID": "13"})
-    wanted: dict[str, Any] = {
+    rooms = ("ownership", "checks", "disks", "processor", "openvswitch", "packages", "services", "nova_ssh", "leave")
+    for room in rooms:
+        monkeypatch.setattr(converge, room, Anything())
+    monkeypatch.setattr(converge, "leave", type("Leave", (), {"RETIRED": tmp_path / "r", "joins_again": print}))
+    monkeypatch.setattr(environment, "current", lambda *_: "2026.1-aaaaaaaaaaaa")
+    monkeypatch.setattr(environment, "place", lambda *_, release, **__: (f"{release}-bbbbbbbbbbbb", False))
+    monkeypatch.setattr("platform.freedesktop_os_release", lambda: {"VERSION_ID": "13"})
+    monkeypatch.setattr(converge, "_environment", choose)
+    names = ("compute", "hardware", "packages", "compute_id", "ssh_key", "files_url", "files_ca", "disks")
+    wanted: dict[str, Any] = dict.fromkeys(names, "") | {
         "site": "unit", "name": "compute-1", "release": "2026.2", "release_step": step, "upgrading": ["2026.1"],
-        "compute": {}, "hardware": "own", "configuration": {"nova": {"host": ""}}, "disks": {}, "packages": [],
-        "chassis": {"system_id": ""}, "compute_id": "", "peers": {}, "ssh_key": "", "files_url": "u", "files_ca": None,
+        "configuration": {"nova": {"host": ""}}, "chassis": {"system_id": ""}, "peers": {},
         "environments": {"13": {"path": "p"}},
     }  # fmt: skip
-    with pytest.raises(Reached):
+    with pytest.raises(GroundupError, match="the end of what is looked at"):
         converge.converge(Changes(check=False), wanted)
-    assert placed == ([name] if name else [])
-    assert bool(environment.of_another_release(former, "2026.2", ["2026.1"])) is False
+    assert seen == [chosen]
+    assert not environment.of_another_release("2026.1-aaaaaaaaaaaa", "2026.2", ["2026.1"])

@@ -9,6 +9,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site
+from ansible_collections.groundup.cloud.plugins.plugin_utils.release import data, restart
 from ansible_collections.groundup.cloud.plugins.plugin_utils.release import run as verb
 from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade import journal
 from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.journal import KUBERNETES, OPENSTACK
@@ -36,8 +37,8 @@ def cloud(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cloud:
     monkeypatch.setattr(verb, "Api", lambda _: None)
     monkeypatch.setattr(verb, "look", made.facts)
     monkeypatch.setattr(verb, "services", made.services)
-    monkeypatch.setattr(verb.restart, "restart", made.restart)
-    monkeypatch.setattr(verb.data, "migrate", made.migrate)
+    monkeypatch.setattr(restart, "restart", made.restart)
+    monkeypatch.setattr(data, "migrate", made.migrate)
     return made
 
 
@@ -175,7 +176,7 @@ def test_hosts_that_do_not_answer_are_no_part_of_a_batch(cloud: Cloud, plan: Pla
 def test_data_that_the_job_did_not_migrate_keep_the_step_open(
     cloud: Cloud, plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(verb.data, "migrate", lambda *_, **__: setattr(cloud, "data", "not yet"))
+    monkeypatch.setattr(data, "migrate", lambda *_, **__: setattr(cloud, "data", "not yet"))
     with pytest.raises(GroundupError, match="Job/nova-data-migrations-2026-2 said 'not yet'") as caught:
         run(cloud, plan)
     assert "logs job/nova-data-migrations-2026-2" in caught.value.remedy
