@@ -224,8 +224,8 @@ def main() -> None:
     run_step(
         {
             "converge": lambda changes, given: work(changes, {**given, "verify": False}),
-            "verify": lambda changes, given: work(changes, {**given, "verify": True}),
             "stage": stage,
+            "verify": lambda changes, given: work(changes, {**given, "verify": True}),
             "leave": _leave,
         },
         secret=("private_key", "ssh_key", "volume_secret", "disk_secret", "configuration"),
