@@ -69,7 +69,7 @@ class RestoreJob:
         rows = decide.table(backup, self._parts, now, logs=str(logs or ""))
         restore = begun
         if self._changes.add(f"restore {', '.join(self._parts)} from {backup.name}"):
-            about = {"sha256": backup.sha256, "parts": self._parts, "until": given["until"]}
+            about: dict[str, Any] = {"sha256": backup.sha256, "parts": self._parts, "until": given["until"]}
             with alone(site):  # a backup that runs would be half of now, and looks for this record when it begins
                 journal.refuse(begun := journal.under_way(site), **about)
                 restore = journal.begin(site, begun, source=str(self._place), **about)

@@ -22,7 +22,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from ....module_utils._base.files import sync, write_file
+from ....module_utils._base.files import write_file
 from ...errors import GroundupError
 from ...paths import state_dir
 from ...vault import Store
@@ -73,10 +73,8 @@ class SetShelf(Shelf[SetBackup]):
     def remains(self) -> list[Path]:
         """Return what killed runs of this controller left, and what others left behind."""
         found = self.home.iterdir() if self.home.is_dir() else ()
-        return sorted(
-            one for one in found
-            if one.name.startswith((WRITING, _REMOVING)) and (one.name.endswith(writer_of(self.home)) or _abandoned(one))
-        )  # fmt: skip
+        left, mine = [one for one in found if one.name.startswith((WRITING, _REMOVING))], writer_of(self.home)
+        return sorted(one for one in left if one.name.endswith(mine) or _abandoned(one))
 
     def find(self, name: str) -> tuple[SetBackup, Path]:
         """Return a set and its directory. ``name``: of a set, ``newest``, or a path. Raises GroundupError."""
