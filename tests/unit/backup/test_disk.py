@@ -135,7 +135,7 @@ def test_a_set_of_another_site_is_refused_by_name(plan: Plan, shelf: SetShelf, m
 
 def left_by(shelf: SetShelf) -> str:
     """Return the ending of what this controller leaves unfinished."""
-    return disk._writer(shelf.home)
+    return disk.writer_of(shelf.home)
 
 
 def test_two_controllers_leave_each_others_unfinished_sets_alone_until_nobody_wrote_for_a_day(

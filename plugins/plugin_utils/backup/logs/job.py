@@ -66,10 +66,7 @@ def late(plan: Plan, home: Path, *, now: datetime | None = None) -> tuple[str, f
         return "no binary log was copied yet", None
     age = ((now or datetime.now(UTC)) - datetime.fromisoformat(last["time"])).total_seconds()
     if age < -AHEAD.total_seconds():
-        return (
-            "the binary logs were copied at a time that has not come: a clock was ahead, or this one's is behind",
-            age,
-        )
+        return "the binary logs were copied at a time that has not come: a clock was ahead, or is behind", age
     return ("" if age <= 2 * plan.backups.logs_every + _LATE else "the copy of the binary logs is late"), age
 
 

@@ -161,7 +161,7 @@ def surplus(
     oldest = before - period
     for name in names if days > 0 else ():
         taken = datetime.strptime(name, STAMP).replace(tzinfo=UTC)
-        if name != names[0] and before - taken > period:
+        if before - taken > period:
             break
         ages |= {name} if taken < oldest else set()
         before = taken
