@@ -69,7 +69,7 @@ def test_an_administrator_sets_its_own_next_password(member: Namespaces) -> None
         [
             "bash",
             "-c",
-            "rabbitmqctl --quiet add_user boss before && rabbitmqctl --quiet set_user_tags boss administrator",
+            "export HOME=/var/lib/rabbitmq RABBITMQ_NODENAME=rabbit@localhost; rabbitmqctl --quiet add_user boss before && rabbitmqctl --quiet set_user_tags boss administrator",
         ]
     )
     old, new = Credential("boss", "before"), Credential("boss", "after")

@@ -21,6 +21,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk im
     write_tested,
 )
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.write import writing
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.shelf import STAMP
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
@@ -158,7 +159,7 @@ def test_two_controllers_leave_each_others_unfinished_sets_alone_until_nobody_wr
 
 
 def test_sets_are_removed_by_count_and_by_age_and_never_the_newest_or_the_newest_tested() -> None:
-    names = [(NOW - timedelta(days=day)).strftime(disk.STAMP) for day in range(6)]
+    names = [(NOW - timedelta(days=day)).strftime(STAMP) for day in range(6)]
     gone = partial(disk.surplus, names, now=NOW)
     assert gone(keep=0, days=0, proven=None) == []
     assert gone(keep=4, days=0, proven=None) == names[4:]
@@ -172,9 +173,9 @@ def test_sets_are_removed_by_count_and_by_age_and_never_the_newest_or_the_newest
 
 @pytest.mark.parametrize("runs", [1, 3])
 def test_a_clock_that_was_ahead_makes_no_good_set_old(runs: int) -> None:
-    good = [(NOW - timedelta(days=day)).strftime(disk.STAMP) for day in range(40)]
+    good = [(NOW - timedelta(days=day)).strftime(STAMP) for day in range(40)]
     ahead = NOW + timedelta(days=1000)
-    late = [(ahead - timedelta(days=day)).strftime(disk.STAMP) for day in range(runs)]
+    late = [(ahead - timedelta(days=day)).strftime(STAMP) for day in range(runs)]
     assert disk.surplus([*late, *good], keep=0, days=30, proven=late[0], now=ahead) == []
     assert disk.surplus([*late, *good], keep=5, days=30, proven=late[0], now=ahead) == [*late, *good][5:]
     assert disk.surplus(good, keep=0, days=30, proven=None, now=NOW) == good[31:], "then as ever"

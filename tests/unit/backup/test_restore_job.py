@@ -102,7 +102,7 @@ def test_a_second_restore_of_other_parts_or_by_a_living_run_is_refused(plan: Pla
 
 def test_a_backup_and_a_restore_wait_for_each_others_end(plan: Plan, shelf: SetShelf, made: Make) -> None:
     made(datetime(2026, 1, 1, tzinfo=UTC))
-    options = {"force": ["outdated"], "source": "20260101T000000Z"}
+    options: dict[str, Any] = {"force": ["outdated"], "source": "20260101T000000Z"}
     store = open_store(plan.site, write=False)
     with writing(shelf, site=plan.site, store=store) as writer:
         with pytest.raises(GroundupError, match="another backup of this site runs"):

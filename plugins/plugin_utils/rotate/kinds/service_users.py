@@ -13,6 +13,7 @@ from typing import Any
 
 from ....module_utils._base.consent import Reason
 from ...cloud import keystone
+from ...services.keystone import ADMIN_CREDENTIAL
 from ...vault.names import USER, reference
 from ..accounts import Account, AccountRotation, Accounts, Change, Credential
 from ..base import Foreseen, RotationAsked
@@ -20,6 +21,8 @@ from ..keystone import DEFAULT, Users, accepts
 from ..mariadb import DatabaseAccounts, members
 
 REFERENCES = "references"
+_OTHERS = (ADMIN_CREDENTIAL, "keystone/test")  # of people, and of the charts' own tests
+_DOMAINS = {"domain_name", "user_domain_name"}
 
 
 class ServiceUsers(AccountRotation):
@@ -35,8 +38,13 @@ class ServiceUsers(AccountRotation):
         self.stays: dict[str, str] = {}  # users that are not rotated, and why
 
     def of_kind(self, name: str) -> bool:
-        """Return whether it is a service's."""
-        return name.partition("/")[2].partition("-")[0] == "keystone"
+        """Return whether it may be a service's."""
+        return name not in _OTHERS
+
+    @property
+    def accounts(self) -> list[Account]:
+        """Return the accounts that say which domain of Keystone they are in."""
+        return [one for one in super().accounts if _DOMAINS & one.values.keys()]
 
     def survey(self) -> Accounts:
         """Return the accounts without those that stay as they are."""
