@@ -23,6 +23,12 @@ rabbitmqctl --quiet await_startup --timeout 300
 rabbitmqctl --quiet add_vhost no/va
 """
 
+_BOSS = """
+export HOME=/var/lib/rabbitmq RABBITMQ_NODENAME=rabbit@localhost
+rabbitmqctl --quiet add_user boss before
+rabbitmqctl --quiet set_user_tags boss administrator
+"""
+
 
 @pytest.fixture(scope="module")
 def member(image: Callable[[str], Image], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Namespaces]:
@@ -65,13 +71,8 @@ def test_a_virtual_host_that_is_not_there_is_an_error_without_a_password(member:
 
 
 def test_an_administrator_sets_its_own_next_password(member: Namespaces) -> None:
-    member.run(
-        [
-            "bash",
-            "-c",
-            "export HOME=/var/lib/rabbitmq RABBITMQ_NODENAME=rabbit@localhost; rabbitmqctl --quiet add_user boss before && rabbitmqctl --quiet set_user_tags boss administrator",
-        ]
-    )
+    done = member.run(["bash", "-euc", _BOSS])
+    assert done.code == 0, done.stderr
     old, new = Credential("boss", "before"), Credential("boss", "after")
     queue = Queue(lambda: connected(member, PORT), old, member.name)
     assert queue.accepts(old)
