@@ -27,6 +27,7 @@ SKIPPED_TEST = re.compile(r"^SKIPPED \[\d+\] .*")
 FAILED_TEST = re.compile(r"^(FAILED|ERROR) \S*tests/.*")
 LOWEST_PRIORITY = ("nice", "-n", "19")
 LAST_LINES = 8  # of a command that failed and names no test
+PUTS_BACK = 300.0  # seconds that a tier's last command gets on a slow machine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,17 +109,18 @@ def _times() -> dict[str, float]:
         return {}
 
 
-def run_tier(tier: Tier, *, scratch: Path | None = None, alone: bool = True) -> Outcome:
+def run_tier(tier: Tier, *, scratch: Path | None = None, alone: bool = True, until: float | None = None) -> Outcome:
     """Run a tier's commands; after one has failed none begins.
 
     ``scratch``: for what tests write, a directory for each command. Emptied first, and again when the tier has passed.
     ``alone``: no other tier is under way; else each line begins with this one's name.
+    ``until``: moment of the monotonic clock; no command begins that would end later, and the tier is skipped then.
     """
     started = time.monotonic()
     if reason := tier.needs():
         return Outcome(name=tier.name, verdict="skipped", seconds=0.0, notes=(reason,))
     print(f"\n=== tier {tier.name} ===", flush=True)
-    failed = threading.Event()
+    failed, late = threading.Event(), threading.Event()
     named = "" if alone else f"{tier.name}: "
     if scratch:
         shutil.rmtree(scratch, ignore_errors=True)
@@ -127,6 +129,11 @@ def run_tier(tier: Tier, *, scratch: Path | None = None, alone: bool = True) -> 
     def one(number: int, command: tuple[str, ...]) -> Ended:
         if failed.is_set():
             return Ended(notes=(f"not run: {' '.join(command)}",))
+        shown = " ".join(command)
+        if until is not None and time.monotonic() + _times().get(shown, 0.0) + bool(tier.always) * PUTS_BACK > until:
+            late.set()
+        if late.is_set():
+            return Ended(notes=(f"no time for: {shown}",))
         place = scratch / str(number) if scratch else None
         ended = _attempted(command, prefix=f"{command[-1]}: " if tier.at_once > 1 else named, scratch=place)
         if ended.failures:
@@ -142,7 +149,7 @@ def run_tier(tier: Tier, *, scratch: Path | None = None, alone: bool = True) -> 
         shutil.rmtree(scratch, ignore_errors=True)
     return Outcome(
         name=tier.name,
-        verdict="FAILED" if failures else "passed",
+        verdict="FAILED" if failures else "skipped" if late.is_set() else "passed",
         seconds=time.monotonic() - started,
         notes=tuple(note for ended in all_ended for note in ended.notes),
         failures=failures,
@@ -161,6 +168,8 @@ def run_tiers(
     tiers: Iterable[Tier], *, scratch: Path, minutes: Mapping[str, float], limit: float | None, waits: str = ""
 ) -> list[Outcome]:
     """Run tiers in order. With a ``limit`` in minutes, skip a tier that would end later than that on this machine.
+
+    One that turns out slower than it looked leaves its last commands out.
 
     ``minutes``: how long each tier takes on a known machine; this one's speed shows in the tiers before.
     ``waits``: the first tier that leaves the processors idle at times. What later ones have ``ahead`` begins with it.
@@ -209,12 +218,12 @@ def _in_order(
             continue
         for tier in group:
             begin(tier)
-        outcomes += _together(group, one_ended, scratch=scratch)
+        outcomes += _together(group, one_ended, scratch=scratch, until=None if limit is None else began + 60 * limit)
         expected += own
     return outcomes
 
 
-def _together(group: list[Tier], one_ended: Callable[[], None], *, scratch: Path) -> list[Outcome]:
+def _together(group: list[Tier], one_ended: Callable[[], None], *, scratch: Path, until: float | None) -> list[Outcome]:
     """Run tiers beside each other; the first writes to ``scratch``, the others next to it.
 
     ``one_ended``: called when one of several has ended, and left the others more of the processors than they use.
@@ -223,7 +232,8 @@ def _together(group: list[Tier], one_ended: Callable[[], None], *, scratch: Path
     alone = len(group) == 1
     with ThreadPoolExecutor(max_workers=len(group)) as pool:
         futures = [
-            pool.submit(run_tier, tier, scratch=place, alone=alone) for tier, place in zip(group, places, strict=True)
+            pool.submit(run_tier, tier, scratch=place, alone=alone, until=until)
+            for tier, place in zip(group, places, strict=True)
         ]
         if not alone:
             wait(futures, return_when=FIRST_COMPLETED)

@@ -40,7 +40,7 @@ class ActionModule(DocumentedAction):
             return {"skipped": True, "msg": "nothing was applied: nobody has joined by it"}
         ask = asker(plan)
         with reminder(self._display.display, "[hypervisor] joining"):
-            left = joining.wait(ask, given["hosts"])
+            left = joining.wait(ask, given["hosts"], timeout=given["timeout"])
         said = [f"{one.host} ({one.layer}): {one.reason}. Remedy: {one.remedy}" for one in left]
         failed = {"failed": True, "msg": "\n".join(said)} if left else {}
         return {"changed": False, "aside": [asdict(one) for one in left], **failed}

@@ -24,7 +24,7 @@ options:
     type: int
     default: 1
   timeout:
-    description: Seconds to wait for the image, for instances, and for ssh.
+    description: Seconds to wait for the image, for instances, and for ssh. Of hypervisors, until they have joined.
     type: int
     default: 300
 """

@@ -46,7 +46,7 @@ options:
   verify_timeout:
     description: Seconds until a service verifies.
     type: int
-    default: 180
+    default: 600
   limits:
     description:
       - Maximum number at once, by name.

@@ -86,5 +86,5 @@ def _show_renewed(changes: Changes) -> None:
 
 def silent() -> str:
     """Return why libvirt does not answer, "" when it does."""
-    said = attempt([*VIRSH, "version"], timeout=30)
+    said = attempt([*VIRSH, "version"])  # a new libvirt looks first at what QEMU can: half a minute on a busy machine
     return "" if said.returncode == 0 else said.stderr.strip() or "no answer"

@@ -13,7 +13,7 @@ from ..layers.aside import Aside
 from .connection import Ask
 
 OWN = "AUTO: "  # nova-compute's own reason after libvirt's restart; it lifts it within a minute
-TIMEOUT, PAUSE = 180.0, 3.0  # seconds to wait, and between two checks
+PAUSE = 3.0  # seconds between two checks
 INVENTORY = frozenset(("VCPU", "MEMORY_MB", "DISK_GB"))
 
 
@@ -28,7 +28,7 @@ class Cloud:
     agents: Sequence[Mapping[str, Any]]  # Neutron's
 
 
-def wait(ask: Ask, hosts: Sequence[str], *, timeout: float = TIMEOUT) -> list[Aside]:
+def wait(ask: Ask, hosts: Sequence[str], *, timeout: float) -> list[Aside]:
     """Wait until ``hosts`` have joined; return what each other one lacks, or why the cloud did not answer."""
 
     def pending() -> list[Aside]:

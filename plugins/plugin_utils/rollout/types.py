@@ -160,7 +160,7 @@ class RolloutOptions:
     """Options of a rollout, all times in seconds."""
 
     start_timeout: float = 1200.0  # from the upgrade of a release until its workloads are ready
-    verify_timeout: float = 180.0  # until its service answers as it should
+    verify_timeout: float = 600.0  # until its service answers as it should
     hook_timeout: int = 1200  # one hook job; helm's own limit
     patience: float = 1.0  # factor on the rules' patience: how long a hopeless symptom may last
     lease: float = 60.0  # how long another controller waits for a silent run

@@ -54,9 +54,11 @@ def _wsgi(processes: int, plan: Plan) -> str:
     One thread a process: Keystone's middleware keeps the token of a request as an attribute of its own
     (keystone/server/flask/request_processing/middleware/auth_context.py), where the next thread puts its token before
     the first has read it, and a user's request has an administrator's roles.
+    A request that waited for a process longer than its client does is refused (504), else a busy Keystone works through
+    a queue of requests that nobody waits for any more, and each new one waits behind them.
     """
     group = (
-        f"WSGIDaemonProcess keystone-public processes={processes} threads=1 "
+        f"WSGIDaemonProcess keystone-public processes={processes} threads=1 queue-timeout={_QUEUE} "
         "user=keystone group=keystone home=/tmp display-name=%{GROUP}\n"
     )
     modules = hosts = passes = ""
@@ -86,6 +88,7 @@ ErrorLog /dev/stdout
 {hosts}"""
 
 
+_QUEUE = 30  # seconds
 # Each answers one request at a time, and a login costs 0.3 s of CPU by design (bcrypt).
 _PROCESSES: Mapping[Scale, int] = {"tiny": 3, "small": 6, "medium": 8, "large": 12}
 # Apache only forwards requests to the daemon group: one process of its own with a few threads is enough.

@@ -6,6 +6,7 @@ import json
 import re
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from ansible_collections.groundup.cloud.ci import tier as runner
@@ -43,6 +44,31 @@ def test_after_a_command_that_failed_none_begins_but_the_one_that_puts_the_machi
     assert not last.exists()
     assert always.exists()
     assert "\n3 passed in 0.1s\n" in capfd.readouterr().out
+
+
+def test_a_tier_that_takes_longer_than_it_looked_leaves_its_last_commands_out_and_puts_the_machine_back(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 1,000 s the first command takes 600: the second, of 200, would end before the machine was put back."""
+    now, last, always = [50.0], ("touch", str(tmp_path / "last")), ("touch", str(tmp_path / "always"))
+    cache.mkdir()
+    (cache / "tiers.json").write_text(json.dumps({" ".join(last): 200.0}))
+
+    def run(command: tuple[str, ...], **_: object) -> runner.Ended:
+        ran.append(command)
+        now[0] += 600
+        return runner.Ended(notes=())
+
+    ran: list[tuple[str, ...]] = []
+    monkeypatch.setattr(runner, "run", run)
+    monkeypatch.setattr(runner, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    outcome = run_tier(Tier(name="t", commands=(PASSES, last, PASSES), always=always), until=1050.0)
+    assert ran == [PASSES, always]
+    assert outcome.verdict == "skipped", "it is in the list of what was not seen"
+    assert outcome.notes == (f"no time for: {' '.join(last)}", f"no time for: {' '.join(PASSES)}")
+    del ran[:]
+    assert run_tier(Tier(name="t", commands=(PASSES, last), always=always), until=None).verdict == "passed"
+    assert ran == [PASSES, last, always]
 
 
 def test_a_program_that_cannot_begin_fails_its_tier_and_the_report_is_still_told(tmp_path: Path) -> None:

@@ -41,11 +41,11 @@ def run(step: str, *, check: bool = False) -> dict[str, Any]:
 def test_a_host_that_has_not_joined_fails_the_step_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     lack = Aside(host="h", layer="service", reason="down", remedy="see its log")
     monkeypatch.setattr(hypervisors, "asker", lambda _: None)
-    monkeypatch.setattr(joining, "wait", lambda *_: [lack])
+    monkeypatch.setattr(joining, "wait", lambda *_, **__: [lack])
     done = run("wait")
     assert (done["failed"], done["msg"]) == (True, "h (service): down. Remedy: see its log")
     assert [one["host"] for one in done["aside"]] == ["h"]
-    monkeypatch.setattr(joining, "wait", lambda *_: [])
+    monkeypatch.setattr(joining, "wait", lambda *_, **__: [])
     assert run("wait") == {"changed": False, "aside": []}
 
 

@@ -53,7 +53,7 @@ def test_a_wait_ends_when_the_last_host_has_joined(monkeypatch: pytest.MonkeyPat
     clouds = [replace(JOINED, agents=[]), JOINED]
     monkeypatch.setattr(joining, "PAUSE", 0)
     monkeypatch.setattr(joining, "look", lambda *_: clouds.pop(0))
-    assert joining.wait(lambda *_: {}, [HOST]) == []
+    assert joining.wait(lambda *_: {}, [HOST], timeout=5) == []
     assert clouds == []
 
 

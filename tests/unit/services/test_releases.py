@@ -80,7 +80,7 @@ def test_keystone_answers_one_request_at_a_time_in_each_process(site: str) -> No
     keystone = next(release for release in plan.openstack.releases if release.name == "keystone")
     shipped = (ROOT / "charts/keystone/values.yaml").read_text()
     for text in (keystone.values["conf"]["wsgi_keystone"], shipped):
-        assert re.findall(r"WSGIDaemonProcess .* (threads=\d+)", text) == ["threads=1"]
+        assert re.findall(r"WSGIDaemonProcess .* (threads=\d+ queue\S+)", text) == ["threads=1 queue-timeout=30"]
 
 
 def test_pods_ask_for_cpu_by_the_cores_of_the_machines(tmp_path: Path) -> None:
