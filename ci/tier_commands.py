@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from ansible_collections.groundup.cloud.ci import pace
 from ansible_collections.groundup.cloud.ci.tier import ROOT, Tier
 
 CHARTS = "GROUNDUP_OSH_CHARTS"
@@ -69,6 +70,11 @@ def needs_root() -> str | None:
     if not Path("/etc/debian_version").exists():
         return "the build roots need a Debian machine"
     return None
+
+
+def needs_pace() -> str | None:
+    """Say why a whole cloud would not come up on this machine at present, or None."""
+    return needs_root() or pace.too_slow()
 
 
 def needs_charts() -> str | None:

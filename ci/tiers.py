@@ -24,6 +24,7 @@ from ansible_collections.groundup.cloud.ci.tier_commands import (
     WAITING,
     e2e,
     lab_tier,
+    needs_pace,
     needs_root,
     playbooks,
     scenarios,
@@ -112,6 +113,7 @@ TIERS = (
         e2e(*LAB_TESTS, options=("-m", "lab and not long")),
         e2e("lab_gone"),  # destroys it
         first=(("ci/bootstrap", "browser"),),
+        needs=needs_pace,
     ),
 )
 

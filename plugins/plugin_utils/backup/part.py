@@ -105,6 +105,7 @@ class BackupPart(ABC, Generic[Kind, Content]):
         sets, own = shelf_of(self.plan.site, self.plan.backup_directory), self.shelf().names()
         if name == "newest":
             name = next(iter(sets.names()), "")
+            refuse_future([name], where=str(sets.home))
             if not name or (own and own[0] >= name) or self.name not in sets.find(name)[0].parts:
                 return None
         elif not (Path(name) / ABOUT).is_file() if "/" in name else name in own or name not in sets.names():
@@ -170,8 +171,11 @@ class BackupPart(ABC, Generic[Kind, Content]):
         """Save just before what is replaced, and never remove the backup that is restored."""
         if not (shelf := self.replaced(found)):
             return {}
+        keep = 0 if shelf == self.shelf() else keep
+        if keep:  # else none is removed
+            refuse_future(shelf.names(), where=str(shelf.home))
         now = datetime.now(UTC)
-        return self._kept(self._run("take"), shelf, keep=0 if shelf == self.shelf() else keep, now=now)
+        return self._kept(self._run("take"), shelf, keep=keep, now=now)
 
     def _kept(self, done: dict[str, Any], shelf: Shelf[Kind], *, keep: int, now: datetime) -> dict[str, Any]:
         if packed := done.pop("content", ""):

@@ -18,8 +18,8 @@ from ...module_utils._base.files import write_file
 from ..errors import GroundupError
 
 ABOUT = ".json"
-_STAMP = "%Y%m%dT%H%M%SZ"
-_AHEAD = timedelta(minutes=5)  # that the clock of another control node may be ahead
+STAMP = "%Y%m%dT%H%M%SZ"
+AHEAD = timedelta(minutes=5)  # that the clock of another control node may be ahead
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class Backup:
     @property
     def taken(self) -> datetime:
         """The time it was taken."""
-        return datetime.strptime(self.name, _STAMP).replace(tzinfo=UTC)
+        return datetime.strptime(self.name, STAMP).replace(tzinfo=UTC)
 
     def __str__(self) -> str:
         return f"{self.name} ({', '.join(f'{number} {what}' for what, number in self.counts.items())})"
@@ -43,7 +43,7 @@ class Backup:
 
 def refuse_future(names: Collection[str], *, where: str, now: datetime | None = None) -> None:
     """Raise GroundupError for a backup of later than now: it would be the newest for good, and those after it old."""
-    latest = ((now or datetime.now(UTC)) + _AHEAD).strftime(_STAMP)
+    latest = ((now or datetime.now(UTC)) + AHEAD).strftime(STAMP)
     if late := [name for name in names if name > latest]:
         raise GroundupError(
             f"{', '.join(late)}: the time of this backup has not come yet (backup-of-the-future)", where=where,
@@ -73,7 +73,7 @@ class Shelf(Generic[Kind]):
     def keep(self, data: bytes, *, now: datetime | None = None, **about: Any) -> Kind:
         """Write ``data`` and its description. Return the description. Raises OSError."""
         backup = self.kind(
-            name=(now or datetime.now(UTC)).strftime(_STAMP),
+            name=(now or datetime.now(UTC)).strftime(STAMP),
             sha256=hashlib.sha256(data).hexdigest(),
             size=len(data),
             **about,

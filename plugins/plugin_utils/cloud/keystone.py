@@ -75,10 +75,35 @@ class Keystone:
         return same[0] if same else None
 
 
-def of_site(plan: Plan) -> Keystone:
-    """Return the site's own Keystone. Raises GroundupError, UnreachedError while it does not answer."""
+def of_site(plan: Plan, *, password: str = "") -> Keystone:
+    """Return the site's own Keystone, for its administrator. ``password``: another one than the store's.
+
+    Raises GroundupError, UnreachedError while it does not answer.
+    """
+    headers = dict[str, str]()
+    send = _sender(plan, headers)
+    login: Mapping[str, Any] = scoped_request({**ADMIN, "password": password or administrator(plan).password})
+    answer = send("POST", "/auth/tokens", login)
+    token = answer.headers.get("x-subject-token")
+    if not token:
+        raise GroundupError(
+            f"Keystone gives the administrator no token, and answers {answer.status}",
+            where=administrator(plan).url,
+            why="whoever asks the cloud needs one",
+            remedy=VERIFY,
+        )
+    headers["X-Auth-Token"] = token
+    return Keystone(send)
+
+
+def anonymous(plan: Plan) -> Keystone:
+    """Return the site's own Keystone, for nobody yet. Its calls raise UnreachedError while it does not answer."""
+    return Keystone(_sender(plan, {}))
+
+
+def _sender(plan: Plan, headers: Mapping[str, str]) -> Send:
     admin = administrator(plan)
-    base, headers = admin.url.rstrip("/"), dict[str, str]()
+    base = admin.url.rstrip("/")
 
     def send(method: str, path: str, body: Any) -> Answer:
         try:
@@ -93,15 +118,4 @@ def of_site(plan: Plan) -> Keystone:
             raise UnreachedError(said, where="Keystone", why="nobody can log in", remedy=VERIFY)
         return answer
 
-    login: Mapping[str, Any] = scoped_request({**ADMIN, "password": admin.password})
-    answer = send("POST", "/auth/tokens", login)
-    token = answer.headers.get("x-subject-token")
-    if not token:
-        raise GroundupError(
-            f"Keystone gives the administrator no token, and answers {answer.status}",
-            where=base,
-            why="whoever asks the cloud needs one",
-            remedy=VERIFY,
-        )
-    headers["X-Auth-Token"] = token
-    return Keystone(send)
+    return send

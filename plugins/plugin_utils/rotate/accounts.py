@@ -52,6 +52,7 @@ class Credential:
 
     user: str
     password: str = field(repr=False)
+    secret: str = ""  # name of the password in the store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +95,14 @@ class AccountRotation(Kind[Accounts]):
     def admit(self, change: Change) -> None:
         """Make the new valid beside the old."""
 
+    def overlaps(self, secret: str) -> bool:  # noqa: ARG002  # a server's own word
+        """Return whether old and new can be valid at once. Where not, the new becomes valid in phase `use`."""
+        return True
+
+    def at(self, secret: str) -> str:  # noqa: ARG002  # a kind of one server
+        """Return the name of the server that knows the account."""
+        return self.server
+
     def busy(self, change: Change) -> list[str]:  # noqa: ARG002  # a server's own word
         """Return who is connected with the old."""
         return []
@@ -112,9 +121,14 @@ class AccountRotation(Kind[Accounts]):
         """Return where the cloud is."""
         return self.asked.plan.openstack.namespace
 
+    @property
+    def accounts(self) -> list[Account]:
+        """Return all accounts of the kind."""
+        return of_plan(self.asked.plan, self.of_kind)
+
     def survey(self) -> Accounts:
         """Return the accounts. Raises GroundupError for a service that has none."""
-        found, only = of_plan(self.asked.plan, self.of_kind), self.asked.only
+        found, only = self.accounts, self.asked.only
         known = {one.service for one in found}
         if unknown := sorted(set(only) - known):
             raise GroundupError(
@@ -138,7 +152,7 @@ class AccountRotation(Kind[Accounts]):
         for one in state.todo:
             value = self.asked.store.get(one.secret)
             new = "a new account takes its place" if self.renames else "a new one"
-            lines.append(f"{one.user}, password in {self.server}: {'goes on' if state.open else new}")
+            lines.append(f"{one.user}, password in {self.at(one.secret)}: {'goes on' if state.open else new}")
             lines.append(f"{one.user}, pods that restart one by one: {', '.join(usage.owners(value)) or 'none'}")
             hosts |= self.hosts and bool(_ON_HOSTS & set(usage.holding(value)))
         rolls = tuple(sorted({name for one in state.todo for name in one.rolls}))
@@ -154,21 +168,18 @@ class AccountRotation(Kind[Accounts]):
         store = self.asked.store
         if not state.open:
             if unknown := [one.user for one in state.todo if not self.accepts(self._present(one))]:
-                raise self._failed(f"does not accept the store's password of {', '.join(unknown)}")
+                raise self._failed(self.server, f"does not accept the store's password of {', '.join(unknown)}")
             users = {one.secret: f"{one.user}-{password(8).lower()}" for one in state.todo} if self.renames else {}
             for name in rotation.stage(store, [one.secret for one in state.todo], users=users):
                 self.asked.changes.add(f"next value of {name} in the secrets store")
-        for change in self._changes(state):
-            if not self.accepts(change.new):
-                self.admit(change)
-                self.asked.changes.add(f"{self.server} accepts the new password of {change.account.user}, too")
-                self._until(self.accepts, change.new, "does not accept the new password of")
+        self._admit([one for one in self._changes(state) if self.overlaps(one.account.secret)])
 
     def use(self, state: Accounts) -> None:
         """Make the new the site's: store, fingerprints. The rollout follows."""
         for name in rotation.swap(self.asked.store, [one.secret for one in state.todo]):
             self.asked.changes.add(f"{name} in the secrets store is the new value")
         claim(self.api, self.asked.plan, self.asked.store, write=True)
+        self._admit([one for one in self._changes(state) if not self.overlaps(one.account.secret)])
 
     def drop(self, state: Accounts) -> None:
         """Have the server refuse the old, once nobody uses it."""
@@ -180,28 +191,38 @@ class AccountRotation(Kind[Accounts]):
             self._until(self.refuses, old, "still accepts the old password of")
             self._until(self.accepts, new, "does not accept the new password of")
             rotation.end(self.asked.store, change.account.secret)
-            self.asked.changes.add(f"{self.server} refuses the old password of {change.account.user}")
+            self.asked.changes.add(f"{self.at(old.secret)} refuses the old password of {change.account.user}")
 
     def remains(self, state: Accounts) -> list[str]:
         """Return the accounts whose rotation is open, and passwords that are refused."""
         if state.open:
-            return [f"{self.server} accepts two of {one.user}" for one in state.todo]
-        return [f"{self.server} refuses {one.user}" for one in state.todo if not self.accepts(self._present(one))]
+            return [f"{self.at(one.secret)} has two passwords of {one.user}" for one in state.todo]
+        refused = [one for one in state.todo if not self.accepts(self._present(one))]
+        return [f"{self.at(one.secret)} refuses {one.user}" for one in refused]
 
     def _present(self, one: Account) -> Credential:
         values = self.asked.store.items()
-        return Credential(values.get(one.secret + USER, one.user), self.asked.store.get(one.secret))
+        return Credential(values.get(one.secret + USER, one.user), self.asked.store.get(one.secret), one.secret)
+
+    def _admit(self, changes: list[Change]) -> None:
+        for change in changes:
+            if not self.accepts(change.new):
+                self.admit(change)
+                self.asked.changes.add(
+                    f"{self.at(change.new.secret)} accepts the new password of {change.account.user}"
+                )
+                self._until(self.accepts, change.new, "does not accept the new password of")
 
     def _changes(self, state: Accounts) -> Iterator[Change]:
         """Yield what is in rotation, with the old and the new."""
         for one in state.todo:
             values, present, name = self.asked.store.items(), self._present(one), one.secret
             if name + NEXT in values:
-                new = Credential(values.get(name + USER + NEXT, present.user), values[name + NEXT])
+                new = Credential(values.get(name + USER + NEXT, present.user), values[name + NEXT], name)
                 yield Change(account=one, old=present, new=new)
             elif name + FORMER in values:
                 first = one.user if self.renames else present.user
-                old = Credential(values.get(name + USER + FORMER, first), values[name + FORMER])
+                old = Credential(values.get(name + USER + FORMER, first), values[name + FORMER], name)
                 yield Change(account=one, old=old, new=present)
 
     def _unused(self, change: Change) -> None:
@@ -214,17 +235,18 @@ class AccountRotation(Kind[Accounts]):
         if still := wait_until(left, timeout=self.asked.timeout, pause=_PAUSE):
             raise GroundupError(
                 f"the old password of {change.account.user} is still in use (old-still-used): {'; '.join(still)}",
-                where=f"{self.server}, namespace {self.namespace}", why="whoever has it would be refused",
+                where=f"{self.at(change.old.secret)}, namespace {self.namespace}",
+                why="whoever has it would be refused",
                 remedy="run this again when the rollout is through; a pod that does not end: kubectl delete pod",
             )  # fmt: skip
 
     def _until(self, done: Callable[[Credential], bool], login: Credential, what: str) -> None:
         if wait_until(lambda: not done(login), timeout=_APPLIES):
-            raise self._failed(f"{what} {login.user}")
+            raise self._failed(self.at(login.secret), f"{what} {login.user}")
 
-    def _failed(self, what: str) -> GroundupError:
+    def _failed(self, server: str, what: str) -> GroundupError:
         return GroundupError(
-            f"{self.server} {what}", where=str(self.asked.store.path),
+            f"{server} {what}", where=str(self.asked.store.path),
             why="nobody can say then which password the services have",
             remedy="run the playbook groundup.cloud.openstack, which sets the store's; then run this again",
         )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..backup.sets.mariadb import CONTAINER, SELECTOR
@@ -22,6 +22,16 @@ _LOGIN = (
     "login",
 )  # fmt: skip
 _DENIED = "ERROR 1045 "
+# Tables by which somebody finds a user of Keystone by its id: schema, table, column, rows that count.
+_NAMING = (
+    ("keystone", "trust", "trustee_user_id", " AND deleted_at IS NULL"),
+    ("keystone", "trust", "trustor_user_id", " AND deleted_at IS NULL"),
+    ("keystone", "credential", "user_id", ""),
+    ("keystone", "application_credential", "user_id", ""),
+    ("barbican", "secret_acl_users", "user_id", " AND deleted = 0"),
+    ("barbican", "container_acl_users", "user_id", " AND deleted = 0"),
+    ("nova_api", "key_pairs", "user_id", ""),
+)
 
 
 def members(api: Api, namespace: str) -> list[Container]:
@@ -46,13 +56,12 @@ class DatabaseAccounts:
 
     members: list[Container]
 
-    def set(self, user: str, *passwords: str) -> None:
-        """Let an account have ``passwords``, and no others. Raises GroundupError, ApiError."""
+    def set(self, user: str, *passwords: str, hosts: Sequence[str] = ("%",)) -> None:
+        """Let an account, for all its ``hosts``, have ``passwords`` and no others. Raises GroundupError, ApiError."""
         ways = " OR ".join(f"mysql_native_password USING '{native(one)}'" for one in passwords)
-        name = user.replace("\\", "\\\\").replace("'", "''")
         # The stream has no end: the client has to be told.
-        sql = f"ALTER USER '{name}'@'%' IDENTIFIED VIA {ways};\nquit\n"
-        done = self.members[0].run(_ADMIN, source=[sql.encode()])
+        sql = "ALTER USER " + ", ".join(f"'{_quoted(user)}'@'{host}' IDENTIFIED VIA {ways}" for host in hosts)
+        done = self.members[0].run(_ADMIN, source=[f"{sql};\nquit\n".encode()])
         if done.code:
             raise _failed(f"the password of {user} cannot be set: {_end(done)}", self.members[0].name)
 
@@ -64,12 +73,49 @@ class DatabaseAccounts:
         """Return whether no member does. Raises GroundupError, ApiError."""
         return not any(self._logins(user, password))
 
+    def naming(self, ids: Collection[str]) -> dict[str, dict[str, int]]:
+        """Return by user of Keystone, of ``ids``, how many rows of which table name it. Raises GroundupError, ApiError.
+
+        Such a row is of no use to another user.
+        """
+        if not ids:
+            return {}
+        wanted = ", ".join(f"'{_quoted(one)}'" for one in sorted(ids))
+        asked = [
+            f"SELECT '{schema}.{table}', {column}, COUNT(*) FROM {schema}.{table} "  # noqa: S608  # names of ours
+            f"WHERE {column} IN ({wanted}){condition} GROUP BY {column}"
+            for schema, table, column, condition in self._there(_NAMING)
+        ]
+        found: dict[str, dict[str, int]] = {}
+        for place, one, number in self._rows(" UNION ALL ".join(asked)) if asked else ():
+            rows = found.setdefault(one, {})
+            rows[place] = rows.get(place, 0) + int(number)
+        return found
+
+    def _there(self, tables: Sequence[tuple[str, str, str, str]]) -> list[tuple[str, str, str, str]]:
+        columns = ", ".join(f"('{schema}', '{table}', '{column}')" for schema, table, column, _ in tables)
+        there = self._rows(
+            "SELECT table_schema, table_name, column_name FROM information_schema.columns "  # noqa: S608  # names of ours
+            f"WHERE (table_schema, table_name, column_name) IN ({columns})"
+        )
+        return [one for one in tables if list(one[:3]) in there]
+
+    def _rows(self, sql: str) -> list[list[str]]:
+        done = self.members[0].run((*_ADMIN, "--skip-column-names"), source=[f"{sql};\nquit\n".encode()])
+        if done.code:
+            raise _failed(f"it cannot be asked: {_end(done)}", self.members[0].name)
+        return [line.split("\t") for line in done.stdout.splitlines()]
+
     def _logins(self, user: str, password: str) -> Iterator[bool]:
         for member in self.members:
             done = member.run((*_LOGIN, user), source=[f"{password}\n".encode()])
             if done.code and _DENIED not in done.stderr:
                 raise _failed(f"{user} cannot log in: {_end(done)}", member.name)
             yield not done.code
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("'", "''")
 
 
 def _end(done: Executed) -> str:

@@ -13,6 +13,9 @@ from typing import Any
 from urllib.parse import quote
 
 from ..errors import GroundupError
+from ..kube.client import Api
+from ..kube.types import resource_path
+from ..kube.workloads import is_ready
 from .accounts import Credential
 
 SELECTOR, PORT = "application=rabbitmq,component=server", 15672
@@ -45,6 +48,10 @@ class Queue:
         user = quote(login.user, safe="")
         self._do("PUT", f"users/{user}", {"password": login.password, "tags": ""})
         self._do("PUT", f"permissions/{quote(host, safe='')}/{user}", _MAY)
+
+    def replace(self, login: Credential) -> None:
+        """Give an administrator a new password: the old one ends, connections stay."""
+        self._do("PUT", f"users/{quote(login.user, safe='')}", {"password": login.password, "tags": "administrator"})
 
     def peers(self, user: str) -> list[str]:
         """Return the addresses that are connected as ``user``."""
@@ -82,6 +89,15 @@ class Queue:
                 return answer.status, json.loads(text or b"{}")
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise failed(f"its management API does not answer: {error}", self.name) from error
+
+
+def member(api: Api, namespace: str, admin: Credential) -> Queue:
+    """Return a member that is Ready: all share the accounts. Raises GroundupError when none is."""
+    pods = api.get(resource_path("v1", "pods", namespace=namespace), labelSelector=SELECTOR)["items"]
+    ready = sorted(str(pod["metadata"]["name"]) for pod in pods if is_ready(pod))
+    if not ready:
+        raise failed("no member is Ready", f"namespace {namespace}, pods {SELECTOR}")
+    return Queue(lambda: api.connect(namespace, ready[0], PORT), admin, ready[0])
 
 
 def failed(what: str, where: str) -> GroundupError:

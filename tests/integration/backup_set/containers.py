@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
+import socket
 import subprocess
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +17,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import 
 from ansible_collections.groundup.cloud.tests.integration.images.conftest import Image
 
 USER = 999  # mysql
+_NET = 0x40000000  # CLONE_NEWNET
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,21 @@ def container(image: Image, name: str, mounts: Mapping[str, Path]) -> Iterator[N
             yield Namespaces(name, found[0])
         finally:
             process.kill()
+
+
+def connected(found: Namespaces, port: int) -> closing[socket.socket]:
+    """Return a connection to ``port`` in a container: its thread enters the network, and leaves it by ending."""
+    made: list[socket.socket] = []
+
+    def connect() -> None:
+        with Path(f"/proc/{found.pid}/ns/net").open("rb") as place:
+            assert ctypes.CDLL(None, use_errno=True).setns(place.fileno(), _NET) == 0, os.strerror(ctypes.get_errno())
+        made.append(socket.create_connection(("127.0.0.1", port), timeout=10))
+
+    thread = threading.Thread(target=connect)
+    thread.start()
+    thread.join()
+    return closing(made[0])
 
 
 def _descendants(pid: int) -> Iterator[int]:

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
-import socket
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing
-from pathlib import Path
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
@@ -16,7 +11,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.accounts imp
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.rabbitmq import PORT, Queue
 from ansible_collections.groundup.cloud.tests.integration.images.conftest import Image
 
-from .containers import Namespaces, container
+from .containers import Namespaces, connected, container
 from .test_mariadb import _owned
 
 _START = """
@@ -27,22 +22,12 @@ rabbitmqctl --quiet wait --timeout 300 --pid $! || { cat /tmp/log >&2; exit 1; }
 rabbitmqctl --quiet await_startup --timeout 300
 rabbitmqctl --quiet add_vhost no/va
 """
-_NET = 0x40000000  # CLONE_NEWNET
 
-
-def _inside(found: Namespaces, port: int) -> closing[socket.socket]:
-    """Return a connection to ``port`` in a container: its thread enters the network, and leaves it by ending."""
-    made: list[socket.socket] = []
-
-    def connect() -> None:
-        with Path(f"/proc/{found.pid}/ns/net").open("rb") as place:
-            assert ctypes.CDLL(None, use_errno=True).setns(place.fileno(), _NET) == 0, os.strerror(ctypes.get_errno())
-        made.append(socket.create_connection(("127.0.0.1", port), timeout=10))
-
-    thread = threading.Thread(target=connect)
-    thread.start()
-    thread.join()
-    return closing(made[0])
+_BOSS = """
+export HOME=/var/lib/rabbitmq RABBITMQ_NODENAME=rabbit@localhost
+rabbitmqctl --quiet add_user boss before
+rabbitmqctl --quiet set_user_tags boss administrator
+"""
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +46,7 @@ def member(image: Callable[[str], Image], tmp_path_factory: pytest.TempPathFacto
 
 
 def test_a_second_account_takes_the_place_of_the_first(member: Namespaces) -> None:
-    queue = Queue(lambda: _inside(member, PORT), Credential("guest", "guest"), member.name)
+    queue = Queue(lambda: connected(member, PORT), Credential("guest", "guest"), member.name)
     old, new = Credential("nova", "before"), Credential("nova-b", "af/ter:")
     queue.make(old, "no/va")
     assert queue.accepts(old)
@@ -79,7 +64,20 @@ def test_a_second_account_takes_the_place_of_the_first(member: Namespaces) -> No
 
 
 def test_a_virtual_host_that_is_not_there_is_an_error_without_a_password(member: Namespaces) -> None:
-    queue = Queue(lambda: _inside(member, PORT), Credential("guest", "guest"), member.name)
+    queue = Queue(lambda: connected(member, PORT), Credential("guest", "guest"), member.name)
     with pytest.raises(GroundupError, match="RabbitMQ: PUT permissions/away/other: 400") as refused:
         queue.make(Credential("other", "pass-word"), "away")
     assert "pass-word" not in str(refused.value)
+
+
+def test_an_administrator_sets_its_own_next_password(member: Namespaces) -> None:
+    done = member.run(["bash", "-euc", _BOSS])
+    assert done.code == 0, done.stderr
+    old, new = Credential("boss", "before"), Credential("boss", "after")
+    queue = Queue(lambda: connected(member, PORT), old, member.name)
+    assert queue.accepts(old)
+    queue.replace(new)
+    assert not queue.accepts(old)
+    assert queue.accepts(new)
+    later = Queue(lambda: connected(member, PORT), new, member.name)
+    assert later.queues() == [], "it still administers"

@@ -22,9 +22,18 @@ ask() { mariadb --no-defaults --socket=/run/mysqld/mysqld.sock -uroot "$@"; }
 for _ in $(seq 600); do ask -e 'SELECT 1' >/dev/null 2>&1 && break; sleep 0.1; done
 ask <<end
 CREATE USER nova@'%' IDENTIFIED BY 'before'; CREATE USER 'it''s'@'%' IDENTIFIED BY 'before';
-ALTER USER root@localhost IDENTIFIED BY 'word';
+ALTER USER root@localhost IDENTIFIED BY 'word'; CREATE USER root@'%' IDENTIFIED BY 'word';
+CREATE DATABASE keystone; CREATE DATABASE nova_api;
+CREATE TABLE keystone.trust (trustor_user_id VARCHAR(64), trustee_user_id VARCHAR(64), deleted_at DATETIME);
+CREATE TABLE nova_api.key_pairs (user_id VARCHAR(255));
+INSERT INTO keystone.trust VALUES ('a1', 'b2', NULL), ('b2', 'c3', NULL), ('a1', 'd4', NOW());
+INSERT INTO nova_api.key_pairs VALUES ('b2'), ('b2');
 end
 """
+
+_KEPT = """mariadb --defaults-file=/etc/mysql/admin_user.cnf --host=localhost --batch --skip-column-names -e "
+SELECT host, JSON_VALUE(priv, '$.authentication_string') FROM mysql.global_priv WHERE user = 'root' AND host IN
+('%', 'localhost') ORDER BY host" """
 
 
 @pytest.fixture(scope="module")
@@ -67,3 +76,21 @@ def test_a_server_that_is_away_is_no_refusal(member: Namespaces) -> None:
         database.refuses("nova", "before")
     member.run(["mv", "/run/mysqld/away", "/run/mysqld/mysqld.sock"])
     assert database.refuses("nova", "another")
+
+
+def test_the_administrator_has_two_passwords_for_each_host_and_goes_on_with_either(member: Namespaces) -> None:
+    database, hosts = DatabaseAccounts([member]), ("%", "localhost")
+    database.set("root", "next", "word", hosts=hosts)
+    assert database.accepts("root", "word")
+    assert database.accepts("root", "next")
+    database.set("nova", "after", "more")  # the member still logs in with the old one
+    database.set("root", "word", hosts=hosts)
+    assert database.refuses("root", "next")
+    kept = member.run(["bash", "-c", _KEPT]).stdout.split("\n")
+    assert kept == [f"{host}\t{native('word')}" for host in hosts] + [""]
+
+
+def test_rows_that_name_a_user_are_counted_by_table(member: Namespaces) -> None:
+    found = DatabaseAccounts([member]).naming(["a1", "b2", "d4", "it's"])
+    assert found == {"a1": {"keystone.trust": 1}, "b2": {"keystone.trust": 2, "nova_api.key_pairs": 2}}
+    assert DatabaseAccounts([member]).naming([]) == {}

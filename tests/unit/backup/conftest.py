@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import SetBackup, SetShelf, writing
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import SetBackup, SetShelf
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.job import site_shelf
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.parts import parts
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.write import writing
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store

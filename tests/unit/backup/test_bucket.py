@@ -8,8 +8,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import STAMP
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.s3 import BucketSets
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.shelf import STAMP
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 
 NOW = datetime(2026, 11, 28, tzinfo=UTC)

@@ -19,8 +19,9 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk im
     SetBackup,
     SetShelf,
     write_tested,
-    writing,
 )
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.write import writing
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.shelf import STAMP
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
@@ -30,7 +31,7 @@ Make = Callable[..., SetBackup]
 # A run that is killed: it says when it is in the middle of its second part.
 _KILLED = """
 import sys, time
-from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import writing
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.write import writing
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.job import site_shelf
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
@@ -135,7 +136,7 @@ def test_a_set_of_another_site_is_refused_by_name(plan: Plan, shelf: SetShelf, m
 
 def left_by(shelf: SetShelf) -> str:
     """Return the ending of what this controller leaves unfinished."""
-    return disk._writer(shelf.home)
+    return disk.writer_of(shelf.home)
 
 
 def test_two_controllers_leave_each_others_unfinished_sets_alone_until_nobody_wrote_for_a_day(
@@ -158,15 +159,26 @@ def test_two_controllers_leave_each_others_unfinished_sets_alone_until_nobody_wr
 
 
 def test_sets_are_removed_by_count_and_by_age_and_never_the_newest_or_the_newest_tested() -> None:
-    names = [(NOW - timedelta(days=day)).strftime(disk.STAMP) for day in range(6)]
+    names = [(NOW - timedelta(days=day)).strftime(STAMP) for day in range(6)]
     gone = partial(disk.surplus, names, now=NOW)
     assert gone(keep=0, days=0, proven=None) == []
     assert gone(keep=4, days=0, proven=None) == names[4:]
     assert gone(keep=14, days=2.5, proven=None) == names[3:]
     assert gone(keep=2, days=2.5, proven=names[4]) == [names[2], names[3], names[5]]
     later = NOW + timedelta(days=90)
-    assert disk.surplus(names, keep=0, days=30, proven=None, now=later) == names[1:]
+    assert disk.surplus(names, keep=0, days=30, proven=None, now=later) == []
+    assert disk.surplus(names, keep=2, days=30, proven=None, now=later) == names[2:]
     assert disk.surplus([], keep=1, days=1, proven=None) == []
+
+
+@pytest.mark.parametrize("runs", [1, 3])
+def test_a_clock_that_was_ahead_makes_no_good_set_old(runs: int) -> None:
+    good = [(NOW - timedelta(days=day)).strftime(STAMP) for day in range(40)]
+    ahead = NOW + timedelta(days=1000)
+    late = [(ahead - timedelta(days=day)).strftime(STAMP) for day in range(runs)]
+    assert disk.surplus([*late, *good], keep=0, days=30, proven=late[0], now=ahead) == []
+    assert disk.surplus([*late, *good], keep=5, days=30, proven=late[0], now=ahead) == [*late, *good][5:]
+    assert disk.surplus(good, keep=0, days=30, proven=None, now=NOW) == good[31:], "then as ever"
 
 
 def test_the_oldest_are_removed_and_a_removal_that_is_cut_short_goes_on(shelf: SetShelf, made: Make) -> None:

@@ -18,7 +18,8 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._ceph import backup as ceph
 from ansible_collections.groundup.cloud.plugins.plugin_utils import backup
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets import handed, parts
-from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import SetBackup, SetShelf, writing
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import SetBackup, SetShelf
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.write import writing
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
@@ -174,9 +175,13 @@ def test_networks_are_restored_from_a_set_and_the_youngest_backup_counts(
     assert done[-1] == ("restore", b64(data))
     assert part.load("newest")[0].name != made.name, "what the restore replaced is younger"
     assert part.load(made.name)[0] == part.load(str(shelf.home / made.name))[0] == restored
-    with_ovn("a", "b", now=datetime.now(UTC) + timedelta(days=1))
+    with_ovn("a", "b", now=datetime.now(UTC) + timedelta(minutes=2))  # later than what was saved just now
     assert part.load("newest")[1].counts["Logical_Switch"] == 2
     assert part.verify(days=1)["backup"]["counts"]["Logical_Switch"] == 2
+    late = with_ovn("a", now=datetime.now(UTC) + timedelta(days=1))
+    with pytest.raises(GroundupError, match=rf"{late.name}: .*backup-of-the-future"):
+        part.load("newest")
+    assert part.load(made.name)[0] == restored, "by its name it is to be had"
 
 
 def test_a_set_from_before_this_part_is_not_the_newest_backup(plan: Plan, made: Callable[..., SetBackup]) -> None:

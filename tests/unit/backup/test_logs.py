@@ -5,6 +5,7 @@ from __future__ import annotations
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.locks import locked
@@ -183,3 +184,13 @@ def test_what_the_program_says_may_come_in_any_pieces() -> None:
     for data in words():
         frames.feed(data)
     assert (bytes(got), told) == (b"abc\ndx", ["now", "now"])
+
+
+def test_a_copy_of_a_time_that_has_not_come_is_late(plan: Plan, logs: LogShelf, store: Store) -> None:
+    """With the clock set right, the unit's end would be told by nobody for as long as it was ahead."""
+    now, plan = datetime(2026, 1, 1, tzinfo=UTC), replace(plan, backups=BackupPlan(logs_every=5))
+    stream = logs.begin(site=plan.site, store=store, member="mariadb-server-0", history="h", why="")
+    for ahead, wrong in ((timedelta(0), ""), (timedelta(minutes=1), ""), (timedelta(days=30), "has not come")):
+        stream.seen(1, now + ahead)
+        assert wrong in (said := job.late(plan, logs.home.parent, now=now)[0])
+        assert bool(said) == bool(wrong)

@@ -19,6 +19,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.logs.disk im
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore import journal, state
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore.job import RestoreJob
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import SetBackup, SetShelf
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.write import writing
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import run_lease
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
@@ -97,6 +98,25 @@ def test_a_second_restore_of_other_parts_or_by_a_living_run_is_refused(plan: Pla
     path.write_text("{")
     with pytest.raises(GroundupError, match="the record of a restore cannot be read"):
         job(plan).decide({})
+
+
+def test_a_backup_and_a_restore_wait_for_each_others_end(plan: Plan, shelf: SetShelf, made: Make) -> None:
+    made(datetime(2026, 1, 1, tzinfo=UTC))
+    options: dict[str, Any] = {"force": ["outdated"], "source": "20260101T000000Z"}
+    store = open_store(plan.site, write=False)
+    with writing(shelf, site=plan.site, store=store) as writer:
+        with pytest.raises(GroundupError, match="another backup of this site runs"):
+            job(plan, **options).decide({})
+        assert journal.under_way(plan.site) is None
+        assert job(plan, check=True, **options).decide({})["table"], "a check changes nothing, and waits for nobody"
+        assert shelf.remains(), f"{writer.name} is written on"
+    job(plan, **options).decide({})
+    with pytest.raises(GroundupError, match=r"a restore of kubernetes-keys from .* has begun and not ended"):
+        made()
+    assert shelf.names() == ["20260101T000000Z"]
+    job(plan, **options).end()
+    made()
+    assert len(shelf.names()) == 2
 
 
 def _archive(*names: str) -> bytes:

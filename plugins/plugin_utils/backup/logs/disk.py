@@ -26,8 +26,9 @@ from typing import Any, TypedDict
 from ....module_utils._base.files import sync, write_file
 from ...errors import GroundupError
 from ...vault import Store
-from ..sets.disk import NAME, STAMP, SUFFIX
+from ..sets.disk import NAME, SUFFIX
 from ..sets.seal import Sealer, SealError, new_key, opened
+from ..shelf import STAMP
 
 LOGS, ABOUT, LAST = "logs", "stream.json", "last.json"
 _PARTIAL, _REMOVED = ".partial", ".removed-"

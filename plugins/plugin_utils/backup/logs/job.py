@@ -19,6 +19,7 @@ from ...vault import Store, open_store
 from ..sets import mariadb
 from ..sets.disk import SetBackup
 from ..sets.parts import MARIADB
+from ..shelf import AHEAD
 from . import replay
 from .disk import LogShelf
 from .ship import Shipper
@@ -64,6 +65,8 @@ def late(plan: Plan, home: Path, *, now: datetime | None = None) -> tuple[str, f
     if not last:
         return "no binary log was copied yet", None
     age = ((now or datetime.now(UTC)) - datetime.fromisoformat(last["time"])).total_seconds()
+    if age < -AHEAD.total_seconds():
+        return "the binary logs were copied at a time that has not come: a clock was ahead, or is behind", age
     return ("" if age <= 2 * plan.backups.logs_every + _LATE else "the copy of the binary logs is late"), age
 
 

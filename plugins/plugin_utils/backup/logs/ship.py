@@ -18,7 +18,7 @@ from ...errors import GroundupError
 from ...kube.piped import Container
 from ...vault import Store
 from ..sets import mariadb
-from ..sets.disk import STAMP
+from ..shelf import STAMP
 from .disk import LogShelf, Piece, Stream
 
 PIECE = 16 << 20  # bytes from which a piece is written before its time

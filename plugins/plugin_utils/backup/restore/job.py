@@ -23,6 +23,7 @@ from ..logs.replay import Replay, find
 from ..sets import scratch_etcd, take
 from ..sets.job import site_shelf
 from ..sets.mariadb import Contents, choose, contents
+from ..sets.write import alone
 from . import compare, decide, journal, state, workloads
 from .decide import Control, Present
 from .mariadb import Members, summary
@@ -68,9 +69,10 @@ class RestoreJob:
         rows = decide.table(backup, self._parts, now, logs=str(logs or ""))
         restore = begun
         if self._changes.add(f"restore {', '.join(self._parts)} from {backup.name}"):
-            restore = journal.begin(
-                site, begun, source=str(self._place), sha256=backup.sha256, parts=self._parts, until=given["until"]
-            )
+            about: dict[str, Any] = {"sha256": backup.sha256, "parts": self._parts, "until": given["until"]}
+            with alone(site):  # a backup that runs would be half of now, and looks for this record when it begins
+                journal.refuse(begun := journal.under_way(site), **about)
+                restore = journal.begin(site, begun, source=str(self._place), **about)
         etcd, name = take.ETCD in self._parts, restore.name if restore else ""
         passed, target = now.control.passed(name), now.control.target(name)
         hosts = sorted(now.control.answers.keys() - set(now.control.away)) if etcd else []

@@ -65,6 +65,17 @@ def refuse(found: Restore | None, *, sha256: str, parts: Sequence[str], until: s
         )  # fmt: skip
 
 
+def refuse_backup(site: str) -> None:
+    """Refuse a backup while a restore has begun and not ended. Raises GroundupError."""
+    if found := under_way(site):
+        raise GroundupError(
+            f"a restore of {', '.join(found.parts)} from {found.set} has begun and not ended",
+            where="the state directory, " + FILE,
+            why="a set of now would be half of then, and good ones would be removed for it",
+            remedy="wait until it has ended; if it was killed, run it again: it goes on",
+        )  # fmt: skip
+
+
 def begin(
     site: str, found: Restore | None, *, source: str, sha256: str, parts: Sequence[str], until: str
 ) -> Restore:  # fmt: skip

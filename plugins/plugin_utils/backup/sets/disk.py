@@ -10,36 +10,32 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
 import re
 import shutil
 import socket
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from ....module_utils._base.files import sync, write_file
-from ....module_utils._base.locks import locked
+from ....module_utils._base.files import write_file
 from ...errors import GroundupError
 from ...paths import state_dir
 from ...vault import Store
 from ..part import SealedBackup
-from ..shelf import Shelf, refuse_future
-from .seal import Sealer, SealError, new_key, opened
+from ..shelf import STAMP, Shelf, refuse_future
+from .seal import SealError, opened
 
 ABOUT, TESTED, UPLOADED, SUFFIX = "set.json", "tested.json", "uploaded.json", ".sealed"
 ENVELOPE = ("file", "sha256", "stored", "size", "taken", "source")  # what set.json says of each part
 PLAYBOOK = "groundup.cloud.backup"
-STAMP = "%Y%m%dT%H%M%SZ"
 NAME = re.compile(r"\d{8}T\d{6}Z")
-_WRITING, _REMOVING = ".partial-", ".removed-"
+WRITING, _REMOVING = ".partial-", ".removed-"
 _ABANDONED = 86400.0  # seconds without a change until what another controller began counts as left behind
-Fill = Callable[[Callable[[bytes], object]], Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +64,7 @@ class SetShelf(Shelf[SetBackup]):
         proven = next((name for name in names if (tested(self.home / name) or {}).get("state") == "ok"), None)
         gone = surplus(names, keep=keep, days=days, proven=proven, now=now)
         for name in gone:
-            away = self.home / f"{_REMOVING}{name}{_writer(self.home)}"
+            away = self.home / f"{_REMOVING}{name}{writer_of(self.home)}"
             with suppress(FileNotFoundError):  # another controller was faster
                 (self.home / name).rename(away)
                 shutil.rmtree(away)
@@ -77,10 +73,8 @@ class SetShelf(Shelf[SetBackup]):
     def remains(self) -> list[Path]:
         """Return what killed runs of this controller left, and what others left behind."""
         found = self.home.iterdir() if self.home.is_dir() else ()
-        return sorted(
-            one for one in found
-            if one.name.startswith((_WRITING, _REMOVING)) and (one.name.endswith(_writer(self.home)) or _abandoned(one))
-        )  # fmt: skip
+        left, mine = [one for one in found if one.name.startswith((WRITING, _REMOVING))], writer_of(self.home)
+        return sorted(one for one in left if one.name.endswith(mine) or _abandoned(one))
 
     def find(self, name: str) -> tuple[SetBackup, Path]:
         """Return a set and its directory. ``name``: of a set, ``newest``, or a path. Raises GroundupError."""
@@ -141,7 +135,7 @@ class SetShelf(Shelf[SetBackup]):
         key = base64.b64decode(store.unseal(backup.key.encode(), where=f"{place / ABOUT}, field key"))
         try:
             with file.open("rb") as stream:
-                yield from opened(stream, key=key, label=_label(backup.site, backup.name, part))
+                yield from opened(stream, key=key, label=label(backup.site, backup.name, part))
         except FileNotFoundError:
             raise self.damaged(str(file), f"part {part} is missing") from None
         except SealError as error:
@@ -160,14 +154,22 @@ def surplus(
 ) -> list[str]:
     """Return which sets of ``names``, newest first, are removed: beyond ``keep``, or older than ``days`` (0: none).
 
-    Never the newest; nor ``proven``, the newest that passed its restore test: those after it may all be bad.
+    Never the newest; nor ``proven``, the newest that passed its restore test: those after it may all be bad. Nor by
+    age those before a gap longer than ``days``: a clock that is ahead, or a timer that was off, makes all old at once.
     """
-    oldest = ((now or datetime.now(UTC)) - timedelta(days=days)).strftime(STAMP) if days > 0 else ""
-    late = [name for number, name in enumerate(names) if (keep > 0 and number >= keep) or name < oldest]
+    period, ages, before = timedelta(days=days), set[str](), now or datetime.now(UTC)
+    oldest = before - period
+    for name in names if days > 0 else ():
+        taken = datetime.strptime(name, STAMP).replace(tzinfo=UTC)
+        if before - taken > period:
+            break
+        ages |= {name} if taken < oldest else set()
+        before = taken
+    late = [name for number, name in enumerate(names) if (keep > 0 and number >= keep) or name in ages]
     return [name for name in late if name not in (names[0], proven)]
 
 
-def _writer(home: Path) -> str:
+def writer_of(home: Path) -> str:
     """Return what ends the names of what this controller, by this state directory, has not finished."""
     try:
         machine = Path("/etc/machine-id").read_text(encoding="ascii").strip()
@@ -199,79 +201,6 @@ def shelf_of(site: str, directory: str | None) -> SetShelf:
     )  # fmt: skip
 
 
-class SetWriter:
-    """Writes one set. Parts are sealed while they are read; `finish` makes the set one."""
-
-    def __init__(self, shelf: SetShelf, *, site: str, store: Store, now: datetime) -> None:
-        """Make the directory."""
-        self._shelf, self._site, self._store = shelf, site, store
-        self.name, self._key = now.strftime(STAMP), new_key()
-        self._place = shelf.home / f"{_WRITING}{self.name}{_writer(shelf.home)}"
-        self._parts: dict[str, dict[str, Any]] = {}
-        if (shelf.home / self.name).exists():
-            raise GroundupError(
-                f"there is a set {self.name} already", where=str(shelf.home), why="two sets cannot have one time",
-                remedy="wait a second",
-            )  # fmt: skip
-        self._place.mkdir(mode=0o700, parents=True)
-
-    def part(self, name: str, fill: Fill, *, source: str) -> Mapping[str, Any]:
-        """Write a part. ``fill`` writes its content and returns what set.json says of it, beside its digest."""
-        file = self._place / f"{name}{SUFFIX}"
-        taken = datetime.now(UTC).isoformat(timespec="seconds")
-        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(handle, "wb") as stream:
-            sealer = Sealer(stream, key=self._key, label=_label(self._site, self.name, name))
-            facts = fill(sealer.write)
-            sealer.close()
-            stream.flush()
-            os.fsync(stream.fileno())
-        self._parts[name] = {
-            "file": file.name, "sha256": sealer.sha256, "stored": sealer.stored, "size": sealer.size, "taken": taken,
-            "source": source, **facts,
-        }  # fmt: skip
-        return facts
-
-    def finish(self, *, versions: Mapping[str, str], heads: Mapping[str, str], counts: Mapping[str, int],
-               fingerprints: Mapping[str, str]) -> SetBackup:  # fmt: skip
-        """Describe the set, and give it its name."""
-        digests = "".join(part["sha256"] for _, part in sorted(self._parts.items()))
-        backup = SetBackup(
-            name=self.name, site=self._site, store=self._store.identity,
-            sha256=hashlib.sha256(digests.encode()).hexdigest(),
-            size=sum(part["stored"] for part in self._parts.values()), counts=dict(counts),
-            key=self._store.seal(base64.b64encode(self._key)).decode(), parts=self._parts, versions=dict(versions),
-            heads=dict(heads), fingerprints=dict(fingerprints),
-        )  # fmt: skip
-        text = json.dumps(asdict(backup), sort_keys=True, indent=1) + "\n"
-        write_file(self._place / ABOUT, text.encode(), mode=0o600)
-        sync(self._place)
-        self._place.rename(self._shelf.home / self.name)
-        sync(self._shelf.home)
-        return backup
-
-
-@contextmanager
-def writing(shelf: SetShelf, *, site: str, store: Store, now: datetime | None = None) -> Iterator[SetWriter]:
-    """Yield a writer, alone on this machine, after the remains of killed runs are removed. Raises GroundupError."""
-    lock = state_dir(site) / ".backup.lock"
-    try:
-        with locked(lock, timeout=5.0):
-            for left in shelf.remains():
-                shutil.rmtree(left)
-            writer = SetWriter(shelf, site=site, store=store, now=now or datetime.now(UTC))
-            try:
-                yield writer
-            finally:  # an error, too, leaves nothing
-                for left in shelf.remains():
-                    shutil.rmtree(left)
-    except TimeoutError as error:
-        raise GroundupError(
-            "another backup of this site runs on this machine", where=str(lock),
-            why="one would remove what the other writes", remedy="wait until it has ended",
-        ) from error  # fmt: skip
-
-
 def write_tested(place: Path, result: Mapping[str, Any]) -> None:
     """Keep the result of a restore test beside the set."""
     write_file(place / TESTED, (json.dumps(result, sort_keys=True, indent=1) + "\n").encode(), mode=0o600)
@@ -291,5 +220,5 @@ def tested(place: Path) -> dict[str, Any] | None:
         return None
 
 
-def _label(site: str, name: str, part: str) -> str:
+def label(site: str, name: str, part: str) -> str:
     return f"{site}/{name}/{part}"

@@ -22,9 +22,9 @@ from ...plan.types import Plan
 from ...vault import open_store
 from ..logs import job as logs_job
 from ..logs.disk import LogShelf
-from ..shelf import refuse_future
+from ..shelf import STAMP, refuse_future
 from . import mariadb, scratch, take
-from .disk import STAMP, SetBackup, SetShelf, shelf_of, tested, write_tested, write_uploaded
+from .disk import SetBackup, SetShelf, shelf_of, tested, write_tested, write_uploaded
 from .parts import FILES, MARIADB, lacking, parts
 from .read_test import ReadTest
 from .s3 import SCHEME, BucketSets

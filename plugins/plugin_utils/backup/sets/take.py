@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import tarfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,15 +18,15 @@ from ...kube.piped import PodContainer
 from ...plan.types import Plan
 from ...vault import Store, fingerprints, open_store
 from . import etcd, mariadb, rabbitmq, service_keys, state
-from .disk import SetBackup, SetShelf, writing
+from .disk import SetBackup, SetShelf
 from .etcd import EtcdConnection
 from .handed import Handed, collect
 from .parts import CEPH, ETCD, KEYS, MARIADB, OVN, RABBITMQ, SEED, SERVICE_KEYS, STATE, lacking, parts
+from .write import Fill, writing
 
 __all__ = ["ETCD", "KEYS", "MARIADB", "STATE", "Sources", "parts", "survey", "take"]
 
 _CREDENTIALS = ("pki/etcd/ca.crt", "pki/etcd/healthcheck-client.crt", "pki/etcd/healthcheck-client.key")
-Fill = Callable[[Callable[[bytes], object]], Mapping[str, Any]]
 
 
 def credentials(keys: Handed) -> dict[str, str]:

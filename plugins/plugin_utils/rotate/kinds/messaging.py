@@ -5,10 +5,8 @@ Both may do everything in the service's virtual host. The old one is deleted whe
 
 from __future__ import annotations
 
-from ...kube.types import resource_path
-from ...kube.workloads import is_ready
 from ..accounts import AccountRotation, Change, Credential
-from ..rabbitmq import PORT, SELECTOR, Queue, failed
+from ..rabbitmq import Queue, member
 
 
 class MessagingAccounts(AccountRotation):
@@ -19,14 +17,8 @@ class MessagingAccounts(AccountRotation):
 
     @property
     def queue(self) -> Queue:
-        """Return a member that is Ready: all share the accounts. Raises GroundupError when none is."""
-        api, namespace = self.api, self.namespace
-        pods = api.get(resource_path("v1", "pods", namespace=namespace), labelSelector=SELECTOR)["items"]
-        ready = sorted(str(pod["metadata"]["name"]) for pod in pods if is_ready(pod))
-        if not ready:
-            raise failed("no member is Ready", f"namespace {namespace}, pods {SELECTOR}")
-        admin = Credential("rabbitmq", self.asked.store.get("rabbitmq/admin"))
-        return Queue(lambda: api.connect(namespace, ready[0], PORT), admin, ready[0])
+        """Return a member. Raises GroundupError when none is Ready."""
+        return member(self.api, self.namespace, Credential("rabbitmq", self.asked.store.get("rabbitmq/admin")))
 
     def of_kind(self, name: str) -> bool:
         """Return whether it is a service's."""

@@ -1,41 +1,146 @@
-"""Keystone's users of services: refused by name, because each way known here fails requests or breaks references.
+"""Keystone's users of services. Keystone has one password a user: a second user takes the first one's place.
 
-A new password ends every token of the user at once, and services have one password until their pods have restarted.
-Another user has another id, which Heat's trusts, Barbican's and Octavia's access lists, Nova's volume attachments and
-Magnum's trustees refer to. Application credentials keep the id, but services would have to log in another way.
+A new password would end every token of the user at once, while its pods still have the old one. An application
+credential keeps the user, but ends with its tokens as well, and cannot act by a trust. So a second user gets the same
+roles, everything uses it, and the first is deleted. Its id goes with it: who is named by id in trusts, access lists or
+key pairs stays, unless that is accepted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from ....module_utils._base.consent import Reason
-from ..base import Foreseen, Kind
+from ...cloud import keystone
+from ...services.keystone import ADMIN_CREDENTIAL
+from ...vault.names import USER, reference
+from ..accounts import Account, AccountRotation, Accounts, Change, Credential
+from ..base import Foreseen, RotationAsked
+from ..keystone import DEFAULT, Users, accepts
+from ..mariadb import DatabaseAccounts, members
+
+REFERENCES = "references"
+_OTHERS = (ADMIN_CREDENTIAL, "keystone/test")  # of people, and of the charts' own tests
+_DOMAINS = {"domain_name", "user_domain_name"}
 
 
-class ServiceUsers(Kind[None]):
-    """Refuse it, and name what can be done."""
+class ServiceUsers(AccountRotation):
+    """Rotate them."""
 
-    name = "service-users"
-    loses = "a new password ends every token of the service at once, and its pods have the old one until they restart"
+    name, server, renames, hosts = "service-users", "Keystone", True, True
+    loses = "services lose Keystone until somebody makes the old users again, or what names a user by its id is lost"
+    codes = (REFERENCES,)
 
-    def survey(self) -> None:
-        """Look at nothing."""
+    def __init__(self, asked: RotationAsked) -> None:
+        """Take what is asked."""
+        super().__init__(asked)
+        self.stays: dict[str, str] = {}  # users that are not rotated, and why
 
-    def reasons(self, state: None) -> Iterable[Reason]:  # noqa: ARG002  # there is none
+    def of_kind(self, name: str) -> bool:
+        """Return whether it may be a service's."""
+        return name not in _OTHERS
+
+    @property
+    def accounts(self) -> list[Account]:
+        """Return the accounts that say which domain of Keystone they are in."""
+        return [one for one in super().accounts if _DOMAINS & one.values.keys()]
+
+    def survey(self) -> Accounts:
+        """Return the accounts without those that stay as they are."""
+        found = super().survey()
+        if found.open:
+            return found
+        fixed = dict(self._fixed())
+        self.stays = {one.user: fixed[one.secret] for one in found.todo if one.secret in fixed}
+        rest = [one for one in found.todo if one.secret not in fixed]
+        if REFERENCES not in self.asked.force:
+            self.stays |= self._referred(rest)
+        return Accounts(todo=[one for one in rest if one.user not in self.stays], open=False)
+
+    def reasons(self, state: Accounts) -> Iterable[Reason]:
         """Return why not."""
-        yield Reason(text="there is no way yet without failed requests; docs/rotation.md has what to do after a leak")
+        if self.stays and not state.todo:
+            yield Reason(text=f"no user is left to rotate: {'; '.join(self._told())}")
+        else:
+            yield from super().reasons(state)
 
-    def foresee(self, state: None) -> Foreseen:  # noqa: ARG002  # there is none
-        """Return nothing."""
-        return Foreseen()
+    def foresee(self, state: Accounts) -> Foreseen:
+        """Return the accounts, and those that stay."""
+        found = super().foresee(state)
+        found.lines += self._told()
+        return found
 
-    def use(self, state: None) -> None:
-        """Do nothing: it is refused before."""
+    def accepts(self, login: Credential) -> bool:
+        """Ask Keystone."""
+        return accepts(
+            keystone.anonymous(self.asked.plan), login.user, login.password, domain=self._domains[login.secret]
+        )
 
-    def remains(self, state: None) -> list[str]:  # noqa: ARG002  # there is none
-        """Return nothing: none is ever open."""
-        return []
+    def admit(self, change: Change) -> None:
+        """Make the second user."""
+        domain = self._domains[change.new.secret]
+        self._users.copy(change.old.user, change.new.user, change.new.password, domain=domain)
+
+    def expel(self, change: Change) -> None:
+        """Delete the first user."""
+        self._users.delete(change.old.user, domain=self._domains[change.old.secret])
+
+    def next_steps(self) -> str:
+        """Name the users that were not rotated."""
+        return "; ".join(self._told())
+
+    @property
+    def _users(self) -> Users:
+        return Users(keystone.of_site(self.asked.plan))
+
+    @property
+    def _domains(self) -> dict[str, str]:
+        """Return the domain of each account, by its secret."""
+        return {one.secret: _domain(one) for one in self.accounts}
+
+    def _told(self) -> list[str]:
+        return [f"{user} stays as it is: {why}" for user, why in sorted(self.stays.items())]
+
+    def _fixed(self) -> Iterator[tuple[str, str]]:
+        """Yield the accounts whose name is not taken from beside the password, and where the password is."""
+        plan = self.asked.plan
+        for release in plan.openstack.releases:
+            for path, name in bare(release.values):
+                yield name, f"its name is written beside {path} of the release {release.name}, and would stay"
+        if plan.ceph and plan.ceph.gateway:
+            yield plan.ceph.gateway.password, "object gateways have it by the layer storage, and its name is fixed"
+
+    def _referred(self, accounts: list[Account]) -> dict[str, str]:
+        """Return the users that something names by their id, and what."""
+        users, values = self._users, self.asked.store.items()
+        ids = {one.user: users.id_of(values.get(one.secret + USER, one.user), domain=_domain(one)) for one in accounts}
+        naming = DatabaseAccounts(members(self.api, self.namespace)).naming([one for one in ids.values() if one])
+        return {
+            user: f"named by its id in {', '.join(f'{place} ({number})' for place, number in naming[one].items())}, "
+            f"which another user cannot use; -e '{{\"rotate_force\": [\"{REFERENCES}\"]}}' gives that up"
+            for user, one in ids.items() if one in naming
+        }  # fmt: skip
+
+
+def bare(values: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield place and name of each secret in ``values`` that is not the password beside a user name."""
+    if (name := reference(values, path)) is not None:
+        yield path, name
+    elif isinstance(values, Mapping):
+        match values:
+            case {"username": str(), "password": {"$secret": str()}}:
+                values = {key: value for key, value in values.items() if key != "password"}
+        for key, value in values.items():
+            yield from bare(value, f"{path}.{key}" if path else str(key))
+    elif isinstance(values, (list, tuple)):
+        for index, value in enumerate(values):
+            yield from bare(value, f"{path}[{index}]")
+
+
+def _domain(account: Account) -> str:
+    said = account.values.get("domain_name") or account.values.get("user_domain_name") or DEFAULT
+    return DEFAULT if str(said).lower() == DEFAULT else str(said)
 
 
 KIND = ServiceUsers
