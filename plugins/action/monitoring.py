@@ -36,10 +36,14 @@ class ActionModule(StepAction):
         """Run the step with what the monitoring host is told of the plan."""
         plan = make_plan(load_site(given["site_file"])) if central else None
         if plan is None or plan.monitoring is None:  # the site file changed after this run began
+            if given["step"] != "converge":
+                return {"changed": False}
             return super().work({**given, "central": None, "tls": {}})
         if given["step"] == "verify":
             asked = {"interval": plan.monitoring.interval, "targets": expected(plan, without=given["absent"])}
             return super().work({**given, **asked})
+        if given["step"] == "tell":
+            return super().work({**given, "files": files(plan)})
         return super().work({**given, "central": self._central(plan, plan.monitoring), "tls": self._tls(plan, given)})
 
     def _tls(self, plan: Plan, given: dict[str, Any]) -> dict[str, str]:

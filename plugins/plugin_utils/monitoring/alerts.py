@@ -70,6 +70,12 @@ def _daemon(metric: str) -> str:
     return f'label_replace({lost}, "object", "$1", "ceph_daemon", "(.+)")'
 
 
+def _lost_managers(plan: Plan) -> str:
+    # One that stands by is no target of its own: the active one tells of it.
+    managers = len(plan.ceph.managers) if plan.ceph else 0
+    return f'count(max by (ceph_daemon) (ceph_mgr_status{{job="ceph"}})) < {managers}' if managers > 1 else ""
+
+
 _FAILED = ',code=~"5.."'
 _DISK = 'job="node",fstype!~"tmpfs|ramfs|overlay|squashfs"'
 
@@ -166,6 +172,13 @@ ALERTS: dict[str, AlertRecord] = {
         what="{object} is down",
         why="its data has one copy less until it is back, or until Ceph has copied it elsewhere",
         remedy="ceph osd find names its host; a broken disk: groundup.cloud.storage_replace",
+    ),
+    "CephManagerDown": AlertRecord(
+        layer="storage", job="ceph", severity="warning", after="5m", object="ceph",
+        expr=_lost_managers,
+        what="fewer managers of Ceph stand by than the plan has",
+        why="with the last one, Ceph's metrics, its balancer and volume commands stop; data are served on",
+        remedy="ceph mgr dump names those that are there; on the other's host: systemctl status ceph-mgr@HOST",
     ),
     "CephError": AlertRecord(
         layer="storage", job="ceph", severity="critical", after="45s", object="ceph",

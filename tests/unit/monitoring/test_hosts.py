@@ -19,8 +19,10 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.status import hosts
 
 from .sites import planned
 
-NODE = {"job": "node", "object": "worker-1", "remedy": "look at it", "by_hand": ""}
-CEPH = {"job": "ceph", "object": "storage-1", "remedy": "switch it on", "by_hand": "switch it on"}
+NODE = {"job": "node", "object": "worker-1", "remedy": "look at it", "one_answers": False}
+MANAGERS = [
+    {"job": "ceph", "object": f"storage-{number}", "remedy": "run it again", "one_answers": True} for number in (1, 2)
+]
 
 
 def test_the_store_is_bounded_in_time_disk_and_memory_and_nothing_listens_beyond_the_host() -> None:
@@ -160,14 +162,13 @@ def _active(**states: str) -> dict[str, Any]:
     return {"data": {"activeTargets": found}}
 
 
-def asked(*targets: dict[str, str]) -> tuple[dict[str, Any], list[str]]:
-    changes = Changes(check=False)
-    return verify.verify(changes, {"interval": 1, "targets": list(targets)}), changes.warnings
+def asked(*targets: dict[str, Any]) -> dict[str, Any]:
+    return verify.verify(Changes(check=False), {"interval": 1, "targets": list(targets)})
 
 
 def test_a_site_whose_targets_answer_and_whose_alert_arrives_is_well(served: dict[str, Any]) -> None:
     assert served
-    assert asked(NODE) == ({"changed": False, "targets": 1, "silent": []}, [])
+    assert asked(NODE) == {"changed": False, "targets": 1}
 
 
 @pytest.mark.parametrize(("answer", "why"), [(_active(worker="down"), "refused"), (_active(), "no such target")])
@@ -179,23 +180,21 @@ def test_a_silent_target_is_named_with_host_and_remedy(served: dict[str, Any], a
     assert found.value.remedy == "look at it"
 
 
-def test_what_the_operator_must_switch_on_is_a_warning_that_nobody_waits_for(
-    served: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert served
-    asks: list[list[dict[str, str]]] = []
+def test_of_targets_of_which_one_is_enough_none_must_be_silent_for_a_fault(served: dict[str, Any]) -> None:
+    def active(first: str, second: str) -> Any:
+        states = _active(worker="up")["data"]["activeTargets"]
+        for one, state in zip(MANAGERS, (first, second), strict=True):
+            labels = {"job": one["job"], "object": one["object"]}
+            states.append({"labels": labels, "health": state, "lastError": "refused"})
+        return {"data": {"activeTargets": states}}
 
-    def silent(targets: list[dict[str, str]]) -> dict[str, str]:
-        asks.append(targets)
-        return real(targets)
-
-    real = verify.silent
-    monkeypatch.setattr(verify, "PATIENCE", 1.0)
-    monkeypatch.setattr(verify, "silent", silent)
-    result, (warning,) = asked(NODE, CEPH)
-    assert asks == [[NODE], [CEPH]]
-    assert result["silent"] == ["ceph of storage-1"]
-    assert "switch it on" in warning
+    for states in (("up", "down"), ("down", "up")):
+        served["/api/v1/targets"] = active(*states)
+        assert asked(NODE, *MANAGERS)["targets"] == 3
+    served["/api/v1/targets"] = active("down", "down")
+    with pytest.raises(GroundupError, match="ceph of storage-1, ceph of storage-2") as found:
+        asked(NODE, *MANAGERS)
+    assert found.value.remedy == "run it again"
 
 
 def test_the_state_of_the_site_is_what_verification_asks(
