@@ -77,6 +77,7 @@ def converge(changes: Changes, wanted: Mapping[str, Any]) -> None:
                 unit.place(HOME / "tls" / name, f"{text.rstrip()}\n", mode=0o640, group=one.group, secret=secret)
         reader = _configure(changes, one, wanted["files"])
         (unit if unit.stale else reader).running()
+    _backups(changes, wanted["backups"])
 
 
 def tell(changes: Changes, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -89,6 +90,19 @@ def tell(changes: Changes, given: Mapping[str, Any]) -> dict[str, Any]:
         if watched.unit_file(one.unit).exists():
             _configure(changes, one, given["files"]).running()
     return changes.result()
+
+
+def backups(changes: Changes, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Have the node exporter tell the ages of backups that the text ``given["backups"]`` says. Raises OSError."""
+    ownership.refuse_other(given["site"])
+    if watched.unit_file(watched.STORE).exists():
+        _backups(changes, given["backups"])
+    return changes.result()
+
+
+def _backups(changes: Changes, text: str) -> None:
+    if text:
+        files.place(changes, watched.BACKUPS, text)
 
 
 def _configure(changes: Changes, one: WatchProgram, wanted: Mapping[str, str]) -> Unit:

@@ -20,7 +20,6 @@ PORT = watched.EXPORTER_PORT
 WEB, CERTIFICATE, KEY, READERS = (
     watched.HOME / name for name in ("exporter.yml", "exporter.crt", "exporter.key", "readers-ca.crt")
 )
-TEXTS = "/var/lib/prometheus/node-exporter"  # the package's directory for metrics in text files
 _CAP_SYS_TIME = 25  # linux/capability.h
 WEB_TEXT = f"""\
 {files.HEADER}tls_server_config:
@@ -52,7 +51,7 @@ def unit_text(address: str, *, clock: bool) -> str:
     """Return the drop-in of Debian's unit for a host with ``address``. ``clock``: the kernel says how its clock is."""
     command = (
         "/usr/bin/prometheus-node-exporter", f"--web.listen-address={address}:{PORT}", f"--web.config.file={WEB}",
-        f"--collector.textfile.directory={TEXTS}", *([] if clock else ["--no-collector.timex"]),
+        f"--collector.textfile.directory={watched.TEXTS}", *([] if clock else ["--no-collector.timex"]),
     )  # fmt: skip
     # Not ProtectHome=yes, which would hide file systems from it.
     return drop_in(command, needs=WEB, memory="128M", more="ProtectHome=read-only\n")

@@ -113,7 +113,7 @@ ALERTS: dict[str, AlertRecord] = {
     "BackupOld": AlertRecord(
         layer="host", job="node", severity="warning", after="5m", object="backups",
         expr=_backup_age,
-        what="the newest backup is older than two days",
+        what="the newest backup of {part} is older than two days, or there is none",
         why="a loss now costs all changes since then",
         remedy="read why: journalctl of the timer's unit on the control node; then run groundup.cloud.backup",
     ),

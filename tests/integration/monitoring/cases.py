@@ -55,6 +55,7 @@ def _manager(name: str) -> Series:
 _DISK = {"job": "node", "object": "worker-1", "device": "/dev/vda", "fstype": "ext4"}
 _CERTIFICATE = 'groundup_certificate_not_after_timestamp_seconds{object="control-1",path="/etc/haproxy/tls/edge.pem"}'
 _SERVER = 'haproxy_server_status{job="haproxy",object="control-1",proxy="public",server="worker-1",state="DOWN"}'
+_BACKUP = 'groundup_backup_newest_timestamp_seconds{object="seed-1",part="etcd"}'
 _NODES = {"job": "node", "layer": "host"}
 BEGIN, DAY = 946684800, 86400  # vmalert-tool's time begins with 2000
 
@@ -78,8 +79,8 @@ CASES = (
         labels={"object": "control-1", "path": "/etc/haproxy/tls/edge.pem"},
     ),
     Case(
-        alert="BackupOld", layer="host", fires={"groundup_backup_newest_timestamp_seconds": f"{BEGIN - 2 * DAY}x30"},
-        quiet={"groundup_backup_newest_timestamp_seconds": f"{BEGIN - DAY}x30"}, labels={"object": "backups"},
+        alert="BackupOld", layer="host", fires={_BACKUP: f"{BEGIN - 2 * DAY}x30"},
+        quiet={_BACKUP: f"{BEGIN - DAY}x30"}, labels={"object": "backups", "part": "etcd"},
     ),
     Case(
         alert="EtcdNoLeader", layer="kubernetes",

@@ -41,6 +41,7 @@ def host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MonitoringHost:
     monkeypatch.setattr(units, "run", systemd.run)
     monkeypatch.setattr(units, "MARKS", tmp_path / "marks")
     monkeypatch.setattr(watched, "UNITS", tmp_path / "systemd")
+    monkeypatch.setattr(watched, "BACKUPS", tmp_path / "texts/groundup-backups.prom")
     monkeypatch.setattr(central, "HOME", found.home)
     monkeypatch.setattr(central, "_takes_routing", lambda _: None)  # amtool is of a package
     monkeypatch.setattr(central, "answers", lambda *at: found.waited.append(at[-1]))
@@ -70,6 +71,21 @@ def test_a_program_that_crashed_is_started_and_waited_for(host: MonitoringHost) 
     host.systemd.state |= {"ActiveState": "failed", "SubState": "failed"}
     assert host.told() == [f"start {one.unit}" for one in central.ALL]
     assert host.waited == [one.unit for one in central.ALL]
+
+
+def test_ages_of_backups_are_kept_while_nothing_newer_is_known(host: MonitoringHost) -> None:
+    def done(text: str, *, check: bool = False) -> list[str]:
+        changes = Changes(check=check)
+        central.backups(changes, {"site": "lab", "backups": text})
+        return changes.done
+
+    assert done("a 1\n", check=True) == [f"write {watched.BACKUPS}"]
+    assert not watched.BACKUPS.exists()
+    assert done("a 1\n") == [f"write {watched.BACKUPS}"]
+    assert done("a 1\n") == done("") == []
+    assert watched.BACKUPS.read_text() == "a 1\n"
+    watched.unit_file(watched.STORE).unlink()
+    assert done("a 2\n") == [], "it has no store yet"
 
 
 def test_a_host_that_has_no_store_yet_is_told_nothing(host: MonitoringHost) -> None:

@@ -88,7 +88,7 @@ def test_what_an_earlier_run_left_is_removed_and_kept_metrics_stay(
 ) -> None:
     stopped = _moved(tmp_path, monkeypatch)
     units = [watched.unit_file(watched.EXPORTER), watched.unit_file(watched.STORE)]
-    own = [watched.HOME / "central/x", watched.HOME / "exporter.key", watched.PROGRAMS / "vmalert"]
+    own = [watched.HOME / "central/x", watched.HOME / "exporter.key", watched.PROGRAMS / "vmalert", watched.BACKUPS]
     for path in (*units, *own, tmp_path / "var/lib/groundup-metrics/x"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
@@ -109,12 +109,14 @@ def test_what_an_earlier_run_left_is_removed_and_kept_metrics_stay(
 
 def test_the_former_monitoring_host_keeps_its_exporter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _moved(tmp_path, monkeypatch)
-    for path in (watched.unit_file(watched.EXPORTER), watched.HOME / "exporter.key", watched.HOME / "central/x"):
+    own = [watched.HOME / "exporter.key", watched.HOME / "central/x", watched.BACKUPS]
+    for path in (watched.unit_file(watched.EXPORTER), *own):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
     watched.remove(Changes(check=False), central_only=True)
     assert watched.unit_file(watched.EXPORTER).exists()
     assert [path.name for path in watched.HOME.iterdir()] == ["exporter.key"]
+    assert not watched.BACKUPS.exists(), "it would grow old, and raise an alert"
 
 
 def _moved(place: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
@@ -123,6 +125,7 @@ def _moved(place: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     monkeypatch.setattr(watched, "UNITS", place / "systemd")
     monkeypatch.setattr(watched, "HOME", place / "etc/monitoring")
     monkeypatch.setattr(watched, "PROGRAMS", place / "lib/monitoring")
+    monkeypatch.setattr(watched, "BACKUPS", place / "node-exporter/groundup-backups.prom")
     monkeypatch.setattr(watched, "off", lambda _, names: stopped.append(list(names)))
     return stopped
 
