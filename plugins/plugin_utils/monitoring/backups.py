@@ -26,4 +26,6 @@ def ages(plan: Plan, directory: str = "") -> str:
     found = dict.fromkeys(parts(plan), 0.0)
     found |= {name: datetime.fromisoformat(part["taken"]).timestamp() for name, part in newest.parts.items()}
     lines = [f'{METRIC}{{part="{name}"}} {taken:.0f}' for name, taken in sorted(found.items())]
-    return "\n".join([f"# HELP {METRIC} When the newest backup set saved a part.", f"# TYPE {METRIC} gauge", *lines, ""])
+    return "\n".join(
+        [f"# HELP {METRIC} When the newest backup set saved a part.", f"# TYPE {METRIC} gauge", *lines, ""]
+    )

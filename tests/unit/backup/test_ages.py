@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import SetBackup, SetShelf
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.job import site_shelf
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.take import parts
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.backups import METRIC, ages
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
@@ -36,7 +39,9 @@ def test_without_a_set_that_can_be_read_nothing_is_told(plan: Plan, shelf: SetSh
     assert ages(plan) == ""
 
 
-def test_sets_of_another_directory_are_asked_for_by_it(plan: Plan, shelf: SetShelf, made: Make) -> None:
+def test_sets_of_another_directory_are_asked_for_by_it(plan: Plan, shelf: SetShelf, made: Make, tmp_path: Path) -> None:
     made(datetime.now(UTC))
-    assert ages(plan, str(shelf.home)) == ages(plan) != ""
-    assert ages(plan, str(shelf.home / "other")) == ""
+    other = str(tmp_path / "other")
+    assert ages(plan, other) == ""
+    shutil.copytree(shelf.home, site_shelf(plan, other).home)
+    assert ages(plan, other) == ages(plan) != ""

@@ -49,7 +49,12 @@ def converged(
         action.variables |= {"hostvars": {"seed-1": seed}, "groundup_dry_run": True}
     published = {f"{plan.monitoring.programs}/{name}": name * 2 for name in PROGRAMS} if plan.monitoring else {}
     digests.save("lab", digests.PublishedDigests(files={**published, "other/1/file": "other"}))
-    given = {"step": step, "directory": "/sets", "name": "worker-1", "monitoring_host": "worker-1" if central else "seed-1"}
+    given = {
+        "step": step,
+        "directory": "/sets",
+        "name": "worker-1",
+        "monitoring_host": "worker-1" if central else "seed-1",
+    }
     paths = {"site_file": Path("site.yml"), "client_certificate": "", "client_key": "", "ca_certificate": ""}
     return action.work(given | paths)
 

@@ -73,7 +73,8 @@ def test_a_program_that_crashed_is_started_and_waited_for(host: MonitoringHost) 
     assert host.waited == [one.unit for one in central.ALL]
 
 
-def test_ages_of_backups_are_kept_while_nothing_newer_is_known(host: MonitoringHost) -> None:
+@pytest.mark.usefixtures("host")
+def test_ages_of_backups_are_kept_while_nothing_newer_is_known() -> None:
     def done(text: str, *, check: bool = False) -> list[str]:
         changes = Changes(check=check)
         central.backups(changes, {"site": "lab", "backups": text})
