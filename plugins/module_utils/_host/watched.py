@@ -16,6 +16,7 @@ UNITS = Path("/etc/systemd/system")
 PROGRAMS = Path("/usr/local/lib/groundup/monitoring")
 TEXTS = Path("/var/lib/prometheus/node-exporter")  # Debian's directory for metrics in text files
 BACKUPS = TEXTS / "groundup-backups.prom"  # on the monitoring host
+CERTIFICATES = TEXTS / "groundup-certificates.prom"
 EXPORTER, STORE, RULES, ALERTS = (
     "prometheus-node-exporter.service", "groundup-metrics.service", "groundup-alert-rules.service",
     "prometheus-alertmanager.service",
@@ -56,6 +57,7 @@ def remove(changes: Changes, *, central_only: bool = False) -> None:
             shutil.rmtree(place)
     files.remove(changes, BACKUPS)  # it would grow old
     if not central_only:
+        files.remove(changes, CERTIFICATES)
         GUARD.remove(changes)
     for name in names:  # last: a killed run is finished by the next
         files.remove(changes, unit_file(name))

@@ -9,7 +9,7 @@ from typing import Any
 
 from .._base import files, tls
 from .._base.changes import Changes
-from .._host import packages, watched
+from .._host import issued, packages, watched
 from .._host.accounts import group_id
 from .._host.clock import by_ptp
 from .._host.units import Unit
@@ -20,6 +20,7 @@ PORT = watched.EXPORTER_PORT
 WEB, CERTIFICATE, KEY, READERS = (
     watched.HOME / name for name in ("exporter.yml", "exporter.crt", "exporter.key", "readers-ca.crt")
 )
+ENDS = "groundup_certificate_not_after_timestamp_seconds"
 _CAP_SYS_TIME = 25  # linux/capability.h
 WEB_TEXT = f"""\
 {files.HEADER}tls_server_config:
@@ -45,6 +46,13 @@ def converge(changes: Changes, wanted: Mapping[str, Any]) -> None:
     )  # fmt: skip
     unit.place(WEB, WEB_TEXT)
     unit.running()
+
+
+def tell_certificates(changes: Changes) -> None:
+    """Have the exporter tell when the certificates that layers wrote here end. Raises GroundupError, OSError."""
+    lines = [f'{ENDS}{{path="{path}"}} {at}' for path, at in issued.ends().items()]
+    head = [f"# HELP {ENDS} When the certificate of a file ends.", f"# TYPE {ENDS} gauge"]
+    files.place(changes, watched.CERTIFICATES, "\n".join([*head, *lines, ""]))
 
 
 def unit_text(address: str, *, clock: bool) -> str:

@@ -45,7 +45,8 @@ def _quorum_at_risk(plan: Plan) -> str:
 
 def _backup_age(plan: Plan) -> str:
     # Without a timer, nobody promised a backup.
-    return "time() - groundup_backup_newest_timestamp_seconds > 2 * 86400" if plan.backups.schedule else ""
+    newest = "max by (part) (groundup_backup_newest_timestamp_seconds)"
+    return f"time() - {newest} > 2 * 86400" if plan.backups.schedule else ""
 
 
 def _nobody_serves(*proxies: str) -> str:

@@ -6,16 +6,20 @@ import http.server
 import json
 import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._host import watched
+from ansible_collections.groundup.cloud.plugins.module_utils._host import issued, watched
 from ansible_collections.groundup.cloud.plugins.module_utils._monitoring import central, exporter, verify
 from ansible_collections.groundup.cloud.plugins.module_utils._status.host import _monitoring
+from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.alerts import ALERTS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.status import hosts
+from ansible_collections.groundup.cloud.tests.unit.certificates import issue
+from cryptography import x509
 
 from .sites import planned
 
@@ -43,6 +47,30 @@ def test_every_unit_has_an_account_of_its_own_and_keeps_its_privileges_down() ->
     for text in (*texts.values(), exporter.unit_text("10.0.0.5", clock=True)):
         assert {"NoNewPrivileges=yes", "ProtectSystem=strict", "CapabilityBoundingSet="} <= {*text.splitlines()}
         assert "MemoryMax=" in text
+
+
+def test_the_end_of_each_certificate_that_a_layer_wrote_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = issue("one")
+    wanted = {
+        "etc/haproxy/tls/edge.pem": one.pem + one.key, "etc/ovn/tls/certificate.pem": one.pem,
+        "etc/ovn/tls/key.pem": one.key, "etc/elsewhere/other.crt": one.pem,
+    }  # fmt: skip
+    for path, text in wanted.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    _moved(tmp_path, monkeypatch)
+    monkeypatch.setattr(issued, "ends", partial(issued.ends, tmp_path))
+    for changed in (1, 0):
+        changes = Changes(check=False)
+        exporter.tell_certificates(changes)
+        assert len(changes.done) == changed
+    told = [line.split() for line in watched.CERTIFICATES.read_text().splitlines() if line[0] != "#"]
+    end = int(x509.load_pem_x509_certificate(one.pem.encode()).not_valid_after_utc.timestamp())
+    paths = ("/etc/haproxy/tls/edge.pem", "/etc/ovn/tls/certificate.pem")
+    assert told == [[f'{exporter.ENDS}{{path="{path}"}}', str(end)] for path in paths]
+    assert exporter.ENDS in ALERTS["CertificateEnding"].expression(planned("lab"))
 
 
 def test_the_exporter_never_starts_without_its_certificate() -> None:
@@ -88,7 +116,13 @@ def test_what_an_earlier_run_left_is_removed_and_kept_metrics_stay(
 ) -> None:
     stopped = _moved(tmp_path, monkeypatch)
     units = [watched.unit_file(watched.EXPORTER), watched.unit_file(watched.STORE)]
-    own = [watched.HOME / "central/x", watched.HOME / "exporter.key", watched.PROGRAMS / "vmalert", watched.BACKUPS]
+    own = [
+        watched.HOME / "central/x",
+        watched.HOME / "exporter.key",
+        watched.PROGRAMS / "vmalert",
+        watched.BACKUPS,
+        watched.CERTIFICATES,
+    ]
     for path in (*units, *own, tmp_path / "var/lib/groundup-metrics/x"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
@@ -126,6 +160,7 @@ def _moved(place: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     monkeypatch.setattr(watched, "HOME", place / "etc/monitoring")
     monkeypatch.setattr(watched, "PROGRAMS", place / "lib/monitoring")
     monkeypatch.setattr(watched, "BACKUPS", place / "node-exporter/groundup-backups.prom")
+    monkeypatch.setattr(watched, "CERTIFICATES", place / "node-exporter/groundup-certificates.prom")
     monkeypatch.setattr(watched, "off", lambda _, names: stopped.append(list(names)))
     return stopped
 
