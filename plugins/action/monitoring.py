@@ -13,6 +13,7 @@ from ..plugin_utils.hosts import spared
 from ..plugin_utils.kube.access import kubeconfig_path
 from ..plugin_utils.kube.client import Api
 from ..plugin_utils.layers.layers import ALERTMANAGER
+from ..plugin_utils.monitoring.backups import ages
 from ..plugin_utils.monitoring.files import files
 from ..plugin_utils.monitoring.targets import expected
 from ..plugin_utils.plan import Plan, load_site, make_plan
@@ -36,10 +37,16 @@ class ActionModule(StepAction):
         """Run the step with what the monitoring host is told of the plan."""
         plan = make_plan(load_site(given["site_file"])) if central else None
         if plan is None or plan.monitoring is None:  # the site file changed after this run began
+            if given["step"] != "converge":
+                return {"changed": False}
             return super().work({**given, "central": None, "tls": {}})
         if given["step"] == "verify":
             asked = {"interval": plan.monitoring.interval, "targets": expected(plan, without=given["absent"])}
             return super().work({**given, **asked})
+        if given["step"] == "tell":
+            return super().work({**given, "files": files(plan)})
+        if given["step"] == "backups":
+            return super().work({**given, "backups": ages(plan, given["directory"])})
         return super().work({**given, "central": self._central(plan, plan.monitoring), "tls": self._tls(plan, given)})
 
     def _tls(self, plan: Plan, given: dict[str, Any]) -> dict[str, str]:
@@ -79,7 +86,7 @@ class ActionModule(StepAction):
         )
         return {
             "files": files(plan), "interval": monitoring.interval, "retention_days": monitoring.retention_days,
-            "hosts": len(plan.hosts), "central_packages": [ALERTMANAGER],
+            "hosts": len(plan.hosts), "backups": ages(plan), "central_packages": [ALERTMANAGER],
             "programs_url": f"{plan.supply.files_url}/{monitoring.programs}",
             "digests": {name.removeprefix(place): one for name, one in record.files.items() if name.startswith(place)},
         }  # fmt: skip

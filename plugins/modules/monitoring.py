@@ -18,11 +18,13 @@ options:
     description:
       - V(converge) installs, configures and starts. A host that was O(monitoring_host) before loses what only that one
         has, but keeps its metrics.
+      - V(tell), on O(monitoring_host), writes the plan's files alone, for a run that is limited to other hosts.
+      - V(backups), on O(monitoring_host), has its node exporter tell the ages of the newest backup set in O(directory).
       - V(verify), on O(monitoring_host), waits until every target of the plan answers, every rule can be judged, and
-        the alert C(AlertingWorks), which always fires, is in Alertmanager. Targets that the operator must switch on
-        are warnings. Hosts of O(absent) are left out.
+        the alert C(AlertingWorks), which always fires, is in Alertmanager. Of Ceph's managers one is enough.
+        Hosts of O(absent) are left out.
     type: str
-    choices: [converge, verify]
+    choices: [converge, tell, backups, verify]
     required: true
   site_file:
     description: Path of the site file.
@@ -41,6 +43,10 @@ options:
     type: list
     elements: str
     default: []
+  directory:
+    description: Directory of backup sets, on the controller. Default is that of the site. With O(step=backups).
+    type: str
+    default: ""
   address:
     description: Address of the host, where its node exporter listens. With O(step=converge).
     type: str
@@ -105,19 +111,15 @@ changes:
   description: Changes made, or predicted in check mode, one line each.
   type: list
   elements: str
-  returned: with O(step=converge)
+  returned: but with O(step=verify)
 targets:
   description: Number of targets that were asked for.
   type: int
   returned: with O(step=verify)
-silent:
-  description: Targets that do not answer and are the operator's to switch on.
-  type: list
-  elements: str
-  returned: with O(step=verify)
 """
 
 from ..module_utils._base.module import run_step
+from ..module_utils._monitoring.central import backups, tell
 from ..module_utils._monitoring.converge import converge
 from ..module_utils._monitoring.verify import verify
 
@@ -127,7 +129,8 @@ RULES = {"required_if": [("step", "converge", _NEEDED)]}
 
 def main() -> None:
     """Run the step."""
-    run_step({"converge": converge, "verify": verify}, secret=("private_key", "client_key", "tls"))
+    steps = {"converge": converge, "tell": tell, "backups": backups, "verify": verify}
+    run_step(steps, secret=("private_key", "client_key", "tls"))
 
 
 if __name__ == "__main__":

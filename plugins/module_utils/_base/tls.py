@@ -58,5 +58,10 @@ def check_pair(path: Path, *, user: str, key: Path | None = None) -> None:
 
 def days_left(path: Path, *, why: str, remedy: str) -> int:
     """Return the full days until the certificate in ``path`` expires, negative after that. Raises GroundupError."""
+    return int((end(path, why=why, remedy=remedy) - time.time()) // 86400)
+
+
+def end(path: Path, *, why: str, remedy: str) -> int:
+    """Return when the first certificate in ``path`` expires, in seconds since 1970. Raises GroundupError."""
     said = run(["openssl", "x509", "-in", str(path), "-noout", "-enddate"], why=why, remedy=remedy)
-    return int((ssl.cert_time_to_seconds(said.partition("notAfter=")[2].strip()) - time.time()) // 86400)
+    return ssl.cert_time_to_seconds(said.partition("notAfter=")[2].strip())

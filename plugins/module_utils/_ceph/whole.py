@@ -11,18 +11,20 @@ from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.wait import wait_until
 from .._plan.ceph import CephPlan
-from . import configuration, disk, drain, faults, flags, health, members, pools, proof
+from . import configuration, disk, drain, faults, flags, health, members, metrics, pools, proof
 from .cluster import CephCluster, connected
 from .model import ADMIN, CONF, entities, rights, watching
 from .pools import PoolPlan
 
 
 def converge(changes: Changes, *, ceph: CephPlan, keys: Mapping[str, str], osds: int, timeout: int) -> dict[str, Any]:
-    """Converge rules, pools and keys, and wait until the cluster is clean and healthy. Raises GroundupError."""
+    """Converge rules, pools, keys, metrics; wait until the cluster is clean and healthy. Raises GroundupError."""
     wanted, monitors = _wanted(ceph, keys), watching(ceph)
     if changes.check and not (CONF.exists() and any(disk.OSDS.glob("ceph-*"))):
         for one in (*wanted.rules, *wanted.pools, *wanted.caps):
             changes.add(f"make {one}")
+        if ceph.metrics:
+            changes.add(metrics.SWITCHING_ON)
         return changes.result()
     with connected(ADMIN, wanted.keys[ADMIN], monitors) as cluster:
         flags.put_back(cluster, changes)
@@ -32,9 +34,12 @@ def converge(changes: Changes, *, ceph: CephPlan, keys: Mapping[str, str], osds:
             _wait(cluster, lambda: health.down(cluster, expected=osds), "OSDs are missing", timeout=timeout)
         _refuse_misplaced(cluster, ceph.locations)
         pools.converge(cluster, changes, wanted)
+        metrics.converge(cluster, changes, wanted=ceph.metrics)
         if not changes.check:
             _wait(cluster, lambda: health.unclean(cluster), "the cluster is not whole", timeout=timeout)
             _wait(cluster, lambda: health.unwell(cluster), "the cluster is not well", timeout=timeout)
+            if ceph.metrics:  # managers start again for it
+                _wait(cluster, lambda: metrics.silent(cluster), "monitoring learns nothing of Ceph", timeout=timeout)
     return changes.result()
 
 
@@ -50,6 +55,7 @@ def verify(changes: Changes, *, ceph: CephPlan, keys: Mapping[str, str], osds: i
                 or health.down(cluster, expected=osds)
                 or health.unclean(cluster)
                 or health.unwell(cluster)
+                or (metrics.silent(cluster) if ceph.metrics else "")
             )
 
         # Wait, as the cluster may be settling: a daemon has just started, or a slow request ends.

@@ -8,7 +8,7 @@ from typing import Any
 
 from .._base import files
 from .._base.changes import Changes
-from .._base.tls import certificates
+from .._base.tls import certificates, end
 from . import apt, trust
 
 # Every file that a layer writes with a certificate of the site: as they are, or below a directory.
@@ -24,6 +24,16 @@ def look(changes: Changes, given: Mapping[str, Any]) -> dict[str, Any]:  # noqa:
     """Return, by file, the names of the ``authorities`` in it, and what else is: the certificate that it shows."""
     known = {_bare(text): name for name, text in given["authorities"].items()}
     return {"changed": False, "places": dict(_places(known, Path("/")))}
+
+
+def ends(root: Path = Path("/")) -> dict[str, int]:
+    """Return when the certificate of each file ends, in seconds since 1970. Raises GroundupError."""
+    why, remedy = "whoever reads it fails at its next start", "run groundup.cloud.site, which writes it again"
+    return {
+        f"/{path.relative_to(root)}": end(path, why=why, remedy=remedy)
+        for path in _found(PLACES, root)
+        if certificates(files.read(path) or "")  # others are keys
+    }
 
 
 def _places(known: Mapping[str, str], root: Path) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -14,6 +14,9 @@ from .units import off
 HOME = Path("/etc/groundup/monitoring")
 UNITS = Path("/etc/systemd/system")
 PROGRAMS = Path("/usr/local/lib/groundup/monitoring")
+TEXTS = Path("/var/lib/prometheus/node-exporter")  # Debian's directory for metrics in text files
+BACKUPS = TEXTS / "groundup-backups.prom"  # on the monitoring host
+CERTIFICATES = TEXTS / "groundup-certificates.prom"
 EXPORTER, STORE, RULES, ALERTS = (
     "prometheus-node-exporter.service", "groundup-metrics.service", "groundup-alert-rules.service",
     "prometheus-alertmanager.service",
@@ -52,7 +55,9 @@ def remove(changes: Changes, *, central_only: bool = False) -> None:
     for place in [HOME / "central", PROGRAMS, *([] if central_only else [HOME])]:
         if place.is_dir() and changes.add(f"remove {place}"):
             shutil.rmtree(place)
+    files.remove(changes, BACKUPS)  # it would grow old
     if not central_only:
+        files.remove(changes, CERTIFICATES)
         GUARD.remove(changes)
     for name in names:  # last: a killed run is finished by the next
         files.remove(changes, unit_file(name))

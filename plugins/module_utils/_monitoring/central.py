@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from .._base import files
 from .._base.changes import Changes
 from .._base.run import run
-from .._host import accounts, packages, watched
+from .._host import accounts, ownership, packages, watched
 from .._host.downloads import Download, install
 from .._host.units import Unit
 from .units import answers, drop_in, service
@@ -35,6 +35,15 @@ class WatchProgram:
     reads: tuple[str, ...]  # its files below HOME, as the first part of their path
     program: str | None = None  # file of the supply; None: of a Debian package
 
+    @property
+    def group(self) -> int | None:
+        """Its group, which reads its secrets; None in a dry run before there is one."""
+        return accounts.group_id(self.account)
+
+    def as_unit(self, changes: Changes, *, on_change: Literal["reload", "restart"] = "restart") -> Unit:
+        """Return its unit, which is waited for whenever it starts."""
+        return Unit(changes, self.unit, on_change=on_change, healthy=partial(answers, LOOPBACK, self.port, self.unit))
+
 
 ALL = (
     WatchProgram(unit=watched.STORE, account="groundup-metrics", port=STORE_PORT, reads=("targets", "scrape.yml"),
@@ -47,16 +56,15 @@ ALL = (
 def converge(changes: Changes, wanted: Mapping[str, Any]) -> None:
     """Install and run all three as in ``wanted``. Raises GroundupError, OSError."""
     texts = unit_texts(interval=wanted["interval"], days=wanted["retention_days"], hosts=wanted["hosts"])
-    groups = {
-        one.unit: accounts.ensure(changes, one.account, home="/nonexistent", login="/usr/sbin/nologin") for one in ALL
-    }
+    for one in ALL:
+        accounts.ensure(changes, one.account, home="/nonexistent", login="/usr/sbin/nologin")
     # Before the package, which starts it: it would listen on all addresses. Without its routing it does not start.
-    units = {one.unit: Unit(changes, one.unit, healthy=partial(answers, LOOPBACK, one.port, one.unit)) for one in ALL}
+    units = {one.unit: one.as_unit(changes) for one in ALL}
     for name, unit in units.items():
         unit.place(watched.unit_file(name), texts[name])
     packages.installed(changes, wanted["central_packages"])
     for one in ALL:
-        unit, group = units[one.unit], groups[one.unit]
+        unit = units[one.unit]
         if one.program:
             place = Download(
                 url=f"{wanted['programs_url']}/{one.program}", path=str(watched.PROGRAMS / one.program),
@@ -66,19 +74,45 @@ def converge(changes: Changes, wanted: Mapping[str, Any]) -> None:
         if one.unit == watched.STORE:
             for name, text in wanted["tls"].items():
                 secret = not name.endswith(".crt")
-                unit.place(HOME / "tls" / name, f"{text.rstrip()}\n", mode=0o640, group=group, secret=secret)
-        reader = _configure(changes, one, wanted["files"], group=group)
+                unit.place(HOME / "tls" / name, f"{text.rstrip()}\n", mode=0o640, group=one.group, secret=secret)
+        reader = _configure(changes, one, wanted["files"])
         (unit if unit.stale else reader).running()
+    _backups(changes, wanted["backups"])
 
 
-def _configure(changes: Changes, one: WatchProgram, wanted: Mapping[str, str], *, group: int | None) -> Unit:
+def tell(changes: Changes, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Give those that are installed here the plan's files: a run that is limited to a new host has a target for it.
+
+    Raises GroundupError, OSError.
+    """
+    ownership.refuse_other(given["site"])
+    for one in ALL:
+        if watched.unit_file(one.unit).exists():
+            _configure(changes, one, given["files"]).running()
+    return changes.result()
+
+
+def backups(changes: Changes, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Have the node exporter tell the ages of backups that the text ``given["backups"]`` says. Raises OSError."""
+    ownership.refuse_other(given["site"])
+    if watched.unit_file(watched.STORE).exists():
+        _backups(changes, given["backups"])
+    return changes.result()
+
+
+def _backups(changes: Changes, text: str) -> None:
+    if text:
+        files.place(changes, watched.BACKUPS, text)
+
+
+def _configure(changes: Changes, one: WatchProgram, wanted: Mapping[str, str]) -> Unit:
     """Write the plan's files for ``one``, remove those that are no longer of it; return its unit, to be reloaded."""
-    reader = Unit(changes, one.unit, on_change="reload")
+    reader = one.as_unit(changes, on_change="reload")
     own = {HOME / path: text for path, text in wanted.items() if path.partition("/")[0] in one.reads}
     for path, text in own.items():
         # The address of a webhook may let whoever knows it send messages.
         closed = path.name == ROUTING
-        reader.place(path, text, mode=0o640 if closed else 0o644, group=group if closed else None, secret=closed,
+        reader.place(path, text, mode=0o640 if closed else 0o644, group=one.group if closed else None, secret=closed,
                      valid=_takes_routing if closed else None)  # fmt: skip
     for path in sorted(path for part in one.reads for path in (HOME / part).glob("*") if path not in own):
         if files.remove(changes, path, before=reader.mark):

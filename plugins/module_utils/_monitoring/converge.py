@@ -17,4 +17,5 @@ def converge(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
         central.converge(changes, {**given, **given["central"]})
     else:
         watched.remove(changes, central_only=True)  # monitoring.host was this one
+    exporter.tell_certificates(changes)  # last: monitoring's own, too
     return changes.result()

@@ -9,7 +9,7 @@ from typing import Any
 
 from .._base import files, tls
 from .._base.changes import Changes
-from .._host import packages, watched
+from .._host import issued, packages, watched
 from .._host.accounts import group_id
 from .._host.clock import by_ptp
 from .._host.units import Unit
@@ -20,7 +20,7 @@ PORT = watched.EXPORTER_PORT
 WEB, CERTIFICATE, KEY, READERS = (
     watched.HOME / name for name in ("exporter.yml", "exporter.crt", "exporter.key", "readers-ca.crt")
 )
-TEXTS = "/var/lib/prometheus/node-exporter"  # the package's directory for metrics in text files
+ENDS = "groundup_certificate_not_after_timestamp_seconds"
 _CAP_SYS_TIME = 25  # linux/capability.h
 WEB_TEXT = f"""\
 {files.HEADER}tls_server_config:
@@ -48,11 +48,18 @@ def converge(changes: Changes, wanted: Mapping[str, Any]) -> None:
     unit.running()
 
 
+def tell_certificates(changes: Changes) -> None:
+    """Have the exporter tell when the certificates that layers wrote here end. Raises GroundupError, OSError."""
+    lines = [f'{ENDS}{{path="{path}"}} {at}' for path, at in issued.ends().items()]
+    head = [f"# HELP {ENDS} When the certificate of a file ends.", f"# TYPE {ENDS} gauge"]
+    files.place(changes, watched.CERTIFICATES, "\n".join([*head, *lines, ""]))
+
+
 def unit_text(address: str, *, clock: bool) -> str:
     """Return the drop-in of Debian's unit for a host with ``address``. ``clock``: the kernel says how its clock is."""
     command = (
         "/usr/bin/prometheus-node-exporter", f"--web.listen-address={address}:{PORT}", f"--web.config.file={WEB}",
-        f"--collector.textfile.directory={TEXTS}", *([] if clock else ["--no-collector.timex"]),
+        f"--collector.textfile.directory={watched.TEXTS}", *([] if clock else ["--no-collector.timex"]),
     )  # fmt: skip
     # Not ProtectHome=yes, which would hide file systems from it.
     return drop_in(command, needs=WEB, memory="128M", more="ProtectHome=read-only\n")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from .._base.errors import GroundupError
@@ -75,7 +76,13 @@ def _listens(process: str, port: int) -> bool:
             for cells in rows
             if cells[3] == _LISTENING and int(cells[1].rpartition(":")[2], 16) == port
         }
-    return any(str(handle.readlink()) in listening for handle in (home / "fd").iterdir())
+    return not listening.isdisjoint(_handles(home / "fd"))
+
+
+def _handles(place: Path) -> Iterator[str]:
+    for handle in place.iterdir():
+        with suppress(FileNotFoundError):  # closed since it was listed
+            yield str(handle.readlink())
 
 
 def _line(command: Sequence[str]) -> str:

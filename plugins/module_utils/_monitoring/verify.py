@@ -20,33 +20,28 @@ from .central import ALERTS_URL, RULES_URL, STORE_URL
 PATIENCE = 90.0  # seconds beyond two scrapes: the store reads files of targets once a minute
 
 
-def verify(changes: Changes, given: Mapping[str, Any]) -> dict[str, Any]:
+def verify(_: Changes, given: Mapping[str, Any]) -> dict[str, Any]:
     """Wait until all is well; return the number of targets. Raises GroundupError."""
     timeout = 2 * given["interval"] + PATIENCE
-    needed = [one for one in given["targets"] if not one["by_hand"]]
-    if bad := wait_until(partial(silent, needed), timeout=timeout):
-        raise _down(bad, needed)
-    by_hand = [one for one in given["targets"] if one["by_hand"]]  # asked once: no wait switches them on
-    found = silent(by_hand)
-    for one in by_hand:
-        if why := found.get(target_name(one)):
-            changes.warnings.append(
-                f"{target_name(one)} does not answer ({why}): {one['by_hand']} (docs/monitoring.md)"
-            )
+    if bad := wait_until(partial(silent, given["targets"]), timeout=timeout):
+        raise _down(bad, given["targets"])
     if why := wait_until(unjudged, timeout=timeout):
         raise _mute(why)
-    return {"changed": False, "targets": len(given["targets"]), "silent": sorted(found)}
+    return {"changed": False, "targets": len(given["targets"])}
 
 
-def silent(targets: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """Return "job of object" of each of ``targets`` that does not answer the store, and why."""
+def silent(targets: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return "job of object" of each of ``targets`` that should answer the store and does not, and why."""
     try:
         active = _asked(f"{STORE_URL}/api/v1/targets?state=active")["data"]["activeTargets"]
     except (OSError, http.client.HTTPException, ValueError) as error:
         return {target_name(one): f"the store does not answer: {error}" for one in targets}
     found = {(one["labels"].get("job"), one["labels"].get("object")): one for one in active}
-    states = {target_name(one): found.get((one["job"], one["object"])) for one in targets}
-    return {name: _why(one) for name, one in states.items() if not one or one["health"] != "up"}
+    states = {(one["job"], one["object"]): found.get((one["job"], one["object"])) for one in targets}
+    down = {key: _why(one) for key, one in states.items() if not one or one["health"] != "up"}
+    answering = {job for job, _ in states.keys() - down.keys()}
+    spared = {one["job"] for one in targets if one["one_answers"]} & answering
+    return {f"{job} of {where}": why for (job, where), why in down.items() if job not in spared}
 
 
 def unjudged() -> str:
@@ -69,7 +64,7 @@ def _why(target: Mapping[str, Any] | None) -> str:
     return (target["lastError"] or "not asked yet") if target else "the store has no such target"
 
 
-def target_name(target: Mapping[str, str]) -> str:
+def target_name(target: Mapping[str, Any]) -> str:
     """Return the name by which a target is told."""
     return f"{target['job']} of {target['object']}"
 
@@ -80,7 +75,7 @@ def _asked(url: str) -> Any:
         return json.load(answer)
 
 
-def _down(found: Mapping[str, str], targets: Sequence[Mapping[str, str]]) -> GroundupError:
+def _down(found: Mapping[str, str], targets: Sequence[Mapping[str, Any]]) -> GroundupError:
     return GroundupError(
         f"targets that do not answer: {few(found)}",
         where="; ".join(_first(found)),

@@ -95,4 +95,5 @@ class CephPlan:
     gateway: CephGateway | None  # on every storage host; None: no object store
     given: tuple[str, ...] = ()  # secrets that only the operator of an external cluster can provide
     make: bool = True  # whether the layer creates pools and keys; False: it verifies what it may read
+    metrics: bool = False  # whether we have managers tell metrics, for monitoring
     orchestrated: bool = False  # whether an orchestrator (cephadm, Rook) deploys the daemons

@@ -45,7 +45,8 @@ def _quorum_at_risk(plan: Plan) -> str:
 
 def _backup_age(plan: Plan) -> str:
     # Without a timer, nobody promised a backup.
-    return "time() - groundup_backup_newest_timestamp_seconds > 2 * 86400" if plan.backups.schedule else ""
+    newest = "max by (part) (groundup_backup_newest_timestamp_seconds)"
+    return f"time() - {newest} > 2 * 86400" if plan.backups.schedule else ""
 
 
 def _nobody_serves(*proxies: str) -> str:
@@ -68,6 +69,12 @@ def _daemon(metric: str) -> str:
     """Return the daemons of Ceph whose ``metric`` is 0, as objects: the manager that tells it is not at fault."""
     lost = f'max by (ceph_daemon) ({metric}{{job="ceph"}}) == 0'
     return f'label_replace({lost}, "object", "$1", "ceph_daemon", "(.+)")'
+
+
+def _lost_managers(plan: Plan) -> str:
+    # One that stands by is no target of its own: the active one tells of it.
+    managers = len(plan.ceph.managers) if plan.ceph else 0
+    return f'count(max by (ceph_daemon) (ceph_mgr_status{{job="ceph"}})) < {managers}' if managers > 1 else ""
 
 
 _FAILED = ',code=~"5.."'
@@ -107,7 +114,7 @@ ALERTS: dict[str, AlertRecord] = {
     "BackupOld": AlertRecord(
         layer="host", job="node", severity="warning", after="5m", object="backups",
         expr=_backup_age,
-        what="the newest backup is older than two days",
+        what="the newest backup of {part} is older than two days, or there is none",
         why="a loss now costs all changes since then",
         remedy="read why: journalctl of the timer's unit on the control node; then run groundup.cloud.backup",
     ),
@@ -166,6 +173,13 @@ ALERTS: dict[str, AlertRecord] = {
         what="{object} is down",
         why="its data has one copy less until it is back, or until Ceph has copied it elsewhere",
         remedy="ceph osd find names its host; a broken disk: groundup.cloud.storage_replace",
+    ),
+    "CephManagerDown": AlertRecord(
+        layer="storage", job="ceph", severity="warning", after="5m", object="ceph",
+        expr=_lost_managers,
+        what="fewer managers of Ceph stand by than the plan has",
+        why="with the last one, Ceph's metrics, its balancer and volume commands stop; data are served on",
+        remedy="ceph mgr dump names those that are there; on the other's host: systemctl status ceph-mgr@HOST",
     ),
     "CephError": AlertRecord(
         layer="storage", job="ceph", severity="critical", after="45s", object="ceph",

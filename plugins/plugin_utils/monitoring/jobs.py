@@ -15,7 +15,6 @@ Credential = Literal[
 ]  # monitoring's client certificate; a token; none: HTTP without a login
 _STORE, _RULES, _ALERTS = CENTRAL_PORTS
 _EDGE = "run the playbook groundup.cloud.kubernetes, which writes HAProxy's listener"
-_CEPH = "on a host of Ceph: ceph mgr module enable prometheus"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +29,7 @@ class JobRecord:
     hosts: Callable[[Plan], list[HostPlan]]
     loopback: bool = False  # asked by the monitoring host at itself
     remedy: str  # when it is silent
-    by_hand: str = ""  # what the operator does once for it; "": a layer makes it answer
+    one_answers: bool = False  # of its targets; the others stand by
 
     def number(self, plan: Plan) -> int:
         """Return the port of its targets."""
@@ -51,7 +50,7 @@ def _with(role: Role) -> Callable[[Plan], list[HostPlan]]:
 
 
 def _managers(plan: Plan) -> list[HostPlan]:
-    managers = plan.ceph.managers if plan.ceph and plan.ceph.backend == "native" else ()
+    managers = plan.ceph.managers if plan.ceph and plan.ceph.metrics else ()
     return [host for host in _all(plan) if host.name in managers]
 
 
@@ -79,8 +78,9 @@ JOBS: dict[str, JobRecord] = {
         remedy="crictl logs of kube-apiserver on the host; run the playbook groundup.cloud.kubernetes, tag verify",
     ),
     "ceph": JobRecord(
-        layer="storage", what="Ceph's module `prometheus`; a manager that stands by answers without a metric",
-        port=CEPH_PORT, credential="none", hosts=_managers, remedy=_CEPH, by_hand=_CEPH,
+        layer="storage", what="Ceph's module `prometheus`: the active manager; one that stands by need not answer",
+        port=CEPH_PORT, credential="none", hosts=_managers, one_answers=True,
+        remedy="on a host of Ceph: ceph mgr services; run the playbook groundup.cloud.storage",
     ),
     "store": JobRecord(
         layer="monitoring", what="VictoriaMetrics", port=_STORE, credential="none", hosts=_own, loopback=True,

@@ -23,9 +23,11 @@ def alerts_of(plan: Plan) -> Iterator[tuple[str, AlertRecord]]:
     for layer in dict.fromkeys([*(JOBS[name].layer for name in present), *(one.layer for one in ALERTS.values())]):
         yield from ((name, one) for name, one in ALERTS.items() if one.layer == layer and one.expression(plan))
         jobs = [name for name in present if JOBS[name].layer == layer]
-        if others := [name for name in jobs if name != "node"]:  # a host has HostDown
-            yield "TargetDown", _target_down(layer, others[0])
+        if others := [name for name in jobs if name != "node" and not JOBS[name].one_answers]:  # a host has HostDown
+            yield "TargetDown", _target_down(layer, others)
         for name in jobs:
+            if JOBS[name].one_answers:
+                yield "TargetDown", _none_answers(layer, name)
             yield "DataMissing", _data_missing(layer, name, present[name])
 
 
@@ -66,13 +68,23 @@ def _rule(name: str, alert: AlertRecord, plan: Plan) -> dict[str, Any]:
     }
 
 
-def _target_down(layer: str, job: str) -> AlertRecord:
+def _target_down(layer: str, jobs: list[str]) -> AlertRecord:
     return AlertRecord(
-        layer=layer, job=job, severity="critical", after="90s",  # after HostDown, which hides it
-        expr=f'up{{layer="{layer}",job!="node"}} == 0',
+        layer=layer, job=jobs[0], severity="critical", after="90s",  # after HostDown, which hides it
+        expr=f'up{{job=~"{"|".join(jobs)}"}} == 0',
         what="{job} of {object} does not answer",
         why="it is down, or its metrics are not to be had: what it does is unseen",
         remedy="look at the service on its host (systemctl --failed); groundup.cloud.status names what else is down",
+    )  # fmt: skip
+
+
+def _none_answers(layer: str, job: str) -> AlertRecord:
+    return AlertRecord(
+        layer=layer, job=job, severity="critical", after="90s", object=job,
+        expr=f'max(up{{job="{job}"}}) == 0',
+        what=f"no target of {job} answers",
+        why="its alerts cannot fire; of what it does nothing is seen",
+        remedy=JOBS[job].remedy,
     )  # fmt: skip
 
 

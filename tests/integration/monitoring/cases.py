@@ -48,9 +48,14 @@ def _active(proxy: str, first: str, second: str) -> Series:
     return {f'{name}1"}}': first, f'{name}2"}}': second}
 
 
+def _manager(name: str) -> Series:
+    return {f'ceph_mgr_status{{job="ceph",object="storage-1",ceph_daemon="mgr.{name}"}}': "1x30"}
+
+
 _DISK = {"job": "node", "object": "worker-1", "device": "/dev/vda", "fstype": "ext4"}
 _CERTIFICATE = 'groundup_certificate_not_after_timestamp_seconds{object="control-1",path="/etc/haproxy/tls/edge.pem"}'
 _SERVER = 'haproxy_server_status{job="haproxy",object="control-1",proxy="public",server="worker-1",state="DOWN"}'
+_BACKUP = 'groundup_backup_newest_timestamp_seconds{object="seed-1",part="etcd"}'
 _NODES = {"job": "node", "layer": "host"}
 BEGIN, DAY = 946684800, 86400  # vmalert-tool's time begins with 2000
 
@@ -74,8 +79,8 @@ CASES = (
         labels={"object": "control-1", "path": "/etc/haproxy/tls/edge.pem"},
     ),
     Case(
-        alert="BackupOld", layer="host", fires={"groundup_backup_newest_timestamp_seconds": f"{BEGIN - 2 * DAY}x30"},
-        quiet={"groundup_backup_newest_timestamp_seconds": f"{BEGIN - DAY}x30"}, labels={"object": "backups"},
+        alert="BackupOld", layer="host", fires={_BACKUP: f"{BEGIN - 2 * DAY}x30"},
+        quiet={_BACKUP: f"{BEGIN - DAY}x30"}, labels={"object": "backups", "part": "etcd"},
     ),
     Case(
         alert="EtcdNoLeader", layer="kubernetes",
@@ -126,8 +131,18 @@ CASES = (
         quiet={'ceph_health_status{job="ceph",object="storage-1"}': "1x30"}, labels={"object": "ceph"},
     ),
     Case(
-        alert="TargetDown", layer="storage", fires=up("ceph", "storage-2", "1 0x30", layer="storage"),
-        quiet=up("ceph", "storage-2", "1x30", layer="storage"),
-        labels={"job": "ceph", "layer": "storage", "object": "storage-2"},
+        alert="CephManagerDown", layer="storage", fires=_manager("storage-1"),
+        quiet=_manager("storage-1") | _manager("storage-2") | _manager("storage-3"), labels={"object": "ceph"},
+    ),
+    # Of managers, those that stand by need not answer.
+    Case(
+        alert="TargetDown", layer="storage",
+        fires=up("ceph", "storage-1", "1 0x30", layer="storage") | up("ceph", "storage-2", "0x30", layer="storage"),
+        quiet=up("ceph", "storage-1", "1x30", layer="storage") | up("ceph", "storage-2", "0x30", layer="storage"),
+        labels={"object": "ceph"},
+    ),
+    Case(  # of the member that the quorum lacks, too
+        alert="TargetDown", layer="kubernetes", fires=up("etcd", "control-3", "1 0x30"),
+        quiet=up("etcd", "control-3", "1x30"), labels={"job": "etcd", "object": "control-3"},
     ),
 )  # fmt: skip

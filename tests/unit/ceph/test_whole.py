@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._ceph import disk, whole
+from ansible_collections.groundup.cloud.plugins.module_utils._ceph import disk, metrics, whole
 
 from .host import GLANCE as CLIENT
 from .host import MONITORS, POOL, plan, quorum
@@ -79,6 +79,30 @@ def converge(*, check: bool = False, **other: Any) -> list[str]:
 @pytest.mark.parametrize("check", [False, True])
 def test_a_cluster_as_planned_is_told_nothing(cluster: Living, *, check: bool) -> None:
     assert converge(check=check) == []
+    assert cluster.told == []
+
+
+@pytest.mark.parametrize("check", [False, True])
+def test_monitoring_has_the_managers_tell_metrics(cluster: Living, *, check: bool) -> None:
+    cluster.answers |= {"mgr module ls": {"enabled_modules": []}, "mgr services": {"prometheus": "http://x:9283/"}}
+    assert converge(check=check, metrics=True) == [metrics.SWITCHING_ON]
+    sent = [("config-key set", "prometheus"), ("mgr module enable", "prometheus")]
+    assert [(prefix, more.get("val", more.get("module"))) for prefix, more in cluster.told] == sent * (not check)
+
+
+def test_managers_that_tell_no_metrics_are_a_fault_of_the_run_and_of_its_verification(cluster: Living) -> None:
+    cluster.answers |= {"mgr module ls": {"enabled_modules": ["prometheus"]}, "mgr services": {}}
+    cluster.answers["quorum_status"] = {"quorum_names": [*MONITORS]}
+    with pytest.raises(GroundupError, match=r"learns nothing of Ceph: no manager tells metrics \(it starts\)"):
+        converge(metrics=True)
+    with pytest.raises(GroundupError, match="no manager tells metrics"):
+        whole.verify(Changes(check=False), ceph=plan(**CEPH, metrics=True), keys=KEYS, osds=3, timeout=0)
+
+
+def test_a_dry_run_before_there_is_a_cluster_predicts_its_metrics(cluster: Living, tmp_path: Path) -> None:
+    (tmp_path / "ceph-0").rmdir()
+    assert metrics.SWITCHING_ON in converge(check=True, metrics=True)
+    assert metrics.SWITCHING_ON not in converge(check=True)
     assert cluster.told == []
 
 

@@ -12,6 +12,7 @@ from ansible.errors import AnsibleConnectionFailure
 from ansible_collections.groundup.cloud.plugins.action import monitoring as action_module
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers import aside
+from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.files import files
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests
 from ansible_collections.groundup.cloud.tests.unit.plan.conftest import ROOT
 from jinja2 import Environment
@@ -33,6 +34,7 @@ def converged(
     central: bool = False,
     check: bool = False,
     predicted: dict[str, str] | None = None,
+    step: str = "converge",
 ) -> dict[str, Any]:
     """Return the result of the action on a host that says ``said``."""
     plan = planned("lab")
@@ -47,7 +49,12 @@ def converged(
         action.variables |= {"hostvars": {"seed-1": seed}, "groundup_dry_run": True}
     published = {f"{plan.monitoring.programs}/{name}": name * 2 for name in PROGRAMS} if plan.monitoring else {}
     digests.save("lab", digests.PublishedDigests(files={**published, "other/1/file": "other"}))
-    given = {"step": "converge", "name": "worker-1", "monitoring_host": "worker-1" if central else "seed-1"}
+    given = {
+        "step": step,
+        "directory": "/sets",
+        "name": "worker-1",
+        "monitoring_host": "worker-1" if central else "seed-1",
+    }
     paths = {"site_file": Path("site.yml"), "client_certificate": "", "client_key": "", "ca_certificate": ""}
     return action.work(given | paths)
 
@@ -83,6 +90,15 @@ def test_programs_come_from_the_file_server_that_the_site_trusts(seed: str | Non
     site = {"supply": {"seed": seed, "ca": "PEM of the site"}}
     text = Environment(autoescape=True).from_string(wanted["files_ca"])
     assert text.render(groundup_site=site, lookup=lambda _, file: file) == trusted
+
+
+@pytest.mark.parametrize(("step", "given"), [("tell", "files"), ("backups", "backups")])
+def test_a_limited_run_and_a_backup_hand_over_what_the_plan_and_the_sets_say(
+    monkeypatch: pytest.MonkeyPatch, step: str, given: str
+) -> None:
+    monkeypatch.setattr(action_module, "ages", lambda _, directory: f"of {directory}")
+    done = converged(monkeypatch, dict, central=True, step=step)
+    assert done["given"][given] == (files(planned("lab")) if step == "tell" else "of /sets")
 
 
 def test_programs_are_what_was_published_or_will_be(monkeypatch: pytest.MonkeyPatch) -> None:

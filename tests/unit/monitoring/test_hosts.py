@@ -6,21 +6,27 @@ import http.server
 import json
 import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._host import watched
+from ansible_collections.groundup.cloud.plugins.module_utils._host import issued, watched
 from ansible_collections.groundup.cloud.plugins.module_utils._monitoring import central, exporter, verify
 from ansible_collections.groundup.cloud.plugins.module_utils._status.host import _monitoring
+from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.alerts import ALERTS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.status import hosts
+from ansible_collections.groundup.cloud.tests.unit.certificates import issue
+from cryptography import x509
 
 from .sites import planned
 
-NODE = {"job": "node", "object": "worker-1", "remedy": "look at it", "by_hand": ""}
-CEPH = {"job": "ceph", "object": "storage-1", "remedy": "switch it on", "by_hand": "switch it on"}
+NODE = {"job": "node", "object": "worker-1", "remedy": "look at it", "one_answers": False}
+MANAGERS = [
+    {"job": "ceph", "object": f"storage-{number}", "remedy": "run it again", "one_answers": True} for number in (1, 2)
+]
 
 
 def test_the_store_is_bounded_in_time_disk_and_memory_and_nothing_listens_beyond_the_host() -> None:
@@ -41,6 +47,30 @@ def test_every_unit_has_an_account_of_its_own_and_keeps_its_privileges_down() ->
     for text in (*texts.values(), exporter.unit_text("10.0.0.5", clock=True)):
         assert {"NoNewPrivileges=yes", "ProtectSystem=strict", "CapabilityBoundingSet="} <= {*text.splitlines()}
         assert "MemoryMax=" in text
+
+
+def test_the_end_of_each_certificate_that_a_layer_wrote_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = issue("one")
+    wanted = {
+        "etc/haproxy/tls/edge.pem": one.pem + one.key, "etc/ovn/tls/certificate.pem": one.pem,
+        "etc/ovn/tls/key.pem": one.key, "etc/elsewhere/other.crt": one.pem,
+    }  # fmt: skip
+    for path, text in wanted.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    _moved(tmp_path, monkeypatch)
+    monkeypatch.setattr(issued, "ends", partial(issued.ends, tmp_path))
+    for changed in (1, 0):
+        changes = Changes(check=False)
+        exporter.tell_certificates(changes)
+        assert len(changes.done) == changed
+    told = [line.split() for line in watched.CERTIFICATES.read_text().splitlines() if line[0] != "#"]
+    end = int(x509.load_pem_x509_certificate(one.pem.encode()).not_valid_after_utc.timestamp())
+    paths = ("/etc/haproxy/tls/edge.pem", "/etc/ovn/tls/certificate.pem")
+    assert told == [[f'{exporter.ENDS}{{path="{path}"}}', str(end)] for path in paths]
+    assert exporter.ENDS in ALERTS["CertificateEnding"].expression(planned("lab"))
 
 
 def test_the_exporter_never_starts_without_its_certificate() -> None:
@@ -86,7 +116,13 @@ def test_what_an_earlier_run_left_is_removed_and_kept_metrics_stay(
 ) -> None:
     stopped = _moved(tmp_path, monkeypatch)
     units = [watched.unit_file(watched.EXPORTER), watched.unit_file(watched.STORE)]
-    own = [watched.HOME / "central/x", watched.HOME / "exporter.key", watched.PROGRAMS / "vmalert"]
+    own = [
+        watched.HOME / "central/x",
+        watched.HOME / "exporter.key",
+        watched.PROGRAMS / "vmalert",
+        watched.BACKUPS,
+        watched.CERTIFICATES,
+    ]
     for path in (*units, *own, tmp_path / "var/lib/groundup-metrics/x"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
@@ -107,12 +143,14 @@ def test_what_an_earlier_run_left_is_removed_and_kept_metrics_stay(
 
 def test_the_former_monitoring_host_keeps_its_exporter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _moved(tmp_path, monkeypatch)
-    for path in (watched.unit_file(watched.EXPORTER), watched.HOME / "exporter.key", watched.HOME / "central/x"):
+    own = [watched.HOME / "exporter.key", watched.HOME / "central/x", watched.BACKUPS]
+    for path in (watched.unit_file(watched.EXPORTER), *own):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
     watched.remove(Changes(check=False), central_only=True)
     assert watched.unit_file(watched.EXPORTER).exists()
     assert [path.name for path in watched.HOME.iterdir()] == ["exporter.key"]
+    assert not watched.BACKUPS.exists(), "it would grow old, and raise an alert"
 
 
 def _moved(place: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
@@ -121,6 +159,8 @@ def _moved(place: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     monkeypatch.setattr(watched, "UNITS", place / "systemd")
     monkeypatch.setattr(watched, "HOME", place / "etc/monitoring")
     monkeypatch.setattr(watched, "PROGRAMS", place / "lib/monitoring")
+    monkeypatch.setattr(watched, "BACKUPS", place / "node-exporter/groundup-backups.prom")
+    monkeypatch.setattr(watched, "CERTIFICATES", place / "node-exporter/groundup-certificates.prom")
     monkeypatch.setattr(watched, "off", lambda _, names: stopped.append(list(names)))
     return stopped
 
@@ -160,14 +200,13 @@ def _active(**states: str) -> dict[str, Any]:
     return {"data": {"activeTargets": found}}
 
 
-def asked(*targets: dict[str, str]) -> tuple[dict[str, Any], list[str]]:
-    changes = Changes(check=False)
-    return verify.verify(changes, {"interval": 1, "targets": list(targets)}), changes.warnings
+def asked(*targets: dict[str, Any]) -> dict[str, Any]:
+    return verify.verify(Changes(check=False), {"interval": 1, "targets": list(targets)})
 
 
 def test_a_site_whose_targets_answer_and_whose_alert_arrives_is_well(served: dict[str, Any]) -> None:
     assert served
-    assert asked(NODE) == ({"changed": False, "targets": 1, "silent": []}, [])
+    assert asked(NODE) == {"changed": False, "targets": 1}
 
 
 @pytest.mark.parametrize(("answer", "why"), [(_active(worker="down"), "refused"), (_active(), "no such target")])
@@ -179,23 +218,21 @@ def test_a_silent_target_is_named_with_host_and_remedy(served: dict[str, Any], a
     assert found.value.remedy == "look at it"
 
 
-def test_what_the_operator_must_switch_on_is_a_warning_that_nobody_waits_for(
-    served: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert served
-    asks: list[list[dict[str, str]]] = []
+def test_of_targets_of_which_one_is_enough_none_must_be_silent_for_a_fault(served: dict[str, Any]) -> None:
+    def active(first: str, second: str) -> Any:
+        states = _active(worker="up")["data"]["activeTargets"]
+        for one, state in zip(MANAGERS, (first, second), strict=True):
+            labels = {"job": one["job"], "object": one["object"]}
+            states.append({"labels": labels, "health": state, "lastError": "refused"})
+        return {"data": {"activeTargets": states}}
 
-    def silent(targets: list[dict[str, str]]) -> dict[str, str]:
-        asks.append(targets)
-        return real(targets)
-
-    real = verify.silent
-    monkeypatch.setattr(verify, "PATIENCE", 1.0)
-    monkeypatch.setattr(verify, "silent", silent)
-    result, (warning,) = asked(NODE, CEPH)
-    assert asks == [[NODE], [CEPH]]
-    assert result["silent"] == ["ceph of storage-1"]
-    assert "switch it on" in warning
+    for states in (("up", "down"), ("down", "up")):
+        served["/api/v1/targets"] = active(*states)
+        assert asked(NODE, *MANAGERS)["targets"] == 3
+    served["/api/v1/targets"] = active("down", "down")
+    with pytest.raises(GroundupError, match="ceph of storage-1, ceph of storage-2") as found:
+        asked(NODE, *MANAGERS)
+    assert found.value.remedy == "run it again"
 
 
 def test_the_state_of_the_site_is_what_verification_asks(

@@ -8,12 +8,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.action.plan import ActionModule
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import LAYERS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.files import WRITTEN, files
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.jobs import JOBS
-from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.targets import targets
+from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.targets import expected, targets
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
 from ansible_collections.groundup.cloud.tests.unit.plan.conftest import example
 
@@ -61,6 +62,21 @@ def test_ceph_is_asked_at_its_managers_and_only_where_the_site_runs_it() -> None
     assert plan.ceph
     assert asked(plan, "ceph").keys() == set(plan.ceph.managers)
     assert "storage" not in targets(planned("lab"))
+
+
+@pytest.mark.parametrize(("without", "managers"), [(0, "all"), (1, "all"), (9, "none")])
+def test_a_manager_of_a_host_set_aside_may_be_the_one_that_answers(without: int, managers: str) -> None:
+    plan = planned("ha")
+    assert plan.ceph
+    asked_of = [one["object"] for one in expected(plan, without=plan.ceph.managers[:without]) if one["job"] == "ceph"]
+    assert asked_of == (list(plan.ceph.managers) if managers == "all" else [])
+
+
+def test_an_operator_s_own_ceph_is_not_asked() -> None:
+    plan = planned("ha", storage__backend="cephadm")
+    assert plan.ceph
+    assert not plan.ceph.metrics
+    assert "storage" not in targets(plan)
 
 
 def test_the_store_is_asked_on_the_monitoring_host_alone() -> None:

@@ -12,5 +12,4 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("monitoring-host-unknown", "error", "lab", {**_ON, "monitoring/host": "seed-9"}, "monitoring.host"),
     ("monitoring-inside", "warning", "lab", {**_ON, "monitoring/host": "worker-1"}, "monitoring.host"),
     ("monitoring-without-receiver", "warning", "lab", _ON, "monitoring.webhook"),
-    ("ceph-metrics-by-hand", "info", "ha", _ON, "monitoring.enabled"),
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..form import choose, error, info, warning
+from ..form import choose, error, warning
 from ..layout.context import PlanContext
 from ..types import Finding
 
@@ -37,12 +37,4 @@ def check(context: PlanContext) -> Iterator[Finding]:
             what="alerts are sent nowhere",
             why="a fault stays unseen until somebody asks Alertmanager's API",
             remedy="write monitoring.webhook, the URL of what pages your operators",
-        )
-    ceph = context.plan.ceph
-    if ceph and ceph.backend == "native":
-        # No warning: nothing in the site file mends it, and a strict plan would never pass.
-        yield info("ceph-metrics-by-hand", "monitoring.enabled")(
-            what="this version does not switch on Ceph's metrics",
-            why="until they are, each manager of Ceph is a target that does not answer, and raises an alert",
-            remedy="after the layer storage, once, on a host of Ceph: ceph mgr module enable prometheus",
         )

@@ -78,6 +78,7 @@ def ceph(layout: Layout) -> CephPlan | None:
         backups=layout.site.storage.backups,
         gateway=gateway(layout),
         secrets=_secrets(layout.site.storage.backend, managers),
+        metrics=layout.site.monitoring.enabled and layout.site.storage.backend == "native",
         orchestrated=backend.orchestrated,
     )
 

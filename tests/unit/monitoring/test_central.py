@@ -1,0 +1,104 @@
+"""The monitoring host takes the plan's files up, also in a run that is limited to other hosts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._host import ownership, units, watched
+from ansible_collections.groundup.cloud.plugins.module_utils._monitoring import central
+from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.files import files
+from ansible_collections.groundup.cloud.tests.unit.host.test_files_and_units import Systemd
+from ansible_collections.groundup.cloud.tests.unit.plan.conftest import ROOT
+from jinja2 import Environment
+
+from .sites import planned
+
+GIVEN: dict[str, Any] = {"site": "lab", "files": files(planned("lab"))}
+
+
+class MonitoringHost:
+    """A host with all programs installed; which were waited for."""
+
+    def __init__(self, systemd: Systemd, home: Path) -> None:
+        self.systemd, self.home = systemd, home
+        self.waited: list[str] = []
+
+    def told(self, *, check: bool = False, **other: Any) -> list[str]:
+        """Return what a run changes."""
+        changes = Changes(check=check)
+        central.tell(changes, GIVEN | other)
+        return changes.done
+
+
+@pytest.fixture
+def host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MonitoringHost:
+    systemd = Systemd(SubState="running")
+    found = MonitoringHost(systemd, tmp_path / "central")
+    monkeypatch.setattr(units, "run", systemd.run)
+    monkeypatch.setattr(units, "MARKS", tmp_path / "marks")
+    monkeypatch.setattr(watched, "UNITS", tmp_path / "systemd")
+    monkeypatch.setattr(watched, "BACKUPS", tmp_path / "texts/groundup-backups.prom")
+    monkeypatch.setattr(central, "HOME", found.home)
+    monkeypatch.setattr(central, "_takes_routing", lambda _: None)  # amtool is of a package
+    monkeypatch.setattr(central, "answers", lambda *at: found.waited.append(at[-1]))
+    monkeypatch.setattr(ownership, "refuse_other", lambda _: None)
+    for one in central.ALL:
+        path = watched.unit_file(one.unit)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    return found
+
+
+def test_a_new_target_is_taken_up_by_a_reload_and_the_rest_stays(host: MonitoringHost) -> None:
+    assert any("targets/host.json" in line for line in host.told(check=True))
+    assert not host.home.exists(), "a dry run writes nothing"
+    host.told()
+    assert {str(path.relative_to(host.home)) for path in host.home.rglob("*") if path.is_file()} == {*GIVEN["files"]}
+    host.systemd.calls.clear()
+    assert host.told() == []
+    done = host.told(files=GIVEN["files"] | {"targets/host.json": "[]\n"})
+    assert done == [f"write {host.home}/targets/host.json", f"reload {watched.STORE}"]
+    assert host.systemd.calls == ["reload"]
+
+
+def test_a_program_that_crashed_is_started_and_waited_for(host: MonitoringHost) -> None:
+    host.told()
+    host.waited.clear()
+    host.systemd.state |= {"ActiveState": "failed", "SubState": "failed"}
+    assert host.told() == [f"start {one.unit}" for one in central.ALL]
+    assert host.waited == [one.unit for one in central.ALL]
+
+
+@pytest.mark.usefixtures("host")
+def test_ages_of_backups_are_kept_while_nothing_newer_is_known() -> None:
+    def done(text: str, *, check: bool = False) -> list[str]:
+        changes = Changes(check=check)
+        central.backups(changes, {"site": "lab", "backups": text})
+        return changes.done
+
+    assert done("a 1\n", check=True) == [f"write {watched.BACKUPS}"]
+    assert not watched.BACKUPS.exists()
+    assert done("a 1\n") == [f"write {watched.BACKUPS}"]
+    assert done("a 1\n") == done("") == []
+    assert watched.BACKUPS.read_text() == "a 1\n"
+    watched.unit_file(watched.STORE).unlink()
+    assert done("a 2\n") == [], "it has no store yet"
+
+
+def test_a_host_that_has_no_store_yet_is_told_nothing(host: MonitoringHost) -> None:
+    for one in central.ALL:
+        watched.unit_file(one.unit).unlink()
+    assert host.told() == []
+
+
+@pytest.mark.parametrize(("in_run", "told"), [(["worker-1"], True), (["worker-1", "seed-1"], False)])
+def test_a_run_that_leaves_the_monitoring_host_out_tells_it(in_run: list[str], *, told: bool) -> None:
+    tasks = yaml.safe_load((ROOT / "roles/monitoring/tasks/main.yml").read_text())
+    (task,) = (one for one in tasks if "'tell'" in str(one.get("groundup.cloud.monitoring")))
+    asked = Environment(autoescape=True).compile_expression(task["when"])
+    site = {"monitoring": {"host": "seed-1"}}
+    assert asked(groundup_site=site, ansible_play_hosts_all=in_run) is told
