@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore import mariadb
-from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import STAMP
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.shelf import STAMP
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.types import resource_path
