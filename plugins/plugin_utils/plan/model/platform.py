@@ -4,28 +4,14 @@ from __future__ import annotations
 
 import re
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from ..layout.names import is_number
 from ..types import CniName, DebianRelease, EdgeKind, PackageSource, SupplySource, Updates
-from .base import Address, Cidr, Domain, Model, Name, PemFile, Plain, Source, Text, Version, checked_address
+from .base import Address, Cidr, Domain, Model, Name, PemFile, Plain, Source, Text, Version, checked_address, with_port
 from .ssh import HostKey, LoginKey
 from .zones import zone
-
-
-def with_port(value: str) -> str:
-    """Return ``value``, a URL or host:port. Raises ValueError when its port is invalid or it holds a user name."""
-    try:
-        port = urlsplit(address := value if "://" in value else f"//{value}").port
-    except ValueError:
-        port = 0
-    if port == 0:
-        raise ValueError("has no TCP port there: write one from 1 to 65535")
-    if "@" in urlsplit(address).netloc:
-        raise ValueError("names a user: the plan is no secret, so write the address alone")
-    return value
 
 
 def _without_scheme(value: Any) -> Any:
