@@ -8,6 +8,8 @@ from pydantic import Field, model_validator
 
 from .base import Model, Mtu, Name, Vlan
 from .cloud_types import (
+    ICMP,
+    WITH_PORTS,
     CloudFile,
     Dscp,
     ImageSource,
@@ -108,6 +110,18 @@ class GroupRule(Model):
     cidr: Prefix | None = Field(None, description="The other side's addresses. Default: all.")
     group: ResourceName | None = Field(None, description="Instead: the other side's security group.")
     ipv6: bool = Field(False, description="Whether it is for IPv6; a rule is for one of both.")
+
+    @model_validator(mode="after")
+    def _one_rule(self) -> GroupRule:
+        if self.cidr and self.group:
+            raise ValueError("has cidr and group, and Neutron takes one of them: write two rules")
+        if self.ports and self.protocol not in (*WITH_PORTS, *ICMP):
+            raise ValueError(
+                f"has ports, which {self.protocol or 'a rule of all protocols'} has not: write protocol: tcp"
+            )
+        if self.ports and self.protocol in WITH_PORTS and self.ports != sorted(self.ports):
+            raise ValueError("ends at a port before its first: write the first and the last")
+        return self
 
 
 class SecurityGroup(Described):

@@ -64,6 +64,8 @@ _PROTOCOLS = (
     "dccp", "egp", "udplite", "ip", "icmpv6", "ipv6-encap", "ipv6-frag", "ipv6-nonxt", "ipv6-opts", "ipv6-route",
     "hopopt", "any",
 )  # fmt: skip
+WITH_PORTS = ("tcp", "udp", "sctp", "dccp", "udplite", "6", "17", "33", "132", "136")
+ICMP = ("icmp", "icmpv6", "ipv6-icmp", "1", "58")  # ports: type and code
 _DSCP = (0, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32, 34, 36, 38, 40, 44, 46, 48, 56)
 ResourceName = Annotated[str, Field(max_length=255, pattern=r"^[!-~]([ -~]*[!-~])?$")]
 CLOUD_FILE = r"([A-Za-z0-9_][A-Za-z0-9._-]*/)*[A-Za-z0-9_][A-Za-z0-9._-]*\.ya?ml"
