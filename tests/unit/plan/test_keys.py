@@ -14,9 +14,9 @@ PRIVATE = {
     "ecdsa": lambda: ec.generate_private_key(ec.SECP384R1()),
 }
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIl4ihn7CPPqL8ikWg4Zjy7gMq376PVX8z7nSORWMyX9"
-HARDWARE = (  # of a security key, as ssh-keygen -t ed25519-sk writes it: no key, with the fields of one
-    "sk-ssh-ed25519@openssh.com AAAAGnNrLXNzaC1lZDI1NTE5QG9wZW5zc2guY29tAAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
-    "AAAAAEc3NoOg== me"
+HARDWARE = (  # of a security key, as ssh-keygen -t ed25519-sk writes it
+    "sk-ssh-ed25519@openssh.com AAAAGnNrLXNzaC1lZDI1NTE5QG9wZW5zc2guY29tAAAAIAABAgMEBQYHCAkKCww"
+    "NDg8QERITFBUWFxgZGhscHR4fAAAABHNzaDo= me"
 )
 
 
