@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import parse_site
 from ansible_collections.groundup.cloud.tests.unit.plan.refusal import LAB, refused
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-PRIVATE = {
+Private = ed25519.Ed25519PrivateKey | rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey
+PRIVATE: dict[str, Callable[[], Private]] = {
     "ed25519": ed25519.Ed25519PrivateKey.generate,
     "rsa": lambda: rsa.generate_private_key(public_exponent=65537, key_size=2048),
     "ecdsa": lambda: ec.generate_private_key(ec.SECP384R1()),
