@@ -46,7 +46,7 @@ def chart() -> Path:
     """The chart's archive."""
     where = os.environ.get("GROUNDUP_CEPH_CSI_CHARTS")
     if not where and supply.missing(versions.RBD.chart):
-        pytest.skip("GROUNDUP_CEPH_CSI_CHARTS is not set, and the cache lacks ceph-csi-charts (docs/storage.md)")
+        pytest.skip("GROUNDUP_CEPH_CSI_CHARTS is not set, and the cache lacks ceph-csi-charts (docs/evidence.md)")
     place = Path(where) if where else supply.ensure(versions.RBD.chart)[versions.RBD.chart].path
     return place / f"{CHART}-{versions.RBD.chart_version}.tgz"
 

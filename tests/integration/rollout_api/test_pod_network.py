@@ -74,7 +74,7 @@ def charts_of(name: str) -> Path:
     if name == "calico":
         where = os.environ.get("GROUNDUP_CALICO_CHARTS")
         if not where:
-            pytest.skip("GROUNDUP_CALICO_CHARTS is not set: Calico's charts are in no package (docs/kubernetes.md)")
+            pytest.skip("GROUNDUP_CALICO_CHARTS is not set: Calico's charts are in no package (docs/evidence.md)")
         return Path(where)
     if supply.missing("cilium-charts"):
         pytest.skip("the cache lacks cilium-charts: `ci/supply build cilium-charts` makes it from Cilium's Go module")

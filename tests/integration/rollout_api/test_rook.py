@@ -73,7 +73,7 @@ def _crds(api: Api) -> None:
     """Rook's definitions; skips, with the reason, where they are not."""
     where = os.environ.get("GROUNDUP_ROOK_CRDS")
     if not where:
-        pytest.skip("GROUNDUP_ROOK_CRDS is not set: Rook's definitions are in no package (docs/storage.md)")
+        pytest.skip("GROUNDUP_ROOK_CRDS is not set: Rook's definitions are in no package (docs/evidence.md)")
     path, kinds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", set[str]()
     for item in yaml.safe_load_all(Path(where).read_text()):
         if item and item["kind"] == "CustomResourceDefinition":

@@ -70,7 +70,7 @@ def charts() -> Path:
     """Where the chart is; skips, with the reason, where it is not."""
     where = os.environ.get("GROUNDUP_CEPH_CSI_CHARTS")
     if not where and supply.missing(versions.RBD.chart):
-        pytest.skip("GROUNDUP_CEPH_CSI_CHARTS is not set, and the cache lacks ceph-csi-charts (docs/storage.md)")
+        pytest.skip("GROUNDUP_CEPH_CSI_CHARTS is not set, and the cache lacks ceph-csi-charts (docs/evidence.md)")
     return Path(where) if where else supply.ensure(versions.RBD.chart)[versions.RBD.chart].path
 
 

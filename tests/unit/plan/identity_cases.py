@@ -64,5 +64,20 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         domain(roles=[{"group": "ops", "domain": "corp", "role": "admin"}]),
         f"{KEY}.roles[0].role",
     ),
+    ("granted-role-unknown", "warning", "cloud", domain(roles=[{**ROLE, "role": "memeber"}]), f"{KEY}.roles[0]"),
+    (
+        "granted-domain-unknown",
+        "warning",
+        "cloud",
+        domain(roles=[{**ROLE, "project_domain": "crop"}]),
+        f"{KEY}.roles[0]",
+    ),
+    (
+        "granted-domain-unknown",
+        "warning",
+        "cloud",
+        domain(roles=[{"group": "ops", "domain": "crop", "role": "member"}]),
+        f"{KEY}.roles[0]",
+    ),
     ("ldap-without-roles", "warning", "cloud", domain(roles=[]), f"{KEY}.roles"),
 ]

@@ -123,6 +123,19 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ),
     *(
         (
+            name,
+            "warning",
+            "cloud",
+            site(corp=provider(mapping=[{**GROUP, "projects": [{"project": "ops", "roles": ["member"], **project}]}])),
+            f"{CORP}.mapping[0].projects[0]",
+        )
+        for name, project in (
+            ("granted-role-unknown", {"roles": ["member", "raeder"]}),
+            ("granted-domain-unknown", {"domain": "elsewhere"}),
+        )
+    ),
+    *(
+        (
             "provider-rule-passes-groups",
             "warning",
             "cloud",

@@ -6,6 +6,7 @@ from typing import Any
 
 from ansible_collections.groundup.cloud.tests.unit.certificates import issue
 
+HOST_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIl4ihn7CPPqL8ikWg4Zjy7gMq376PVX8z7nSORWMyX9"
 LEAF, ENDED = issue("leaf").pem, issue("old", ca=True, begins=-99, days=-9).pem
 CERTIFICATE = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
 
@@ -120,7 +121,7 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("host-key-missing", "warning", "edge", {"access": {}}, "access.host_keys"),
     ("ssh-port-taken", "error", "cloud", {"access": {"port": 8022}}, "access.port"),
     ("ssh-port-taken", "error", "lab", {"access": {"port": 8080}}, "access.port"),
-    ("unknown-machine", "error", "edge", {"access/host_keys": {"edge-2": "ssh-ed25519 AAAA"}}, "host_keys.edge-2"),
+    ("unknown-machine", "error", "edge", {"access/host_keys": {"edge-2": HOST_KEY}}, "host_keys.edge-2"),
     # what this version does not build
     ("not-in-this-version", "error", "lab", {"edge": {"kind": "gateway-api"}}, "edge.kind"),
     ("not-run-here", "warning", "edge", {"storage/backend": "rook"}, "storage.backend"),

@@ -13,6 +13,7 @@ from ansible_collections.groundup.cloud.plugins.inventory.site import InventoryM
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import groups_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.identity import identity_file
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import home_of
+from ansible_collections.groundup.cloud.tests.unit.plan.served_cases import HOST_KEY
 
 ROOT = Path(__file__).resolve().parents[3]
 LAB = ROOT / "inventories/lab/site.yml"
@@ -146,7 +147,7 @@ def test_only_site_files_are_taken(tmp_path: Path, name: str, text: str, ours: b
 def test_every_host_of_a_plan_with_an_error_is_refused_and_no_other(tmp_path: Path) -> None:
     assert members(inventory(LAB))["refused"] == set()
     path = tmp_path / "site.yml"
-    path.write_text(LAB.read_text() + "access: {host_keys: {nobody: ssh-ed25519 AAAA}}\n")
+    path.write_text(LAB.read_text() + f"access: {{host_keys: {{nobody: {HOST_KEY}}}}}\n")
     groups = members(inventory(path))
     assert groups["refused"] == groups["all"]
 

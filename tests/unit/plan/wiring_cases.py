@@ -13,6 +13,16 @@ RACKED = {"r1": {"cidr": "10.77.0.0/26"}, "r2": {"cidr": "10.77.0.64/26"}}
 
 # name, severity, example, changes, a key the finding points at
 CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
+    *(
+        (
+            "bond-without-network",
+            "warning",
+            "rack",
+            {"hardware/hypervisor/wiring/networks": networks},
+            "hardware.hypervisor.wiring.bonds.bond0",
+        )
+        for networks in ({"management": "bond1"}, {"management": "ens3"}, {"provider": "bnod0"})
+    ),
     ("network-without-port", "error", "lab-metal", {"networks/storage": STORAGE}, "worker-1.ports.storage"),
     (
         "wiring-without-ports",

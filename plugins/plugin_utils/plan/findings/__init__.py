@@ -17,6 +17,7 @@ from . import (
     disks,
     domains,
     extra_releases,
+    grants,
     identity_providers,
     links,
     logins,
@@ -44,7 +45,7 @@ from .order import ordered
 SUBJECTS = (
     addresses, servers, links, wiring, planes, machines, netboot, pools, public, availability, access, packages, quorum,
     domains, storage, ceph, disks, cluster, services, extra_releases, directories, identity_providers,
-    resources, logins, certificates, authorities, supply, proxy, system_disks, versions, backups, monitoring,
+    grants, resources, logins, certificates, authorities, supply, proxy, system_disks, versions, backups, monitoring,
     unsupported,
 )  # fmt: skip
 

@@ -15,7 +15,8 @@ from pydantic import BaseModel, ValidationError
 from ..errors import Problem, SiteError
 from ..form import choose
 from ..model import Site
-from ..model.cloud import CLOUD_FILE, merged
+from ..model.cloud import merged
+from ..model.cloud_types import CLOUD_FILE
 from ..model.site import NamedFile
 from .reader import named_files, parse_yaml, read_file
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from ..form import choose, error, warning
 from ..model.machines import MachineGroup
+from ..model.wiring import Wiring
 from ..types import Finding
 
 
@@ -28,6 +29,23 @@ def unknown_networks(key: str, written: Iterable[str], known: Iterable[str]) -> 
                 what=f"the site has no network {name}",
                 why="what is written there would have no effect",
                 remedy=choose(name, known),
+            )
+
+
+def idle_bonds(key: str, wiring: Wiring) -> Iterator[Finding]:
+    """Yield a finding for each bond that carries no network: mostly its name is written another way there."""
+    used = {*wiring.networks.values(), *(port for bridge in wiring.bridges.values() for port in bridge.members)}
+    ports = {port for bond in wiring.bonds.values() for port in bond.members}
+    others = {
+        net: link for net, link in wiring.networks.items() if link not in {*wiring.bonds, *wiring.bridges, *ports}
+    }
+    for name in wiring.bonds:
+        if name not in used:
+            taken = "".join(f"; {link} of {net} is neither bond nor bridge, but a port" for net, link in others.items())
+            yield warning("bond-without-network", f"{key}.bonds.{name}")(
+                what=f"no network is on {name}, and no bridge has it{taken}",
+                why="its ports would be bonded for nobody",
+                remedy=f"write {key}.networks: {{<network>: {name}}}, or leave the bond out",
             )
 
 

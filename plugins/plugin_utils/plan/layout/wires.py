@@ -180,6 +180,7 @@ def wire(
         return Wired(interfaces)  # to be discovered: its ports are unknown until then (see `plain`)
     machine = _Machine(layout=layout, member=member, wiring=wiring, key=key, dark=dark, unseen=unseen)
     machine.findings += notes.unknown_networks(key, wiring.networks, layout.networks)
+    machine.findings += notes.idle_bonds(key, wiring)
     machine.carry(interfaces)
     mtus: dict[str, int] = {}
     macs = {one.network: one.mac for one in interfaces}

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from .base import Model
+from .base import Model, with_port
 
 
 def _directory(value: str) -> str:
@@ -25,7 +25,9 @@ Directory = Annotated[
 class S3Target(Model):
     """An S3 bucket that gets a copy of each set (any server of the S3 protocol)."""
 
-    endpoint: Annotated[str, Field(pattern=r"^https?://[A-Za-z0-9.\-\[\]:]+$", max_length=255)] = Field(
+    endpoint: Annotated[
+        str, Field(pattern=r"^https?://[A-Za-z0-9.\-\[\]:]+$", max_length=255), AfterValidator(with_port)
+    ] = Field(
         description="URL of the server. The site's own object store, alone, is refused.",
         json_schema_extra={"examples": ["https://s3.example.com"]},
     )

@@ -6,6 +6,7 @@ import math
 import re
 from ipaddress import AddressValueError, IPv4Address, IPv4Network, NetmaskValueError
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -127,6 +128,25 @@ def json_only(value: Any) -> Any:
         raise ValueError(f"{value} is no number JSON knows: write a finite one")
     elif not isinstance(value, str | int | float | bool | None):
         raise ValueError(f"YAML reads {value} as a {type(value).__name__}: write it in quotes")
+    return value
+
+
+def with_port(value: str) -> str:
+    """Return ``value``, a URL or host:port. Raises ValueError for no host, an invalid port, or a user's name."""
+    try:
+        parts = urlsplit(value if "://" in value else f"//{value}")
+    except ValueError:
+        raise ValueError("its host cannot be read: write one such as files.example.org or 192.0.2.9") from None
+    if not parts.hostname:
+        raise ValueError("names no host: write one such as files.example.org or 192.0.2.9")
+    try:
+        port = parts.port
+    except ValueError:
+        port = 0
+    if port == 0:
+        raise ValueError("has no TCP port there: write one from 1 to 65535")
+    if "@" in parts.netloc:
+        raise ValueError("names a user: the plan is no secret, so write the address alone")
     return value
 
 

@@ -2,50 +2,28 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address, ip_network
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
-from .base import Model, Mtu, Name, Vlan, unquoted
-
-
-def _prefix(value: str) -> str:
-    try:
-        return str(ip_network(value))
-    except ValueError:
-        raise ValueError("not a network: write address/length such as 10.20.0.0/24 or fd00:20::/64") from None
-
-
-def _ip(value: str) -> str:
-    try:
-        return str(ip_address(value))
-    except ValueError:
-        raise ValueError("not an address: write one such as 10.20.0.1 or fd00:20::1") from None
-
-
-def _range(value: str) -> str:
-    first, dash, last = value.partition("-")
-    try:
-        ends = ip_address(first.strip()), ip_address(last.strip())
-    except ValueError:
-        ends = None
-    if not dash or ends is None or ends[0].version != ends[1].version or int(ends[0]) > int(ends[1]):
-        raise ValueError("not a range of addresses: write first-last, such as 10.20.0.10-10.20.0.99")
-    return f"{ends[0]}-{ends[1]}"
-
-
-ResourceName = Annotated[str, Field(max_length=255, pattern=r"^[!-~]([ -~]*[!-~])?$")]
-CLOUD_FILE = r"([A-Za-z0-9_][A-Za-z0-9._-]*/)*[A-Za-z0-9_][A-Za-z0-9._-]*\.ya?ml"
-CloudFile = Annotated[str, Field(max_length=255, pattern=f"^{CLOUD_FILE}$")]
-Prefix = Annotated[str, AfterValidator(_prefix), Field(json_schema_extra={"examples": ["10.20.0.0/24"]})]
-Ip = Annotated[str, AfterValidator(_ip)]
-Range = Annotated[str, AfterValidator(_range), Field(json_schema_extra={"examples": ["10.20.0.10-10.20.0.99"]})]
-Limit = Annotated[int, Field(ge=-1, le=2**31 - 1)]
-QuotaName = Annotated[str, Field(pattern=r"^[a-z][A-Za-z0-9_.-]{0,63}$")]
-Spec = Annotated[str, BeforeValidator(unquoted), Field(max_length=255)]
-Specs = dict[Annotated[str, Field(max_length=255, pattern=r"^[A-Za-z0-9_.:-]+$")], Spec]
-Port = Annotated[int, Field(ge=1, le=65535)]
+from .base import Model, Mtu, Name, Vlan
+from .cloud_types import (
+    ICMP,
+    WITH_PORTS,
+    CloudFile,
+    Dscp,
+    ImageSource,
+    Ip,
+    Limit,
+    Port,
+    Prefix,
+    Protocol,
+    QuotaName,
+    Range,
+    ResourceName,
+    Specs,
+    SubnetPrefix,
+)
 
 
 class Described(Model):
@@ -82,7 +60,7 @@ class Quotas(Model):
 class CloudSubnet(Described):
     """A subnet. At least one of cidr and pool."""
 
-    cidr: Prefix | None = Field(None, description="Its addresses. Default: the next free ones of `pool`.")
+    cidr: SubnetPrefix | None = Field(None, description="Its addresses. Default: the next free ones of `pool`.")
     pool: ResourceName | None = Field(None, description="Subnet pool that they are of. Default: none.")
     prefix: Annotated[int, Field(ge=8, le=128)] | None = Field(
         None, description="Length, where the pool chooses the addresses. Default: the pool's."
@@ -125,15 +103,25 @@ class GroupRule(Model):
     """A rule of a security group: who may connect."""
 
     direction: Literal["ingress", "egress"] = Field("ingress", description="ingress, to instances; egress, from them.")
-    protocol: Annotated[str, Field(pattern=r"^[a-z0-9-]{1,20}$")] | None = Field(
-        None, description="tcp, udp, icmp, ... Default: all."
-    )
+    protocol: Protocol | None = Field(None, description="tcp, udp, icmp, ... Default: all.")
     ports: Annotated[list[Port], Field(min_length=1, max_length=2)] | None = Field(
         None, description="A port, or the first and the last. Default: all."
     )
     cidr: Prefix | None = Field(None, description="The other side's addresses. Default: all.")
     group: ResourceName | None = Field(None, description="Instead: the other side's security group.")
     ipv6: bool = Field(False, description="Whether it is for IPv6; a rule is for one of both.")
+
+    @model_validator(mode="after")
+    def _one_rule(self) -> GroupRule:
+        if self.cidr and self.group:
+            raise ValueError("has cidr and group, and Neutron takes one of them: write two rules")
+        if self.ports and self.protocol not in (*WITH_PORTS, *ICMP):
+            raise ValueError(
+                f"has ports, which {self.protocol or 'a rule of all protocols'} has not: write protocol: tcp"
+            )
+        if self.ports and self.protocol in WITH_PORTS and self.ports != sorted(self.ports):
+            raise ValueError("ends at a port before its first: write the first and the last")
+        return self
 
 
 class SecurityGroup(Described):
@@ -185,9 +173,7 @@ class Flavor(Described):
 class Image(Described):
     """An image, by where it is and its digest."""
 
-    source: Annotated[str, Field(max_length=1024, pattern=r"^(https?://|/)[!-~]+$")] = Field(
-        description="URL, or absolute path on the control node."
-    )
+    source: ImageSource = Field(description="URL, or absolute path on the control node.")
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] = Field(description="Digest of its file.")
     format: Literal["qcow2", "raw", "iso", "vmdk", "vhd"] = Field("qcow2", description="Format of its file.")
     project: ResourceName | None = Field(None, description="Project that owns it. Default: the administrator's.")
@@ -252,7 +238,7 @@ class QosPolicy(Described):
 
     kbps_in: Limit | None = Field(None, description="Bandwidth to instances, kbit/s. Default: no limit.")
     kbps_out: Limit | None = Field(None, description="Bandwidth from instances, kbit/s. Default: no limit.")
-    dscp: Annotated[int, Field(ge=0, le=56)] | None = Field(None, description="DSCP mark of packets. Default: none.")
+    dscp: Dscp | None = Field(None, description="DSCP mark of packets. Default: none.")
     shared: bool = Field(True, description="Whether every project may use it.")
 
 

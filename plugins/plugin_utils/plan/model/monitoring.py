@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from .base import Model, Name
+from .base import Model, Name, with_port
 
 Url = Annotated[
     str,
@@ -15,6 +15,7 @@ Url = Annotated[
         max_length=1000,
         json_schema_extra={"examples": ["https://alerts.example.com/groundup"]},
     ),
+    AfterValidator(with_port),
 ]
 
 

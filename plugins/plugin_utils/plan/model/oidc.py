@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from .base import Domain, DomainName, Model, Plain, Text
-from .platform import Certificate, with_port
+from .base import Domain, DomainName, Model, Plain, Text, with_port
+from .platform import Certificate
 
 # They become words in Apache's configuration: no blanks, quotes, dollar signs, backslashes or braces.
 Issuer = Annotated[

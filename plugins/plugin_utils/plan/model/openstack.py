@@ -149,7 +149,9 @@ class OpenStack(Model):
     release: Version = Field(
         "2026.1", description="OpenStack release; chart versions and images follow from the version matrix."
     )
-    region: Text = Field("RegionOne", description="Name of the region in the catalog.")
+    region: Annotated[str, Field(max_length=64, pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$")] = Field(
+        "RegionOne", description="Name of the region in the catalog."
+    )
     namespace: Name = Field("openstack", description="Kubernetes namespace.")
     services: list[_Service] = Field(
         default_factory=lambda: ["keystone"],

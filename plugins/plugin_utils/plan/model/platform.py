@@ -4,26 +4,14 @@ from __future__ import annotations
 
 import re
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from ..layout.names import is_number
 from ..types import CniName, DebianRelease, EdgeKind, PackageSource, SupplySource, Updates
-from .base import Address, Cidr, Domain, Model, Name, PemFile, Plain, Source, Text, Version
+from .base import Address, Cidr, Domain, Model, Name, PemFile, Plain, Source, Text, Version, checked_address, with_port
+from .ssh import HostKey, LoginKey
 from .zones import zone
-
-
-def with_port(value: str) -> str:
-    """Return ``value``, a URL or host:port. Raises ValueError when its port is invalid or it holds a user name."""
-    try:
-        port = urlsplit(address := value if "://" in value else f"//{value}").port
-    except ValueError:
-        port = 0
-    if port == 0:
-        raise ValueError("has no TCP port there: write one from 1 to 65535")
-    if "@" in urlsplit(address).netloc:
-        raise ValueError("names a user: the plan is no secret, so write the address alone")
-    return value
 
 
 def _without_scheme(value: Any) -> Any:
@@ -45,6 +33,13 @@ def _registry(value: str) -> str:
     return value
 
 
+def _server(value: str) -> str:
+    """Return ``value``, the name or address of a server. Raises ValueError for an address that no host has."""
+    if ":" in value:
+        return value  # IPv6
+    return checked_address(value) if is_number(value.rpartition(".")[2]) else value
+
+
 Reference = Annotated[str, Field(max_length=512, pattern=r"^[!-~]+$")]  # a URL, a path or an image: no blanks
 _PART = re.compile(r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*")  # of a repository's name (OCI distribution)
 Registry = Annotated[
@@ -62,17 +57,17 @@ Url = Annotated[str, Field(max_length=512, pattern=r"^https?://[!-~]+[^/]$"), Af
 Zone = Annotated[
     str, Field(max_length=64, pattern=r"^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$"), AfterValidator(zone)
 ]
-Server = Annotated[str, Field(max_length=253, pattern=r"^[A-Za-z0-9][A-Za-z0-9.:-]*$")]
-KernelModule = Annotated[str, Field(max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
-HostKey = Annotated[
+Server = Annotated[str, Field(max_length=253, pattern=r"^[A-Za-z0-9][A-Za-z0-9.:-]*$"), AfterValidator(_server)]
+Parameter = Annotated[str, Field(max_length=255, pattern=r"^[a-z0-9_-]+([./][A-Za-z0-9_*./:-]+)+$")]
+Unit = Annotated[
     str,
     Field(
-        max_length=4096,
-        pattern=r"^(ssh-[a-z0-9-]+|ecdsa-sha2-nistp[0-9]+) [A-Za-z0-9+/]+={0,2}$",
-        json_schema_extra={"examples": ["ssh-ed25519 AAAA..."]},
+        max_length=255,
+        pattern=r"^[A-Za-z0-9:_.@\\-]+\.(service|socket|timer|path|mount|automount|swap|target|slice)$",
+        json_schema_extra={"examples": ["bluetooth.service"]},
     ),
 ]
-
+KernelModule = Annotated[str, Field(max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
 Armored = Annotated[
     str,
     Field(
@@ -95,7 +90,7 @@ class Access(Model):
     user: Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_-]{0,31}$")] = Field(
         "root", description="Account of the control node; it may become root."
     )
-    authorized_keys: list[Text] = Field(
+    authorized_keys: list[LoginKey] = Field(
         default_factory=list, description="Further public ssh keys, in addition to the site's own."
     )
     port: Annotated[int, Field(ge=1, le=65535)] = Field(22, description="TCP port of sshd.")
@@ -112,7 +107,7 @@ class Hosts(Model):
     timezone: Zone = Field("Etc/UTC", description="Time zone name.")
     ntp_servers: list[Server] = Field(default_factory=list, description="Time servers. Default: the profile's.")
     dns_servers: list[Address] = Field(default_factory=list, description="Resolvers. Default: the host's own.")
-    sysctl: dict[str, Text | int | None] = Field(
+    sysctl: dict[Parameter, Text | int | None] = Field(
         default_factory=dict,
         description="Kernel parameters, added to those of the profile and of hardening; null removes one of these.",
     )
@@ -158,10 +153,10 @@ class Hosts(Model):
         "restarts. Default: debian where hosts install from their own sources, except in profile lab; else site.",
     )
     hardening: bool = Field(True, description="Whether hosts are hardened (host guide, section Hardening).")
-    disabled_units: list[Text] | None = Field(
+    disabled_units: list[Unit] | None = Field(
         None, description="systemd units disabled on every host. Default, with hardening: those of the host guide."
     )
-    blocked_modules: list[Text] | None = Field(
+    blocked_modules: list[KernelModule] | None = Field(
         None, description="Kernel modules that are never loaded. Default, with hardening: those of the host guide."
     )
 

@@ -1,0 +1,61 @@
+"""What the cloud's APIs would refuse of a resource is refused before they are asked, at its key."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import parse_site
+from ansible_collections.groundup.cloud.tests.unit.plan.refusal import LAB, refused
+
+RULE = "cloud: {{projects: {{w: {{security_groups: {{g: {{rules: [{{{}}}]}}}}}}}}}}\n"
+SUM = "0" * 64
+
+
+@pytest.mark.parametrize(
+    ("rule", "reason"),
+    [
+        ("protocol: tpc", "no protocol of Neutron"),
+        ("protocol: '256'", "no protocol of Neutron"),
+        ("protocol: 6", "YAML reads 6 as a number"),
+        ("ports: [22]", "has ports, which a rule of all protocols has not"),
+        ("protocol: gre, ports: [22]", "has ports, which gre has not"),
+        ("protocol: tcp, ports: [90, 22]", "ends at a port before its first"),
+        ("cidr: 10.0.0.0/8, group: g", "has cidr and group"),
+    ],
+)
+def test_a_rule_that_neutron_refuses_is_refused(rule: str, reason: str) -> None:
+    (problem,) = refused(LAB + RULE.format(rule)).problems
+    assert problem.key.startswith("cloud.projects.w.security_groups.g.rules.0")
+    assert reason in problem.reason
+
+
+@pytest.mark.parametrize(
+    "rule",
+    ["protocol: tcp, ports: [22, 90]", "protocol: '17', ports: [53]", "protocol: icmp, ports: [8, 1]", "protocol: vrrp",
+     "protocol: any, cidr: 10.0.0.0/8", "group: g"],
+)  # fmt: skip
+def test_a_rule_that_neutron_takes_is_taken(rule: str) -> None:
+    parse_site((LAB + RULE.format(rule)).encode())
+
+
+def test_a_slip_of_the_pen_in_a_protocol_is_told_with_the_one_that_was_meant() -> None:
+    assert "did you mean 'tcp'?" in refused(LAB + RULE.format("protocol: tpc")).problems[0].remedy
+
+
+@pytest.mark.parametrize(
+    ("written", "key", "reason"),
+    [
+        ("cloud: {projects: {w: {networks: {a: {subnets: {s: {cidr: 0.0.0.0/0}}}}}}}",
+         "cloud.projects.w.networks.a.subnets.s.cidr", "holds every address"),
+        ("cloud: {qos_policies: {q: {dscp: 3}}}", "cloud.qos_policies.q.dscp", "no mark"),
+        (f"cloud: {{images: {{i: {{source: 'https://[', sha256: '{SUM}'}}}}}}", "cloud.images.i.source",
+         "cannot be read"),
+        ("monitoring: {webhook: 'https://['}", "monitoring.webhook", "cannot be read"),
+        ("monitoring: {webhook: 'https://alerts.example.org:99999/x'}", "monitoring.webhook", "no TCP port"),
+        ("backups: {s3: {endpoint: 'https://[', bucket: backups}}", "backups.s3.endpoint", "cannot be read"),
+        ("backups: {s3: {endpoint: 'https://:9000', bucket: backups}}", "backups.s3.endpoint", "names no host"),
+    ],
+)  # fmt: skip
+def test_a_value_that_only_looks_right_is_refused_at_its_key(written: str, key: str, reason: str) -> None:
+    (problem,) = refused(f"{LAB}{written}\n").problems
+    assert problem.key == key
+    assert reason in problem.reason
