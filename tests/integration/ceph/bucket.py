@@ -18,9 +18,9 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk im
     SetBackup,
     shelf_of,
     write_tested,
-    writing,
 )
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.s3 import BucketSets
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.write import writing
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import S3Plan
