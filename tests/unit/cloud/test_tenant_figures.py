@@ -38,6 +38,7 @@ class Nova(FakeCloud):
 
     quotas: dict[str, Entry]
     interrupts = ""  # kind whose third is made at the moment of Ctrl-C
+    noticed: threading.Event  # set when Ctrl-C has arrived: nothing of that kind is answered before
     stays = False  # the next instance that is to be deleted
 
     def one(self, kind: str, identity: str) -> Entry | None:
@@ -70,6 +71,8 @@ class Nova(FakeCloud):
             made["floating_ip_address"] = "127.0.0.1"
         if kind == self.interrupts and len(super().of(kind)) == 3:
             os.kill(os.getpid(), signal.SIGINT)
+        if kind == self.interrupts and len(super().of(kind)) >= 3:
+            assert self.noticed.wait(60)
         return made
 
     def part(self, kind: str, identity: str, parts: list[str], body: Entry) -> tuple[int, Any] | None:
@@ -200,10 +203,10 @@ def test_an_instance_that_stays_ends_the_measurement_before_the_next_batch(
     assert left(cloud) == []
 
 
-def ports(cloud: Nova, tmp_path: Path, options: TenantOptions) -> list[dict[str, Any]]:
+def ports(cloud: Nova, tmp_path: Path, options: TenantOptions, *, number: int = 9) -> list[dict[str, Any]]:
     """Measure nine ports and seven rules."""
     admin, steps = connected(cloud, tmp_path), Steps(lambda _: None)
-    return within(Ports, admin, options, steps, lambda one: one.walk(ports=9, rules=7, clients=2, plan=None))
+    return within(Ports, admin, options, steps, lambda one: one.walk(ports=number, rules=7, clients=2, plan=None))
 
 
 def test_ports_and_rules_are_made_exactly_so_often_each_rule_another_and_nothing_stays(
@@ -231,11 +234,19 @@ def test_ports_and_rules_are_made_exactly_so_often_each_rule_another_and_nothing
 def test_after_ctrl_c_nothing_is_made_any_more_and_nothing_stays(
     cloud: Nova, tmp_path: Path, options: TenantOptions
 ) -> None:
-    cloud.interrupts = "ports"
-    with pytest.raises(KeyboardInterrupt):
-        ports(cloud, tmp_path, options)
+    def arrives(*_: object) -> None:
+        cloud.noticed.set()
+        raise KeyboardInterrupt
+
+    cloud.interrupts, cloud.noticed = "ports", threading.Event()
+    before = signal.signal(signal.SIGINT, arrives)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            ports(cloud, tmp_path, options, number=90)
+    finally:
+        signal.signal(signal.SIGINT, before)
     made = [number for number, one in enumerate(cloud.asked) if one == "POST ports"]
-    assert 3 <= len(made) < 9
+    assert 3 <= len(made) < 90
     assert max(made) < min(number for number, one in enumerate(cloud.asked) if one.startswith("DELETE ports"))
     assert left(cloud) == []
 
