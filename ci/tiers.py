@@ -48,6 +48,7 @@ TIERS = (
         # storage hosts of the other release, OpenStack's tests, and a directory.
         commands=(("ci/lab", "supply"), ("ci/supply", "build", *FOR_TESTS)),
         needs=needs_root,
+        cached=True,
     ),
     # After supply: they run helm, and the programs of the images it built.
     Tier(

@@ -24,12 +24,16 @@ def test_a_cloud_of_real_charts_needs_a_directory_with_them(tmp_path: Path, monk
     assert tier_commands.needs_charts() is None
 
 
+@pytest.mark.parametrize("full", [0.0, 14.3])
 @pytest.mark.parametrize(("limit", "said"), [(None, "abcd"), (60.0, "abcd"), (30.0, "abd"), (19.0, "ab"), (0.0, "")])
 def test_a_tier_that_would_end_after_ci_s_limit_is_skipped_and_shorter_ones_go_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: float | None, said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: float | None, said: str, full: float
 ) -> None:
-    """This machine takes twice as long as the known one: 10, 4, 20 and 8 minutes for 5, 2, 10 and 4."""
-    minutes, now = {"a": 5.0, "b": 2.0, "c": 10.0, "d": 4.0}, [0.0]
+    """This machine takes twice as long as the known one: 10, 4, 20 and 8 minutes for 5, 2, 10 and 4.
+
+    Of the tier whose cache is full it takes nothing, and is no faster for that.
+    """
+    minutes, now = {"a": 5.0, "cached": 0.0, "b": 2.0, "c": 10.0, "d": 4.0}, [0.0]
     ran: list[str] = []
 
     def run(tier: Tier, **_: object) -> runner.Outcome:
@@ -39,9 +43,9 @@ def test_a_tier_that_would_end_after_ci_s_limit_is_skipped_and_shorter_ones_go_o
 
     monkeypatch.setattr(runner, "run_tier", run)
     monkeypatch.setattr(runner, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    tiers_ = [Tier(name=name, commands=()) for name in minutes]
-    outcomes = run_tiers(tiers_, scratch=tmp_path, minutes=minutes, limit=limit)
-    assert "".join(ran) == said
+    tiers_ = [Tier(name=name, commands=(), cached=name == "cached") for name in minutes]
+    outcomes = run_tiers(tiers_, scratch=tmp_path, minutes={**minutes, "cached": full}, limit=limit)
+    assert "".join(name for name in ran if name != "cached") == said
     assert [one.name for one in outcomes] == list(minutes), "what was skipped is in the report"
     assert all("no time" in one.notes[0] for one in outcomes if one.verdict == "skipped")
 
