@@ -6,10 +6,13 @@ Only the active manager tells them. A module that others switched on stays: ours
 from __future__ import annotations
 
 from .._base.changes import Changes
+from .._base.errors import GroundupError
+from .._base.wait import wait_until
 from .cluster import CephCluster
 
 MODULE = "prometheus"
 RECORD = "groundup/metrics"  # config-key: a run switched the module on
+PATIENCE = 120.0  # seconds for a new manager to say which modules it has
 SWITCHING_ON = f"switch on Ceph's metrics (module {MODULE} of the managers)"
 
 
@@ -18,6 +21,7 @@ def converge(cluster: CephCluster, changes: Changes, *, wanted: bool) -> None:
     recorded = bool(cluster.ask("config-key dump", key=RECORD))
     if wanted:
         if not _on(cluster) and changes.add(SWITCHING_ON):
+            _wait_for_offer(cluster)
             cluster.send("config-key set", key=RECORD, val=MODULE)  # first: a killed run is known
             cluster.send("mgr module enable", module=MODULE)
     elif recorded and changes.add(f"switch off Ceph's metrics (module {MODULE} of the managers)"):
@@ -35,3 +39,17 @@ def silent(cluster: CephCluster) -> str:
 
 def _on(cluster: CephCluster) -> bool:
     return MODULE in cluster.ask("mgr module ls")["enabled_modules"]
+
+
+def _wait_for_offer(cluster: CephCluster) -> None:
+    def lacking() -> bool:
+        known = cluster.ask("mgr module ls")
+        return MODULE not in {str(one["name"]) for one in known["disabled_modules"]}
+
+    if wait_until(lacking, timeout=PATIENCE, pause=1.0):
+        raise GroundupError(
+            f"no manager of Ceph offers the module {MODULE}",
+            where="ceph mgr module ls",
+            why="monitoring would learn nothing of Ceph",
+            remedy="ceph mgr stat names the active manager; on its host: systemctl status ceph-mgr@HOST",
+        )

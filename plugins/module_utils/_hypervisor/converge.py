@@ -113,10 +113,10 @@ def _environment(changes: Changes, wanted: dict[str, Any], kept: str = "") -> tu
     )
 
 
-def verify(name: str, *, release: str, programs: Mapping[str, str], also: Sequence[str] = ()) -> None:
+def verify(name: str, *, release: str, programs: Mapping[str, str], upgrading: Sequence[str] = ()) -> None:
     """Raise GroundupError unless the host's services work, with the site file's ``release`` and ``programs``.
 
-    ``also``: releases that it may have, while OpenStack is on its way to another.
+    ``upgrading``: releases that it may have, while OpenStack is on its way to another.
     """
     checks.missing(programs, host=name)
     faults = {
@@ -124,7 +124,7 @@ def verify(name: str, *, release: str, programs: Mapping[str, str], also: Sequen
         openvswitch.DATABASE: openvswitch.shut_out(services.ACCOUNT),
         libvirt.DAEMON: libvirt.silent(),
         services.COMPUTE: _not_running(services.COMPUTE)
-        or environment.of_another_release(environment.current(), release, also),
+        or environment.of_another_release(environment.current(), release, upgrading),
         services.OVN_AGENT: _not_running(services.OVN_AGENT),
         nova_ssh.NAME: _not_running(nova_ssh.NAME),
     }
@@ -147,7 +147,8 @@ def work(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
     """Converge and verify, or only verify. Raises GroundupError."""
     name = environment.current() if wanted["verify"] else converge(changes, wanted)
     if not changes.check:
-        verify(wanted["name"], release=wanted["release"], also=wanted["upgrading"], programs=wanted["programs"])
+        asked = {name: wanted[name] for name in ("release", "programs", "upgrading")}
+        verify(wanted["name"], **asked)
         pki.soon(changes, wanted["name"])
         mtu.prove(changes, wanted["underlay"], host=wanted["name"])
     return {**changes.result(), "environment": name}

@@ -86,7 +86,7 @@ def wanted(plan: Plan, host: HostPlan) -> dict[str, Any]:
         asked["hypervisor"] = {
             "name": host.name,
             "release": plan.openstack.release,
-            "also": plan.openstack.upgrading,
+            "upgrading": plan.openstack.upgrading,
             "programs": plan.hypervisor.programs,
         }
     return asked

@@ -88,7 +88,7 @@ def connected(found: Namespaces, port: int) -> closing[socket.socket]:
     def connect() -> None:
         with Path(f"/proc/{found.pid}/ns/net").open("rb") as place:
             assert ctypes.CDLL(None, use_errno=True).setns(place.fileno(), _NET) == 0, os.strerror(ctypes.get_errno())
-        made.append(socket.create_connection(("127.0.0.1", port), timeout=10))
+        made.append(socket.create_connection(("127.0.0.1", port), timeout=120))
 
     thread = threading.Thread(target=connect)
     thread.start()

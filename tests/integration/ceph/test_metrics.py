@@ -59,6 +59,8 @@ def asked_for() -> set[str]:
 
 
 def test_metrics_are_on_with_monitoring_and_off_without_but_for_those_who_had_them_on(ceph: Loopback) -> None:
+    # A new manager says late which modules, and which options of them, there are.
+    until(lambda: bool(ceph.ask("mgr", "module", "ls")["disabled_modules"]), seconds=PATIENCE)
     for name, address in _ADDRESSES.items():
         ceph.ask("config", "set", "mgr", f"mgr/prometheus/{name}/server_addr", address)
     ceph.run(_STANDS_BY, ceph.key("mgr.y", _CAPS))

@@ -84,10 +84,22 @@ def test_a_cluster_as_planned_is_told_nothing(cluster: Living, *, check: bool) -
 
 @pytest.mark.parametrize("check", [False, True])
 def test_monitoring_has_the_managers_tell_metrics(cluster: Living, *, check: bool) -> None:
-    cluster.answers |= {"mgr module ls": {"enabled_modules": []}, "mgr services": {"prometheus": "http://x:9283/"}}
+    offered = {"enabled_modules": [], "disabled_modules": [{"name": "prometheus"}]}
+    cluster.answers |= {"mgr module ls": offered, "mgr services": {"prometheus": "http://x:9283/"}}
     assert converge(check=check, metrics=True) == [metrics.SWITCHING_ON]
     sent = [("config-key set", "prometheus"), ("mgr module enable", "prometheus")]
     assert [(prefix, more.get("val", more.get("module"))) for prefix, more in cluster.told] == sent * (not check)
+
+
+def test_metrics_wait_for_a_manager_that_has_said_what_it_offers(
+    cluster: Living, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until then the monitors know no module, and refuse to switch one on."""
+    monkeypatch.setattr(metrics, "PATIENCE", 0.0)
+    cluster.answers["mgr module ls"] = {"enabled_modules": [], "disabled_modules": [{"name": "influx"}]}
+    with pytest.raises(GroundupError, match="no manager of Ceph offers the module prometheus"):
+        converge(metrics=True)
+    assert cluster.told == []
 
 
 def test_managers_that_tell_no_metrics_are_a_fault_of_the_run_and_of_its_verification(cluster: Living) -> None:
