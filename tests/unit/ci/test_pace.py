@@ -11,7 +11,7 @@ def test_the_pace_is_measured_by_copying() -> None:
     assert pace.measured(samples=3, pause=0.0, size=1 << 20) > 0
 
 
-@pytest.mark.parametrize(("rate", "said"), [(8.0, None), (pace.LEAST, None), (0.34, "copied at 0.3 GB/s at present")])
+@pytest.mark.parametrize(("rate", "said"), [(8.0, None), (pace.LEAST, None), (0.34, "copied at 0.34 GB/s at present")])
 def test_the_tier_of_a_whole_cloud_says_why_it_does_not_run(
     monkeypatch: pytest.MonkeyPatch, rate: float, said: str | None
 ) -> None:
