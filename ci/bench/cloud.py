@@ -88,6 +88,9 @@ def hypervisors(plan: Plan, record: Timeline, run: str, *, tasks: int, cpu: floa
     ]
 
 
+_FIRST = 720  # seconds of a first run, to the instance
+
+
 def figures(
     plan: Plan, first: Timeline, again: Timeline, seconds: Mapping[str, float], *, slower: float, wall: bool
 ) -> list[Figure]:
@@ -95,14 +98,15 @@ def figures(
     longest, least = chain(plan, seconds)
     changed = sum(sum(play["changed"].values()) for play in again["plays"])
     rollout = cost(first, "openstack")[2]
+    steady = first["seconds"] <= 1.5 * _FIRST  # else its memory is slow, and CPU waits for it: 28 s for 16 (2026-11-29)
     return [
         Figure(what=f"rollout / {' + '.join(longest)}", measured=rollout / least, most=1.15),
         *hypervisors(plan, first, "first", tasks=12, cpu=1.0 * slower),
         *hypervisors(plan, again, "unchanged", tasks=6, cpu=0.4 * slower),
         Figure(what="unchanged run: changed", measured=changed, most=0),
-        Figure(what="unchanged run: controller CPU-s", measured=again["cpu_seconds"], most=25 * slower),
+        Figure(what="unchanged run: controller CPU-s", measured=again["cpu_seconds"], most=25 * slower, decides=steady),
         Figure(what="unchanged run: seconds", measured=again["seconds"], most=40, decides=wall),
-        Figure(what="first run, to the instance: seconds", measured=first["seconds"], most=720, decides=wall),
+        Figure(what="first run, to the instance: seconds", measured=first["seconds"], most=_FIRST, decides=wall),
     ]
 
 
