@@ -64,9 +64,6 @@ def test_what_is_above_its_bound_is_missed_and_seconds_only_when_they_decide(pla
     }
     assert judged(plan, *runs, wall=True)["unchanged run: seconds"].missed
     assert not judged(plan, *runs, slower=4.0)["unchanged run: controller CPU-s"].missed
-    for seconds, decides in ((1080, True), (1081, False)):  # far slower than any change of ours: the machine's memory
-        figure = judged(plan, {**runs[0], "seconds": seconds}, runs[1])["unchanged run: controller CPU-s"]
-        assert figure.missed is decides
 
 
 def test_tasks_of_other_layers_on_the_same_hosts_do_not_count(plan: Plan) -> None:
