@@ -118,9 +118,6 @@ def test_a_step_of_the_release_that_skips_one_is_refused_by_the_images_that_run(
     assert "2026.1 is older than 2026.2" in step("2026.2", ""), "the site's release, when no image tells"
 
 
-MAKES_IT = "the playbook groundup.cloud.openstack_upgrade makes it (docs/openstack-upgrade.md)"
-
-
 def test_an_allowed_step_of_the_release_is_none_that_a_rollout_makes_unasked() -> None:
     """It is refused by name, and accepted by name."""
 
@@ -130,7 +127,7 @@ def test_an_allowed_step_of_the_release_is_none_that_a_rollout_makes_unasked() -
 
     (reason,) = step("2026.1", "2026.2")
     assert (reason.code, "openstack.release to 2026.1" in reason.remedy) == ("release-step", True)
-    assert [one.remedy for one in step("2025.2", "2026.1")] == [MAKES_IT]
+    assert ["groundup.cloud.openstack_upgrade makes it" in one.remedy for one in step("2025.2", "2026.1")] == [True]
     assert step("2026.1", "2026.1") == step("2026.2", "2026.2") == []
     with pytest.raises(GateRefusedError, match=r"2026\.1 runs, and it would become 2026\.2"):
         decide(step("2026.1", "2026.2"))
