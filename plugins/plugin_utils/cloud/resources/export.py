@@ -10,6 +10,7 @@ import yaml
 
 from ...errors import GroundupError
 from ...plan.model.cloud import CloudResources
+from ...plan.model.cloud_types import ICMP
 from ...plan.platform.resources import of_cloud
 from ..connection import answered
 from . import orc
@@ -132,10 +133,12 @@ def _subnet(one: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
 
 def _rule(rule: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     ports = [rule[end] for end in ("port_range_min", "port_range_max") if rule[end] is not None]
+    if ports and rule["protocol"] not in ICMP:
+        ports = sorted(set(ports))  # one port is told once
     group = rule["remote_group_id"]
     return {
         "direction": rule["direction"], **({"protocol": str(rule["protocol"])} if rule["protocol"] else {}),
-        **({"ports": sorted(set(ports))} if ports else {}),
+        **({"ports": ports} if ports else {}),
         **({"cidr": rule["remote_ip_prefix"]} if rule["remote_ip_prefix"] else {}),
         **({"group": names[group]} if group in names else {}),
         **({"ipv6": True} if rule["ethertype"] == "IPv6" and not rule["remote_ip_prefix"] else {}),

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from .base import Model, Mtu, Name, Vlan
 from .cloud_types import (
     ICMP,
+    OF_IPV6,
     WITH_PORTS,
     CloudFile,
     Dscp,
@@ -105,7 +106,7 @@ class GroupRule(Model):
     direction: Literal["ingress", "egress"] = Field("ingress", description="ingress, to instances; egress, from them.")
     protocol: Protocol | None = Field(None, description="tcp, udp, icmp, ... Default: all.")
     ports: Annotated[list[Port], Field(min_length=1, max_length=2)] | None = Field(
-        None, description="A port, or the first and the last. Default: all."
+        None, description="A port, or the first and the last; of ICMP its type, or type and code. Default: all."
     )
     cidr: Prefix | None = Field(None, description="The other side's addresses. Default: all.")
     group: ResourceName | None = Field(None, description="Instead: the other side's security group.")
@@ -119,8 +120,12 @@ class GroupRule(Model):
             raise ValueError(
                 f"has ports, which {self.protocol or 'a rule of all protocols'} has not: write protocol: tcp"
             )
-        if self.ports and self.protocol in WITH_PORTS and self.ports != sorted(self.ports):
-            raise ValueError("ends at a port before its first: write the first and the last")
+        if self.ports and self.protocol in WITH_PORTS and not 1 <= self.ports[0] <= self.ports[-1]:
+            raise ValueError("has no such ports: write the first and the last, from 1 to 65535")
+        if self.ports and self.protocol in ICMP and max(self.ports) > 255:
+            raise ValueError("has no such type or code of ICMP: write numbers up to 255")
+        if self.protocol in OF_IPV6 and not (self.ipv6 or ":" in (self.cidr or "")):
+            raise ValueError(f"is for IPv4, which has no {self.protocol}: write ipv6: true")
         return self
 
 

@@ -66,6 +66,10 @@ _PROTOCOLS = (
 )  # fmt: skip
 WITH_PORTS = ("tcp", "udp", "sctp", "dccp", "udplite", "6", "17", "33", "132", "136")
 ICMP = ("icmp", "icmpv6", "ipv6-icmp", "1", "58")  # ports: type and code
+OF_IPV6 = (
+    "icmpv6", "ipv6-icmp", "ipv6-encap", "ipv6-frag", "ipv6-nonxt", "ipv6-opts", "ipv6-route",
+    "41", "43", "44", "58", "59", "60",
+)  # fmt: skip
 _DSCP = (0, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32, 34, 36, 38, 40, 44, 46, 48, 56)
 ResourceName = Annotated[str, Field(max_length=255, pattern=r"^[!-~]([ -~]*[!-~])?$")]
 CLOUD_FILE = r"([A-Za-z0-9_][A-Za-z0-9._-]*/)*[A-Za-z0-9_][A-Za-z0-9._-]*\.ya?ml"
@@ -78,7 +82,7 @@ Limit = Annotated[int, Field(ge=-1, le=2**31 - 1)]
 QuotaName = Annotated[str, Field(pattern=r"^[a-z][A-Za-z0-9_.-]{0,63}$")]
 Spec = Annotated[str, BeforeValidator(unquoted), Field(max_length=255)]
 Specs = dict[Annotated[str, Field(max_length=255, pattern=r"^[A-Za-z0-9_.:-]+$")], Spec]
-Port = Annotated[int, Field(ge=1, le=65535)]
+Port = Annotated[int, Field(ge=0, le=65535)]  # or type and code of ICMP
 Protocol = Annotated[str, BeforeValidator(unquoted), AfterValidator(_protocol)]
 Dscp = Annotated[int, Field(ge=0, le=56), AfterValidator(_dscp)]
 ImageSource = Annotated[str, Field(max_length=1024, pattern=r"^(https?://|/)[!-~]+$"), AfterValidator(_source)]

@@ -17,10 +17,12 @@ from ..model.cloud import (
     CloudSubnet,
     SecurityGroup,
 )
+from ..model.cloud_types import ICMP
 from ..part_types import ResourcePlan, RolePlan
 
 OWN_DOMAIN = "Default"
 _ANY = {4: "IPv4", 6: "IPv6"}
+_ICMP_OF_IPV6 = {"icmp": "ipv6-icmp", "icmpv6": "ipv6-icmp", "1": "58"}  # Neutron's own names (securitygroups_db)
 
 
 def resources(site: Site) -> tuple[ResourcePlan, ...]:
@@ -209,18 +211,27 @@ def _subnet(network: str, one: CloudSubnet) -> dict[str, Any]:
 
 
 def _rules(group: SecurityGroup) -> list[dict[str, Any]]:
-    return [
-        {
+    """Return the rules as Neutron keeps them: it would tell others as another rule, made anew by each run."""
+    made = []
+    for rule in group.rules:
+        ethertype, ports = _ANY[ip_network(rule.cidr).version if rule.cidr else 6 if rule.ipv6 else 4], rule.ports
+        protocol = None if rule.protocol == "any" else rule.protocol
+        if ethertype == _ANY[6]:
+            protocol = _ICMP_OF_IPV6.get(protocol or "", protocol)
+        if not ports or ports == [1, 65535]:
+            first = last = None
+        else:  # a type of ICMP alone is every code of it
+            first, last = ports[0], None if protocol in ICMP and len(ports) == 1 else ports[-1]
+        made.append({
             "direction": rule.direction,
-            "ethertype": _ANY[ip_network(rule.cidr).version if rule.cidr else 6 if rule.ipv6 else 4],
-            "protocol": rule.protocol,
-            "port_range_min": rule.ports[0] if rule.ports else None,
-            "port_range_max": rule.ports[-1] if rule.ports else None,
+            "ethertype": ethertype,
+            "protocol": protocol,
+            "port_range_min": first,
+            "port_range_max": last,
             "remote_ip_prefix": rule.cidr,
             "remote_group_id": reference("security_group", rule.group) if rule.group else None,
-        }
-        for rule in group.rules
-    ]
+        })  # fmt: skip
+    return made
 
 
 def _projects(names: Iterable[str]) -> list[dict[str, str]]:
