@@ -6,6 +6,8 @@ import base64
 from functools import partial
 from typing import Any
 
+from ansible.errors import AnsibleConnectionFailure
+
 from ..module_utils._base.errors import GroundupError
 from ..module_utils._base.wait import wait_until
 from ..plugin_utils.actions import StepAction
@@ -21,6 +23,7 @@ from ..plugin_utils.plan.part_types import MonitoringPlan
 from ..plugin_utils.supply.publish import digests
 
 ACCOUNT = "/api/v1/namespaces/kube-system/secrets/groundup-monitoring"  # the role makes it
+_BESIDE = ("tell", "backups")  # steps of runs of something else
 PATIENCE = 30.0  # seconds for Kubernetes to fill it in
 
 
@@ -29,9 +32,22 @@ class ActionModule(StepAction):
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the step's result, or that of setting the host aside."""
+        if given["step"] in _BESIDE:
+            return self._beside(given)
         central = given["name"] == given["monitoring_host"]
         step = partial(self._told, given, central=central)
         return spared(step, self.variables, layer="monitoring", spare=not self.changes.check and not central)
+
+    def _beside(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Tell the monitoring host what another run did; that is done without it, too: what fails is a warning."""
+        try:
+            result = self._told(given, central=True)
+        except AnsibleConnectionFailure as error:
+            result = {"failed": True, "msg": f"it does not answer: {error}"}
+        if not result.get("failed"):
+            return result
+        again = "Remedy: run groundup.cloud.monitoring when that is mended"
+        return {"changed": False, "warnings": [f"monitoring on {given['name']} was not told: {result['msg']}. {again}"]}
 
     def _told(self, given: dict[str, Any], *, central: bool) -> dict[str, Any]:
         """Run the step with what the monitoring host is told of the plan."""

@@ -88,7 +88,9 @@ def tell(changes: Changes, given: Mapping[str, Any]) -> dict[str, Any]:
     ownership.refuse_other(given["site"])
     for one in ALL:
         if watched.unit_file(one.unit).exists():
-            _configure(changes, one, given["files"]).running()
+            unit = one.as_unit(changes)  # stale, if a run was killed before its restart
+            reader = _configure(changes, one, given["files"])
+            (unit if unit.stale else reader).running()
     return changes.result()
 
 

@@ -109,7 +109,8 @@ ALERTS: dict[str, AlertRecord] = {
         expr="groundup_certificate_not_after_timestamp_seconds - time() < 14 * 86400",
         what="{path} of {object} ends in less than 14 days",
         why="who asks this service refuses it from then on",
-        remedy="run groundup.cloud.site, which renews certificates; of the operator's own, write the new one first",
+        remedy="run groundup.cloud.site, which renews certificates; of the operator's own, write the new one first; "
+        "one that is new already is read by groundup.cloud.monitoring",
     ),
     "BackupOld": AlertRecord(
         layer="host", job="node", severity="warning", after="5m", object="backups",

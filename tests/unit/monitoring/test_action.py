@@ -101,6 +101,20 @@ def test_a_limited_run_and_a_backup_hand_over_what_the_plan_and_the_sets_say(
     assert done["given"][given] == (files(planned("lab")) if step == "tell" else "of /sets")
 
 
+@pytest.mark.parametrize("said", [lambda: dict(FAILED), gone])
+@pytest.mark.parametrize("step", ["tell", "backups"])
+def test_what_another_run_did_is_done_when_the_monitoring_host_cannot_be_told(
+    monkeypatch: pytest.MonkeyPatch, said: Callable[[], dict[str, Any]], step: str
+) -> None:
+    """A backup that is whole, or a new host that serves, is no failure; the warning names the host and what to do."""
+    monkeypatch.setattr(action_module, "ages", lambda *_: "")
+    done = converged(monkeypatch, said, central=True, step=step)
+    assert "failed" not in done
+    (warning,) = done["warnings"]
+    assert warning.startswith("monitoring on worker-1 was not told: ")
+    assert "run groundup.cloud.monitoring" in warning
+
+
 def test_programs_are_what_was_published_or_will_be(monkeypatch: pytest.MonkeyPatch) -> None:
     done = converged(monkeypatch, dict, central=True)
     assert done["given"]["central"]["digests"] == {name: name * 2 for name in PROGRAMS}

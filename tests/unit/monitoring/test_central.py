@@ -65,6 +65,16 @@ def test_a_new_target_is_taken_up_by_a_reload_and_the_rest_stays(host: Monitorin
     assert host.systemd.calls == ["reload"]
 
 
+def test_a_restart_that_a_killed_run_left_open_is_made_and_no_reload_takes_its_place(host: MonitoringHost) -> None:
+    """A new program runs from its restart on; a reload would take the mark away."""
+    host.told()
+    changes = Changes(check=False)
+    next(one for one in central.ALL if one.unit == watched.STORE).as_unit(changes).mark()
+    done = host.told(files=GIVEN["files"] | {"targets/host.json": "[]\n"})
+    assert done == [f"write {host.home}/targets/host.json", f"restart {watched.STORE}"]
+    assert host.told(files=GIVEN["files"] | {"targets/host.json": "[]\n"}) == []
+
+
 def test_a_program_that_crashed_is_started_and_waited_for(host: MonitoringHost) -> None:
     host.told()
     host.waited.clear()
@@ -95,10 +105,24 @@ def test_a_host_that_has_no_store_yet_is_told_nothing(host: MonitoringHost) -> N
     assert host.told() == []
 
 
-@pytest.mark.parametrize(("in_run", "told"), [(["worker-1"], True), (["worker-1", "seed-1"], False)])
-def test_a_run_that_leaves_the_monitoring_host_out_tells_it(in_run: list[str], *, told: bool) -> None:
+@pytest.mark.parametrize(
+    ("in_run", "aside", "told"),
+    [(["worker-1"], [], True), (["worker-1", "seed-1"], [], False), (["worker-1"], ["seed-1"], False)],
+)
+def test_a_run_that_leaves_the_monitoring_host_out_tells_it(in_run: list[str], aside: list[str], *, told: bool) -> None:
     tasks = yaml.safe_load((ROOT / "roles/monitoring/tasks/main.yml").read_text())
     (task,) = (one for one in tasks if "'tell'" in str(one.get("groundup.cloud.monitoring")))
     asked = Environment(autoescape=True).compile_expression(task["when"])
     site = {"monitoring": {"host": "seed-1"}}
-    assert asked(groundup_site=site, ansible_play_hosts_all=in_run) is told
+    assert asked(groundup_site=site, ansible_play_hosts_all=in_run, groups={"absent": aside}) is told
+
+
+def test_a_backup_tells_its_age_before_what_may_fail_though_it_is_there() -> None:
+    (tasks,) = (
+        play["tasks"]
+        for play in yaml.safe_load((ROOT / "playbooks/backup.yml").read_text())
+        if play.get("name") == "Backup sets"
+    )
+    steps = [(one.get("groundup.cloud.backup_set") or one.get("groundup.cloud.monitoring") or {}).get("step")
+             for one in tasks]  # fmt: skip
+    assert [step for step in steps if step] == ["take", "backups", "test", "upload", "verify"]
