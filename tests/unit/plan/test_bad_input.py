@@ -66,7 +66,7 @@ def test_an_unknown_key_like_no_other_is_refused_with_the_keys_there_are() -> No
         ("hosts: {ntp_servers: [192.0.2.300]}", "hosts.ntp_servers.0"),
         ("hosts: {kernel_modules: ['a/b']}", "hosts.kernel_modules.0"),
         ("hosts: {blocked_modules: ['a b']}", "hosts.blocked_modules.0"),
-        ("hosts: {disabled_units: [bluetooth]}", "hosts.disabled_units.0"),
+        ("hosts: {disabled_units: [bluetooth.servce]}", "hosts.disabled_units.0"),
         ("hosts: {disabled_units: ['a b.service']}", "hosts.disabled_units.0"),
         ("hosts: {sysctl: {swappiness: 1}}", "hosts.sysctl.swappiness"),
         ("hosts: {sysctl: {'vm.swap piness': 1}}", "hosts.sysctl.vm.swap piness"),

@@ -74,3 +74,11 @@ def test_what_is_no_key_is_refused(line: str, reason: str) -> None:
 def test_a_host_s_key_is_its_type_and_its_whole_text(key: str) -> None:
     (problem,) = refused(f"{LAB}access: {{host_keys: {{control-1: '{key}'}}}}\n").problems
     assert problem.key == "access.host_keys.control-1"
+
+
+def test_units_are_read_as_systemctl_reads_them_and_time_may_come_from_the_own_link() -> None:
+    """A unit without a suffix is a service; 169.254.169.123 tells the time to machines of a public cloud."""
+    written = "hosts: {disabled_units: [bluetooth, apt-daily.timer, 'getty@tty1'], ntp_servers: [169.254.169.123]}\n"
+    hosts = parse_site((LAB + written).encode()).hosts
+    assert hosts.disabled_units == ["bluetooth.service", "apt-daily.timer", "getty@tty1.service"]
+    assert hosts.ntp_servers == ["169.254.169.123"]

@@ -61,14 +61,18 @@ def _cidr(value: str) -> str:
     return str(network)
 
 
-def checked_address(value: str) -> str:
-    """Return the IPv4 address ``value`` in canonical form. Raises ValueError for anything else."""
+def checked_address(value: str, *, own_link: bool = False) -> str:
+    """Return the IPv4 address ``value`` in canonical form. Raises ValueError for anything else.
+
+    ``own_link``: whether one of 169.254.0.0/16 is taken, at which clouds and their machines serve time and names.
+    """
     try:
         address = IPv4Address(value)
     except AddressValueError as error:
         hint = "IPv6 is not supported yet" if ":" in value else "not an IPv4 address"
         raise ValueError(f"{hint}: write one such as 10.0.0.2") from error
-    if special := next((name for name, one in _SPECIAL.items() if address in one), None):
+    special = next((name for name, one in _SPECIAL.items() if address in one), None)
+    if special and not (own_link and address.is_link_local):
         raise ValueError(f"is for {special}: write one such as 10.0.0.2")
     return str(address)
 

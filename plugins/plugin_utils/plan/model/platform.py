@@ -37,7 +37,7 @@ def _server(value: str) -> str:
     """Return ``value``, the name or address of a server. Raises ValueError for an address that no host has."""
     if ":" in value:
         return value  # IPv6
-    return checked_address(value) if is_number(value.rpartition(".")[2]) else value
+    return checked_address(value, own_link=True) if is_number(value.rpartition(".")[2]) else value
 
 
 Reference = Annotated[str, Field(max_length=512, pattern=r"^[!-~]+$")]  # a URL, a path or an image: no blanks
@@ -63,9 +63,10 @@ Unit = Annotated[
     str,
     Field(
         max_length=255,
-        pattern=r"^[A-Za-z0-9:_.@\\-]+\.(service|socket|timer|path|mount|automount|swap|target|slice)$",
+        pattern=r"^([A-Za-z0-9:_@\\-]+|[A-Za-z0-9:_.@\\-]+\.(service|socket|timer|path|mount|automount|swap|target|slice))$",
         json_schema_extra={"examples": ["bluetooth.service"]},
     ),
+    AfterValidator(lambda value: value if "." in value else f"{value}.service"),  # as systemctl reads it
 ]
 KernelModule = Annotated[str, Field(max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
 Armored = Annotated[
