@@ -28,6 +28,7 @@ FAILED_TEST = re.compile(r"^(FAILED|ERROR) \S*tests/.*")
 LOWEST_PRIORITY = ("nice", "-n", "19")
 LAST_LINES = 8  # of a command that failed and names no test
 PUTS_BACK = 300.0  # seconds that a tier's last command gets on a slow machine
+SLOW = 1.6  # of the expected time of the tiers before: what waits for hosts with timeouts gets the machine for itself
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +171,8 @@ def run_tiers(
 ) -> list[Outcome]:
     """Run tiers in order. With a ``limit`` in minutes, skip a tier that would end later than that on this machine.
 
-    One that turns out slower than it looked leaves its last commands out.
+    One that turns out slower than it looked leaves its last commands out. On a machine that is `SLOW`, nothing runs
+    beside something else.
 
     ``minutes``: how long each tier takes on a known machine; this one's speed shows in the tiers before.
     ``waits``: the first tier that leaves the processors idle at times. What later ones have ``ahead`` begins with it.
@@ -210,9 +212,15 @@ def _in_order(
     limit: float | None,
 ) -> list[Outcome]:
     began, outcomes, expected, spent = time.monotonic(), list[Outcome](), 0.0, 0.0
-    for group in _groups(tiers):
+    groups = deque(_groups(tiers))
+    while groups:
+        group, slower = groups.popleft(), spent / expected if expected else 1.0
+        if slower > SLOW and (len(group) > 1 or group[0].at_once > 1):
+            print(f"\nthis machine is {slower:.1f} times slower than usual: {group[0].name} runs alone", flush=True)
+            groups.extendleft([replace(tier, at_once=1)] for tier in reversed(group))
+            continue
         passed, own = (time.monotonic() - began) / 60, max(minutes.get(tier.name, 0.0) for tier in group)
-        ends = passed + own * (spent / expected if expected else 1.0)
+        ends = passed + own * slower
         quick = any(tier.cached for tier in group)
         if limit is not None and ends > limit and not quick:
             why = f"no time: it would end after {ends:.0f} minutes, and CI ends a run after 90"

@@ -21,7 +21,7 @@ from ansible_collections.groundup.cloud.tests.pages import do, install, reader
 
 ROOT = Path(__file__).resolve().parents[2]
 # What a run says of a fault in one line, for the summary of the tests.
-CAUSE = re.compile(r"^(?:\x1b\[[0-9;]*m)?(?:ERROR .*|fatal: .*|.*is set aside in layer .*|failed: .*)$", re.MULTILINE)
+CAUSE = re.compile(r"^(?:\x1b\[[0-9;]*m)?(?:\[?ERROR.*|fatal: .*|.*is set aside in layer .*|failed: .*)$", re.MULTILINE)
 # The command in the shell of somebody who has no clone, with the artifacts of this machine.
 PROGRAM = """\
 #!/usr/bin/env bash
@@ -38,6 +38,11 @@ def begin(home: Path, content: dict[str, Any]) -> tuple[Path, dict[str, str]]:
     site.write_text(yaml.safe_dump(content))
     own = {"GROUNDUP_STATE": str(home / "state"), "XDG_CONFIG_HOME": str(home / "config"), "SITE": str(site)}
     return site, os.environ | own
+
+
+def causes(said: str) -> str:
+    """Return what a run's output says of its faults in one line, or its end."""
+    return " | ".join(CAUSE.findall(said)) or said[-500:]
 
 
 class Operator:
@@ -65,7 +70,7 @@ class Operator:
     def run(self, *command: str | Path, timeout: float = 1800) -> None:
         """Run a command of this clone, its output seen. When it fails, the test does, with the cause it says."""
         status, said = self.told("/usr/bin/timeout", f"{timeout:g}", ROOT / command[0], *command[1:])
-        assert status == 0, f"exit code {status}: {' | '.join(CAUSE.findall(said)) or said[-500:]}"
+        assert status == 0, f"exit code {status}: {causes(said)}"
 
     def told(self, *command: str | Path) -> tuple[int, str]:
         """Run a command of this clone and return its exit code and its output, which is seen, too."""

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from ansible_collections.groundup.cloud.tests.e2e.operating import Operator
+from ansible_collections.groundup.cloud.tests.e2e.operating import Operator, causes
 from ansible_collections.groundup.cloud.tests.e2e.plain import THREE
 
 pytestmark = [pytest.mark.lab, pytest.mark.skipif(os.geteuid() != 0, reason="making hosts needs root")]
@@ -97,7 +97,7 @@ def test_a_machine_that_loses_power_in_the_first_run_is_named_and_the_others_lea
         rack.power_off(worker)
 
     status, said = operator.interrupted("PLAY [Host]", while_it_installs, *operator.site_run)
-    assert status == 4, "the run went to its end without a machine"
+    assert status == 4, f"the run ends without a machine, code 4, not {status}: {causes(said)}"
     assert re.search(r"^worker-2 +host ", said, re.MULTILINE)
     assert operator.catalog() == {"identity": ["https://identity.existing.test/v3"]}
     rack.power_on(worker)

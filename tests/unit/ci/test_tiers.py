@@ -172,6 +172,23 @@ def test_a_tier_begins_alone_where_another_one_comes_before_it(tmp_path: Path) -
     assert [one.verdict for one in outcomes] == ["passed", "passed"]
 
 
+def test_on_a_slow_machine_nothing_runs_beside_something_else(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    made, last = tmp_path / "made", tmp_path / "last"
+    first = Tier(name="first", commands=(("sleep", "0.5"),))
+    left = Tier(
+        name="left",
+        commands=(("sh", "-c", 'sleep 0.5; touch "$0"', str(made)), ("mv", str(made), str(last))),
+        at_once=2,
+    )
+    right = Tier(name="right", commands=(("test", "-e", str(last)),), beside="left")
+    minutes = {"first": 0.001, "left": 0.0, "right": 0.0}
+    outcomes = run_tiers([first, left, right], scratch=tmp_path / "scratch", minutes=minutes, limit=None)
+    assert [one.verdict for one in outcomes] == ["passed", "passed", "passed"]
+    assert "times slower than usual: left runs alone\n" in capfd.readouterr().out
+
+
 def test_what_a_later_tier_needs_is_made_beside_the_first_one_that_waits(tmp_path: Path) -> None:
     # The tier that waits ends only when the later one's has begun; what none waits for begins with nobody.
     made, never = tmp_path / "made", tmp_path / "never"
