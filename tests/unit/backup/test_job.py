@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.write i
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import BackupPlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.status.backup_sets import set_rows
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
 
@@ -122,6 +124,21 @@ def test_a_restore_that_begins_when_the_set_is_written_keeps_old_sets(
     monkeypatch.setattr(SetShelf, "prune", guarded)
     done = work(plan, keep=1).take({})
     assert shelf.names() == [done["backup"]["name"]]
+
+
+def test_nothing_is_removed_in_the_bucket_while_a_restore_is_under_way(
+    plan: Plan, made: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backup = made()
+    bucket = SimpleNamespace(where="a bucket", upload=lambda *_: True, prune=lambda *_, **__: ["of-before"])
+    monkeypatch.setattr(job.BackupJob, "_bucket", lambda *_: bucket)
+    target: Any = SimpleNamespace()
+    copied = replace(plan, backups=BackupPlan(s3=target))
+    assert "remove of-before in a bucket" in work(copied).upload()["changes"]
+    journal.begin(plan.site, None, source=backup.name, sha256=backup.sha256, parts=["etcd"], until="")
+    done = work(copied).upload()
+    assert done["changes"] == [f"copy the set {backup.name} to a bucket"]
+    assert done["warnings"][0].startswith("nothing old is removed: a restore of etcd")
 
 
 def test_a_set_without_a_part_of_the_plan_is_damaged(plan: Plan, made: Make) -> None:
