@@ -32,6 +32,11 @@ class ActionModule(StepAction):
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the step's result, or that of setting the host aside."""
+        done = self._done(given)
+        warnings = [*done.get("warnings", ()), *self.changes.warnings]
+        return done | ({"warnings": warnings} if warnings else {})
+
+    def _done(self, given: dict[str, Any]) -> dict[str, Any]:
         if given["step"] in _BESIDE:
             return self._beside(given)
         central = given["name"] == given["monitoring_host"]
@@ -62,7 +67,8 @@ class ActionModule(StepAction):
         if given["step"] == "tell":
             return super().work({**given, "files": files(plan)})
         if given["step"] == "backups":
-            return super().work({**given, "backups": ages(plan, given["directory"])})
+            told = ages(plan, given["directory"], warnings=self.changes.warnings)
+            return super().work({**given, "backups": told})
         return super().work({**given, "central": self._central(plan, plan.monitoring), "tls": self._tls(plan, given)})
 
     def _tls(self, plan: Plan, given: dict[str, Any]) -> dict[str, str]:
@@ -102,7 +108,8 @@ class ActionModule(StepAction):
         )
         return {
             "files": files(plan), "interval": monitoring.interval, "retention_days": monitoring.retention_days,
-            "hosts": len(plan.hosts), "backups": ages(plan), "central_packages": [ALERTMANAGER],
+            "hosts": len(plan.hosts), "central_packages": [ALERTMANAGER],
+            "backups": ages(plan, warnings=self.changes.warnings),
             "programs_url": f"{plan.supply.files_url}/{monitoring.programs}",
             "digests": {name.removeprefix(place): one for name, one in record.files.items() if name.startswith(place)},
         }  # fmt: skip

@@ -19,7 +19,8 @@ options:
       - V(converge) installs, configures and starts. A host that was O(monitoring_host) before loses what only that one
         has, but keeps its metrics.
       - V(tell), on O(monitoring_host), writes the plan's files alone, for a run that is limited to other hosts.
-      - V(backups), on O(monitoring_host), has its node exporter tell the ages of the newest backup set in O(directory).
+      - V(backups), on O(monitoring_host), has its node exporter tell when the newest backup set in O(directory) saved
+        each part. A part keeps its time where that is newer, and has 0 until it is saved.
       - V(verify), on O(monitoring_host), waits until every target of the plan answers, every rule can be judged, and
         the alert C(AlertingWorks), which always fires, is in Alertmanager. Of Ceph's managers one is enough.
         Hosts of O(absent) are left out.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +23,8 @@ LOOPBACK = "127.0.0.1"
 STORE_PORT, RULES_PORT, ALERTS_PORT = watched.CENTRAL_PORTS
 STORE_URL, RULES_URL, ALERTS_URL = (f"http://{LOOPBACK}:{port}" for port in watched.CENTRAL_PORTS)
 ROUTING = "alertmanager.yml"
+AGES = "groundup_backup_newest_timestamp_seconds"
+_AGE = re.compile(rf'^{AGES}{{part="(.+)"}} (\d+)$', re.MULTILINE)
 _FREE = "1GiB"  # disk that the store leaves to others: below it, it takes no more
 _DELAY = "5s"  # of the store's answers, and of judging: docs/monitoring.md counts on it
 
@@ -95,16 +99,20 @@ def tell(changes: Changes, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def backups(changes: Changes, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Have the node exporter tell the ages of backups that the text ``given["backups"]`` says. Raises OSError."""
+    """Have the node exporter tell when parts were saved, ``given["backups"]``. Raises OSError."""
     ownership.refuse_other(given["site"])
     if watched.unit_file(watched.STORE).exists():
         _backups(changes, given["backups"])
     return changes.result()
 
 
-def _backups(changes: Changes, text: str) -> None:
-    if text:
-        files.place(changes, watched.BACKUPS, text)
+def _backups(changes: Changes, taken: Mapping[str, int]) -> None:
+    """Tell when each part was saved, 0: never. One keeps its newer time: sets may be out of reach, or elsewhere."""
+    now = time.time()  # what a clock that was ahead has told is no age
+    before = {part: int(at) for part, at in _AGE.findall(files.read(watched.BACKUPS) or "") if int(at) <= now}
+    lines = [f'{AGES}{{part="{part}"}} {max(at, before.get(part, 0))}' for part, at in sorted(taken.items())]
+    head = [f"# HELP {AGES} When the newest backup set saved a part; 0: never.", f"# TYPE {AGES} gauge"]
+    files.place(changes, watched.BACKUPS, "\n".join([*head, *lines, ""]))
 
 
 def _configure(changes: Changes, one: WatchProgram, wanted: Mapping[str, str]) -> Unit:

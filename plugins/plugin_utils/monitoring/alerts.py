@@ -110,7 +110,7 @@ ALERTS: dict[str, AlertRecord] = {
         what="{path} of {object} ends in less than 14 days",
         why="who asks this service refuses it from then on",
         remedy="run groundup.cloud.site, which renews certificates; of the operator's own, write the new one first; "
-        "one that is new already is read by groundup.cloud.monitoring",
+        "if a single layer or a hook has renewed it, run groundup.cloud.monitoring, which tells the new end",
     ),
     "BackupOld": AlertRecord(
         layer="host", job="node", severity="warning", after="5m", object="backups",

@@ -149,12 +149,14 @@ class AccountRotation(Kind[Accounts]):
     def foresee(self, state: Accounts) -> Foreseen:
         """Return the accounts, and whose pods restart."""
         usage, lines, hosts = Usage.now(self.api, self.namespace), list[str](), False
+        stored = self.asked.store.items()
         for one in state.todo:
-            value = self.asked.store.get(one.secret)
+            # A run that was killed after the swap left the former value with the cluster and the hypervisors.
+            values = [stored[name] for name in (one.secret, one.secret + FORMER) if name in stored]
             new = "a new account takes its place" if self.renames else "a new one"
             lines.append(f"{one.user}, password in {self.at(one.secret)}: {'goes on' if state.open else new}")
-            lines.append(f"{one.user}, pods that restart one by one: {', '.join(usage.owners(value)) or 'none'}")
-            hosts |= self.hosts and bool(_ON_HOSTS & set(usage.holding(value)))
+            lines.append(f"{one.user}, pods that restart one by one: {', '.join(usage.owners(*values)) or 'none'}")
+            hosts |= self.hosts and bool(_ON_HOSTS & usage.holding(*values).keys())
         rolls = tuple(sorted({name for one in state.todo for name in one.rolls}))
         lines += (
             [f"releases that are rolled out{_seconds(self.asked.plan, rolls)}: {', '.join(rolls)}"] if rolls else []

@@ -29,18 +29,18 @@ class Usage:
         secrets = api.get(resource_path("v1", "secrets", namespace=namespace), fieldSelector=f"type!={_HELM}")
         return cls(secrets["items"], api.get(resource_path("v1", "pods", namespace=namespace))["items"])
 
-    def holding(self, value: str) -> dict[str, str]:
-        """Return the Secrets that hold ``value``: name to time of the last change."""
-        wanted = forms(value)
+    def holding(self, *values: str) -> dict[str, str]:
+        """Return the Secrets that hold one of ``values``: name to time of the last change."""
+        wanted = [form for value in values for form in forms(value)]
         return {
             str(one["metadata"]["name"]): changed(one)
             for one in self.secrets
             if any(form in text for text in _texts(one) for form in wanted)
         }
 
-    def owners(self, value: str) -> list[str]:
-        """Return the workloads whose pods have a Secret with ``value``."""
-        names = set(self.holding(value))
+    def owners(self, *values: str) -> list[str]:
+        """Return the workloads whose pods have a Secret with one of ``values``."""
+        names = set(self.holding(*values))
         return sorted({_owner(pod) for pod in self._running() if names & set(_named(pod))})
 
     def left(self, *, old: str, new: str) -> list[str]:

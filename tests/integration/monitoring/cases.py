@@ -56,6 +56,7 @@ _DISK = {"job": "node", "object": "worker-1", "device": "/dev/vda", "fstype": "e
 _CERTIFICATE = 'groundup_certificate_not_after_timestamp_seconds{object="control-1",path="/etc/haproxy/tls/edge.pem"}'
 _SERVER = 'haproxy_server_status{job="haproxy",object="control-1",proxy="public",server="worker-1",state="DOWN"}'
 _BACKUP = 'groundup_backup_newest_timestamp_seconds{object="seed-1",part="etcd"}'
+_NEVER = _BACKUP.replace("etcd", "state")
 _NODES = {"job": "node", "layer": "host"}
 BEGIN, DAY = 946684800, 86400  # vmalert-tool's time begins with 2000
 
@@ -81,6 +82,10 @@ CASES = (
     Case(
         alert="BackupOld", layer="host", fires={_BACKUP: f"{BEGIN - 2 * DAY}x30"},
         quiet={_BACKUP: f"{BEGIN - DAY}x30"}, labels={"object": "backups", "part": "etcd"},
+    ),
+    Case(
+        alert="BackupOld", layer="host", fires={_NEVER: "0x30"}, quiet={_NEVER: f"{BEGIN - DAY}x30"},
+        labels={"object": "backups", "part": "state"},
     ),
     Case(
         alert="EtcdNoLeader", layer="kubernetes",

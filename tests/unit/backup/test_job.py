@@ -9,19 +9,23 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import documented
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.logs.disk import LogShelf
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore import journal
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets import disk, job, state, take
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import SetBackup, SetShelf
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.handed import Handed
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.take import credentials
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.write import alone
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import BackupPlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.status.backup_sets import set_rows
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
 
@@ -90,6 +94,51 @@ def test_binary_logs_that_cannot_be_read_end_no_backup(
     done = work(plan, keep=9).take({})
     told = [one for one in done["warnings"] if one.startswith("binary logs have no description (logs-damaged)")]
     assert (len(told), members, done["backup"]["name"]) == (1, [""], shelf.names()[0])
+
+
+def test_a_restore_that_begins_when_the_set_is_written_keeps_old_sets(
+    plan: Plan, shelf: SetShelf, made: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = made(datetime.now(UTC) - timedelta(days=1))
+
+    def take_and_restore(*_: object) -> SetBackup:
+        taken = made()
+        about: dict[str, Any] = {"sha256": old.sha256, "parts": ["etcd"], "until": ""}
+        journal.begin(plan.site, None, source=old.name, **about)
+        return taken
+
+    monkeypatch.setattr(take.Sources, "find", lambda *_, **__: None)
+    monkeypatch.setattr(take, "take", take_and_restore)
+    done = work(plan, keep=1).take({})
+    assert shelf.names() == [done["backup"]["name"], old.name]
+    assert done["warnings"][1].startswith(f"nothing old is removed: a restore of etcd from {old.name} has begun")
+    journal.end(plan.site)
+    monkeypatch.setattr(take, "take", lambda *_: made(datetime.now(UTC) + timedelta(seconds=2)))
+    prune = SetShelf.prune
+
+    def guarded(*given: Any, **more: Any) -> list[str]:
+        with pytest.raises(GroundupError, match="another backup of this site runs"), alone(plan.site):
+            pass
+        return prune(*given, **more)
+
+    monkeypatch.setattr(SetShelf, "prune", guarded)
+    done = work(plan, keep=1).take({})
+    assert shelf.names() == [done["backup"]["name"]]
+
+
+def test_nothing_is_removed_in_the_bucket_while_a_restore_is_under_way(
+    plan: Plan, made: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backup = made()
+    bucket = SimpleNamespace(where="a bucket", upload=lambda *_: True, prune=lambda *_, **__: ["of-before"])
+    monkeypatch.setattr(job.BackupJob, "_bucket", lambda *_: bucket)
+    target: Any = SimpleNamespace()
+    copied = replace(plan, backups=BackupPlan(s3=target))
+    assert "remove of-before in a bucket" in work(copied).upload()["changes"]
+    journal.begin(plan.site, None, source=backup.name, sha256=backup.sha256, parts=["etcd"], until="")
+    done = work(copied).upload()
+    assert done["changes"] == [f"copy the set {backup.name} to a bucket"]
+    assert done["warnings"][0].startswith("nothing old is removed: a restore of etcd")
 
 
 def test_a_set_without_a_part_of_the_plan_is_damaged(plan: Plan, made: Make) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
+import stat
 import tarfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,7 +21,8 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.logs.disk im
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore import journal, state
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore.job import RestoreJob
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import SetBackup, SetShelf
-from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.write import writing
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.job import BackupJob
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.write import alone, writing
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import run_lease
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
@@ -32,9 +35,12 @@ Make = Callable[..., SetBackup]
 
 
 def job(plan: Plan, *, check: bool = False, **options: Any) -> RestoreJob:
+    return RestoreJob(plan, given(parts=["kubernetes-keys"]) | options, Changes(check=check), say=lambda _: None)
+
+
+def given(**options: Any) -> dict[str, Any]:
     defaults = {name: option.get("default") for name, option in documented("backup_set").items()}
-    given = {**defaults, "site_file": "site.yml", "parts": ["kubernetes-keys"], **options}
-    return RestoreJob(plan, given, Changes(check=check), say=lambda _: None)
+    return {**defaults, "site_file": "site.yml", **options}
 
 
 def test_a_check_writes_no_journal_and_a_run_does_until_it_ends(plan: Plan, made: Make) -> None:
@@ -113,10 +119,29 @@ def test_a_backup_and_a_restore_wait_for_each_others_end(plan: Plan, shelf: SetS
     job(plan, **options).decide({})
     with pytest.raises(GroundupError, match=r"a restore of kubernetes-keys from .* has begun and not ended"):
         made()
+    for check in (False, True):
+        with pytest.raises(GroundupError, match=r"a restore of kubernetes-keys from .* has begun and not ended"):
+            BackupJob(plan, given(), Changes(check=check)).take({})
     assert shelf.names() == ["20260101T000000Z"]
     job(plan, **options).end()
     made()
     assert len(shelf.names()) == 2
+
+
+def test_a_set_that_goes_while_a_restore_is_decided_is_not_restored(
+    plan: Plan, shelf: SetShelf, made: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is removed, or is the newest no more, after it was read and before the restore keeps backups away."""
+    made(datetime(2026, 1, 1, tzinfo=UTC))
+    work = job(plan, force=["outdated"])
+    monkeypatch.setattr(work, "_logs", made)
+    with pytest.raises(GroundupError, match="the newest set is another one now"):
+        work.decide({})
+    work = job(plan)
+    monkeypatch.setattr(work, "_logs", lambda: shutil.rmtree(shelf.home))
+    with pytest.raises(GroundupError, match="there is no backup set yet"):
+        work.decide({})
+    assert journal.under_way(plan.site) is None
 
 
 def _archive(*names: str) -> bytes:
@@ -143,6 +168,12 @@ def test_a_state_is_put_back_whole_and_never_over_a_living_one(plan: Plan, tmp_p
     found = sorted(str(one.relative_to(home)) for one in home.rglob("*") if one.is_file())
     assert found == ["secrets.yml", "ssh/id_ed25519"]
     assert (home / "ssh/id_ed25519").read_text() == "ssh/id_ed25519"
+
+
+def test_a_state_directory_that_the_lock_makes_is_for_nobody_else(plan: Plan, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path / "new"))
+    with alone(plan.site):
+        assert stat.S_IMODE(state_dir(plan.site).stat().st_mode) == 0o700
 
 
 def test_a_name_outside_of_the_state_directory_is_not_written(plan: Plan, tmp_path: Path, monkeypatch: Any) -> None:

@@ -96,7 +96,7 @@ def test_programs_come_from_the_file_server_that_the_site_trusts(seed: str | Non
 def test_a_limited_run_and_a_backup_hand_over_what_the_plan_and_the_sets_say(
     monkeypatch: pytest.MonkeyPatch, step: str, given: str
 ) -> None:
-    monkeypatch.setattr(action_module, "ages", lambda _, directory: f"of {directory}")
+    monkeypatch.setattr(action_module, "ages", lambda _, directory, **__: f"of {directory}")
     done = converged(monkeypatch, dict, central=True, step=step)
     assert done["given"][given] == (files(planned("lab")) if step == "tell" else "of /sets")
 
@@ -107,12 +107,20 @@ def test_what_another_run_did_is_done_when_the_monitoring_host_cannot_be_told(
     monkeypatch: pytest.MonkeyPatch, said: Callable[[], dict[str, Any]], step: str
 ) -> None:
     """A backup that is whole, or a new host that serves, is no failure; the warning names the host and what to do."""
-    monkeypatch.setattr(action_module, "ages", lambda *_: "")
+    monkeypatch.setattr(action_module, "ages", lambda *_, **__: {})
     done = converged(monkeypatch, said, central=True, step=step)
     assert "failed" not in done
     (warning,) = done["warnings"]
     assert warning.startswith("monitoring on worker-1 was not told: ")
     assert "run groundup.cloud.monitoring" in warning
+
+
+@pytest.mark.parametrize("step", ["converge", "backups"])
+def test_sets_that_cannot_be_read_are_a_warning(monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    monkeypatch.setattr(action_module, "ages", lambda *_, warnings: warnings.append("no disk"))
+    done = converged(monkeypatch, dict, central=True, step=step)
+    assert "failed" not in done
+    assert done["warnings"] == ["no disk"]
 
 
 def test_programs_are_what_was_published_or_will_be(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,10 @@ import yaml
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._host import ownership, units, watched
 from ansible_collections.groundup.cloud.plugins.module_utils._monitoring import central
+from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.alerts import ALERTS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.files import files
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import BackupPlan
 from ansible_collections.groundup.cloud.tests.unit.host.test_files_and_units import Systemd
 from ansible_collections.groundup.cloud.tests.unit.plan.conftest import ROOT
 from jinja2 import Environment
@@ -83,20 +88,48 @@ def test_a_program_that_crashed_is_started_and_waited_for(host: MonitoringHost) 
     assert host.waited == [one.unit for one in central.ALL]
 
 
-@pytest.mark.usefixtures("host")
-def test_ages_of_backups_are_kept_while_nothing_newer_is_known() -> None:
-    def done(text: str, *, check: bool = False) -> list[str]:
-        changes = Changes(check=check)
-        central.backups(changes, {"site": "lab", "backups": text})
-        return changes.done
+def scheduled() -> Plan:
+    """Return a site that promises backups."""
+    return replace(planned("lab"), backups=BackupPlan(schedule="*-*-* 02:00"))
 
-    assert done("a 1\n", check=True) == [f"write {watched.BACKUPS}"]
+
+def backups_told(*, check: bool = False, **taken: int) -> list[str]:
+    """Return what a run changes that knows when parts were saved."""
+    changes = Changes(check=check)
+    central.backups(changes, {"site": "lab", "backups": taken})
+    return changes.done
+
+
+def ages() -> dict[str, int]:
+    """Return what the node exporter tells of each part."""
+    lines = (line for line in watched.BACKUPS.read_text().splitlines() if not line.startswith("#"))
+    told = map(str.split, lines)
+    return {name.removeprefix(f'{central.AGES}{{part="').removesuffix('"}'): int(at) for name, at in told}
+
+
+@pytest.mark.usefixtures("host")
+def test_ages_of_backups_are_told_and_a_part_that_was_never_saved_is_old() -> None:
+    assert central.AGES in ALERTS["BackupOld"].expression(scheduled())
+    assert backups_told(etcd=0, state=0, check=True) == [f"write {watched.BACKUPS}"]
     assert not watched.BACKUPS.exists()
-    assert done("a 1\n") == [f"write {watched.BACKUPS}"]
-    assert done("a 1\n") == done("") == []
-    assert watched.BACKUPS.read_text() == "a 1\n"
+    backups_told(etcd=0, state=0)
+    assert ages() == {"etcd": 0, "state": 0}
+    assert backups_told(etcd=0, state=0) == []
     watched.unit_file(watched.STORE).unlink()
-    assert done("a 2\n") == [], "it has no store yet"
+    assert backups_told(etcd=2) == [], "it has no store yet"
+
+
+@pytest.mark.usefixtures("host")
+def test_an_age_is_never_replaced_by_an_older_one() -> None:
+    """Sets that are out of reach, or in another directory, make no backup old; those of a clock ahead hide none."""
+    backups_told(etcd=100, ceph=100)
+    backups_told(etcd=50, state=70)
+    assert ages() == {"etcd": 100, "state": 70}, "Ceph left the site"
+    assert backups_told(etcd=0, state=0) == []
+    ahead = int(time.time()) + 86400
+    backups_told(etcd=ahead, state=200)
+    backups_told(etcd=300, state=150)
+    assert ages() == {"etcd": 300, "state": 200}
 
 
 def test_a_host_that_has_no_store_yet_is_told_nothing(host: MonitoringHost) -> None:

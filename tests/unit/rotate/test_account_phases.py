@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,11 +11,18 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.configuration import NOVA_SECRET
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate import accounts
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.accounts import AccountRotation, Change, Credential
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.base import PHASES, RotationAsked
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.usage import Usage
-from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import PasswordSource, Store, fingerprints, replaced
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import (
+    PasswordSource,
+    Store,
+    fingerprints,
+    replaced,
+    rotation,
+)
 
 CLOUD = ("nova", "glance")
 CA = "pki/ca-key"
@@ -224,3 +232,24 @@ def test_nothing_begins_with_a_password_that_the_server_refuses(world: World) ->
     with pytest.raises(GroundupError, match="does not accept the store's password of nova"):
         world.run(False)
     assert world.store().items() == world.first
+
+
+@pytest.mark.parametrize("rolled", [False, True])
+def test_hypervisors_follow_a_run_that_goes_on_after_the_swap_before_and_after_the_rollout(
+    world: World, monkeypatch: pytest.MonkeyPatch, rolled: bool
+) -> None:
+    world.run(True, phases=("both",))
+    rotation.swap(world.store(), ["nova/db", "glance/db"])
+    value = world.store().get("nova/db") if rolled else world.first["nova/db"]
+    secret = {
+        "metadata": {"name": NOVA_SECRET, "creationTimestamp": ""},
+        "data": {"file": base64.b64encode(value.encode()).decode()},
+    }
+    pod = {"metadata": {"name": "nova-api"}, "spec": {"volumes": [{"secret": {"secretName": NOVA_SECRET}}]}}
+    monkeypatch.setattr(Usage, "now", lambda *_: Usage([secret], [pod]))
+    world.plan.hypervisor.compute = ("hypervisor-1",)
+    asked = RotationAsked(plan=world.plan, site_file="", store=world.store(), changes=Changes(check=True))
+    kind = type("Toy", (Toy,), {"renames": True, "hosts": True, "world": world})(asked)
+    found = kind.foresee(kind.survey())
+    assert found.hypervisors
+    assert "nova, pods that restart one by one: Pod/nova-api" in found.lines

@@ -10,9 +10,10 @@ import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import with_values
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.accounts import of_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.accounts import Change, Credential, of_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.base import RotationAsked
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.kinds import service_users
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.kinds.administrators import _SERVERS
@@ -80,6 +81,27 @@ def test_who_gives_up_what_names_a_user_has_it_rotated_but_not_one_with_a_fixed_
     kind = asked(plan, store, monkeypatch, force=["references"])
     assert "heat-trust" in {one.user for one in kind.survey().todo}
     assert kind.stays.keys() == {"ceph-rgw_swift"}
+
+
+def test_who_came_to_name_a_user_since_the_check_keeps_it_from_being_deleted(
+    plan: Plan, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deleted: list[str] = []
+    keystone = SimpleNamespace(id_of=Found._users.id_of, delete=lambda name, **_: deleted.append(name))
+    monkeypatch.setattr(Found, "_users", keystone)
+
+    def expel(user: str, **more: Any) -> None:
+        kind = asked(plan, store, monkeypatch, **more)
+        account = next(one for one in kind.accounts if one.user == user)
+        old, new = (Credential(name, "word", account.secret) for name in (user, f"{user}-new"))
+        kind.expel(Change(account=account, old=old, new=new))
+
+    with pytest.raises(GroundupError, match=r"heat-trust is named by its id in keystone\.trust \(3\)") as caught:
+        expel("heat-trust")
+    assert "rotate_force" in caught.value.remedy
+    expel("nova")
+    expel("heat-trust", force=["references"])
+    assert deleted == ["nova", "heat-trust"]
 
 
 def test_a_password_without_its_user_name_is_told_where_it_is() -> None:

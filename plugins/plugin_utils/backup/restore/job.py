@@ -72,6 +72,7 @@ class RestoreJob:
             about: dict[str, Any] = {"sha256": backup.sha256, "parts": self._parts, "until": given["until"]}
             with alone(site):  # a backup that runs would be half of now, and looks for this record when it begins
                 journal.refuse(begun := journal.under_way(site), **about)
+                self._refuse_another()
                 restore = journal.begin(site, begun, source=str(self._place), **about)
         etcd, name = take.ETCD in self._parts, restore.name if restore else ""
         passed, target = now.control.passed(name), now.control.target(name)
@@ -152,6 +153,16 @@ class RestoreJob:
         """Write down that the restore has ended."""
         journal.end(self._plan.site)
         return {"changed": False}
+
+    def _refuse_another(self) -> None:
+        """Refuse a set that a backup has removed since it was found, or that is the newest no more."""
+        now, _ = self._shelf.find(self._given["source"])
+        if now != self._backup:
+            raise GroundupError(
+                f"the {self._given['source']} set is another one now: {now.name}", where=str(self._shelf.home),
+                why=f"a backup ended after {self._backup.name} was looked at; nothing was changed",
+                remedy="run this again",
+            )  # fmt: skip
 
     def _unbegun(self) -> NoReturn:
         raise GroundupError(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,12 +22,14 @@ from ...plan.types import Plan
 from ...vault import open_store
 from ..logs import job as logs_job
 from ..logs.disk import LogShelf
+from ..restore import journal
 from ..shelf import STAMP, refuse_future
 from . import mariadb, scratch, take
 from .disk import SetBackup, SetShelf, shelf_of, tested, write_tested, write_uploaded
 from .parts import FILES, MARIADB, lacking, parts
 from .read_test import ReadTest
 from .s3 import SCHEME, BucketSets
+from .write import undisturbed
 
 NOT_OFF_HOST = (
     "sets are on this machine's own disk, and are lost with it (no-target-off-host): mount a file system of another "
@@ -61,6 +63,7 @@ class BackupJob:
 
     def take(self, said: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         """Save a set, with what hosts handed over, by host; in check mode only look. Raises GroundupError."""
+        journal.refuse_backup(self._plan.site)
         _refuse_missing_target(self._shelf, given=bool(self._given["directory"] or self._plan.backup_directory))
         refuse_future(self._shelf.names(), where=str(self._shelf.home))
         logs, site_file = LogShelf(self._shelf.home), self._given["site_file"]
@@ -73,10 +76,14 @@ class BackupJob:
             return self._changes.result() | {"found": take.survey(sources), "warnings": warnings}
         backup = take.take(sources, self._shelf)
         keep, days = self._keep
-        self._changes.done += [f"remove the set {name}" for name in self._shelf.prune(keep, days=days)]
-        oldest = datetime.strptime(self._shelf.names()[-1], STAMP).replace(tzinfo=UTC)
-        with _spared(warnings):
-            self._changes.done += [f"remove the binary log {name}" for name in logs.prune(oldest)]
+
+        def old() -> Iterator[str]:
+            yield from (f"remove the set {name}" for name in self._shelf.prune(keep, days=days))
+            oldest = datetime.strptime(self._shelf.names()[-1], STAMP).replace(tzinfo=UTC)
+            with _spared(warnings):
+                yield from (f"remove the binary log {name}" for name in logs.prune(oldest))
+
+        self._remove(old, warnings)
         return self._changes.result() | {"backup": self._summary(backup), "warnings": warnings}
 
     def upload(self) -> dict[str, Any]:
@@ -90,8 +97,9 @@ class BackupJob:
         if bucket.upload(place, backup):
             self._changes.add(f"copy the set {backup.name} to {bucket.where}")
         write_uploaded(place, bucket.where)
-        self._changes.done += [f"remove {name} in {bucket.where}" for name in bucket.prune(keep, days=days)]
-        return self._changes.result() | {"backup": self._summary(backup)}
+        warnings = list[str]()
+        self._remove(lambda: (f"remove {name} in {bucket.where}" for name in bucket.prune(keep, days=days)), warnings)
+        return self._changes.result() | {"backup": self._summary(backup), "warnings": warnings}
 
     def test(self, *, say: Callable[[str], object]) -> dict[str, Any]:
         """Test that a set restores, and keep the result beside it. Raises GroundupError when a part is damaged."""
@@ -205,6 +213,16 @@ class BackupJob:
             "backup": self._summary(backup),
             "opened": [str(one) for one in files.values()],
         }
+
+    def _remove(self, old: Callable[[], Iterable[str]], warnings: list[str]) -> None:
+        """Remove what is ``old``, but nothing while a restore is under way: it may be what is restored."""
+        with ExitStack() as held:
+            try:
+                held.enter_context(undisturbed(self._plan.site))
+            except GroundupError as error:
+                warnings.append(f"nothing old is removed: {error.what}")
+            else:
+                self._changes.done += old()
 
     @property
     def _keep(self) -> tuple[int, int]:

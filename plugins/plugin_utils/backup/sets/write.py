@@ -119,6 +119,7 @@ class SetWriter:
 def alone(site: str) -> Iterator[None]:
     """Hold what a backup has while it writes, and a restore while it begins. Raises GroundupError."""
     lock = state_dir(site) / ".backup.lock"
+    lock.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         with locked(lock, timeout=_WAIT):
             yield
@@ -130,10 +131,17 @@ def alone(site: str) -> Iterator[None]:
 
 
 @contextmanager
-def writing(shelf: SetShelf, *, site: str, store: Store, now: datetime | None = None) -> Iterator[SetWriter]:
-    """Yield a writer, alone on this machine, after the remains of killed runs are removed. Raises GroundupError."""
+def undisturbed(site: str) -> Iterator[None]:
+    """Be `alone`, while no restore is under way. Raises GroundupError."""
     with alone(site):
         journal.refuse_backup(site)
+        yield
+
+
+@contextmanager
+def writing(shelf: SetShelf, *, site: str, store: Store, now: datetime | None = None) -> Iterator[SetWriter]:
+    """Yield a writer, alone on this machine, after the remains of killed runs are removed. Raises GroundupError."""
+    with undisturbed(site):
         _clear(shelf)
         try:
             yield SetWriter(shelf, site=site, store=store, now=now or datetime.now(UTC))

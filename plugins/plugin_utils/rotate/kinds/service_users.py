@@ -13,8 +13,9 @@ from typing import Any
 
 from ....module_utils._base.consent import Reason
 from ...cloud import keystone
+from ...errors import GroundupError
 from ...services.keystone import ADMIN_CREDENTIAL
-from ...vault.names import USER, reference
+from ...vault.names import reference
 from ..accounts import Account, AccountRotation, Accounts, Change, Credential
 from ..base import Foreseen, RotationAsked
 from ..keystone import DEFAULT, Users, accepts
@@ -22,6 +23,7 @@ from ..mariadb import DatabaseAccounts, members
 
 REFERENCES = "references"
 _OTHERS = (ADMIN_CREDENTIAL, "keystone/test")  # of people, and of the charts' own tests
+_GIVE_UP = f'-e \'{{"rotate_force": ["{REFERENCES}"]}}\' gives that up'
 _DOMAINS = {"domain_name", "user_domain_name"}
 
 
@@ -54,8 +56,11 @@ class ServiceUsers(AccountRotation):
         fixed = dict(self._fixed())
         self.stays = {one.user: fixed[one.secret] for one in found.todo if one.secret in fixed}
         rest = [one for one in found.todo if one.secret not in fixed]
-        if REFERENCES not in self.asked.force:
-            self.stays |= self._referred(rest)
+        named = self._referred({one.user: self._present(one) for one in rest})
+        self.stays |= {
+            user: f"named by its id in {places}, which another user cannot use; {_GIVE_UP}"
+            for user, places in named.items()
+        }
         return Accounts(todo=[one for one in rest if one.user not in self.stays], open=False)
 
     def reasons(self, state: Accounts) -> Iterable[Reason]:
@@ -83,7 +88,13 @@ class ServiceUsers(AccountRotation):
         self._users.copy(change.old.user, change.new.user, change.new.password, domain=domain)
 
     def expel(self, change: Change) -> None:
-        """Delete the first user."""
+        """Delete the first user, unless something has come to name it since the check. Raises GroundupError."""
+        for user, places in self._referred({change.old.user: change.old}).items():
+            raise GroundupError(
+                f"{user} is named by its id in {places}: it is not deleted", where=f"{self.server}, user {user}",
+                why="another user cannot use what names it; both are valid meanwhile",
+                remedy=f"have its owner make that anew; or {_GIVE_UP}; then run this again",
+            )  # fmt: skip
         self._users.delete(change.old.user, domain=self._domains[change.old.secret])
 
     def next_steps(self) -> str:
@@ -111,15 +122,16 @@ class ServiceUsers(AccountRotation):
         if plan.ceph and plan.ceph.gateway:
             yield plan.ceph.gateway.password, "object gateways have it by the layer storage, and its name is fixed"
 
-    def _referred(self, accounts: list[Account]) -> dict[str, str]:
-        """Return the users that something names by their id, and what."""
-        users, values = self._users, self.asked.store.items()
-        ids = {one.user: users.id_of(values.get(one.secret + USER, one.user), domain=_domain(one)) for one in accounts}
+    def _referred(self, logins: Mapping[str, Credential]) -> dict[str, str]:
+        """Return which of ``logins`` something names by their id, and where; nothing when that is given up."""
+        if REFERENCES in self.asked.force:
+            return {}
+        users, domains = self._users, self._domains
+        ids = {name: users.id_of(login.user, domain=domains[login.secret]) for name, login in logins.items()}
         naming = DatabaseAccounts(members(self.api, self.namespace)).naming([one for one in ids.values() if one])
         return {
-            user: f"named by its id in {', '.join(f'{place} ({number})' for place, number in naming[one].items())}, "
-            f"which another user cannot use; -e '{{\"rotate_force\": [\"{REFERENCES}\"]}}' gives that up"
-            for user, one in ids.items() if one in naming
+            name: ", ".join(f"{place} ({number})" for place, number in naming[one].items())
+            for name, one in ids.items() if one in naming
         }  # fmt: skip
 
 
