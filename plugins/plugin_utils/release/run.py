@@ -59,8 +59,8 @@ class ReleaseUpgrade:
         opened = self._opened()
         journal.refuse_open(self.plan.site, OPENSTACK.verb, journal.KUBERNETES)
         known = found.facts and self.target in pairs.STEPS
-        todo = left(self.plan, found.facts, absent=self.absent) if found.facts and known else Left()
-        due = bool(opened or not known or todo.services or todo.batches or todo.away)
+        todo = self._left(found.facts, opened) if found.facts and known else Left()
+        due = bool(opened or not known or todo.former)
         if due:
             against = reasons(found, absent=sorted({*self.absent} & {*todo.away}), under_way=opened is not None)
             for one in against:
@@ -79,9 +79,8 @@ class ReleaseUpgrade:
         for number, line in enumerate(lines, 1):
             self._say(f"{number}. {line}")
         return {
-            "changed": False, "changes": lines, "open": opened is not None, "due": due, "before": list(found.before),
-            "hypervisors": [list(batch) for batch in todo.batches], "away": list(todo.away),
-            "target": site_vars(self.plan),
+            "changed": False, "changes": lines, "open": opened is not None, "due": due,
+            "hypervisors": [list(batch) for batch in todo.batches], "target": site_vars(self.plan),
         }  # fmt: skip
 
     def begin(self) -> dict[str, Any]:
@@ -97,10 +96,10 @@ class ReleaseUpgrade:
 
     def move(self) -> dict[str, Any]:
         """Write down that every service is new: other layers go by the release. Raises GroundupError, OSError."""
-        todo = left(self.plan, self._look())
-        if lacking := [*Left(services=todo.services, unfinished=todo.unfinished).lacking()]:
-            raise self._not_whole(lacking)
         opened = self._opened()
+        todo = self._left(self._look(), opened)
+        if lacking := Left(services=todo.services, unfinished=todo.unfinished).lines():
+            raise self._not_whole(lacking)
         if opened and opened.live == self.target:
             return {"changed": False}
         journal.move(self.plan.site, live=self.target, what=OPENSTACK)
@@ -122,23 +121,23 @@ class ReleaseUpgrade:
 
     def restart(self) -> dict[str, Any]:
         """Restart what has pinned the former release's messages. Raises GroundupError, ApiError."""
-        todo = left(self.plan, self._look())
+        todo = self._left(self._look(), self._opened())
         if todo.batches or todo.away:  # they would pin it again
-            self._say("no restart yet: hypervisors of the former release are left")
+            self._say("no restart yet: hypervisors are left")
             return {"changed": False}
         restart.restart(self._api(), self.plan.openstack.namespace, todo.pinned, self.target, say=self._say)
         return {"changed": bool(todo.pinned)}
 
     def data(self) -> dict[str, Any]:
         """Migrate Nova's data. Raises GroundupError, ApiError."""
-        found = self._look()
-        todo = left(self.plan, found)
+        found, opened = self._look(), self._opened()
+        todo = self._left(found, opened)
         if not found.scheduled and "nova" in found.running:
             self._say(f"Nova's data: these charts have no job. {judge.BY_HAND}")
         if not todo.data or todo.batches or todo.away:
             return {"changed": False}
         data.migrate(self._api(), self.plan.openstack.namespace, self.target, say=self._say)
-        if left(self.plan, after := self._look()).data:
+        if self._left(after := self._look(), opened).data:
             raise data.stopped(
                 self.plan.openstack.namespace, data.job(self.target), f"said {after.data!r} and migrated nothing"
             )
@@ -146,16 +145,17 @@ class ReleaseUpgrade:
 
     def end(self) -> dict[str, Any]:
         """Write down that the step has ended. Raises GroundupError while something is left of it."""
-        if lacking := [*left(self.plan, self._look()).lacking()]:
+        opened = self._opened()
+        if lacking := self._left(self._look(), opened).lines():
             raise self._not_whole(lacking)
-        opened = journal.under_way(self.plan.site, OPENSTACK) is not None
         journal.end(self.plan.site, OPENSTACK)
-        return {"changed": opened, "msg": self._whole}
+        return {"changed": opened is not None, "msg": self._whole}
 
     def verify(self) -> dict[str, Any]:
         """Require one release everywhere, and no step that is open. Raises GroundupError."""
-        lacking = [*left(self.plan, self._look()).versions.lacking()]
-        if opened := journal.under_way(self.plan.site, OPENSTACK):
+        opened = self._opened()
+        lacking = self._left(self._look(), opened).versions.lines()
+        if opened:
             lacking.insert(0, f"the step from {opened.source} is open, since {opened.begun}")
         if lacking:
             raise self._not_whole(lacking)
@@ -184,6 +184,9 @@ class ReleaseUpgrade:
                 remedy=f"set openstack.release to {found.target}, and run this again",
             )
         return found
+
+    def _left(self, facts: ReleaseFacts, opened: Upgrade | None) -> Left:
+        return left(self.plan, facts, absent=self.absent, under_way=opened is not None)
 
     def _api(self) -> Api:
         return Api(kubeconfig_path(self.plan.site))

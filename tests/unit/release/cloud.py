@@ -158,5 +158,5 @@ def run(cloud: Cloud, plan: Plan, **more: Any) -> list[str]:
         elif task != "release_stage":
             getattr(asked, task)()
             cloud.tick()  # killed when the step had ended
-    assert not [*left(plan, cloud.facts()).lacking()]
+    assert not left(plan, cloud.facts()).lines()
     return said
