@@ -186,7 +186,7 @@ class RestoreJob:
             control=Control(answers=hosts, first=self._plan.kubernetes.first_control), database=database,
             database_why=why, placed=placed, unknown_heads=self._unknown_heads(database), restore=name,
             store=store.identity if there else "", fingerprints=fingerprints(store.items()) if there else {},
-            release=self._plan.openstack.release,
+            releases=(self._plan.openstack.release, *self._plan.openstack.upgrading),
         )  # fmt: skip
 
     def _database(self, name: str) -> tuple[Contents | None, bool, str]:
