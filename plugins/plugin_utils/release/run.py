@@ -72,8 +72,8 @@ class ReleaseUpgrade:
                 why="a cloud between two releases that cannot go on is worse than an old one; nothing was changed",
                 first="put that right first",
             )  # fmt: skip
-        first = [] if opened else ["make and publish artifacts, back up, place hypervisors' environments"]
-        lines = [*first, *todo.lines()] if due else []
+        first = f"make and publish artifacts,{'' if opened else ' back up,'} place hypervisors' environments"
+        lines = [first, *todo.lines()] if due else []
         if opened:
             self._say(f"begun {opened.begun}, from {opened.source}; what is left follows")
         for number, line in enumerate(lines, 1):

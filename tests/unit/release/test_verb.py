@@ -6,6 +6,7 @@ import itertools
 from pathlib import Path
 
 import pytest
+import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site
@@ -25,6 +26,18 @@ AFTER = [*HYPERVISORS, "restart", "data"]
 def test_the_playbook_has_every_step_once_and_in_order() -> None:
     steps = ["check", "release_stage", "begin", "rollout", "move", "release", "restart", "data", "end", "verify"]
     assert [*tasks()] == steps
+
+
+def test_an_open_step_publishes_what_was_corrected_and_a_new_one_alone_is_backed_up() -> None:
+    whole = yaml.safe_load((COLLECTION / "playbooks/openstack_upgrade.yml").read_text())
+    named = {play["name"]: place for place, play in enumerate(whole)}
+    layers = {name: whole[place]["when"].split(" ")[0] for name, place in named.items() if "when" in whole[place]}
+    due, new = (f"hostvars.localhost.openstack_upgrade_{one}" for one in ("due", "new"))
+    assert layers == {"Artifacts": due, "Publish": due, "Back up": new}
+    assert named["Decide"] < named["Release"] < named["Artifacts"]
+    assert whole[named["Release"]]["hosts"].split(":") == ["localhost", "seed", "compute", "!absent"]
+    (fact,) = whole[named["Release"]]["tasks"]
+    assert [*fact["ansible.builtin.set_fact"]] == ["groundup_site"]
 
 
 def test_services_go_along_the_graph_then_hypervisors_then_what_needs_all_of_them(cloud: Cloud, plan: Plan) -> None:
@@ -106,7 +119,10 @@ def test_a_rollout_that_was_cut_off_is_gone_on_with_and_no_hypervisor_goes_befor
     asked.begin()
     cloud.running = dict.fromkeys(cloud.running, TO)
     cloud.unfinished = {"heat"}
-    assert asked.check(cloud.look(asked))["changes"][0] == "heat: go on with its rollout, which was interrupted"
+    assert asked.check(cloud.look(asked))["changes"][:2] == [
+        "make and publish artifacts, place hypervisors' environments",
+        "heat: go on with its rollout, which was interrupted",
+    ]
     with pytest.raises(GroundupError, match="heat: go on with its rollout"):
         asked.move()
     run(cloud, plan)
