@@ -21,7 +21,7 @@ class Left:
     lost: tuple[str, ...] = ()  # hypervisors of an open step that do not report: each changes alone, before all others
     batches: tuple[tuple[str, ...], ...] = ()  # hypervisors that change together, the lost ones first
     away: tuple[str, ...] = ()  # hypervisors that wait for the step, and do not answer
-    pinned: tuple[str, ...] = ()  # workloads that have not restarted since the last hypervisor changed
+    pinned: tuple[str, ...] = ()  # workloads that this step has not restarted
     data: bool = False  # whether Nova's data have the former form
 
     @property
@@ -52,10 +52,10 @@ class Left:
         return f"{', '.join(batch)}{lost}"
 
 
-def left(plan: Plan, facts: ReleaseFacts, *, absent: Collection[str] = (), under_way: bool = False) -> Left:
+def left(plan: Plan, facts: ReleaseFacts, *, absent: Collection[str] = (), begun: str = "") -> Left:
     """Return what is left until the release of ``plan`` runs everywhere.
 
-    ``absent``: hosts that do not answer. ``under_way``: a step is open, which may have lost hypervisors.
+    ``absent``: hosts that do not answer. ``begun``: of the step that is open, which may have lost hypervisors.
     """
     target = plan.openstack.release
     nova = pairs.STEPS[target].nova
@@ -63,7 +63,7 @@ def left(plan: Plan, facts: ReleaseFacts, *, absent: Collection[str] = (), under
     former = {name for name, found in facts.running.items() if found - {target}}
     services = tuple(name for name in order if name in former)
     unfinished = tuple(name for name in order if name in facts.unfinished - former)
-    touched = under_way and not services and not unfinished  # before that, no hypervisor was
+    touched = bool(begun) and not services and not unfinished  # before that, no hypervisor was
     computes = [one for one in facts.services if one.binary == COMPUTE and one.host in facts.hypervisors]
     silent = {one.host for one in computes if not is_up(one)}
     old = {one.host for one in computes if one.version < nova}
@@ -76,7 +76,7 @@ def left(plan: Plan, facts: ReleaseFacts, *, absent: Collection[str] = (), under
         lost=lost,
         batches=(*((name,) for name in lost), *batches(plan, old - away - {*lost}, canary=not proven)),
         away=tuple(sorted(away)),
-        pinned=tuple(sorted(name for name, release in facts.since.items() if release != target)),
+        pinned=tuple(sorted(name for name, mark in facts.since.items() if not begun or mark != begun)),
         data=facts.scheduled and "nova" in facts.running and facts.data != str(nova),
     )
 

@@ -86,6 +86,8 @@ class ReleaseUpgrade:
     def begin(self) -> dict[str, Any]:
         """Write down that the step has begun. Raises GroundupError, OSError."""
         found = self._look()
+        if self._opened() is None:
+            data.forget(self._api(), self.plan.openstack.namespace, self.target)
         before = sorted({one for running in found.running.values() for one in running} - {self.target})
         opened = journal.begin(
             self.plan.site, source=before[0] if before else self.target, target=self.target,
@@ -121,11 +123,12 @@ class ReleaseUpgrade:
 
     def restart(self) -> dict[str, Any]:
         """Restart what has pinned the former release's messages. Raises GroundupError, ApiError."""
-        todo = self._left(self._look(), self._opened())
+        opened = self._opened() or journal.opened(self.plan.site, OPENSTACK)
+        todo = self._left(self._look(), opened)
         if todo.batches or todo.away:  # they would pin it again
             self._say("no restart yet: hypervisors are left")
             return {"changed": False}
-        restart.restart(self._api(), self.plan.openstack.namespace, todo.pinned, self.target, say=self._say)
+        restart.restart(self._api(), self.plan.openstack.namespace, todo.pinned, opened.begun, say=self._say)
         return {"changed": bool(todo.pinned)}
 
     def data(self) -> dict[str, Any]:
@@ -186,7 +189,7 @@ class ReleaseUpgrade:
         return found
 
     def _left(self, facts: ReleaseFacts, opened: Upgrade | None) -> Left:
-        return left(self.plan, facts, absent=self.absent, under_way=opened is not None)
+        return left(self.plan, facts, absent=self.absent, begun=opened.begun if opened else "")
 
     def _api(self) -> Api:
         return Api(kubeconfig_path(self.plan.site))

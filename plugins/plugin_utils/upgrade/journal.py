@@ -88,6 +88,16 @@ def under_way(site: str, what: Upgraded = KUBERNETES) -> Upgrade | None:
     return found
 
 
+def opened(site: str, what: Upgraded = KUBERNETES) -> Upgrade:
+    """Return the upgrade that is open. Raises GroundupError without one."""
+    if found := under_way(site, what):
+        return found
+    raise GroundupError(
+        "no upgrade is open", where=str(_path(site, what)), why="a step belongs to one that has begun",
+        remedy=f"run the playbook {what.verb}",
+    )  # fmt: skip
+
+
 def begin(site: str, *, source: str, target: str, versions: Sequence[str], what: Upgraded = KUBERNETES) -> Upgrade:
     """Write down that an upgrade has begun; one that has begun stays as it is. Raises GroundupError, OSError."""
     if found := under_way(site, what):
@@ -109,7 +119,7 @@ def leave(site: str, steps: Sequence[UpgradeStep]) -> None:
 
 def move(site: str, *, live: str, what: Upgraded = KUBERNETES) -> None:
     """Write down that other layers go by ``live`` from now on. Raises GroundupError, OSError."""
-    _write(site, replace(_open(site, what), live=live), what)
+    _write(site, replace(opened(site, what), live=live), what)
 
 
 def end(site: str, what: Upgraded = KUBERNETES) -> None:
@@ -164,17 +174,8 @@ def beside(versions: Sequence[str], version: str) -> tuple[str, ...]:
 
 
 def _marked(site: str, steps: Sequence[UpgradeStep], when: str) -> None:
-    found = _open(site)
+    found = opened(site)
     _write(site, replace(found, steps={**found.steps, **{_name(step): when for step in steps}}))
-
-
-def _open(site: str, what: Upgraded = KUBERNETES) -> Upgrade:
-    if found := under_way(site, what):
-        return found
-    raise GroundupError(
-        "no upgrade is open", where=str(_path(site, what)), why="a step belongs to one that has begun",
-        remedy=f"run the playbook {what.verb}",
-    )  # fmt: skip
 
 
 def _name(step: UpgradeStep) -> str:

@@ -31,4 +31,5 @@ def cloud(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cloud:
     monkeypatch.setattr(verb, "services", made.services)
     monkeypatch.setattr(restart, "restart", made.restart)
     monkeypatch.setattr(data, "migrate", made.migrate)
+    monkeypatch.setattr(data, "forget", made.forget)
     return made

@@ -139,6 +139,14 @@ def test_data_that_the_job_did_not_migrate_keep_the_step_open(
     assert journal.under_way(SITE, OPENSTACK)
 
 
+def test_what_a_former_step_to_the_same_release_did_counts_for_nothing(cloud: Cloud, plan: Plan) -> None:
+    """A set of before was restored; workloads have its mark, and the job of Nova's data said its last word then."""
+    cloud.since = dict.fromkeys(PINNED, TO)
+    cloud.data = "74"
+    run(cloud, plan, force=["data"])
+    assert cloud.done[-2:] == ["restart", "data"]
+
+
 @pytest.mark.parametrize(("wrong", "accepted"), [({"data": "not yet"}, True), ({"running": {"nova": "2025.1"}}, False)])
 def test_what_stands_against_a_step_ends_it_before_it_begins(
     cloud: Cloud, plan: Plan, wrong: dict[str, object], *, accepted: bool
