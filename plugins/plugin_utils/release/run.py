@@ -184,7 +184,8 @@ class ReleaseUpgrade:
                 f"the step that is open goes from {found.source} to {found.target}; the site file says {self.target}",
                 where="openstack.release of the site file",
                 why="databases are migrated forward only, and three releases were never tested together",
-                remedy=f"set openstack.release to {found.target}, and run this again",
+                remedy=f"set openstack.release to {found.target}, and run this again; or docs/openstack-upgrade.md, "
+                "The way back",
             )
         return found
 

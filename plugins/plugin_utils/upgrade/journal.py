@@ -31,18 +31,20 @@ class Upgraded:
     name: str
     file: str  # in the state directory of the site
     verb: str
-    one: str  # how one sees that none is under way
+    unreadable: str  # what to do about a record that cannot be read: no playbook of the site works
 
 
 KUBERNETES = Upgraded(
     name="Kubernetes", file="kubernetes-upgrade.json", verb="groundup.cloud.kubernetes_upgrade",
-    one="all nodes have one version: kubectl get nodes",
+    unreadable="if none is under way (all nodes have one version: kubectl get nodes), remove the file",
 )  # fmt: skip
 OPENSTACK = Upgraded(
     name="OpenStack",
     file="openstack-upgrade.json",
     verb="groundup.cloud.openstack_upgrade",
-    one="the playbook groundup.cloud.openstack_upgrade_check names one release, or a backup set of before was restored",
+    unreadable="remove the file. If kubectl get deployments --all-namespaces --output wide names images of two "
+    "releases, set openstack.release to the newer one. Then run the playbook groundup.cloud.openstack_upgrade before "
+    "any other",
 )
 FILES = (KUBERNETES.file, OPENSTACK.file)
 
@@ -83,7 +85,7 @@ def under_way(site: str, what: Upgraded = KUBERNETES) -> Upgrade | None:
         raise GroundupError(
             f"the record of an upgrade cannot be read: {error}", where=str(path),
             why="two versions may run, and layers would go by the wrong one",
-            remedy=f"if none is under way ({what.one}), remove the file",
+            remedy=what.unreadable,
         ) from error  # fmt: skip
     return found
 

@@ -168,8 +168,32 @@ def test_a_record_of_another_pair_is_refused(cloud: Cloud, plan: Plan) -> None:
     journal.begin(SITE, source="2025.2", target=FROM, versions=["2025.2", FROM], what=OPENSTACK)
     with pytest.raises(GroundupError, match=r"goes from 2025\.2 to 2026\.1; the site file says 2026\.2") as caught:
         run(cloud, plan)
-    assert caught.value.remedy == f"set openstack.release to {FROM}, and run this again"
+    assert caught.value.remedy == (
+        f"set openstack.release to {FROM}, and run this again; or docs/openstack-upgrade.md, The way back"
+    )
     assert cloud.done == []
+
+
+@pytest.mark.parametrize("lives", [2, 6, 12])
+def test_a_record_that_cannot_be_read_is_removed_and_the_step_goes_on(
+    cloud: Cloud, plan: Plan, tmp_path: Path, lives: int
+) -> None:
+    """The inventory of no other playbook could be read, which the remedy must not need."""
+    cloud.lives = lives
+    with pytest.raises(KilledRun):
+        run(cloud, plan)
+    (tmp_path / OPENSTACK.file).write_text("{")
+    with pytest.raises(GroundupError, match="record of an upgrade cannot be read") as caught:
+        run(cloud, plan)
+    assert caught.value.remedy == (
+        "remove the file. If kubectl get deployments --all-namespaces --output wide names images of two releases, set "
+        "openstack.release to the newer one. Then run the playbook groundup.cloud.openstack_upgrade before any other"
+    )
+    (tmp_path / OPENSTACK.file).unlink()
+    cloud.lives = 1000
+    run(cloud, plan, force=["data"])
+    assert sorted(one for one in cloud.done if one in SERVICES) == sorted(SERVICES)
+    assert {*cloud.hypervisors.values()} == {TO}
 
 
 def test_neither_upgrade_begins_while_the_other_is_open(cloud: Cloud, plan: Plan) -> None:
