@@ -157,23 +157,24 @@ class ReleaseUpgrade:
     def verify(self) -> dict[str, Any]:
         """Require one release everywhere, and no step that is open. Raises GroundupError."""
         opened = self._opened()
-        lacking = self._left(self._look(), opened).versions.lines()
+        todo = self._left(self._look(), opened)
+        lacking = todo.versions.lines()
         if opened:
             lacking.insert(0, f"the step from {opened.source} is open, since {opened.begun}")
         if lacking:
-            raise self._not_whole(lacking)
+            raise self._not_whole(lacking, by=OPENSTACK.verb if opened or todo.former else "groundup.cloud.openstack")
         return {"changed": False, "msg": self._whole}
 
     @property
     def _whole(self) -> str:
         return f"OpenStack {self.target} on every service and hypervisor"
 
-    def _not_whole(self, lacking: Sequence[str]) -> GroundupError:
+    def _not_whole(self, lacking: Sequence[str], *, by: str = OPENSTACK.verb) -> GroundupError:
         return GroundupError(
             f"OpenStack is not {self.target} everywhere: {few(lacking)}",
             where="the cloud, and openstack.release of the site file",
             why="the release after this one refuses what is of the former one",
-            remedy="ansible-playbook groundup.cloud.openstack_upgrade goes on; --tags check shows what is left",
+            remedy=f"ansible-playbook {by} goes on; --tags check shows what is left",
         )
 
     def _opened(self) -> Upgrade | None:

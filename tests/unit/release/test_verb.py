@@ -129,6 +129,20 @@ def test_a_rollout_that_was_cut_off_is_gone_on_with_and_no_hypervisor_goes_befor
     assert cloud.done == ["heat", *AFTER]
 
 
+def test_the_remedy_of_an_interrupted_rollout_without_a_step_is_the_usual_run(cloud: Cloud, plan: Plan) -> None:
+    run(cloud, plan)
+    cloud.unfinished = {"heat"}
+    asked = verb.ReleaseUpgrade(plan=plan, say=lambda _: None, password="")
+    assert not asked.check(cloud.look(asked))["due"]
+    with pytest.raises(GroundupError, match="heat: go on with its rollout") as caught:
+        asked.verify()
+    assert caught.value.remedy.startswith("ansible-playbook groundup.cloud.openstack goes on;")
+    cloud.running["nova"] = FROM
+    with pytest.raises(GroundupError, match="nova: expand") as caught:
+        asked.verify()
+    assert caught.value.remedy.startswith("ansible-playbook groundup.cloud.openstack_upgrade goes on;")
+
+
 def test_data_that_the_job_did_not_migrate_keep_the_step_open(
     cloud: Cloud, plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
