@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...module_utils._base.consent import Reason, refuse
+from ...module_utils._base.consent import Reason, refuse, refuse_unknown
 from ...module_utils._base.text import few
 from ...module_utils._base.wait import wait_until
 from ..errors import GroundupError
@@ -50,12 +50,7 @@ class ReleaseUpgrade:
 
     def check(self, found: ReleaseCheck) -> dict[str, Any]:
         """Return what would be done. Raises GroundupError for what stands against it."""
-        if unknown := sorted({*self.force} - {*CODES}):
-            raise GroundupError(
-                f"openstack_upgrade has no risk {', '.join(unknown)} to accept",
-                where="the variable openstack_upgrade_force", why="what is accepted must be what is lost",
-                remedy=f"one of {', '.join(CODES)}",
-            )  # fmt: skip
+        refuse_unknown("openstack_upgrade", self.force, CODES, variable="openstack_upgrade_force")
         opened = self._opened()
         journal.refuse_open(self.plan.site, OPENSTACK.verb, journal.KUBERNETES)
         known = found.facts and self.target in pairs.STEPS
@@ -179,16 +174,7 @@ class ReleaseUpgrade:
 
     def _opened(self) -> Upgrade | None:
         """Return the step that is open. Raises GroundupError for one to another release."""
-        found = journal.under_way(self.plan.site, OPENSTACK)
-        if found and found.target != self.target:
-            raise GroundupError(
-                f"the step that is open goes from {found.source} to {found.target}; the site file says {self.target}",
-                where="openstack.release of the site file",
-                why="databases are migrated forward only, and three releases were never tested together",
-                remedy=f"set openstack.release to {found.target}, and run this again; or docs/openstack-upgrade.md, "
-                "The way back",
-            )
-        return found
+        return journal.going_to(self.plan.site, self.target, OPENSTACK)
 
     def _left(self, facts: ReleaseFacts, opened: Upgrade | None) -> Left:
         return left(self.plan, facts, absent=self.absent, begun=opened.begun if opened else "")

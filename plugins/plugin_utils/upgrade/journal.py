@@ -31,17 +31,22 @@ class Upgraded:
     name: str
     file: str  # in the state directory of the site
     verb: str
+    setting: str  # of the site file
+    back: str  # what may be done beside going on; "": nothing
     unreadable: str  # what to do about a record that cannot be read: no playbook of the site works
 
 
 KUBERNETES = Upgraded(
     name="Kubernetes", file="kubernetes-upgrade.json", verb="groundup.cloud.kubernetes_upgrade",
+    setting="kubernetes.version", back="",
     unreadable="if none is under way (all nodes have one version: kubectl get nodes), remove the file",
 )  # fmt: skip
 OPENSTACK = Upgraded(
     name="OpenStack",
     file="openstack-upgrade.json",
     verb="groundup.cloud.openstack_upgrade",
+    setting="openstack.release",
+    back="; or docs/openstack-upgrade.md, The way back",
     unreadable="remove the file. If kubectl get deployments --all-namespaces --output wide names images of two "
     "releases, set openstack.release to the newer one. Then run the playbook groundup.cloud.openstack_upgrade before "
     "any other",
@@ -98,6 +103,19 @@ def opened(site: str, what: Upgraded = KUBERNETES) -> Upgrade:
         "no upgrade is open", where=str(_path(site, what)), why="a step belongs to one that has begun",
         remedy=f"run the playbook {what.verb}",
     )  # fmt: skip
+
+
+def going_to(site: str, target: str, what: Upgraded = KUBERNETES) -> Upgrade | None:
+    """Return the upgrade that is open, None without one. Raises GroundupError for one to another than ``target``."""
+    found = under_way(site, what)
+    if found and found.target != target:
+        raise GroundupError(
+            f"the upgrade that is open goes from {found.source} to {found.target}; the site file says {target}",
+            where=f"{what.setting} of the site file",
+            why="what is half upgraded goes on: three versions were never tested together, and none goes back",
+            remedy=f"set {what.setting} to {found.target}, and run this again{what.back}",
+        )
+    return found
 
 
 def begin(site: str, *, source: str, target: str, versions: Sequence[str], what: Upgraded = KUBERNETES) -> Upgrade:
