@@ -80,7 +80,7 @@ class Present:
     unknown_heads: Mapping[str, str] = field(default_factory=dict)  # of the set, that no live image has a migration of
     store: str = ""  # identity of the secrets store
     fingerprints: Mapping[str, str] = field(default_factory=dict)
-    releases: tuple[str, ...] = ()  # of OpenStack: the one that layers go by; while a step is open, others beside it
+    releases: tuple[str, ...] = ()  # of OpenStack: one, two while a step is open
     restore: str = ""  # name of the restore under way
     placed: bool = False  # it has put MariaDB's data in place
 
