@@ -69,12 +69,13 @@ def left(plan: Plan, facts: ReleaseFacts, *, absent: Collection[str] = (), begun
     old = {one.host for one in computes if one.version < nova}
     lost = tuple(name for name in plan.hosts if touched and name in silent - {*absent})
     away = ((old | silent if touched else old) & (silent | {*absent})) - {*lost}
-    proven = lost or {one.host for one in computes} - old - silent
+    proven = {one.host for one in computes} - old - silent
+    canary = not lost and (touched or not proven)  # the last batch of an open step may have stayed as it was
     return Left(
         services=services,
         unfinished=unfinished,
         lost=lost,
-        batches=(*((name,) for name in lost), *batches(plan, old - away - {*lost}, canary=not proven)),
+        batches=(*((name,) for name in lost), *batches(plan, old - away - {*lost}, canary=canary)),
         away=tuple(sorted(away)),
         pinned=tuple(sorted(name for name, mark in facts.since.items() if not begun or mark != begun)),
         data=facts.scheduled and "nova" in facts.running and facts.data != str(nova),

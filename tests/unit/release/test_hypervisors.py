@@ -103,6 +103,20 @@ def test_what_is_away_is_accepted_told_and_no_part_of_a_batch(cloud: Cloud, plan
     assert "hypervisor-1: does not answer; the end of the step waits for it" in found["changes"]
 
 
+def test_a_run_that_goes_on_tries_one_of_a_batch_that_stayed_as_it_was_alone(cloud: Cloud, plan: Plan) -> None:
+    converge, tried = cloud.converge, list[tuple[str, ...]]()
+
+    def does_nothing(batch: tuple[str, ...]) -> None:
+        tried.append(tuple(batch))
+        converge(tuple(name for name in batch if name == "hypervisor-1"))
+
+    cloud.converge = does_nothing  # type: ignore[method-assign]
+    for _ in range(2):
+        with pytest.raises(GroundupError, match="hypervisor-2 reports as former"):
+            run(cloud, plan)
+    assert tried == [("hypervisor-1",), ("hypervisor-2", "hypervisor-3"), ("hypervisor-2",)]
+
+
 def test_no_batch_follows_one_that_does_not_report_as_new(cloud: Cloud, plan: Plan) -> None:
     converge, old = cloud.converge, set[str]()
 
