@@ -44,9 +44,9 @@ class ActionModule(DocumentedAction):
             return run.verify()
         if self.changes.check:
             return {"skipped": True, "msg": "nothing changes in check mode"}
-        warnings = run_lease.of_site(plan.site)  # renewed: each step may be nearly as long as the lease
         steps = {"begin": run.begin, "move": run.move, "restart": run.restart, "data": run.data, "end": run.end}
-        done = run.joined(given["hosts"]) if step == "joined" else steps[step]()
+        with run_lease.kept(plan.site) as warnings:
+            done = run.joined(given["hosts"]) if step == "joined" else steps[step]()
         return done | ({"warnings": warnings} if warnings else {})
 
     def _told(self, run: ReleaseUpgrade, found: ReleaseCheck, place: str | None) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -12,6 +13,7 @@ from ..plugin_utils.actions import DocumentedAction, finish
 from ..plugin_utils.cloud import access
 from ..plugin_utils.helm.diff import diff_text
 from ..plugin_utils.https import trust_file
+from ..plugin_utils.kube import run_lease
 from ..plugin_utils.plan.types import Plan
 from ..plugin_utils.rollout.diagnose import cards
 from ..plugin_utils.rollout.gate import ownership
@@ -54,7 +56,9 @@ class ActionModule(DocumentedAction):
             ) as opened:
                 if verb != "verify" and not options.one_by_one:
                     journal.refuse_mixed(opened.plan.site, opened.plan.openstack.release)
-                done = self._carry_out(verb, opened, options.force)
+                # Hours, in which no other run may begin.
+                with run_lease.kept(opened.plan.site) if verb == "apply" and options.one_by_one else nullcontext():
+                    done = self._carry_out(verb, opened, options.force)
                 return _goes_on(done) if options.one_by_one and done["cards"] else done
 
         return finish({"releases": [], "cards": []}, ended)

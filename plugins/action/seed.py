@@ -108,13 +108,13 @@ class ActionModule(StepAction, Sender):
 
     def _publish(self, given: dict[str, Any]) -> dict[str, Any]:
         check, verify, source = self.changes.check, given["step"] == "verify", given["source"]
-        lock = supply.load_lock(given["site"])
+        lock = supply.load_lock(given["site"]).including(given["images"])
         names = given["files"]
         if names is None:
             names = [name for name, entry in lock.artifacts.items() if entry.kind == "files" and not entry.optional]
         names = [*names, *given["optional_files"]]
-        lock = lock.including([*given["images"], *names])
-        wanted = lock.select([*given["images"], *names])
+        lock = lock.including(names)
+        wanted = lock.select([*lock.published(given["images"], registry=given["registry"]), *names])
         unmade = set(supply.missing(wanted, source=source, lock=lock)) if check or verify else set()
         if verify and unmade:
             raise GroundupError(
@@ -144,7 +144,7 @@ class ActionModule(StepAction, Sender):
         result: dict[str, Any] = {"changed": True, "images": [], "files": [], "published": record.plain()}
         if check and (lacks := [name for name in wanted if name in unmade]):
             return {**result, "msg": f"not made yet: {', '.join(lacks)}"}
-        nothing = {"images": given["images"], "files": names, "msg": "nothing is served yet"}
+        nothing = {"images": [*given["images"].values()], "files": names, "msg": "nothing is served yet"}
         first = FIRST_CONTACT in self.variables.get("group_names", ())
         if check and first and self._connection.get_option("password"):
             return result | nothing  # the site's key is not there yet either, and the tunnel cannot use a password

@@ -100,20 +100,10 @@ open:
   description: Whether a step has begun and not ended.
   type: bool
   returned: with O(step=check)
-before:
-  description: OpenStack releases that run, by the tags of images.
-  type: list
-  elements: str
-  returned: with O(step=check)
 hypervisors:
   description: Hosts that change together, batch by batch.
   type: list
   elements: list
-  returned: with O(step=check)
-away:
-  description: Hypervisors of the former release that do not answer. They are left as they are, and the step stays open.
-  type: list
-  elements: str
   returned: with O(step=check)
 target:
   description: The plan by the site file's release, as RV(ignore:groundup_site).

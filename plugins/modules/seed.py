@@ -65,9 +65,9 @@ options:
     choices: [build, upstream]
     default: build
   images:
-    description: Image artifacts of the lock.
-    type: list
-    elements: str
+    description: References of images by name. Published is the lock's artifact with that place below O(registry), else
+      the one of that name.
+    type: dict
   files:
     description: File artifacts of the lock. Default is all that are not optional.
     type: list
@@ -98,7 +98,7 @@ EXAMPLES = r"""
     files_url: "{{ groundup_site.supply.files_url }}"
     files_root: /srv/groundup
     ca_certificate: "{{ lookup('groundup.cloud.state_file', 'ca.crt') }}"
-    images: "{{ groundup_site.supply.images.keys() | list }}"
+    images: "{{ groundup_site.supply.images }}"
 """
 
 RETURN = r"""

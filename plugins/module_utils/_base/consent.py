@@ -16,6 +16,15 @@ class Reason:
     code: str | None = None
 
 
+def refuse_unknown(what: str, force: Iterable[str], codes: Collection[str], *, variable: str) -> None:
+    """Raise GroundupError when ``variable`` accepts something that is no risk of ``what``."""
+    if unknown := sorted({*force} - {*codes}):
+        raise GroundupError(
+            f"{what} has no risk {', '.join(unknown)} to accept", where=f"the variable {variable}",
+            why="what is accepted must be what is lost", remedy=f"one of {', '.join(codes) or 'none'}",
+        )  # fmt: skip
+
+
 def refuse(
     verb: str, what: str, against: Iterable[Reason], force: Collection[str], *, where: str, why: str, first: str
 ) -> None:

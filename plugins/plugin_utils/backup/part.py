@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
-from ..errors import GroundupError
+from ...module_utils._base.consent import refuse_unknown
 from ..plan.types import Plan
 from ..vault import open_store
 from .shelf import Backup, Kind, Shelf, refuse_future
@@ -147,7 +147,7 @@ class BackupPart(ABC, Generic[Kind, Content]):
 
         Raises GroundupError when a reason speaks against it that ``force`` does not accept.
         """
-        self._refuse_unknown(force)
+        refuse_unknown("a restore", force, self.codes, variable=self.shelf().consent)
         backup, content, data = self.load(source)
         done = self._run("check")
         if not _works(done):
@@ -183,13 +183,6 @@ class BackupPart(ABC, Generic[Kind, Content]):
             done["changes"] += [f"remove the backup {name}" for name in shelf.prune(keep)]
             done["backup"] = shelf.summary(backup)
         return done
-
-    def _refuse_unknown(self, force: Collection[str]) -> None:
-        if unknown := sorted(set(force) - set(self.codes)):
-            raise GroundupError(
-                f"there is no risk {', '.join(unknown)} to accept", where=f"the variable {self.shelf().consent}",
-                why="what is accepted must be what is lost", remedy=f"one of {', '.join(self.codes) or 'none'}",
-            )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

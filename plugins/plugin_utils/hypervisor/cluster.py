@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import GroundupError
 from ..kube.client import Api
 from ..kube.types import Object, resource_path
-from ..kube.workloads import owner_of
+from ..kube.workloads import serving
 from ..rollout.gate import pairs
 from . import ini
 from .configuration import (
@@ -75,15 +75,15 @@ def refuse_ahead(
     """
     path = resource_path("v1", "pods", namespace=namespace)
     listed = api.get(path, labelSelector="application=nova", fieldSelector="status.phase=Running").get("items") or ()
-    serving = [one for one in listed if not one["metadata"].get("deletionTimestamp") and not _is_job(one)]
-    if steps and not serving:
+    pods = serving(listed)
+    if steps and not pods:
         raise GroundupError(
             "no pod of the control plane's Nova runs, so nobody can say its release",
             where=f"{host}, pods application=nova of namespace {namespace}",
             why="a nova-compute that is newer than what it reports to leaves instances nobody can manage",
             remedy="run the playbook groundup.cloud.openstack, then this again",
         )
-    others = pairs.releases({**one, "kind": "Pod"} for one in serving) - {release, *also}
+    others = pairs.releases(pods) - {release, *also}
     if others:
         raise GroundupError(
             f"the control plane's Nova runs {', '.join(sorted(others))}, and the host would run {release}",
@@ -91,11 +91,6 @@ def refuse_ahead(
             why="a nova-compute that is newer or older than what it reports to leaves instances nobody can manage",
             remedy=f"the playbook groundup.cloud.openstack_upgrade brings both to {release}, in order",
         )
-
-
-def _is_job(pod: Object) -> bool:
-    owner = owner_of(pod)
-    return owner is not None and owner.kind == "Job"
 
 
 def member_port(services: Sequence[Mapping[str, Any]], pod: str) -> tuple[int, bool]:

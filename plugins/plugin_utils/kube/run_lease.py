@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import os
 import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -19,6 +22,7 @@ from .types import Object, resource_path
 
 NAME, NAMESPACE = "groundup-kubernetes", "kube-system"
 LASTS = timedelta(minutes=15)  # longer than a join or a restart of one control host
+RENEWED = LASTS / 5  # by a step that may last longer
 PATIENCE = 5.0  # seconds per request
 _ATTEMPTS = 5  # workers of one run renew at the same moment
 CONFLICT, MISSING = 409, 404
@@ -123,6 +127,28 @@ def of_site(site: str) -> list[str]:
     kubeconfig = kubeconfig_path(site)
     warning = hold(Api(kubeconfig, timeout=PATIENCE, patience=0.0)) if kubeconfig.is_file() else ""
     return [warning] if warning else []
+
+
+@contextmanager
+def kept(site: str) -> Iterator[list[str]]:
+    """Hold the lease of ``site`` while the block runs, which may last longer. Yields and raises as `of_site`.
+
+    One that is lost meanwhile is told by the run's next step.
+    """
+    warnings, ended = of_site(site), threading.Event()
+
+    def renew() -> None:
+        while not ended.wait(RENEWED.total_seconds()):
+            with suppress(GroundupError):
+                of_site(site)
+
+    thread = threading.Thread(target=renew, name="lease", daemon=True)
+    thread.start()
+    try:
+        yield warnings
+    finally:
+        ended.set()
+        thread.join()
 
 
 def hold(api: Api, *, run: int | None = None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .types import Object, Ref
@@ -39,6 +39,15 @@ def owner_of(pod: Object) -> Ref | None:
                 return Ref("Deployment", namespace, name.removesuffix(suffix))
             return Ref(str(owner["kind"]), namespace, name)
     return None
+
+
+def serving(pods: Iterable[Object]) -> list[Object]:
+    """Return those of ``pods`` that serve, with their kind: none that ends, or is of a job, maybe a former one."""
+    return [
+        {**pod, "kind": "Pod"}
+        for pod in pods
+        if not pod["metadata"].get("deletionTimestamp") and ((owner := owner_of(pod)) is None or owner.kind != "Job")
+    ]
 
 
 def pod_spec(item: Object) -> Object:

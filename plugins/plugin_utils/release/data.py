@@ -13,15 +13,22 @@ CRON = "nova-data-migrations"
 _GONE, _MIGRATED, _PAUSE = 120.0, 3600.0, 3.0  # seconds
 
 
+def forget(api: Api, namespace: str, release: str) -> None:
+    """Delete a former job: its word is of the data of then. Raises GroundupError, ApiError."""
+    path = resource_path("batch/v1", "jobs", namespace=namespace, name=job(release))
+    if api.find(path):
+        api.delete(path, body={"propagationPolicy": "Foreground"})
+    if wait_until(lambda: api.find(path) is not None, timeout=_GONE, pause=_PAUSE):
+        raise stopped(namespace, job(release), "of a former run is not gone")
+
+
 def migrate(api: Api, namespace: str, release: str, *, say: Progress) -> None:
     """Run the job, and wait until it ends; one of a killed run is waited for. Raises GroundupError, ApiError."""
     name = job(release)
     path = resource_path("batch/v1", "jobs", namespace=namespace, name=name)
     found = api.find(path)
     if found and _has_ended(found):  # it said "not yet", or failed
-        api.delete(path, body={"propagationPolicy": "Foreground"})
-        if wait_until(lambda: api.find(path) is not None, timeout=_GONE, pause=_PAUSE):
-            raise stopped(namespace, name, "of a former run is not gone")
+        forget(api, namespace, release)
         found = None
     if found is None:
         cron = api.get(resource_path("batch/v1", "cronjobs", namespace=namespace, name=CRON))

@@ -53,7 +53,7 @@ class ReleaseFacts:
     scheduled: bool = True  # whether the charts migrate Nova's data by themselves
     data: str = ""  # what the last job of Nova's data said: version, "not yet"; "": there was none
     unfinished: frozenset[str] = frozenset()  # releases of Helm whose last upgrade or installation was interrupted
-    since: dict[str, str] = field(default_factory=dict)  # Deployment/x of Nova, Cinder -> release it restarted for
+    since: dict[str, str] = field(default_factory=dict)  # Deployment/x of Nova, Cinder -> begin of the step it is of
     classic: tuple[str, ...] = ()  # durable queues that are no quorum queues, as vhost/name
 
 

@@ -13,7 +13,7 @@ from ..kube.workloads import unready
 from ..progress import Progress
 from ..services import cinder, nova
 
-MARK = "groundup.cloud/restarted-for"  # annotation of a pod's template: the OpenStack release
+MARK = "groundup.cloud/restarted-for"  # annotation of a pod's template: when the step began
 _MANAGER = "groundup-upgrade"
 _KINDS = {"Deployment": "deployments", "StatefulSet": "statefulsets"}
 _PINNED = (nova.SERVICE.name, cinder.SERVICE.name)
@@ -21,7 +21,7 @@ _READY, _PAUSE = 1200.0, 3.0  # seconds
 
 
 def since(api: Api, live: Iterable[LiveRelease]) -> dict[str, str]:
-    """Return each workload of Nova and Cinder with the release that it restarted for, "" for none. Raises ApiError."""
+    """Return each workload of Nova and Cinder with the begin of the step that restarted it. Raises ApiError."""
     named = {
         (str(item["kind"]), release.namespace, str(item["metadata"]["name"]))
         for release in live
@@ -37,18 +37,18 @@ def since(api: Api, live: Iterable[LiveRelease]) -> dict[str, str]:
     return found
 
 
-def restart(api: Api, namespace: str, names: Iterable[str], release: str, *, say: Progress) -> None:
+def restart(api: Api, namespace: str, names: Iterable[str], begun: str, *, say: Progress) -> None:
     """Restart workloads ``names`` ("Deployment/x"), new pods beside former ones, and wait until they are ready.
 
     Raises GroundupError when they are not, ApiError.
     """
     for one in names:
         kind, _, name = one.partition("/")
-        template = {"metadata": {"annotations": {MARK: release}}}
+        template = {"metadata": {"annotations": {MARK: begun}}}
         item = {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name}, "spec": {"template": template}}
         api.apply(resource_path("apps/v1", _KINDS[kind], namespace=namespace, name=name), item, manager=_MANAGER)
         say(f"{one}: restarts")
-    if waits := wait_until(lambda: [*_waiting(api, namespace, release)], timeout=_READY, pause=_PAUSE):
+    if waits := wait_until(lambda: [*_waiting(api, namespace, begun)], timeout=_READY, pause=_PAUSE):
         raise GroundupError(
             f"not ready after the restart: {'; '.join(waits)}", where=f"namespace {namespace}",
             why="former pods serve until new ones are ready; they speak the former release's messages",
@@ -56,10 +56,10 @@ def restart(api: Api, namespace: str, names: Iterable[str], release: str, *, say
         )  # fmt: skip
 
 
-def _waiting(api: Api, namespace: str, release: str) -> Iterator[str]:
+def _waiting(api: Api, namespace: str, begun: str) -> Iterator[str]:
     for kind, plural in _KINDS.items():
         for item in api.get(resource_path("apps/v1", plural, namespace=namespace)).get("items") or ():
-            if _mark(item) == release and (why := unready({**item, "kind": kind})):
+            if _mark(item) == begun and (why := unready({**item, "kind": kind})):
                 yield f"{kind}/{item['metadata']['name']}: {why}"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...module_utils._base.consent import Reason, refuse
+from ...module_utils._base.consent import Reason, refuse, refuse_unknown
 from ...module_utils._base.text import few
 from ...module_utils._base.wait import wait_until
 from ..errors import GroundupError
@@ -50,17 +50,12 @@ class ReleaseUpgrade:
 
     def check(self, found: ReleaseCheck) -> dict[str, Any]:
         """Return what would be done. Raises GroundupError for what stands against it."""
-        if unknown := sorted({*self.force} - {*CODES}):
-            raise GroundupError(
-                f"openstack_upgrade has no risk {', '.join(unknown)} to accept",
-                where="the variable openstack_upgrade_force", why="what is accepted must be what is lost",
-                remedy=f"one of {', '.join(CODES)}",
-            )  # fmt: skip
+        refuse_unknown("openstack_upgrade", self.force, CODES, variable="openstack_upgrade_force")
         opened = self._opened()
         journal.refuse_open(self.plan.site, OPENSTACK.verb, journal.KUBERNETES)
         known = found.facts and self.target in pairs.STEPS
-        todo = left(self.plan, found.facts, absent=self.absent) if found.facts and known else Left()
-        due = bool(opened or not known or todo.services or todo.batches or todo.away)
+        todo = self._left(found.facts, opened) if found.facts and known else Left()
+        due = bool(opened or not known or todo.former)
         if due:
             against = reasons(found, absent=sorted({*self.absent} & {*todo.away}), under_way=opened is not None)
             for one in against:
@@ -72,21 +67,22 @@ class ReleaseUpgrade:
                 why="a cloud between two releases that cannot go on is worse than an old one; nothing was changed",
                 first="put that right first",
             )  # fmt: skip
-        first = [] if opened else ["make and publish artifacts, back up, place hypervisors' environments"]
-        lines = [*first, *todo.lines()] if due else []
+        first = f"make and publish artifacts,{'' if opened else ' back up,'} place hypervisors' environments"
+        lines = [first, *todo.lines()] if due else []
         if opened:
             self._say(f"begun {opened.begun}, from {opened.source}; what is left follows")
         for number, line in enumerate(lines, 1):
             self._say(f"{number}. {line}")
         return {
-            "changed": False, "changes": lines, "open": opened is not None, "due": due, "before": list(found.before),
-            "hypervisors": [list(batch) for batch in todo.batches], "away": list(todo.away),
-            "target": site_vars(self.plan),
+            "changed": False, "changes": lines, "open": opened is not None, "due": due,
+            "hypervisors": [list(batch) for batch in todo.batches], "target": site_vars(self.plan),
         }  # fmt: skip
 
     def begin(self) -> dict[str, Any]:
         """Write down that the step has begun. Raises GroundupError, OSError."""
         found = self._look()
+        if self._opened() is None:
+            data.forget(self._api(), self.plan.openstack.namespace, self.target)
         before = sorted({one for running in found.running.values() for one in running} - {self.target})
         opened = journal.begin(
             self.plan.site, source=before[0] if before else self.target, target=self.target,
@@ -97,10 +93,10 @@ class ReleaseUpgrade:
 
     def move(self) -> dict[str, Any]:
         """Write down that every service is new: other layers go by the release. Raises GroundupError, OSError."""
-        todo = left(self.plan, self._look())
-        if lacking := [*Left(services=todo.services, unfinished=todo.unfinished).lacking()]:
-            raise self._not_whole(lacking)
         opened = self._opened()
+        todo = self._left(self._look(), opened)
+        if lacking := Left(services=todo.services, unfinished=todo.unfinished).lines():
+            raise self._not_whole(lacking)
         if opened and opened.live == self.target:
             return {"changed": False}
         journal.move(self.plan.site, live=self.target, what=OPENSTACK)
@@ -122,23 +118,24 @@ class ReleaseUpgrade:
 
     def restart(self) -> dict[str, Any]:
         """Restart what has pinned the former release's messages. Raises GroundupError, ApiError."""
-        todo = left(self.plan, self._look())
+        opened = self._opened() or journal.opened(self.plan.site, OPENSTACK)
+        todo = self._left(self._look(), opened)
         if todo.batches or todo.away:  # they would pin it again
-            self._say("no restart yet: hypervisors of the former release are left")
+            self._say("no restart yet: hypervisors are left")
             return {"changed": False}
-        restart.restart(self._api(), self.plan.openstack.namespace, todo.pinned, self.target, say=self._say)
+        restart.restart(self._api(), self.plan.openstack.namespace, todo.pinned, opened.begun, say=self._say)
         return {"changed": bool(todo.pinned)}
 
     def data(self) -> dict[str, Any]:
         """Migrate Nova's data. Raises GroundupError, ApiError."""
-        found = self._look()
-        todo = left(self.plan, found)
+        found, opened = self._look(), self._opened()
+        todo = self._left(found, opened)
         if not found.scheduled and "nova" in found.running:
             self._say(f"Nova's data: these charts have no job. {judge.BY_HAND}")
         if not todo.data or todo.batches or todo.away:
             return {"changed": False}
         data.migrate(self._api(), self.plan.openstack.namespace, self.target, say=self._say)
-        if left(self.plan, after := self._look()).data:
+        if self._left(after := self._look(), opened).data:
             raise data.stopped(
                 self.plan.openstack.namespace, data.job(self.target), f"said {after.data!r} and migrated nothing"
             )
@@ -146,44 +143,41 @@ class ReleaseUpgrade:
 
     def end(self) -> dict[str, Any]:
         """Write down that the step has ended. Raises GroundupError while something is left of it."""
-        if lacking := [*left(self.plan, self._look()).lacking()]:
+        opened = self._opened()
+        if lacking := self._left(self._look(), opened).lines():
             raise self._not_whole(lacking)
-        opened = journal.under_way(self.plan.site, OPENSTACK) is not None
         journal.end(self.plan.site, OPENSTACK)
-        return {"changed": opened, "msg": self._whole}
+        return {"changed": opened is not None, "msg": self._whole}
 
     def verify(self) -> dict[str, Any]:
         """Require one release everywhere, and no step that is open. Raises GroundupError."""
-        lacking = [*left(self.plan, self._look()).versions.lacking()]
-        if opened := journal.under_way(self.plan.site, OPENSTACK):
+        opened = self._opened()
+        todo = self._left(self._look(), opened)
+        lacking = todo.versions.lines()
+        if opened:
             lacking.insert(0, f"the step from {opened.source} is open, since {opened.begun}")
         if lacking:
-            raise self._not_whole(lacking)
+            raise self._not_whole(lacking, by=OPENSTACK.verb if opened or todo.former else "groundup.cloud.openstack")
         return {"changed": False, "msg": self._whole}
 
     @property
     def _whole(self) -> str:
         return f"OpenStack {self.target} on every service and hypervisor"
 
-    def _not_whole(self, lacking: Sequence[str]) -> GroundupError:
+    def _not_whole(self, lacking: Sequence[str], *, by: str = OPENSTACK.verb) -> GroundupError:
         return GroundupError(
             f"OpenStack is not {self.target} everywhere: {few(lacking)}",
             where="the cloud, and openstack.release of the site file",
             why="the release after this one refuses what is of the former one",
-            remedy="ansible-playbook groundup.cloud.openstack_upgrade goes on; --tags check shows what is left",
+            remedy=f"ansible-playbook {by} goes on; --tags check shows what is left",
         )
 
     def _opened(self) -> Upgrade | None:
         """Return the step that is open. Raises GroundupError for one to another release."""
-        found = journal.under_way(self.plan.site, OPENSTACK)
-        if found and found.target != self.target:
-            raise GroundupError(
-                f"the step that is open goes from {found.source} to {found.target}; the site file says {self.target}",
-                where="openstack.release of the site file",
-                why="databases are migrated forward only, and three releases were never tested together",
-                remedy=f"set openstack.release to {found.target}, and run this again",
-            )
-        return found
+        return journal.going_to(self.plan.site, self.target, OPENSTACK)
+
+    def _left(self, facts: ReleaseFacts, opened: Upgrade | None) -> Left:
+        return left(self.plan, facts, absent=self.absent, begun=opened.begun if opened else "")
 
     def _api(self) -> Api:
         return Api(kubeconfig_path(self.plan.site))

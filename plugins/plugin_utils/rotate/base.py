@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from ...module_utils._base.changes import Changes
-from ...module_utils._base.consent import Reason, refuse
+from ...module_utils._base.consent import Reason, refuse, refuse_unknown
 from ..errors import GroundupError
 from ..plan.types import Plan
 from ..progress import Progress
@@ -62,12 +62,7 @@ class Kind(ABC, Generic[State]):
     def __init__(self, asked: RotationAsked) -> None:
         """Take what is asked. Raises GroundupError for a risk that the kind does not have."""
         self.asked = asked
-        if unknown := sorted(set(asked.force) - set(self.codes)):
-            raise GroundupError(
-                f"rotation of {self.name} has no risk {', '.join(unknown)} to accept",
-                where="the variable rotate_force", why="what is accepted must be what is lost",
-                remedy=f"one of {', '.join(self.codes) or 'none'}",
-            )  # fmt: skip
+        refuse_unknown(f"rotation of {self.name}", asked.force, self.codes, variable="rotate_force")
 
     @abstractmethod
     def survey(self) -> State:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from ...module_utils._base.consent import refuse
+from ...module_utils._base.consent import refuse, refuse_unknown
 from ...module_utils._base.wait import wait_until
 from ..errors import GroundupError
 from ..kube.access import kubeconfig_path
@@ -37,14 +37,9 @@ class UpgradeJob:
 
     def check(self) -> dict[str, Any]:
         """Return what would be done. Raises GroundupError for what stands against it."""
-        if unknown := sorted({*self.force} - {*CODES}):
-            raise GroundupError(
-                f"kubernetes_upgrade has no risk {', '.join(unknown)} to accept",
-                where="the variable kubernetes_upgrade_force", why="what is accepted must be what is lost",
-                remedy=f"one of {', '.join(CODES)}",
-            )  # fmt: skip
+        refuse_unknown("kubernetes_upgrade", self.force, CODES, variable="kubernetes_upgrade_force")
         plan = self.plan()
-        opened = self.opened(plan)
+        opened = journal.going_to(plan.site, plan.kubernetes.version)
         journal.refuse_open(plan.site, journal.KUBERNETES.verb, journal.OPENSTACK)
         api = self.api(plan)
         found = surveyed(api)
@@ -122,18 +117,6 @@ class UpgradeJob:
             cluster = site.kubernetes.model_copy(update={"version": version})
             site = site.model_copy(update={"kubernetes": cluster})
         return make_plan(site)
-
-    def opened(self, plan: Plan) -> Upgrade | None:
-        """Return the upgrade that is open. Raises GroundupError for one to another version."""
-        found, wanted = journal.under_way(plan.site), plan.kubernetes.version
-        if found and found.target != wanted:
-            raise GroundupError(
-                f"the upgrade that is open goes from {found.source} to {found.target}, and the site file says {wanted}",
-                where="kubernetes.version of the site file",
-                why="a cluster that is half upgraded goes on; it goes to no other version, and never back",
-                remedy=f"set kubernetes.version to {found.target}, and run this again",
-            )
-        return found
 
     def api(self, plan: Plan) -> Api:
         """Return the cluster's API. Raises GroundupError without a cluster."""

@@ -31,18 +31,25 @@ class Upgraded:
     name: str
     file: str  # in the state directory of the site
     verb: str
-    one: str  # how one sees that none is under way
+    setting: str  # of the site file
+    back: str  # what may be done beside going on; "": nothing
+    unreadable: str  # what to do about a record that cannot be read: no playbook of the site works
 
 
 KUBERNETES = Upgraded(
     name="Kubernetes", file="kubernetes-upgrade.json", verb="groundup.cloud.kubernetes_upgrade",
-    one="all nodes have one version: kubectl get nodes",
+    setting="kubernetes.version", back="",
+    unreadable="if none is under way (all nodes have one version: kubectl get nodes), remove the file",
 )  # fmt: skip
 OPENSTACK = Upgraded(
     name="OpenStack",
     file="openstack-upgrade.json",
     verb="groundup.cloud.openstack_upgrade",
-    one="the playbook groundup.cloud.openstack_upgrade_check names one release, or a backup set of before was restored",
+    setting="openstack.release",
+    back="; or docs/openstack-upgrade.md, The way back",
+    unreadable="remove the file. If kubectl get deployments --all-namespaces --output wide names images of two "
+    "releases, set openstack.release to the newer one. Then run the playbook groundup.cloud.openstack_upgrade before "
+    "any other",
 )
 FILES = (KUBERNETES.file, OPENSTACK.file)
 
@@ -83,8 +90,31 @@ def under_way(site: str, what: Upgraded = KUBERNETES) -> Upgrade | None:
         raise GroundupError(
             f"the record of an upgrade cannot be read: {error}", where=str(path),
             why="two versions may run, and layers would go by the wrong one",
-            remedy=f"if none is under way ({what.one}), remove the file",
+            remedy=what.unreadable,
         ) from error  # fmt: skip
+    return found
+
+
+def opened(site: str, what: Upgraded = KUBERNETES) -> Upgrade:
+    """Return the upgrade that is open. Raises GroundupError without one."""
+    if found := under_way(site, what):
+        return found
+    raise GroundupError(
+        "no upgrade is open", where=str(_path(site, what)), why="a step belongs to one that has begun",
+        remedy=f"run the playbook {what.verb}",
+    )  # fmt: skip
+
+
+def going_to(site: str, target: str, what: Upgraded = KUBERNETES) -> Upgrade | None:
+    """Return the upgrade that is open, None without one. Raises GroundupError for one to another than ``target``."""
+    found = under_way(site, what)
+    if found and found.target != target:
+        raise GroundupError(
+            f"the upgrade that is open goes from {found.source} to {found.target}; the site file says {target}",
+            where=f"{what.setting} of the site file",
+            why="what is half upgraded goes on: three versions were never tested together, and none goes back",
+            remedy=f"set {what.setting} to {found.target}, and run this again{what.back}",
+        )
     return found
 
 
@@ -109,7 +139,7 @@ def leave(site: str, steps: Sequence[UpgradeStep]) -> None:
 
 def move(site: str, *, live: str, what: Upgraded = KUBERNETES) -> None:
     """Write down that other layers go by ``live`` from now on. Raises GroundupError, OSError."""
-    _write(site, replace(_open(site, what), live=live), what)
+    _write(site, replace(opened(site, what), live=live), what)
 
 
 def end(site: str, what: Upgraded = KUBERNETES) -> None:
@@ -164,17 +194,8 @@ def beside(versions: Sequence[str], version: str) -> tuple[str, ...]:
 
 
 def _marked(site: str, steps: Sequence[UpgradeStep], when: str) -> None:
-    found = _open(site)
+    found = opened(site)
     _write(site, replace(found, steps={**found.steps, **{_name(step): when for step in steps}}))
-
-
-def _open(site: str, what: Upgraded = KUBERNETES) -> Upgrade:
-    if found := under_way(site, what):
-        return found
-    raise GroundupError(
-        "no upgrade is open", where=str(_path(site, what)), why="a step belongs to one that has begun",
-        remedy=f"run the playbook {what.verb}",
-    )  # fmt: skip
 
 
 def _name(step: UpgradeStep) -> str:

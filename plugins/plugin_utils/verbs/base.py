@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeVar
 
-from ...module_utils._base.consent import Reason, refuse
+from ...module_utils._base.consent import Reason, refuse, refuse_unknown
 from ..errors import GroundupError
 from ..plan.types import Plan
 from ..progress import Progress
@@ -65,11 +65,7 @@ class Verb(ABC, Generic[State]):
         if asked.parallel < 0 or asked.timeout < 0:
             where = f"the variables {self.name}_parallel and {self.name}_timeout"
             raise GroundupError("less than nothing", where=where, why="nothing would begin", remedy="give 0 or more")
-        if unknown := sorted(set(asked.force) - set(self.codes)):
-            raise GroundupError(
-                f"{self.name} has no risk {', '.join(unknown)} to accept", where=f"the variable {self.name}_force",
-                why="what is accepted must be what is lost", remedy=f"one of {', '.join(self.codes) or 'none'}",
-            )  # fmt: skip
+        refuse_unknown(self.name, asked.force, self.codes, variable=f"{self.name}_force")
 
     @abstractmethod
     def survey(self) -> State:

@@ -17,6 +17,7 @@ from .conftest import Site
 from .puppet import Object, container, fails, runs, waits
 
 FROM, TO = "2026.1", "2026.2"
+BEGUN = "2026-11-29T10:00:00+00:00"
 NAMES = ("keystone", "nova", "heat")  # none needs another: together they would go at once
 
 
@@ -91,11 +92,12 @@ def test_pinned_services_restart_once_and_a_rollout_after_it_changes_nothing(sit
     assert pinned == ("Deployment/nova-api",), "neither keystone nor heat speaks such messages"
     path = resource_path("apps/v1", "deployments", namespace=site.namespace, name="nova-api")
     before = site.api.get(path)["metadata"]["generation"]
-    restart.restart(site.api, site.namespace, pinned, TO, say=site.lines.append)
+    restart.restart(site.api, site.namespace, pinned, BEGUN, say=site.lines.append)
     after = site.api.get(path)
     assert after["metadata"]["generation"] == before + 1
     assert after["status"]["updatedReplicas"] == after["status"]["readyReplicas"] == 1
-    assert left(plan(site), seen(site)).pinned == ()
+    assert left(plan(site), seen(site), begun=BEGUN).pinned == ()
+    assert left(plan(site), seen(site), begun="2026-12-24T10:00:00+00:00").pinned == pinned, "of another step"
     assert not site.rollout(*new).apply().changed
     assert site.api.get(path)["metadata"]["generation"] == before + 1
 
@@ -124,5 +126,6 @@ def test_novas_data_are_migrated_by_a_job_of_their_chart_that_a_killed_run_does_
     site.puppet.rules.clear()
     first = migrate()
     assert migrate() != first, "one that has ended said what was true then"
-    (job,) = site.api.get(jobs)["items"]
-    site.api.delete(f"{jobs}/{job['metadata']['name']}", body={"propagationPolicy": "Foreground"})
+    for _ in range(2):  # the second time, there is none
+        data.forget(site.api, site.namespace, TO)
+        assert site.api.get(jobs)["items"] == []

@@ -20,4 +20,7 @@ def test_a_cloud_that_is_not_made_goes_to_no_other_release(tmp_path: Path, argum
     assert "openstack_upgrade cloud: cloud: not made yet (run the playbook groundup.cloud.site)" in said
     assert "nothing was changed" in said
     assert "changed=0" in said or "changed" not in said
+    assert ("not known: what hypervisor-1, hypervisor-2 need" in said) == bool(arguments), (
+        "they were asked, and are away"
+    )
     assert not [*state.rglob("openstack-upgrade.json")]

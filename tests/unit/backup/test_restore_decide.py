@@ -43,7 +43,7 @@ def backup(**changes: Any) -> SetBackup:
 
 
 def present(**changes: Any) -> Present:
-    return replace(Present(control=control(), store="store-1", release="2026.1"), **changes)
+    return replace(Present(control=control(), store="store-1", releases=("2026.1",)), **changes)
 
 
 def against(made: SetBackup, now: Present, *, parts: tuple[str, ...] = BOTH, days: float = 2) -> dict[str | None, str]:
@@ -52,6 +52,23 @@ def against(made: SetBackup, now: Present, *, parts: tuple[str, ...] = BOTH, day
 
 def test_a_set_that_fits_a_site_that_lost_all_is_restored_without_a_consent() -> None:
     assert against(backup(), present()) == {}
+
+
+@pytest.mark.parametrize(
+    ("of", "releases", "fits"),
+    [
+        ("2026.1", ("2026.2",), False),
+        ("2026.1, 2026.2", ("2026.2",), False),
+        ("2026.1, 2026.2", ("2026.1", "2026.2"), True),
+        ("2026.1", ("2026.2", "2026.1"), True),
+    ],
+)
+def test_schemas_of_another_release_fit_while_the_step_from_it_is_open(
+    of: str, releases: tuple[str, ...], *, fits: bool
+) -> None:
+    made = backup(versions={"etcd": "3.6.8", "MariaDB": "11.8.9-MariaDB", "OpenStack": of})
+    said = against(made, present(releases=releases))
+    assert said == ({} if fits else {None: f"its schemas are of OpenStack {of}, the site runs 2026.2"})
 
 
 LIVES = Contents(version="11.8.9-MariaDB", heads={"nova": "a"}, rows={"nova.instances": 12})

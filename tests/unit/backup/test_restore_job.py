@@ -90,6 +90,14 @@ def test_logs_that_do_not_follow_the_set_are_refused_before_anything_begins(
     assert "-e restore_until=set goes on" in caught.value.remedy
 
 
+def test_sets_of_both_releases_fit_while_the_step_between_them_is_open(plan: Plan, made: Make) -> None:
+    made()
+    assert job(plan)._present({}, name="").releases == ("2026.1",)
+    versions = ["2025.2", "2026.1", "2026.2"]  # that a member may have
+    upgrade.begin(plan.site, source="2026.1", target="2026.2", versions=versions, what=upgrade.OPENSTACK)
+    assert job(plan)._present({}, name="").releases == ("2026.1", "2026.2")
+
+
 def test_a_second_restore_of_other_parts_or_by_a_living_run_is_refused(plan: Plan, made: Make) -> None:
     made()
     job(plan).decide({})

@@ -5,6 +5,9 @@ from __future__ import annotations
 import base64
 import io
 import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +16,13 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.changes impor
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import keys
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import NodeHost
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Paths
-from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets import etcd, mariadb, scratch
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets import etcd, mariadb, scratch, take
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import SetShelf
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Executed
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.piped import PodContainer
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
 
 WRITER = {"openstack.groundup.cloud/writer": "true"}
 
@@ -108,3 +114,49 @@ def test_the_scratch_pod_is_restricted_and_takes_over_where_it_may_run() -> None
     assert made["securityContext"]["runAsNonRoot"] is True
     assert made["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
     assert [set(one) - {"name"} for one in made["volumes"]] == [{"emptyDir"}, {"emptyDir"}]
+
+
+class Running:
+    """A cluster whose pods run images of OpenStack."""
+
+    def __init__(self, *tags: str, jobs: str = "") -> None:
+        self.pods = [self.pod(tag, "ReplicaSet") for tag in tags] + ([self.pod(jobs, "Job")] if jobs else [])
+
+    @staticmethod
+    def pod(tag: str, owner: str) -> dict[str, Any]:
+        owners = [{"kind": owner, "name": "nova", "controller": True}]
+        return {
+            "metadata": {"name": "nova", "ownerReferences": owners},
+            "spec": {"containers": [{"image": f"registry:5000/groundup/openstack:{tag}"}]},
+        }
+
+    def get(self, path: str, **query: str) -> dict[str, Any]:
+        if path == "/version":
+            return {"gitVersion": "v1.36.3"}
+        assert path == "/api/v1/namespaces/openstack/pods"
+        assert query["fieldSelector"] == "status.phase=Running"
+        assert "keystone" in query["labelSelector"]
+        return {"items": self.pods}
+
+
+@pytest.mark.parametrize(
+    ("cluster", "told"),
+    [
+        (Running("2026.1", "2026.1", jobs="2025.2"), "2026.1"),
+        (Running("2026.1", "2026.2"), "2026.1, 2026.2"),
+        (Running(), "2026.2"),
+    ],
+)
+def test_a_set_is_of_the_release_that_runs_whatever_the_site_file_names(
+    plan: Plan, shelf: SetShelf, cluster: Any, told: str
+) -> None:
+    class Some(take.Sources):
+        @contextmanager
+        def open(self, part: str) -> Iterator[tuple[str, Any]]:
+            about = {"files": 1, "version": "1", "keys": [1], "rows": {}, "heads": {}}
+            yield "a test", lambda write: (write(part.encode()), about)[1]
+
+    plan = replace(plan, openstack=replace(plan.openstack, release="2026.2"))
+    store = open_store(plan.site, write=False)
+    sources = Some(plan=plan, site_file="", handed={}, api=cluster, store=store, database=None)
+    assert take.take(sources, shelf).versions["OpenStack"] == told

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import time
+from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.action import openstack_upgrade, rollout
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
 from ansible_collections.groundup.cloud.plugins.plugin_utils import site_identity
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.graph import Graph, one_by_one
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import run_lease
+from ansible_collections.groundup.cloud.plugins.plugin_utils.release.run import ReleaseUpgrade
 
 from .cloud import plan_of, tasks
 
@@ -20,17 +26,45 @@ GIVEN: dict[str, Any] = {
 STEPS = [one for one in [*tasks(), "joined"] if one not in ("check", "rollout", "release_stage", "release", "verify")]
 
 
-@pytest.mark.parametrize("step", STEPS)
-def test_in_check_mode_no_step_of_it_changes_anything(monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+def action(monkeypatch: pytest.MonkeyPatch, *, check: bool) -> Any:
     plan = plan_of()
     monkeypatch.setattr(openstack_upgrade, "site_plan", lambda _file, *, target: plan if target else None)
     monkeypatch.setattr(openstack_upgrade, "open_store", lambda *_, **__: SimpleNamespace(get=lambda _name: ""))
     monkeypatch.setattr(site_identity, "refuse_other", lambda *_: None)
     asked: Any = openstack_upgrade.ActionModule.__new__(openstack_upgrade.ActionModule)
-    asked.changes, asked.variables = Changes(check=True), {}
+    asked.changes, asked.variables = Changes(check=check), {}
     asked._display = SimpleNamespace(display=lambda _text: None)
-    asked._task = SimpleNamespace(check_mode=True)
+    asked._task = SimpleNamespace(check_mode=check)
+    return asked
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_in_check_mode_no_step_of_it_changes_anything(monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    asked = action(monkeypatch, check=True)
     assert asked.work({**GIVEN, "step": step}) == {"skipped": True, "msg": "nothing changes in check mode"}
+
+
+def test_the_lease_is_renewed_while_a_step_lasts_longer_than_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    renewed = list[str]()
+
+    def of_site(site: str) -> list[str]:
+        renewed.append(site)
+        if len(renewed) == 3:
+            raise GroundupError("another run", where="w", why="y", remedy="r")
+        return ["said once"]
+
+    def lasts(_run: object) -> dict[str, Any]:
+        assert not wait_until(lambda: len(renewed) < 5, timeout=20, pause=0.01), "a lost one is tried again"
+        return {"changed": True}
+
+    monkeypatch.setattr(run_lease, "of_site", of_site)
+    monkeypatch.setattr(run_lease, "RENEWED", timedelta(milliseconds=1))
+    monkeypatch.setattr(ReleaseUpgrade, "data", lasts)
+    asked = action(monkeypatch, check=False)
+    assert asked.work({**GIVEN, "step": "data"}) == {"changed": True, "warnings": ["said once"]}
+    ended = len(renewed)
+    time.sleep(0.05)
+    assert len(renewed) == ended
 
 
 def test_a_step_that_stops_names_service_job_cause_and_the_way_on() -> None:

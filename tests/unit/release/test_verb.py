@@ -6,15 +6,16 @@ import itertools
 from pathlib import Path
 
 import pytest
+import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site
-from ansible_collections.groundup.cloud.plugins.plugin_utils.release import data, restart
+from ansible_collections.groundup.cloud.plugins.plugin_utils.release import data
 from ansible_collections.groundup.cloud.plugins.plugin_utils.release import run as verb
 from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade import journal
 from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.journal import KUBERNETES, OPENSTACK
 
-from .cloud import FROM, HYPERVISORS, PINNED, TO, Cloud, KilledRun, plan_of, run, tasks
+from .cloud import FROM, HYPERVISORS, PINNED, TO, Cloud, KilledRun, run, tasks
 
 SITE = "cloud"
 # Services along the graph; one hypervisor alone, then two at most of a zone; then what needs all of them.
@@ -22,29 +23,21 @@ SERVICES = ["keystone", "placement", "glance", "neutron", "cinder", "nova", "hea
 AFTER = [*HYPERVISORS, "restart", "data"]
 
 
-@pytest.fixture(scope="module")
-def plan() -> Plan:
-    return plan_of()
-
-
-@pytest.fixture
-def cloud(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cloud:
-    made = Cloud()
-    ticks = itertools.count(step=100)
-    monkeypatch.setattr("time.monotonic", lambda: float(next(ticks)))
-    monkeypatch.setattr("time.sleep", lambda _: None)
-    monkeypatch.setattr(journal, "state_dir", lambda _: tmp_path)
-    monkeypatch.setattr(verb, "Api", lambda _: None)
-    monkeypatch.setattr(verb, "look", made.facts)
-    monkeypatch.setattr(verb, "services", made.services)
-    monkeypatch.setattr(restart, "restart", made.restart)
-    monkeypatch.setattr(data, "migrate", made.migrate)
-    return made
-
-
 def test_the_playbook_has_every_step_once_and_in_order() -> None:
     steps = ["check", "release_stage", "begin", "rollout", "move", "release", "restart", "data", "end", "verify"]
     assert [*tasks()] == steps
+
+
+def test_an_open_step_publishes_what_was_corrected_and_a_new_one_alone_is_backed_up() -> None:
+    whole = yaml.safe_load((COLLECTION / "playbooks/openstack_upgrade.yml").read_text())
+    named = {play["name"]: place for place, play in enumerate(whole)}
+    layers = {name: whole[place]["when"].split(" ")[0] for name, place in named.items() if "when" in whole[place]}
+    due, new = (f"hostvars.localhost.openstack_upgrade_{one}" for one in ("due", "new"))
+    assert layers == {"Artifacts": due, "Publish": due, "Back up": new}
+    assert named["Decide"] < named["Release"] < named["Artifacts"]
+    assert whole[named["Release"]]["hosts"].split(":") == ["localhost", "seed", "compute", "!absent"]
+    (fact,) = whole[named["Release"]]["tasks"]
+    assert [*fact["ansible.builtin.set_fact"]] == ["groundup_site"]
 
 
 def test_services_go_along_the_graph_then_hypervisors_then_what_needs_all_of_them(cloud: Cloud, plan: Plan) -> None:
@@ -94,7 +87,7 @@ def test_the_check_tells_order_and_steps_and_writes_nothing(cloud: Cloud, plan: 
         f"restart without the former release's messages: {', '.join(PINNED)}", "migrate Nova's data",
     ]  # fmt: skip
     assert said == [f"[openstack_upgrade] {number}. {line}" for number, line in enumerate(found["changes"], 1)]
-    assert (found["due"], found["open"], found["before"]) == (True, False, [FROM])
+    assert (found["due"], found["open"]) == (True, False)
     assert found["target"]["openstack"]["release"] == TO
     assert (cloud.done, [*tmp_path.iterdir()]) == ([], [])
 
@@ -126,51 +119,28 @@ def test_a_rollout_that_was_cut_off_is_gone_on_with_and_no_hypervisor_goes_befor
     asked.begin()
     cloud.running = dict.fromkeys(cloud.running, TO)
     cloud.unfinished = {"heat"}
-    assert asked.check(cloud.look(asked))["changes"][0] == "heat: go on with its rollout, which was interrupted"
+    assert asked.check(cloud.look(asked))["changes"][:2] == [
+        "make and publish artifacts, place hypervisors' environments",
+        "heat: go on with its rollout, which was interrupted",
+    ]
     with pytest.raises(GroundupError, match="heat: go on with its rollout"):
         asked.move()
     run(cloud, plan)
     assert cloud.done == ["heat", *AFTER]
 
 
-def test_a_hypervisor_that_does_not_come_back_keeps_the_others_as_they_are(cloud: Cloud, plan: Plan) -> None:
-    cloud.silent = {"hypervisor-2"}
-    with pytest.raises(GroundupError, match="nova-compute does not report: hypervisor-2"):
-        run(cloud, plan)
-    with pytest.raises(GroundupError, match="hypervisor-2: does not answer") as caught:
-        run(cloud, plan, force=["hypervisors-down"])
-    assert "--tags check shows what is left" in caught.value.remedy
-    left = [name for name, release in cloud.hypervisors.items() if release == FROM]
-    assert left == ["hypervisor-2"]
-    assert not {"restart", "data"} & {*cloud.done}, "they would be pinned to the former release again"
-    cloud.silent.clear()
+def test_the_remedy_of_an_interrupted_rollout_without_a_step_is_the_usual_run(cloud: Cloud, plan: Plan) -> None:
     run(cloud, plan)
-    assert cloud.done[-3:] == ["hypervisor-2", "restart", "data"]
-
-
-def test_no_batch_follows_one_that_does_not_report_as_new(cloud: Cloud, plan: Plan) -> None:
-    converge, old = cloud.converge, set[str]()
-
-    def does_nothing(batch: tuple[str, ...]) -> None:
-        old.update({*batch} & {"hypervisor-3"})
-        converge(tuple(name for name in batch if name not in old))
-
-    cloud.converge = does_nothing  # type: ignore[method-assign]
-    with pytest.raises(GroundupError, match="hypervisor-3 reports as former") as caught:
-        run(cloud, plan)
-    assert cloud.hypervisors["hypervisor-4"] == FROM
-    assert "journalctl -n 50 -u nova-compute" in caught.value.remedy
-    cloud.converge = converge  # type: ignore[method-assign]
-    run(cloud, plan)
-    assert cloud.done[-4:] == ["hypervisor-3", "hypervisor-4", "restart", "data"]
-
-
-def test_hosts_that_do_not_answer_are_no_part_of_a_batch(cloud: Cloud, plan: Plan) -> None:
-    asked = verb.ReleaseUpgrade(plan=plan, say=lambda _: None, password="", absent=["hypervisor-1", "seed-1"])
-    with pytest.raises(GroundupError, match="hypervisors do not answer: hypervisor-1") as caught:
-        asked.check(cloud.look(asked))
-    assert '"openstack_upgrade_force": [hypervisors-down]' in caught.value.remedy
-    assert asked.plan.site == SITE
+    cloud.unfinished = {"heat"}
+    asked = verb.ReleaseUpgrade(plan=plan, say=lambda _: None, password="")
+    assert not asked.check(cloud.look(asked))["due"]
+    with pytest.raises(GroundupError, match="heat: go on with its rollout") as caught:
+        asked.verify()
+    assert caught.value.remedy.startswith("ansible-playbook groundup.cloud.openstack goes on;")
+    cloud.running["nova"] = FROM
+    with pytest.raises(GroundupError, match="nova: expand") as caught:
+        asked.verify()
+    assert caught.value.remedy.startswith("ansible-playbook groundup.cloud.openstack_upgrade goes on;")
 
 
 def test_data_that_the_job_did_not_migrate_keep_the_step_open(
@@ -181,6 +151,14 @@ def test_data_that_the_job_did_not_migrate_keep_the_step_open(
         run(cloud, plan)
     assert "logs job/nova-data-migrations-2026-2" in caught.value.remedy
     assert journal.under_way(SITE, OPENSTACK)
+
+
+def test_what_a_former_step_to_the_same_release_did_counts_for_nothing(cloud: Cloud, plan: Plan) -> None:
+    """A set of before was restored; workloads have its mark, and the job of Nova's data said its last word then."""
+    cloud.since = dict.fromkeys(PINNED, TO)
+    cloud.data = "74"
+    run(cloud, plan, force=["data"])
+    assert cloud.done[-2:] == ["restart", "data"]
 
 
 @pytest.mark.parametrize(("wrong", "accepted"), [({"data": "not yet"}, True), ({"running": {"nova": "2025.1"}}, False)])
@@ -204,8 +182,32 @@ def test_a_record_of_another_pair_is_refused(cloud: Cloud, plan: Plan) -> None:
     journal.begin(SITE, source="2025.2", target=FROM, versions=["2025.2", FROM], what=OPENSTACK)
     with pytest.raises(GroundupError, match=r"goes from 2025\.2 to 2026\.1; the site file says 2026\.2") as caught:
         run(cloud, plan)
-    assert caught.value.remedy == f"set openstack.release to {FROM}, and run this again"
+    assert caught.value.remedy == (
+        f"set openstack.release to {FROM}, and run this again; or docs/openstack-upgrade.md, The way back"
+    )
     assert cloud.done == []
+
+
+@pytest.mark.parametrize("lives", [2, 6, 12])
+def test_a_record_that_cannot_be_read_is_removed_and_the_step_goes_on(
+    cloud: Cloud, plan: Plan, tmp_path: Path, lives: int
+) -> None:
+    """The inventory of no other playbook could be read, which the remedy must not need."""
+    cloud.lives = lives
+    with pytest.raises(KilledRun):
+        run(cloud, plan)
+    (tmp_path / OPENSTACK.file).write_text("{")
+    with pytest.raises(GroundupError, match="record of an upgrade cannot be read") as caught:
+        run(cloud, plan)
+    assert caught.value.remedy == (
+        "remove the file. If kubectl get deployments --all-namespaces --output wide names images of two releases, set "
+        "openstack.release to the newer one. Then run the playbook groundup.cloud.openstack_upgrade before any other"
+    )
+    (tmp_path / OPENSTACK.file).unlink()
+    cloud.lives = 1000
+    run(cloud, plan, force=["data"])
+    assert sorted(one for one in cloud.done if one in SERVICES) == sorted(SERVICES)
+    assert {*cloud.hypervisors.values()} == {TO}
 
 
 def test_neither_upgrade_begins_while_the_other_is_open(cloud: Cloud, plan: Plan) -> None:

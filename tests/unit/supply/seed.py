@@ -89,12 +89,13 @@ class Seed:
         action.changes, action.variables = Changes(check=check), {"group_names": groups}
         action._display = SimpleNamespace(display=lambda _: None)
         action._connection = SimpleNamespace(_shell=shell, get_option=lambda name: {"password": password}[name])
-        names = {kind: [n for n, e in lock.artifacts.items() if e.kind == kind] for kind in ("image", "files")}
+        images = {n: f"{self.registry.address}/{e.image}" for n, e in lock.artifacts.items() if e.kind == "image"}
+        files = [n for n, e in lock.artifacts.items() if e.kind == "files"]
         given = {
             "step": "verify" if verify else "publish", "site": "unit", "source": "build",
             "registry": self.registry.address, "files_url": "https://registry.unit.test:8080",
             "registry_inside": "127.0.0.1:5001", "ca_certificate": self.pair.certificate,
-            "files_root": str(self.root), "images": names["image"], "files": names["files"], "optional_files": [],
+            "files_root": str(self.root), "images": images, "files": files, "optional_files": [],
         }  # fmt: skip
         result: dict[str, Any] = action.work(given)
         return result

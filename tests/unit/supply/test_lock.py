@@ -206,3 +206,22 @@ def test_every_artifact_of_a_lab_is_in_the_table_of_what_is_reproducible() -> No
     lock = load_lock()
     of_some_sites = {name for name, entry in lock.artifacts.items() if entry.optional}
     assert told("and elsewhere, later", "\nAn entry's") - of_some_sites == set(lock.select(None))
+
+
+@pytest.mark.parametrize("release", versions.OPENSTACK)
+@pytest.mark.parametrize("kubernetes", versions.KUBERNETES)
+@pytest.mark.parametrize("cni", versions.POD_NETWORKS)
+def test_what_is_published_for_a_plan_has_the_references_of_the_plan(
+    release: str, kubernetes: str, cni: CniName
+) -> None:
+    images = versions.images(
+        registry="r.test:5000", kubernetes=kubernetes, openstack=release, cni=cni, services=RECORDS, rbd=True
+    )
+    lock = load_lock()
+    served = [f"r.test:5000/{lock.artifacts[name].image}" for name in lock.published(images, registry="r.test:5000")]
+    assert served == [*images.values()]
+
+
+def test_an_image_of_another_place_is_published_by_its_name() -> None:
+    images = {"mariadb": "elsewhere.test/mariadb:1", "pause": "r.test:5000/kubernetes/pause:3.10.2"}
+    assert load_lock().published(images, registry="r.test:5000") == ("mariadb", "pause")

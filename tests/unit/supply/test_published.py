@@ -184,7 +184,8 @@ def test_a_prediction_asks_no_seed_whose_only_login_is_a_password(
     supply.ensure(None, lock=lock)
     monkeypatch.setattr(ActionModule, "_way", lambda *_: pytest.fail("ssh would be refused"))
     foreseen = seed.publish(lock, check=True, password="of sudo, too", groups=[FIRST_CONTACT])
-    assert (foreseen["changed"], foreseen["images"], foreseen["files"]) == (True, ["image"], ["program"])
+    images = [f"{seed.registry.address}/{lock.artifacts['image'].image}"]
+    assert (foreseen["changed"], foreseen["images"], foreseen["files"]) == (True, images, ["program"])
 
 
 def test_only_names_of_the_sites_registry_get_a_digest() -> None:

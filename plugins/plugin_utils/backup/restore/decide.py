@@ -80,7 +80,7 @@ class Present:
     unknown_heads: Mapping[str, str] = field(default_factory=dict)  # of the set, that no live image has a migration of
     store: str = ""  # identity of the secrets store
     fingerprints: Mapping[str, str] = field(default_factory=dict)
-    release: str = ""  # of OpenStack
+    releases: tuple[str, ...] = ()  # of OpenStack: one, two while a step is open
     restore: str = ""  # name of the restore under way
     placed: bool = False  # it has put MariaDB's data in place
 
@@ -141,8 +141,8 @@ def _mariadb(backup: SetBackup, now: Present) -> Iterator[Reason]:
         yield Reason(
             text=f"it is of MariaDB {saved}, the members run {found.version}: physical data fit one series only"
         )
-    if (release := backup.versions.get("OpenStack", "")) != now.release:
-        yield Reason(text=f"its schemas are of OpenStack {release}, the site runs {now.release}")
+    if not {*(release := backup.versions.get("OpenStack", "")).split(", ")} <= {*now.releases}:
+        yield Reason(text=f"its schemas are of OpenStack {release}, the site runs {', '.join(now.releases)}")
     if now.unknown_heads:
         told = ", ".join(f"{database} {head}" for database, head in sorted(now.unknown_heads.items()))
         yield Reason(text=f"its schemas are newer than the images that run: they have no migration {told}")

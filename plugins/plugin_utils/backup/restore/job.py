@@ -17,6 +17,7 @@ from ...kube.access import kubeconfig_path
 from ...kube.client import Api
 from ...paths import state_dir
 from ...plan.types import Plan
+from ...upgrade.journal import OPENSTACK, under_way
 from ...vault import STORE, fingerprints, open_store
 from ..logs.disk import LogShelf
 from ..logs.replay import Replay, find
@@ -193,11 +194,12 @@ class RestoreJob:
         hosts = {host: said if "member" in (said := answers.get(host, {})) else None for host in sorted(control)}
         wanted = take.MARIADB in self._parts
         database, placed, why = self._database(name) if wanted else (None, False, "")
+        opened = under_way(self._plan.site, OPENSTACK)
         return Present(
             control=Control(answers=hosts, first=self._plan.kubernetes.first_control), database=database,
             database_why=why, placed=placed, unknown_heads=self._unknown_heads(database), restore=name,
             store=store.identity if there else "", fingerprints=fingerprints(store.items()) if there else {},
-            release=self._plan.openstack.release,
+            releases=(opened.source, opened.target) if opened else (self._plan.openstack.release,),
         )  # fmt: skip
 
     def _database(self, name: str) -> tuple[Contents | None, bool, str]:

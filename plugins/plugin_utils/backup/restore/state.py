@@ -12,13 +12,14 @@ from typing import IO
 
 from ...errors import GroundupError
 from ...paths import state_dir
+from ...upgrade import journal as upgrades
 from ...vault import STORE
 from ..sets import state
 from . import journal
 
 _WRITING = ".restoring"
-# Records of work under way that has ended since: a restore, and upgrades (upgrade/journal.py).
-_PAST = (journal.FILE, "kubernetes-upgrade.json", "openstack-upgrade.json")
+# Records of work under way that has ended since.
+_PAST = (journal.FILE, *upgrades.FILES)
 
 
 def refuse_living(site: str) -> None:

@@ -15,7 +15,10 @@ from ...errors import GroundupError
 from ...kube.access import kubeconfig_path
 from ...kube.client import Api
 from ...kube.piped import PodContainer
+from ...kube.types import resource_path
+from ...kube.workloads import serving
 from ...plan.types import Plan
+from ...rollout.gate import pairs
 from ...vault import Store, fingerprints, open_store
 from . import etcd, mariadb, rabbitmq, service_keys, state
 from .disk import SetBackup, SetShelf
@@ -140,11 +143,22 @@ def take(sources: Sources, shelf: SetShelf, *, now: datetime | None = None) -> S
         named = {ETCD: "etcd", MARIADB: "MariaDB", RABBITMQ: "RabbitMQ"}
         versions |= {name: said[part]["version"] for part, name in named.items() if part in said}
         if plan.openstack.releases:
-            versions["OpenStack"] = plan.openstack.release
+            versions["OpenStack"] = ", ".join(sorted(_running(sources))) or plan.openstack.release
         return writer.finish(
             versions=versions, heads=said.get(MARIADB, {}).get("heads", {}), counts=_counts(said),
             fingerprints=fingerprints(store.items()),
         )  # fmt: skip
+
+
+def _running(sources: Sources) -> frozenset[str]:
+    """Return the OpenStack releases that serve; before a step between two, the site file names another already."""
+    cloud = sources.plan.openstack
+    names = ", ".join(sorted(one.name for one in cloud.releases if not one.is_extra))
+    pods = sources.api.get(
+        resource_path("v1", "pods", namespace=cloud.namespace),
+        labelSelector=f"application in ({names})", fieldSelector="status.phase=Running",
+    )  # fmt: skip
+    return pairs.releases(serving(pods.get("items") or ()))
 
 
 def _counts(said: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:

@@ -7,7 +7,7 @@ and its ``needs``, so that entry, builder's version and source files identify an
 from __future__ import annotations
 
 import graphlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -200,6 +200,11 @@ class Lock(_Strict):
                     remedy=f"one of: {known}",
                 )
         return tuple(chosen)
+
+    def published(self, images: Mapping[str, str], *, registry: str) -> tuple[str, ...]:
+        """Return the artifact of each of ``images``, references by name: a release or version may have its own."""
+        places = {f"{registry}/{entry.image}": name for name, entry in self.artifacts.items() if entry.image}
+        return tuple(places.get(reference, name) for name, reference in images.items())
 
     def closure(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return ``names`` and everything they need, needs first."""
