@@ -18,6 +18,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import documented
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.logs.disk import LogShelf
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore import job as restore_job
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore import journal, state
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore.job import RestoreJob
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import SetBackup, SetShelf
@@ -25,6 +26,8 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.job imp
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.write import alone, writing
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import run_lease
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import kubeconfig_path
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import ApiError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import BackupPlan
@@ -52,6 +55,35 @@ def test_a_check_writes_no_journal_and_a_run_does_until_it_ends(plan: Plan, made
     again = job(plan).decide({})
     assert (again["restore"], again["goes_on"]) == (name, True)
     job(plan).end()
+    assert journal.under_way(plan.site) is None
+
+
+KEYS = ("pki/ca.crt", "pki/ca.key", "pki/etcd/ca.key", "pki/sa.key")
+
+
+def test_the_first_of_control_hosts_that_were_all_made_anew_gets_the_keys(
+    plan: Plan, made: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blank = {"member": False, "anew": True, "etcd_data": False, "now": {}, "passed": {}, "keys": False, "image": ""}
+    control = [name for name, one in plan.hosts.items() if "control" in one.roles]
+    answers: dict[str, Any] = dict.fromkeys([*control, "control-8", "control-9"], blank)
+    made(contents={"kubernetes-keys": _archive(*KEYS)}, versions={"Kubernetes": plan.kubernetes.version})
+    parts = ["kubernetes-keys", "etcd"]
+    found = job(plan, parts=parts, check=True).decide(answers)
+    assert found["keys"] == [found["target"]] == [plan.kubernetes.first_control]
+    assert found["steps"][-1] == "join as new members of etcd: control-8, control-9"
+    lives = {**answers, "control-9": {**blank, "anew": False, "member": True, "keys": True}}
+    assert job(plan, parts=["kubernetes-keys"], check=True).decide(lives)["keys"] == ["control-9"]
+    kubeconfig_path(plan.site).write_text("")
+
+    def text(self: Any, _path: str) -> str:
+        raise ApiError("Unauthorized", where=self.server, status=401)
+
+    stub = type("Stub", (), {"__init__": lambda *_, **__: None, "server": "https://10.0.0.2:6443", "text": text})
+    monkeypatch.setattr(restore_job, "Api", stub)
+    monkeypatch.setattr(restore_job, "known_ca", lambda _: None)
+    with pytest.raises(GroundupError, match=r"the site's Kubernetes answers at https://10\.0\.0\.2:6443"):
+        job(plan, parts=parts).decide(answers)
     assert journal.under_way(plan.site) is None
 
 

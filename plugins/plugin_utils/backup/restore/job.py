@@ -11,10 +11,11 @@ from typing import Any, NoReturn
 
 from ....module_utils._base import consent
 from ....module_utils._base.changes import Changes
+from ....module_utils._kubeadm import certificates, keys
 from ... import supply
 from ...errors import GroundupError
-from ...kube.access import kubeconfig_path
-from ...kube.client import Api
+from ...kube.access import known_ca, kubeconfig_path
+from ...kube.client import Api, ApiError
 from ...paths import state_dir
 from ...plan.types import Plan
 from ...upgrade.journal import OPENSTACK, under_way
@@ -77,12 +78,16 @@ class RestoreJob:
                 restore = journal.begin(site, begun, source=str(self._place), **about)
         etcd, name = take.ETCD in self._parts, restore.name if restore else ""
         passed, target = now.control.passed(name), now.control.target(name)
-        hosts = sorted(now.control.answers.keys() - set(now.control.away)) if etcd else []
+        answer = sorted(now.control.answers.keys() - set(now.control.away))
+        hosts = answer if etcd else []
         return {
             "changed": bool(self._changes.done), "changes": self._changes.done, "table": rows, "parts": self._parts,
+            "steps": decide.steps(self._parts, now.control, name),
             "restore": name, "set": str(self._place), "goes_on": bool(begun), "target": target,
             "stops": [host for host in hosts if host not in passed],
             "leaves": [host for host in hosts if host != target and host not in passed],
+            # Who joins gets them from the cluster: others of a blank host would make it a half-made one.
+            "keys": [host for host in answer if host == target or (not etcd and host not in now.control.anew)],
         }  # fmt: skip
 
     def state(self) -> dict[str, Any]:
@@ -192,15 +197,38 @@ class RestoreJob:
         # Those that are set aside as well: what is there is not known of them, either.
         control = {host for host, one in self._plan.hosts.items() if "control" in one.roles} | answers.keys()
         hosts = {host: said if "member" in (said := answers.get(host, {})) else None for host in sorted(control)}
+        image = self._plan.supply.images.get("etcd", "")
+        found = Control(answers=hosts, first=self._plan.kubernetes.first_control, image=image)
         wanted = take.MARIADB in self._parts
         database, placed, why = self._database(name) if wanted else (None, False, "")
         opened = under_way(self._plan.site, OPENSTACK)
         return Present(
-            control=Control(answers=hosts, first=self._plan.kubernetes.first_control), database=database,
-            database_why=why, placed=placed, unknown_heads=self._unknown_heads(database), restore=name,
+            control=found, database=database, database_why=why, placed=placed, restore=name,
+            unknown_heads=self._unknown_heads(database),
             store=store.identity if there else "", fingerprints=fingerprints(store.items()) if there else {},
             releases=(opened.source, opened.target) if opened else (self._plan.openstack.release,),
+            **(self._anew() if found.makes_anew(name) else {}),
         )  # fmt: skip
+
+    def _anew(self) -> dict[str, Any]:
+        """Return what the cluster would be made again with, and where it lives all the same. Raises GroundupError."""
+        texts = keys.shared(b"".join(self._content(take.KEYS))) if take.KEYS in self._backup.parts else {}
+        ca = certificates.first_certificate(texts.get("pki/ca.crt", b"").decode(errors="replace"))
+        return {
+            "kubernetes": self._plan.kubernetes.version, "keys": tuple(texts), "api": self._answering(),
+            "ca": known_ca(self._plan.site) or "", "set_ca": certificates.fingerprint(ca) if ca else "",
+        }  # fmt: skip
+
+    def _answering(self) -> str:
+        """Return the URL of the site's Kubernetes API when anything answers there."""
+        if not kubeconfig_path(self._plan.site).exists():
+            return ""
+        api = self._api(timeout=_SHORT, patience=0.0)
+        try:
+            api.text("/version")
+        except ApiError as error:
+            return api.server if error.status else ""
+        return api.server
 
     def _database(self, name: str) -> tuple[Contents | None, bool, str]:
         """Return what MariaDB holds, None when it does not answer; whether it is restored already; why it is silent."""
