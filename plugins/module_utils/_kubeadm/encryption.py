@@ -33,12 +33,12 @@ def found(paths: Paths) -> tuple[EncryptionKey, ...]:
     """Return the keys of the host's API server in their order; `CLEAR` alone when it does not encrypt."""
     if FLAG not in static_pods.flags(static_pods.container(api_server.NAME, paths)):
         return (EncryptionKey(name=CLEAR),)
-    return _listed(paths)
+    return listed(read(paths.at(documents.ENCRYPTION)) or "")
 
 
-def _listed(paths: Paths) -> tuple[EncryptionKey, ...]:
-    """Return the keys in the file, in their order; empty without one."""
-    document = yaml_text.load(read(paths.at(documents.ENCRYPTION)) or "")
+def listed(text: str) -> tuple[EncryptionKey, ...]:
+    """Return the keys in the ``text`` of a file, in their order."""
+    document = yaml_text.load(text)
     resources: list[dict[str, Any]] = document.get("resources") or [{}]
     keys: list[EncryptionKey] = []
     for provider in resources[0].get("providers", ()):
@@ -62,7 +62,7 @@ def kept(node: Node, paths: Paths) -> Node:
 
 def restored(node: Node, paths: Paths) -> Node:
     """Return ``node``, whose etcd is of a backup set, with the keys of that set: its Secrets were written with them."""
-    keys = _listed(paths)
+    keys = listed(read(paths.at(documents.ENCRYPTION)) or "")
     return replace(node, encryption_keys=keys, cluster=replace(node.cluster, encrypt_secrets=True)) if keys else node
 
 

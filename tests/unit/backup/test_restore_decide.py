@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore import compare, decide
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore.anew import Again
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore.decide import Control, Present
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import SetBackup
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.mariadb import Contents
@@ -113,8 +114,8 @@ def lost(**changes: Any) -> Present:
     hosts = Control(
         answers=dict.fromkeys(("control-1", "control-2", "control-3"), ANEW), first="control-1", image=IMAGE
     )
-    given: dict[str, Any] = {"control": hosts, "kubernetes": "1.36.3", "ca": "a", "set_ca": "a", "keys": KEYS}
-    return present(**given | changes)
+    given: dict[str, Any] = {"version": "1.36.3", "files": KEYS, "ca": "a", "known": "a"}
+    return present(control=hosts, again=Again(**given | changes))
 
 
 def saved(**versions: str) -> SetBackup:
@@ -142,8 +143,9 @@ def test_control_hosts_that_were_all_made_anew_get_keys_and_etcd_without_a_conse
     [
         (saved(), lost(), ("etcd",), "name kubernetes-keys in restore_parts, too"),
         (saved(), lost(), ("kubernetes-keys",), "keys alone make none of them; name etcd in restore_parts, too"),
-        (saved(), lost(keys=KEYS[:2]), WHOLE, "its part kubernetes-keys lacks pki/etcd/ca.key, pki/sa.key"),
-        (saved(), lost(set_ca="b"), WHOLE, "it is of the cluster with the CA b..., this site's has a..."),
+        (saved(), lost(files=KEYS[:2]), WHOLE, "its part kubernetes-keys lacks pki/etcd/ca.key, pki/sa.key"),
+        (saved(), lost(ca="b"), WHOLE, "it is of the cluster with the CA b..., this site's has a..."),
+        (saved(), lost(unread=True), WHOLE, "its Secrets at rest need other keys than control hosts get"),
         (saved(Kubernetes="1.37.2"), lost(), WHOLE, "it is of Kubernetes 1.37.2, the site file says 1.36.3"),
         (saved(etcd="3.7.1"), lost(), WHOLE, "it is of etcd 3.7.1, the control hosts start 3.6.8"),
         (saved(), lost(api="https://10.0.0.2:6443"), WHOLE, "Kubernetes answers at https://10.0.0.2:6443"),
@@ -167,14 +169,15 @@ def test_hosts_are_not_all_anew_while_one_has_anything_of_a_cluster_or_the_first
     ]
     assert control(control_1=ANEW, control_2=host(member=False)).target("") == ""
     assert control(control_1=None, control_2=ANEW).target("") == ""
-    silent = present(control=control(control_1=ANEW, control_2=None), kubernetes="1.36.3", keys=KEYS)
+    silent = replace(lost(), control=control(control_1=ANEW, control_2=None))
     assert "control-2 did not answer" in against(saved(), silent, parts=WHOLE)["control-host-away"]
 
 
 def test_a_restore_onto_empty_hosts_that_goes_on_stays_on_the_first_and_judges_the_api_no_more() -> None:
     name = "20261128T150000Z"
     put = {**ANEW, "etcd_data": True, "passed": {"restore": name, "did": "put"}}
-    now = lost(control=control(control_1=put, control_2=ANEW), restore=name, api="https://10.0.0.2:6443")
+    now = present(control=control(control_1=put, control_2=ANEW), restore=name)
+    assert not now.control.makes_anew(name)
     assert against(saved(), now, parts=WHOLE) == {}
     assert now.control.target(name) == "control-1"
     assert decide.steps(WHOLE, now.control, name) == ["join as new members of etcd: control-2"]

@@ -10,16 +10,17 @@ import stat
 import tarfile
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import documents, keys
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import EncryptionKey
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import documented
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.logs.disk import LogShelf
-from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore import job as restore_job
-from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore import journal, state
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore import anew, journal, state
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore.job import RestoreJob
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import SetBackup, SetShelf
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.job import BackupJob
@@ -33,6 +34,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import BackupPlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade import journal as upgrade
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault.names import ENCRYPTION_KEY
 
 Make = Callable[..., SetBackup]
 
@@ -61,29 +63,74 @@ def test_a_check_writes_no_journal_and_a_run_does_until_it_ends(plan: Plan, made
 KEYS = ("pki/ca.crt", "pki/ca.key", "pki/etcd/ca.key", "pki/sa.key")
 
 
-def test_the_first_of_control_hosts_that_were_all_made_anew_gets_the_keys(
-    plan: Plan, made: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    blank = {"member": False, "anew": True, "etcd_data": False, "now": {}, "passed": {}, "keys": False, "image": ""}
+BLANK = {"member": False, "anew": True, "etcd_data": False, "now": {}, "passed": {}, "keys": False, "image": ""}
+WHOLE = ["kubernetes-keys", "etcd"]
+
+
+@pytest.fixture
+def answers(plan: Plan) -> dict[str, Any]:
+    """Every control host was made anew."""
     control = [name for name, one in plan.hosts.items() if "control" in one.roles]
-    answers: dict[str, Any] = dict.fromkeys([*control, "control-8", "control-9"], blank)
-    made(contents={"kubernetes-keys": _archive(*KEYS)}, versions={"Kubernetes": plan.kubernetes.version})
-    parts = ["kubernetes-keys", "etcd"]
-    found = job(plan, parts=parts, check=True).decide(answers)
+    return dict.fromkeys([*control, "control-8", "control-9"], BLANK)
+
+
+def keyed(made: Make, plan: Plan, secret: str = "", *, now: datetime | None = None) -> SetBackup:
+    """Make a set with Kubernetes' keys; ``secret``: of Secrets at rest."""
+    texts = dict.fromkeys(KEYS, "x")
+    if secret:
+        texts[keys.ENCRYPTION] = documents.encryption_config([EncryptionKey(name="site-1", secret=secret)])
+    versions = {"Kubernetes": plan.kubernetes.version}
+    return made(now, contents={"kubernetes-keys": _archive(**texts)}, versions=versions)
+
+
+def test_the_first_of_control_hosts_that_were_all_made_anew_gets_the_keys(
+    plan: Plan, made: Make, answers: dict[str, Any]
+) -> None:
+    keyed(made, plan)
+    found = job(plan, parts=WHOLE, check=True).decide(answers)
     assert found["keys"] == [found["target"]] == [plan.kubernetes.first_control]
     assert found["steps"][-1] == "join as new members of etcd: control-8, control-9"
-    lives = {**answers, "control-9": {**blank, "anew": False, "member": True, "keys": True}}
-    assert job(plan, parts=["kubernetes-keys"], check=True).decide(lives)["keys"] == ["control-9"]
+    lives = {**answers, "control-9": {**BLANK, "anew": False, "member": True, "keys": True}}
+    assert job(plan, parts=WHOLE[:1], check=True).decide(lives)["keys"] == ["control-9"]
+
+
+def test_a_set_whose_secrets_the_other_control_hosts_could_not_read_is_refused(
+    plan: Plan, made: Make, answers: dict[str, Any]
+) -> None:
+    open_store(plan.site).ensure([ENCRYPTION_KEY])
+    assert plan.kubernetes.encrypt_secrets
+    keyed(made, plan, open_store(plan.site, write=False).get(ENCRYPTION_KEY))
+    assert job(plan, parts=WHOLE, check=True).decide(answers)["steps"]
+    other = keyed(made, plan, "b3RoZXI=", now=datetime.now(UTC) - timedelta(hours=1)).name
+    with pytest.raises(GroundupError, match="its Secrets at rest need other keys than control hosts get"):
+        job(plan, parts=WHOLE, check=True, source=other, force=["other-secrets"]).decide(answers)
+
+
+def test_a_set_without_keys_makes_no_cluster(plan: Plan, made: Make, answers: dict[str, Any]) -> None:
+    made(parts=("etcd",), versions={"Kubernetes": plan.kubernetes.version})
+    with pytest.raises(
+        GroundupError, match=r"its part kubernetes-keys lacks pki/ca\.key, pki/etcd/ca\.key, pki/sa\.key"
+    ):
+        job(plan, parts=["etcd"]).decide(answers)
+
+
+def test_an_api_that_answers_is_a_cluster_that_lives(
+    plan: Plan, made: Make, answers: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keyed(made, plan)
     kubeconfig_path(plan.site).write_text("")
 
     def text(self: Any, _path: str) -> str:
-        raise ApiError("Unauthorized", where=self.server, status=401)
+        raise ApiError("", where=self.server, status=self.status)
 
-    stub = type("Stub", (), {"__init__": lambda *_, **__: None, "server": "https://10.0.0.2:6443", "text": text})
-    monkeypatch.setattr(restore_job, "Api", stub)
-    monkeypatch.setattr(restore_job, "known_ca", lambda _: None)
+    values = {"__init__": lambda *_, **__: None, "server": "https://10.0.0.2:6443", "text": text, "status": 0}
+    stub: Any = type("Stub", (), values)
+    monkeypatch.setattr(anew, "Api", stub)
+    monkeypatch.setattr(anew, "known_ca", lambda _: None)
+    assert job(plan, parts=WHOLE, check=True).decide(answers)["steps"], "nobody answers"
+    stub.status = 401
     with pytest.raises(GroundupError, match=r"the site's Kubernetes answers at https://10\.0\.0\.2:6443"):
-        job(plan, parts=parts).decide(answers)
+        job(plan, parts=WHOLE).decide(answers)
     assert journal.under_way(plan.site) is None
 
 
@@ -184,13 +231,13 @@ def test_a_set_that_goes_while_a_restore_is_decided_is_not_restored(
     assert journal.under_way(plan.site) is None
 
 
-def _archive(*names: str) -> bytes:
+def _archive(*names: str, **texts: str) -> bytes:
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
-        for name in names:
+        for name, text in {**{name: name for name in names}, **texts}.items():
             member = tarfile.TarInfo(name)
-            member.size, member.mode = len(name), 0o600
-            archive.addfile(member, io.BytesIO(name.encode()))
+            member.size, member.mode = len(text), 0o600
+            archive.addfile(member, io.BytesIO(text.encode()))
     return packed.getvalue()
 
 

@@ -9,10 +9,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ....module_utils._base.consent import Reason
-from ....module_utils._kubeadm.keys import NEEDED
 from ..sets.disk import SetBackup
 from ..sets.mariadb import Contents
 from ..sets.take import ETCD, KEYS, MARIADB, STATE
+from . import anew
+from .anew import Again
 
 ORDER = (STATE, KEYS, ETCD, MARIADB)
 OVERWRITE, OUTDATED, MIXED, SECRETS, AWAY = (
@@ -101,12 +102,7 @@ class Present:
     releases: tuple[str, ...] = ()  # of OpenStack: one, two while a step is open
     restore: str = ""  # name of the restore under way
     placed: bool = False  # it has put MariaDB's data in place
-    # Where the cluster has to be made again:
-    kubernetes: str = ""  # version in the site file
-    api: str = ""  # the Kubernetes API that answers all the same
-    ca: str = ""  # SHA-256 of the CA of the cluster that the controller knows
-    set_ca: str = ""  # and of the set's
-    keys: Collection[str] = ()  # files in the set's part
+    again: Again | None = None  # where the cluster has to be made again
 
 
 def reasons(backup: SetBackup, parts: Collection[str], now: Present, *, days: float, at: datetime) -> Iterator[Reason]:
@@ -118,9 +114,9 @@ def reasons(backup: SetBackup, parts: Collection[str], now: Present, *, days: fl
         yield Reason(text=f"it is of another secrets store ({backup.store}; this site's is {now.store or 'not there'})")
     if ETCD in parts:
         yield from _etcd(backup, now)
-        if now.control.makes_anew(now.restore):
-            yield from _anew(backup, parts, now)
-    elif KEYS in parts and now.control.makes_anew(now.restore):
+        if now.again:
+            yield from anew.against(backup, now.again, hosts=", ".join(now.control.anew), named=KEYS in parts)
+    elif KEYS in parts and now.again:
         yield Reason(
             text=f"control hosts were made anew ({', '.join(now.control.anew)}): keys alone make none of them; "
             f"name {ETCD} in restore_parts, too"
@@ -164,33 +160,6 @@ def _etcd(backup: SetBackup, now: Present) -> Iterator[Reason]:
             code=OVERWRITE, text=f"etcd's data are there, and nobody says what they hold ({told}): start it instead if "
             f"it can be; all that was written since {taken(backup, ETCD)} is undone",
         )  # fmt: skip
-
-
-def _anew(backup: SetBackup, parts: Collection[str], now: Present) -> Iterator[Reason]:
-    """Yield what stands against making the cluster again, with the set's keys, on hosts that have nothing of it."""
-    hosts, saved = ", ".join(now.control.anew), backup.versions.get("Kubernetes", "")
-    if KEYS not in parts:
-        yield Reason(
-            text=f"control hosts were made anew ({hosts}): they need the keys of the set's cluster; name {KEYS} in "
-            "restore_parts, too"
-        )
-    elif lacking := [name for name in NEEDED if name not in now.keys]:
-        yield Reason(text=f"its part {KEYS} lacks {', '.join(lacking)}, which nothing can make again")
-    elif now.ca and now.ca != now.set_ca:
-        yield Reason(
-            text=f"it is of the cluster with the CA {now.set_ca[:16]}..., this site's has {now.ca[:16]}... "
-            "(cluster.json of the state directory)"
-        )
-    if saved != now.kubernetes:
-        yield Reason(
-            text=f"it is of Kubernetes {saved}, the site file says {now.kubernetes}: write kubernetes.version {saved}, "
-            "restore, then upgrade"
-        )
-    if now.api:
-        yield Reason(
-            text=f"control hosts were made anew ({hosts}), and the site's Kubernetes answers at {now.api}: its etcd "
-            "lives on a host that was not asked"
-        )
 
 
 def steps(parts: Collection[str], control: Control, restore: str) -> list[str]:

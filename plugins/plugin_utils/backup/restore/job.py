@@ -11,11 +11,10 @@ from typing import Any, NoReturn
 
 from ....module_utils._base import consent
 from ....module_utils._base.changes import Changes
-from ....module_utils._kubeadm import certificates, keys
 from ... import supply
 from ...errors import GroundupError
-from ...kube.access import known_ca, kubeconfig_path
-from ...kube.client import Api, ApiError
+from ...kube.access import kubeconfig_path
+from ...kube.client import Api
 from ...paths import state_dir
 from ...plan.types import Plan
 from ...upgrade.journal import OPENSTACK, under_way
@@ -26,7 +25,7 @@ from ..sets import scratch_etcd, take
 from ..sets.job import site_shelf
 from ..sets.mariadb import Contents, choose, contents
 from ..sets.write import alone
-from . import compare, decide, journal, state, workloads
+from . import anew, compare, decide, journal, state, workloads
 from .decide import Control, Present
 from .mariadb import Members, summary
 
@@ -102,7 +101,10 @@ class RestoreJob:
 
     def keys(self) -> str:
         """Return Kubernetes' keys, a tar archive in base64. Raises GroundupError."""
-        return base64.b64encode(b"".join(self._content(take.KEYS))).decode()
+        return base64.b64encode(self._keys()).decode()
+
+    def _keys(self) -> bytes:
+        return b"".join(self._content(take.KEYS)) if take.KEYS in self._backup.parts else b""
 
     @contextmanager
     def snapshot(self) -> Iterator[tuple[Path, Path]]:
@@ -207,28 +209,8 @@ class RestoreJob:
             unknown_heads=self._unknown_heads(database),
             store=store.identity if there else "", fingerprints=fingerprints(store.items()) if there else {},
             releases=(opened.source, opened.target) if opened else (self._plan.openstack.release,),
-            **(self._anew() if found.makes_anew(name) else {}),
+            again=anew.look(self._plan, self._keys()) if found.makes_anew(name) else None,
         )  # fmt: skip
-
-    def _anew(self) -> dict[str, Any]:
-        """Return what the cluster would be made again with, and where it lives all the same. Raises GroundupError."""
-        texts = keys.shared(b"".join(self._content(take.KEYS))) if take.KEYS in self._backup.parts else {}
-        ca = certificates.first_certificate(texts.get("pki/ca.crt", b"").decode(errors="replace"))
-        return {
-            "kubernetes": self._plan.kubernetes.version, "keys": tuple(texts), "api": self._answering(),
-            "ca": known_ca(self._plan.site) or "", "set_ca": certificates.fingerprint(ca) if ca else "",
-        }  # fmt: skip
-
-    def _answering(self) -> str:
-        """Return the URL of the site's Kubernetes API when anything answers there."""
-        if not kubeconfig_path(self._plan.site).exists():
-            return ""
-        api = self._api(timeout=_SHORT, patience=0.0)
-        try:
-            api.text("/version")
-        except ApiError as error:
-            return api.server if error.status else ""
-        return api.server
 
     def _database(self, name: str) -> tuple[Contents | None, bool, str]:
         """Return what MariaDB holds, None when it does not answer; whether it is restored already; why it is silent."""
