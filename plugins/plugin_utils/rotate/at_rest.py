@@ -52,10 +52,6 @@ class SecretsKeys:
         """Return whether a rotation is open."""
         return bool(self.following or self.former)
 
-    def agree(self, others: Mapping[str, str]) -> bool:
-        """Return whether a new control host, and one with the keys ``others``, read what the other one writes."""
-        return self.current[0] in others and all(self.secrets().get(name) == key for name, key in others.items())
-
     def order(self) -> list[str]:
         """Return the names of the keys of a new control host, the one that writes first: it joins in any phase."""
         return [one[0] for one in (self.current, self.following, self.former) if one]

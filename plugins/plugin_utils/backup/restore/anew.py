@@ -11,9 +11,9 @@ from ....module_utils._kubeadm import certificates, encryption, keys
 from ...kube.access import known_ca, kubeconfig_path
 from ...kube.client import Api, ApiError
 from ...plan.types import Plan
-from ...rotate.at_rest import SecretsKeys
 from ...vault import open_store
 from ...vault.names import ENCRYPTION_KEY
+from ...vault.rotation import FORMER, NEXT
 from ..sets.disk import SetBackup
 from ..sets.take import KEYS, STATE
 
@@ -80,10 +80,11 @@ def against(backup: SetBackup, again: Again, *, hosts: str, named: bool) -> Iter
 
 
 def _unread(plan: Plan, text: str) -> bool:
-    at_rest = {one.name: one.secret for one in encryption.listed(text) if one.secret}
-    store = open_store(plan.site, write=False)
-    store.ensure([ENCRYPTION_KEY])  # in memory, when it has none
-    return bool(at_rest) and not (plan.kubernetes.encrypt_secrets and SecretsKeys.of(store).agree(at_rest))
+    """Return whether a control host that joins, with the store's keys, and one with the set's would not agree."""
+    ours, theirs = open_store(plan.site, write=False).items(), {one.secret for one in encryption.listed(text)} - {""}
+    known = {ours.get(ENCRYPTION_KEY + kind) for kind in ("", NEXT, FORMER)}
+    agree = ours.get(ENCRYPTION_KEY) in theirs and theirs <= known
+    return bool(theirs) and not (plan.kubernetes.encrypt_secrets and agree)
 
 
 def _answering(kubeconfig: Path) -> str:
