@@ -90,6 +90,12 @@ def test_the_first_of_control_hosts_that_were_all_made_anew_gets_the_keys(
     found = job(plan, parts=WHOLE, check=True).decide(answers)
     assert found["keys"] == [found["target"]] == [plan.kubernetes.first_control]
     assert found["steps"][-1] == "join as new members of etcd: control-8, control-9"
+    name = job(plan, parts=WHOLE).decide(answers)["restore"]
+    passed = {host: {**BLANK, "passed": {"restore": name, "did": "left"}} for host in ("control-8", "control-9")}
+    put = {**BLANK, "etcd_data": True, "passed": {"restore": name, "did": "put"}}
+    again = job(plan, parts=WHOLE).decide({**dict.fromkeys(answers, put), **passed})
+    assert (again["keys"], again["leaves"], again["stops"]) == ([found["target"]], [], [])
+    job(plan).end()
     lives = {**answers, "control-9": {**BLANK, "anew": False, "member": True, "keys": True}}
     assert job(plan, parts=WHOLE[:1], check=True).decide(lives)["keys"] == ["control-9"]
 
