@@ -164,7 +164,7 @@ steps:
   type: list
   elements: str
   returned: with O(step=decide)
-keys:
+keyed:
   description: Hosts that get the missing keys of Kubernetes.
   type: list
   elements: str

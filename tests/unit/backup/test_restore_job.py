@@ -88,16 +88,17 @@ def test_the_first_of_control_hosts_that_were_all_made_anew_gets_the_keys(
 ) -> None:
     keyed(made, plan)
     found = job(plan, parts=WHOLE, check=True).decide(answers)
-    assert found["keys"] == [found["target"]] == [plan.kubernetes.first_control]
+    assert found["keyed"] == [found["target"]] == [plan.kubernetes.first_control]
     assert found["steps"][-1] == "join as new members of etcd: control-8, control-9"
+    assert not [name for name in found if hasattr(dict, name)], "the playbook would read the method of that name"
     name = job(plan, parts=WHOLE).decide(answers)["restore"]
     passed = {host: {**BLANK, "passed": {"restore": name, "did": "left"}} for host in ("control-8", "control-9")}
     put = {**BLANK, "etcd_data": True, "passed": {"restore": name, "did": "put"}}
     again = job(plan, parts=WHOLE).decide({**dict.fromkeys(answers, put), **passed})
-    assert (again["keys"], again["leaves"], again["stops"]) == ([found["target"]], [], [])
+    assert (again["keyed"], again["leaves"], again["stops"]) == ([found["target"]], [], [])
     job(plan).end()
     lives = {**answers, "control-9": {**BLANK, "anew": False, "member": True, "keys": True}}
-    assert job(plan, parts=WHOLE[:1], check=True).decide(lives)["keys"] == ["control-9"]
+    assert job(plan, parts=WHOLE[:1], check=True).decide(lives)["keyed"] == ["control-9"]
 
 
 def test_a_set_whose_secrets_the_other_control_hosts_could_not_read_is_refused(

@@ -86,7 +86,7 @@ class RestoreJob:
             "stops": [host for host in hosts if host not in passed],
             "leaves": [host for host in hosts if host != target and host not in passed],
             # Who joins gets them from the cluster: others of a blank host would make it a half-made one.
-            "keys": [host for host in answer if host == target or (not etcd and host not in now.control.anew)],
+            "keyed": [host for host in answer if host == target or (not etcd and host not in now.control.anew)],
         }  # fmt: skip
 
     def state(self) -> dict[str, Any]:
