@@ -36,7 +36,9 @@ options:
         but in check mode it writes down that the restore is under way. V(end) writes down that it has ended.
       - V(etcd_look) says what a control host has of etcd. V(etcd_stop) ends its kubelet and control plane. V(etcd_put)
         puts the snapshot of O(source) in place there, and starts them. V(etcd_leave) clears the host, to join anew.
-        V(keys_put) puts back Kubernetes' keys that are missing. What is replaced is set aside.
+        V(keys_put) puts back Kubernetes' keys that are missing. What is replaced is set aside. On a host that has
+        nothing of Kubernetes, V(keys_put) and V(etcd_put) start nothing, and P(groundup.cloud.node#module) initialises
+        it with what they put there.
       - V(state) puts back the controller's state, V(mariadb) the databases. V(restart) restarts what watches
         Kubernetes. V(compare) lists RV(differences) of the cloud's databases from what is there.
     type: str
@@ -156,6 +158,16 @@ table:
   description: What replaces what, with C(part), C(now) and C(set).
   type: list
   elements: dict
+  returned: with O(step=decide)
+steps:
+  description: What is done with control hosts, a line each.
+  type: list
+  elements: str
+  returned: with O(step=decide)
+keyed:
+  description: Hosts that get the missing keys of Kubernetes.
+  type: list
+  elements: str
   returned: with O(step=decide)
 restore:
   description: Name of the restore, its time. Empty in check mode.

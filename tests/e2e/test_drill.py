@@ -151,6 +151,19 @@ def lose_etcd(plan: Plan, connect: Callable[[str], Any]) -> None:
         )
 
 
+def make_anew(plan: Plan, connect: Callable[[str], Any]) -> None:
+    """Leave nothing of Kubernetes on any control host, as an installation does; volumes have a disk of their own."""
+    for name in plan.edge.hosts:
+        root(
+            connect(name),
+            """systemctl stop kubelet
+            kubeadm reset --force --cri-socket unix:///run/containerd/containerd.sock --skip-phases remove-etcd-member
+            rm -rf /etc/kubernetes /var/lib/etcd/member /var/lib/kubelet/* /etc/cni/net.d
+            rm -f /usr/local/bin/kubeadm /usr/local/bin/kubelet /usr/local/bin/kubectl /usr/local/bin/crictl
+            systemctl restart containerd""",
+        )
+
+
 def lose_volumes(plan: Plan, api: Api, connect: Callable[[str], Any]) -> None:
     pods = resource_path("v1", "pods", namespace=plan.openstack.namespace)
     for number in range(mariadb.Members(api, plan.openstack.namespace).count):
@@ -162,12 +175,21 @@ def lose_volumes(plan: Plan, api: Api, connect: Callable[[str], Any]) -> None:
 
 # Of a restore, where it is killed: etcd is put in place; the databases are in their volume; etcd and they.
 IN_ETCD, IN_MARIADB = "TASK [Clear the other control hosts", "restore: starting MariaDB"
+IN_KEYS, IN_INIT = "TASK [Stop etcd and the control plane", "Install programs, container runtime and kubelet"
+ANEW = ["kubernetes-keys", "etcd"]
 
 
 @pytest.mark.parametrize(
     ("parts", "kills"),
-    [(["etcd"], []), (["mariadb"], []), (["etcd", "mariadb"], []), (["etcd", "mariadb"], [IN_ETCD, IN_MARIADB])],
-    ids=["etcd", "mariadb", "both", "both, killed twice"],
+    [
+        (["etcd"], []),
+        (["mariadb"], []),
+        (["etcd", "mariadb"], []),
+        (["etcd", "mariadb"], [IN_ETCD, IN_MARIADB]),
+        (ANEW, []),
+        (ANEW, [IN_KEYS, IN_ETCD, IN_INIT]),
+    ],
+    ids=["etcd", "mariadb", "both", "both, killed twice", "all control hosts", "all control hosts, killed thrice"],
 )
 def test_what_was_lost_is_back_and_an_instance_from_before_answers(
     parts: list[str], kills: list[str], drill: Drill, capfd: pytest.CaptureFixture[str], tmp_path: Path
@@ -179,7 +201,7 @@ def test_what_was_lost_is_back_and_an_instance_from_before_answers(
         if "mariadb" in parts:
             lose_volumes(plan, api, drill.connect)
         if "etcd" in parts:
-            lose_etcd(plan, drill.connect)
+            (make_anew if parts == ANEW else lose_etcd)(plan, drill.connect)
         started, options = time.monotonic(), {"restore_parts": parts, "restore_force": ["overwrite"], **drill.saved}
         for kill in kills:
             killed("restore", at=kill, **options)

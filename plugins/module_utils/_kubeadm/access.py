@@ -52,8 +52,8 @@ def admin_kubeconfig(host: NodeHost, *, server: str, may_miss: bool, expected_ca
             f"the site has a cluster (CA {expected_ca[:16]}...), and no control host that answers belongs to it",
             where=f"host {host.name}, {path}; on the controller cluster.json of the site's state directory",
             why="no cluster is made anew where one existed: its data would be given up in silence",
-            remedy="bring a control host back with its disk, or restore etcd and /etc/kubernetes/pki from your backup "
-            "(docs/kubernetes.md, Recovery by hand); only if the cluster and all data in it are lost for good, move "
+            remedy="bring a control host back with its disk, or restore kubernetes-keys and etcd from a backup set "
+            "(groundup.cloud.restore, docs/backup.md); only if the cluster and all data in it are lost for good, move "
             "cluster.json and kubeconfig away, and the next run makes a new, empty one",
         )
     if may_miss:

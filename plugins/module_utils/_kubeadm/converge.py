@@ -13,11 +13,11 @@ from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.files import write_file
 from .._host import units
-from . import api_server, data, documents, encryption, half_made, images, node_ports, renewal, timer
+from . import api_server, data, documents, encryption, etcd_restore, half_made, images, node_ports, renewal, timer
 from .files import KUBELET, prepare
 from .host import NodeHost
 from .members import add_ons, maintain
-from .refuse import refuse, refuse_to_initialise
+from .refuse import refuse, refuse_to_initialise, refuse_to_start
 from .rolling_restart import leads, wait_until_spared
 from .spec import JOIN_FILE, Join, Node
 from .state import Membership, ObservedState, classify, observe
@@ -79,10 +79,15 @@ def converge(
             node = _as_encrypted(node, host, result)
             if node.cluster.upgrading:  # it keeps the version that it has
                 node = replace(node, downloads=())
+        elif found.restoring:
+            refuse_to_start(found, node, joins=join is not None)
+            node = encryption.restored(node, host.paths)
         if join is None:
             prepare(node, host, changes, member=result.membership is Membership.MEMBER)
         if result.membership is Membership.MEMBER:
             _keep(node, host, result, rolling_restart=rolling_restart)
+        elif found.restoring:
+            found = _start_restored(node, host, result, found, expected_ca=expected_ca)
         else:
             found = _become_member(node, host, result, found, join=join, expected_ca=expected_ca)
         if not result.joins:
@@ -136,8 +141,22 @@ def _become_member(
             _pull(node, host)
         _pull_later(node, host, changes)
         return found
-    if changes.check:
+    return found if changes.check else _ended(node, host, result, expected_ca=expected_ca)
+
+
+def _start_restored(
+    node: Node, host: NodeHost, result: NodeResult, found: ObservedState, *, expected_ca: str | None
+) -> ObservedState:
+    """Initialise the host with the keys and the data of etcd that a restore put there. Return its new state."""
+    if not _note(result.changes, "start the cluster whose keys and etcd were restored", node, "restored"):
         return found
+    etcd_restore.halt(host, result.changes)
+    _init(host, "--skip-phases=addon")  # etcd has them
+    return _ended(node, host, result, expected_ca=expected_ca)
+
+
+def _ended(node: Node, host: NodeHost, result: NodeResult, *, expected_ca: str | None) -> ObservedState:
+    """Check that kubeadm has made a member of the host. Return its new state. Raises GroundupError."""
     found = observe(host.paths)
     result.membership = classify(found, node, expected_ca=expected_ca)
     if result.membership is not Membership.MEMBER:
@@ -148,7 +167,7 @@ def _become_member(
             remedy="see journalctl -u kubelet on the host; a re-run resets the half-made node and starts again",
         )
     half_made.ended(host.paths)
-    _secure(node, host, changes)
+    _secure(node, host, result.changes)
     return found
 
 
@@ -221,9 +240,9 @@ def _reset(node: Node, host: NodeHost, changes: Changes, found: ObservedState, *
         left.unlink(missing_ok=True)
 
 
-def _init(host: NodeHost) -> None:
+def _init(host: NodeHost, *options: str) -> None:
     host.run(
-        ["kubeadm", "init", "--config", str(host.paths.init_file), "--skip-token-print"],
+        ["kubeadm", "init", "--config", str(host.paths.init_file), "--skip-token-print", *options],
         timeout=JOIN_TIMEOUT,
         why="the first control host makes the cluster's keys, its etcd and its API",
     )

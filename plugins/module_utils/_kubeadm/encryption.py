@@ -33,7 +33,12 @@ def found(paths: Paths) -> tuple[EncryptionKey, ...]:
     """Return the keys of the host's API server in their order; `CLEAR` alone when it does not encrypt."""
     if FLAG not in static_pods.flags(static_pods.container(api_server.NAME, paths)):
         return (EncryptionKey(name=CLEAR),)
-    document = yaml_text.load(read(paths.at(documents.ENCRYPTION)) or "")
+    return listed(read(paths.at(documents.ENCRYPTION)) or "")
+
+
+def listed(text: str) -> tuple[EncryptionKey, ...]:
+    """Return the keys in the ``text`` of a file, in their order."""
+    document = yaml_text.load(text)
     resources: list[dict[str, Any]] = document.get("resources") or [{}]
     keys: list[EncryptionKey] = []
     for provider in resources[0].get("providers", ()):
@@ -53,6 +58,12 @@ def kept(node: Node, paths: Paths) -> Node:
     if names(paths) == [CLEAR]:
         return replace(node, cluster=replace(node.cluster, encrypt_secrets=False))
     return replace(node, encryption_keys=found(paths) or node.encryption_keys)
+
+
+def restored(node: Node, paths: Paths) -> Node:
+    """Return ``node``, whose etcd is of a backup set, with the keys of that set: its Secrets were written with them."""
+    keys = listed(read(paths.at(documents.ENCRYPTION)) or "")
+    return replace(node, encryption_keys=keys, cluster=replace(node.cluster, encrypt_secrets=True)) if keys else node
 
 
 def stored(etcd: Etcd) -> dict[str, int]:

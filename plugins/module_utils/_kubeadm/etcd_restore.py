@@ -1,6 +1,9 @@
 """Restore etcd: stop every member, put a snapshot on one control host, clear the others to join it as new members.
 
 Former data are renamed, never deleted. `RECORD` says which restore a host has passed; all else is seen on the host.
+
+Of control hosts that were all made anew, one gets the set's keys, marked as `restore` (`half_made`), then etcd's data.
+Nothing runs there until `converge` has kubeadm initialise it with both; the others join as ever.
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ import json
 import shutil
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from .._base.changes import Changes
 from .._base.errors import GroundupError
@@ -22,7 +26,7 @@ from .files import KUBELET
 from .host import NodeHost
 from .rolling_restart import unready
 from .spec import CRI_SOCKET, Paths
-from .state import observe
+from .state import ObservedState, observe
 
 RECORD = "restore.json"  # in Paths.site, which kubeadm reset leaves alone
 SUFFIX = ".before-restore"
@@ -44,7 +48,8 @@ def look(_: Changes, given: dict[str, Any]) -> dict[str, Any]:
         now, why = {}, getattr(error, "what", str(error))
     present = [name for name, _ in keys.files(host)]
     return {
-        "changed": False, "blank": found.blank, "member": found.finished and bool(flags), "etcd_data": found.etcd_data,
+        "changed": False, "anew": (found.blank or found.restoring) and not now,
+        "member": found.finished and bool(flags), "etcd_data": found.etcd_data,
         "ca": found.ca_fingerprint, "keys": all(name in present for name in keys.NEEDED), "now": now, "why": why,
         "image": static_pods.container("etcd", host.paths).get("image", ""), "passed": _passed(host.paths),
     }  # fmt: skip
@@ -53,7 +58,7 @@ def look(_: Changes, given: dict[str, Any]) -> dict[str, Any]:
 def stop(changes: Changes, given: dict[str, Any]) -> None:
     """Stop the kubelet and the control plane's containers, unless this host has passed this restore already."""
     host = NodeHost(name=given["name"])
-    if _passed(host.paths).get("restore") != given["restore"] and not observe(host.paths).blank:
+    if _passed(host.paths).get("restore") != given["restore"] and not _idle(observe(host.paths)):
         with host.alone():
             _stop(host, changes)
 
@@ -61,13 +66,18 @@ def stop(changes: Changes, given: dict[str, Any]) -> None:
 def put(changes: Changes, given: dict[str, Any]) -> None:
     """Put a snapshot in the place of etcd's data, and start the control plane with it. Raises GroundupError, OSError.
 
+    A host that was made anew has none yet: the layer's run starts it.
     ``given``: ``restore`` (its name), ``snapshot`` and ``program`` (files; etcdutl), ``api`` (URL of the own server).
     """
     host = NodeHost(name=given["name"])
     with host.alone():
+        found = observe(host.paths)
         if _passed(host.paths).get("restore") != given["restore"]:
-            _stop(host, changes)
-            _replace(host, changes, given)
+            if not _idle(found):
+                _stop(host, changes)
+            _replace(host, changes, given, restoring=found.restoring)
+        if found.restoring:
+            return
         if _kubelet() != "active" and changes.add("start the kubelet"):
             units.control("start", KUBELET)
     if reason := wait_until(lambda: unready(host, given["api"]), timeout=_API, pause=1.0):
@@ -87,7 +97,8 @@ def leave(changes: Changes, given: dict[str, Any]) -> None:
     with host.alone():
         found = observe(paths)
         if not found.blank and changes.add("clear the node, to join the restored cluster as a new one"):
-            _stop(host, changes)
+            if not _idle(found):
+                _stop(host, changes)
             kept = half_made.set_aside(paths, etcd=found.etcd_data, emptied=False, host=host.name)
             changes.warnings.append(f"{host.name} joins anew; set aside: {', '.join(map(str, kept))}")
             half_made.begin(
@@ -107,12 +118,32 @@ def leave(changes: Changes, given: dict[str, Any]) -> None:
 def put_keys(changes: Changes, given: dict[str, Any]) -> None:
     """Put back the authorities and keys of Kubernetes that are missing. Raises GroundupError for ones that differ."""
     host = NodeHost(name=given["name"])
-    if keys.put(host, changes, given["content"]) and not changes.check and host.paths.init_file.exists():
-        host.phase("certs", "all", why="certificates are made from the authorities that were put back")
+    with host.alone():
+        found = observe(host.paths)
+        if found.blank and not changes.check:  # before its first file: a killed run is gone on with
+            half_made.begin(host.paths, half_made.HalfMade(cluster=given["site"], verb="restore"))
+        anew = found.blank or found.restoring
+        missing = keys.put(host, changes, given["content"], anew=anew)
+        if missing and not (anew or changes.check) and host.paths.init_file.exists():
+            host.phase("certs", "all", why="certificates are made from the authorities that were put back")
 
 
-def _replace(host: NodeHost, changes: Changes, given: dict[str, Any]) -> None:
+def halt(host: NodeHost, changes: Changes) -> None:
+    """End what a killed init has started on restored data, and remove its manifests: kubeadm refuses such a host.
+
+    Raises GroundupError, OSError.
+    """
+    if manifests := sorted((host.paths.kubernetes / "manifests").glob("*.yaml")):
+        _stop(host, changes)
+        for path in manifests:
+            path.unlink()
+
+
+def _replace(host: NodeHost, changes: Changes, given: dict[str, Any], *, restoring: bool) -> None:
     paths, flags, name = host.paths, _flags(host.paths), given["restore"]
+    if restoring:  # as kubeadm will name it
+        peer = f"https://{urlsplit(given['api']).hostname}:2380"
+        flags = {"name": given["name"], "initial-advertise-peer-urls": peer}
     if not flags:
         raise GroundupError(
             f"{host.name} has no manifest of etcd", where=f"{static_pods.manifest('etcd', paths)}",
@@ -143,6 +174,11 @@ def restore_snapshot(host: NodeHost, given: dict[str, Any], *, into: Path, membe
         f"--initial-cluster-token=restore-{given['restore']}", f"--bump-revision={BUMP}", "--mark-compacted",
     ]  # fmt: skip
     host.run(argv, timeout=TIMEOUT, why="without it there is no cluster; what etcd had is where it was")
+
+
+def _idle(found: ObservedState) -> bool:
+    """Return whether nothing of a control plane was ever started; crictl may be missing then."""
+    return found.blank or (found.restoring and not found.manifests)
 
 
 def _stop(host: NodeHost, changes: Changes) -> None:

@@ -1,6 +1,7 @@
 """Mark an init or join in progress, and back up before a reset: a run resets no unmarked host.
 
-The mark is written before kubeadm starts on a host without Kubernetes, and removed once the host is a member.
+The mark is written before kubeadm starts on a host without Kubernetes, and removed once the host is a member. With
+`restore` the host is not reset: its keys, then its etcd data, came from a backup set (`etcd_restore`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from .._base.files import read, write_file
 from . import data
 from .spec import Paths
 
-Verb = Literal["init", "join"]
+Verb = Literal["init", "join", "restore"]
 FILE = "half-made.json"  # in Paths.site, which kubeadm reset leaves alone
 SUFFIX = ".before-reset"
 MOST = 5  # backups per directory, so that repeated failures do not fill the disk
@@ -25,7 +26,7 @@ MOST = 5  # backups per directory, so that repeated failures do not fill the dis
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HalfMade:
-    """An unfinished init or join, begun by a run."""
+    """An unfinished init, join or restore, begun by a run."""
 
     cluster: str  # its name
     verb: Verb

@@ -43,20 +43,30 @@ def take(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
     return said | {"content": base64.b64encode(packed.getvalue()).decode()}
 
 
-def put(host: NodeHost, changes: Changes, content: str) -> bool:
-    """Write those of `SHARED` in ``content`` that are missing; return whether one was. Raises GroundupError."""
-    with tarfile.open(fileobj=io.BytesIO(base64.b64decode(content))) as archive:
+def shared(content: bytes) -> dict[str, bytes]:
+    """Return those of `SHARED` in ``content``, a tar archive. Raises tarfile.TarError."""
+    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
         there = [name for name in SHARED if name in archive.getnames()]
-        texts = {name: stream.read() for name in there if (stream := archive.extractfile(name))}
+        return {name: stream.read() for name in there if (stream := archive.extractfile(name))}
+
+
+def put(host: NodeHost, changes: Changes, content: str, *, anew: bool = False) -> bool:
+    """Write those of `SHARED` in ``content`` that are missing; return whether one was. Raises GroundupError.
+
+    ``anew``: nothing of Kubernetes ever ran on the host, and the key of Secrets at rest that a layer run has prepared
+    gives way to the set's.
+    """
+    texts = shared(base64.b64decode(content))
     places = {name: host.paths.kubernetes / name for name in texts}
-    if other := [name for name, path in places.items() if path.exists() and path.read_bytes() != texts[name]]:
+    differ = [name for name, path in places.items() if path.exists() and path.read_bytes() != texts[name]]
+    if other := [name for name in differ if not (anew and name == ENCRYPTION)]:
         raise GroundupError(
             f"{host.name} has other keys than the set: {', '.join(other)}",
             where=f"host {host.name}, {host.paths.kubernetes}",
             why="certificates and Secrets of one are worth nothing with the keys of the other; nothing was changed",
             remedy="leave kubernetes-keys out of restore_parts; or move these files away, if they are the wrong ones",
         )
-    missing = [name for name, path in places.items() if not path.exists()]
+    missing = [name for name, path in places.items() if name in differ or not path.exists()]
     for name in missing:
         if changes.add(f"put back {name}"):
             write_file(places[name], texts[name], mode=0o644 if name.endswith((".crt", ".pub")) else 0o600)

@@ -54,6 +54,22 @@ def refuse_to_initialise(found: ObservedState, node: Node) -> None:
         )
 
 
+def refuse_to_start(found: ObservedState, node: Node, *, joins: bool) -> None:
+    """Refuse to start a restored control host without etcd's data, or to make another one of it. Raises GroundupError.
+
+    The data come into their place whole, by one rename.
+    """
+    if not found.etcd_data or joins or not node.initialise:
+        raise GroundupError(
+            f"a restore of the cluster has begun on {node.name}, and "
+            + ("it would join another one" if found.etcd_data else "etcd's data are not in place"),
+            where=f"host {node.name} ({node.address}), /etc/kubernetes/site/{half_made.FILE}",
+            why="started without them, its etcd would be a new and empty cluster under the keys of the old one",
+            remedy="run groundup.cloud.restore again, with the same arguments: it goes on; to give it up, run kubeadm "
+            "reset on the host by hand and remove the file named above",
+        )
+
+
 def refuse_cluster(cluster: KubernetesPlan, name: str, host: NodeHost) -> None:
     """Refuse cluster settings that differ from those found on member ``name``. Raises GroundupError, OSError."""
     _upgrade(cluster, name, host)

@@ -55,6 +55,11 @@ class ObservedState:
         return self.rotating_certificate and ROTATING in self.kubeconfigs["kubelet.conf"]
 
     @property
+    def restoring(self) -> bool:
+        """Return whether a restore began on this host when it had nothing of Kubernetes; kubeadm has not finished."""
+        return not self.finished and self.begun is not None and self.begun.verb == "restore"
+
+    @property
     def blank(self) -> bool:
         """Return whether the host has no trace of Kubernetes."""
         return not (any(self.kubeconfigs.values()) or self.leftovers or self.manifests or self.ca)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import with
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.types import resource_path
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import build_site, make_plan
+from ansible_collections.groundup.cloud.tests.integration.own_network import ip, own_network
 from ansible_collections.groundup.cloud.tests.integration.rollout_api.control_plane import ControlPlane, programs
 
 from .conftest import Image
@@ -30,7 +30,6 @@ DATABASE, API, STRANGER, FAR_API, FAR_STRANGER, NEW = (
 )  # fmt: skip
 CLIENTS, MEMBERS = 3306, 4567
 CHAIN = "GROUNDUP-NEW-PODS"
-_NEWNET = 0x40000000  # CLONE_NEWNET; Python has it from 3.12 on
 LISTEN = """
 import socket, sys, threading
 def echo(one):
@@ -52,19 +51,6 @@ with socket.create_connection((sys.argv[1], int(sys.argv[2])), 5) as one:
         print(one.recv(64).decode(), flush=True)
         sys.stdin.readline()
 """
-
-
-@contextmanager
-def own_network() -> Iterator[None]:
-    """Have this thread, and what it starts, in a network of its own."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    before = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
-    assert libc.unshare(_NEWNET) == 0, os.strerror(ctypes.get_errno())
-    try:
-        yield
-    finally:
-        assert libc.setns(before, _NEWNET) == 0, os.strerror(ctypes.get_errno())
-        os.close(before)
 
 
 class Node:
@@ -124,13 +110,6 @@ class Node:
         self._stack.callback(process.wait)
         self._stack.callback(process.kill)
         return process
-
-
-def ip(*commands: str, inside: int | None = None) -> None:
-    """Run `ip` commands, in the namespace of process ``inside`` or here."""
-    enter = ["nsenter", "--target", str(inside), "--net", "--"] if inside else []
-    for command in commands:
-        subprocess.run([*enter, "ip", *command.split()], check=True)
 
 
 @pytest.fixture

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -36,18 +37,21 @@ def shelf(plan: Plan) -> SetShelf:
 def made(plan: Plan, shelf: SetShelf) -> Callable[..., SetBackup]:
     """Return what writes a set; each part has its own name as content."""
 
-    def make(now: datetime | None = None, *, site: str = plan.site, parts: tuple[str, ...] = parts(plan)) -> SetBackup:
+    def make(
+        now: datetime | None = None, *, site: str = plan.site, parts: tuple[str, ...] = parts(plan),
+        contents: Mapping[str, bytes] = MappingProxyType({}), versions: Mapping[str, str] = MappingProxyType({}),
+    ) -> SetBackup:  # fmt: skip
         store = open_store(plan.site, write=False)
         with writing(shelf, site=site, store=store, now=now or datetime.now(UTC)) as writer:
             for name in parts:
 
                 def fill(write: Callable[[bytes], object], name: str = name) -> dict[str, Any]:
-                    write(name.encode())
-                    return {"files": 1, "counts": {}}
+                    write(contents.get(name, name.encode()))
+                    return {"files": 1, "counts": {}, "keys": [1, 1], "revision": [1, 1]}
 
                 writer.part(name, fill, source="a test")
             return writer.finish(
-                versions={"etcd": "3.6.8"}, heads={"keystone": "a"}, counts={"keys": 1}, fingerprints={}
+                versions={"etcd": "3.6.8", **versions}, heads={"keystone": "a"}, counts={"keys": 1}, fingerprints={}
             )
 
     return make

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore import compare, decide
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore.anew import Again
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore.decide import Control, Present
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import SetBackup
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.mariadb import Contents
 
+ANEW: dict[str, Any] = {"member": False, "anew": True, "now": {}, "passed": {}, "keys": False, "image": ""}
 AT = datetime(2026, 11, 28, 15, tzinfo=UTC)
 IMAGE = "10.0.0.1:5000/etcd:3.6.8-0@sha256:" + "0" * 64
 BOTH = ("etcd", "mariadb")
@@ -87,8 +89,8 @@ LIVES = Contents(version="11.8.9-MariaDB", heads={"nova": "a"}, rows={"nova.inst
         (backup(), present(unknown_heads={"nova": "zz"}), None, "they have no migration nova zz"),
         (backup(), present(control=control(control_1=host(member=False))), None, "no control host is a member"),
         (
-            backup(), present(control=control(control_1=host(member=False, blank=True))), None,
-            "control hosts were made anew (control-1): control-1 has to be initialised with the set's authorities",
+            backup(), present(control=control(control_1=host(member=False, etcd_data=True), control_2=ANEW)), None,
+            "all that answer have nothing of Kubernetes: control-1 has data of etcd",
         ),
         (backup(), present(control=control(control_1=host(), control_2=None)), "control-host-away", "control-2"),
         (backup(), present(control=control(control_1=host(now=ALIVE))), "overwrite", "50 keys at revision 900"),
@@ -101,6 +103,84 @@ LIVES = Contents(version="11.8.9-MariaDB", heads={"nova": "a"}, rows={"nova.inst
 )  # fmt: skip
 def test_what_stands_against_a_restore_is_named(made: SetBackup, now: Present, code: str | None, said: str) -> None:
     assert said in against(made, now)[code]
+
+
+WHOLE = ("kubernetes-keys", "etcd")
+KEYS = ("pki/ca.crt", "pki/ca.key", "pki/etcd/ca.key", "pki/sa.key")
+
+
+def lost(**changes: Any) -> Present:
+    """A site whose control hosts were all made anew."""
+    hosts = Control(
+        answers=dict.fromkeys(("control-1", "control-2", "control-3"), ANEW), first="control-1", image=IMAGE
+    )
+    given: dict[str, Any] = {"version": "1.36.3", "files": KEYS, "ca": "a", "known": "a"}
+    return present(control=hosts, again=Again(**given | changes))
+
+
+def saved(**versions: str) -> SetBackup:
+    return backup(versions={**backup().versions, "Kubernetes": "1.36.3", **versions})
+
+
+def test_control_hosts_that_were_all_made_anew_get_keys_and_etcd_without_a_consent() -> None:
+    now = lost()
+    assert against(saved(), now, parts=WHOLE) == {}
+    assert now.control.target("") == "control-1"
+    assert [row["now"] for row in decide.table(saved(), WHOLE, now)] == [
+        "missing on control-1, control-2, control-3",
+        "none, made anew: control-1, control-2, control-3",
+    ]
+    assert decide.steps(WHOLE, now.control, "") == [
+        "put back the keys of Kubernetes: control-1",
+        "put etcd's data in place: control-1",
+        "start etcd and the API server on these data: control-1",
+        "join as new members of etcd: control-2, control-3",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("made", "now", "parts", "said"),
+    [
+        (saved(), lost(), ("etcd",), "name kubernetes-keys in restore_parts, too"),
+        (saved(), lost(), ("kubernetes-keys",), "keys alone make none of them; name etcd in restore_parts, too"),
+        (saved(), lost(files=KEYS[:2]), WHOLE, "its part kubernetes-keys lacks pki/etcd/ca.key, pki/sa.key"),
+        (saved(), lost(ca="b"), WHOLE, "it is of the cluster with the CA b..., this site's has a..."),
+        (saved(), lost(unread=True), WHOLE, "its Secrets at rest need other keys than control hosts get"),
+        (saved(Kubernetes="1.37.2"), lost(), WHOLE, "it is of Kubernetes 1.37.2, the site file says 1.36.3"),
+        (saved(etcd="3.7.1"), lost(), WHOLE, "it is of etcd 3.7.1, the control hosts start 3.6.8"),
+        (saved(), lost(api="https://10.0.0.2:6443"), WHOLE, "Kubernetes answers at https://10.0.0.2:6443"),
+    ],
+)
+def test_a_set_that_makes_no_cluster_of_empty_hosts_is_refused(
+    made: SetBackup, now: Present, parts: tuple[str, ...], said: str
+) -> None:
+    assert said in against(made, now, parts=parts)[None]
+
+
+def test_hosts_are_not_all_anew_while_one_has_anything_of_a_cluster_or_the_first_is_silent() -> None:
+    partly = control(control_1=ANEW, control_2=host(now=ALIVE), control_3=ANEW)
+    assert (partly.target(""), partly.makes_anew("")) == ("control-2", False)
+    assert "etcd lives (control-2: 50 keys" in against(saved(), present(control=partly), parts=WHOLE)["overwrite"]
+    assert decide.steps(WHOLE, partly, "") == [
+        "end etcd and the control plane: control-2",
+        "put etcd's data in place: control-2",
+        "start etcd and the API server on these data: control-2",
+        "join as new members of etcd: control-1, control-3",
+    ]
+    assert control(control_1=ANEW, control_2=host(member=False)).target("") == ""
+    assert control(control_1=None, control_2=ANEW).target("") == ""
+    silent = replace(lost(), control=control(control_1=ANEW, control_2=None))
+    assert "control-2 did not answer" in against(saved(), silent, parts=WHOLE)["control-host-away"]
+
+
+def test_a_restore_onto_empty_hosts_that_goes_on_stays_on_the_first_and_judges_the_api_no_more() -> None:
+    name = "20261128T150000Z"
+    put = {**ANEW, "etcd_data": True, "passed": {"restore": name, "did": "put"}}
+    now = present(control=control(control_1=put, control_2=ANEW), restore=name)
+    assert not now.control.makes_anew(name)
+    assert against(saved(), now, parts=WHOLE) == {}
+    assert now.control.target(name) == "control-1"
+    assert decide.steps(WHOLE, now.control, name) == ["join as new members of etcd: control-2"]
 
 
 def test_age_and_unlike_times_need_a_consent() -> None:

@@ -12,6 +12,8 @@ from ....module_utils._base.consent import Reason
 from ..sets.disk import SetBackup
 from ..sets.mariadb import Contents
 from ..sets.take import ETCD, KEYS, MARIADB, STATE
+from . import anew
+from .anew import Again
 
 ORDER = (STATE, KEYS, ETCD, MARIADB)
 OVERWRITE, OUTDATED, MIXED, SECRETS, AWAY = (
@@ -27,6 +29,7 @@ class Control:
 
     answers: Mapping[str, Mapping[str, Any] | None]
     first: str  # of the plan
+    image: str = ""  # of etcd, in the plan
 
     def passed(self, restore: str) -> dict[str, str]:
         """Return what hosts have done already in the restore of this name."""
@@ -34,11 +37,19 @@ class Control:
         return {host: one["did"] for host, one in found.items() if restore and one.get("restore") == restore}
 
     def target(self, restore: str) -> str:
-        """Return the host to restore on: the one that did already, else the first that is a whole member; "": none."""
+        """Return the host to restore on; "": none.
+
+        It is the one that did already, else the first that is a whole member, else the plan's first when all are anew.
+        """
         if done := [host for host, did in self.passed(restore).items() if did == "put"]:
             return done[0]
-        able = sorted(host for host, said in self.answers.items() if said and said["member"])
-        return self.first if self.first in able else next(iter(able), "")
+        if able := sorted(host for host, said in self.answers.items() if said and said["member"]):
+            return self.first if self.first in able else able[0]
+        return self.first if self.first in self.anew and not self.unclear else ""
+
+    def makes_anew(self, restore: str) -> bool:
+        """Return whether the cluster has to be made again on empty hosts, and etcd's data are in place on none yet."""
+        return self.target(restore) in self.anew and "put" not in self.passed(restore).values()
 
     def living(self, restore: str) -> dict[str, Mapping[str, Any]]:
         """Return what members say that answer and have not been restored."""
@@ -59,15 +70,23 @@ class Control:
         return sorted(host for host, said in self.answers.items() if said is None)
 
     @property
-    def new(self) -> list[str]:
-        """Return the hosts that have nothing of Kubernetes."""
-        return sorted(host for host, said in self.answers.items() if said and said.get("blank"))
+    def anew(self) -> list[str]:
+        """Return the hosts that were made anew: they have nothing of Kubernetes but what a restore put there."""
+        return sorted(host for host, said in self.answers.items() if said and said.get("anew"))
+
+    @property
+    def unclear(self) -> dict[str, str]:
+        """Return the hosts that are neither members nor anew, with what they have."""
+        return {
+            host: "data of etcd" if said.get("etcd_data") else "leftovers of Kubernetes"
+            for host, said in sorted(self.answers.items()) if said and not said["member"] and not said.get("anew")
+        }  # fmt: skip
 
     @property
     def version(self) -> str:
         """Return the version of etcd that the hosts start, "" when none says."""
-        images = (str((said or {}).get("image", "")) for said in self.answers.values())
-        return next((found.group(1) for image in images if (found := _TAG.search(image))), "")
+        images = [str((said or {}).get("image", "")) for said in self.answers.values()]
+        return next((found.group(1) for image in (*images, self.image) if (found := _TAG.search(image))), "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +102,7 @@ class Present:
     releases: tuple[str, ...] = ()  # of OpenStack: one, two while a step is open
     restore: str = ""  # name of the restore under way
     placed: bool = False  # it has put MariaDB's data in place
+    again: Again | None = None  # where the cluster has to be made again
 
 
 def reasons(backup: SetBackup, parts: Collection[str], now: Present, *, days: float, at: datetime) -> Iterator[Reason]:
@@ -94,6 +114,13 @@ def reasons(backup: SetBackup, parts: Collection[str], now: Present, *, days: fl
         yield Reason(text=f"it is of another secrets store ({backup.store}; this site's is {now.store or 'not there'})")
     if ETCD in parts:
         yield from _etcd(backup, now)
+        if now.again:
+            yield from anew.against(backup, now.again, hosts=", ".join(now.control.anew), named=KEYS in parts)
+    elif KEYS in parts and now.again:
+        yield Reason(
+            text=f"control hosts were made anew ({', '.join(now.control.anew)}): keys alone make none of them; "
+            f"name {ETCD} in restore_parts, too"
+        )
     if MARIADB in parts:
         yield from _mariadb(backup, now)
     yield from _times(backup, parts, days=days, at=at)
@@ -108,11 +135,11 @@ def reasons(backup: SetBackup, parts: Collection[str], now: Present, *, days: fl
 def _etcd(backup: SetBackup, now: Present) -> Iterator[Reason]:
     saved, runs = backup.versions.get("etcd", ""), now.control.version
     if not now.control.target(now.restore):
-        yield Reason(text="no control host is a member with etcd's manifest and Kubernetes' keys to restore etcd on")
-    if not now.control.target(now.restore) and now.control.new:
+        unclear = "; ".join(f"{host} has {what}" for host, what in now.control.unclear.items())
         yield Reason(
-            text=f"control hosts were made anew ({', '.join(now.control.new)}): {now.control.first} has to be "
-            "initialised with the set's authorities first, by hand (docs/backup.md, Nothing is left but a set)"
+            text="no control host is a member with etcd's manifest and Kubernetes' keys to restore etcd on, and the "
+            f"cluster is made again only where {now.control.first} answers and all that answer have nothing of "
+            f"Kubernetes" + (f": {unclear}" if unclear else "")
         )
     if runs and not 0 <= _minor(runs) - _minor(saved) <= 1:
         yield Reason(text=f"it is of etcd {saved}, the control hosts start {runs}, which does not read its data")
@@ -133,6 +160,22 @@ def _etcd(backup: SetBackup, now: Present) -> Iterator[Reason]:
             code=OVERWRITE, text=f"etcd's data are there, and nobody says what they hold ({told}): start it instead if "
             f"it can be; all that was written since {taken(backup, ETCD)} is undone",
         )  # fmt: skip
+
+
+def steps(parts: Collection[str], control: Control, restore: str) -> list[str]:
+    """Return what is done with control hosts for the part etcd, in order."""
+    target, passed = control.target(restore), control.passed(restore)
+    left = sorted(control.answers.keys() - set(control.away) - passed.keys()) if ETCD in parts else []
+    used, first = [host for host in left if host not in control.anew], [host for host in left if host == target]
+    named = (
+        ("end etcd and the control plane", used),
+        ("put back the keys of Kubernetes", [host for host in first if host not in used]),
+        ("put etcd's data in place", first),
+        ("clear, files set aside", [host for host in used if host != target]),
+        ("start etcd and the API server on these data", first),
+        ("join as new members of etcd", [host for host in left if host != target]),
+    )
+    return [f"{what}: {', '.join(hosts)}" for what, hosts in named if hosts]
 
 
 def _mariadb(backup: SetBackup, now: Present) -> Iterator[Reason]:
@@ -201,7 +244,8 @@ def _now(part: str, now: Present) -> str:
     if now.control.passed(now.restore):
         return f"restored already on {now.control.target(now.restore)}"
     said = [f"{host}: {one['keys']} keys at revision {one['revision']}" for host, one in now.control.living("").items()]
-    return "; ".join(sorted(said)) or "no member answers"
+    anew = f"none, made anew: {', '.join(now.control.anew)}" if now.control.makes_anew(now.restore) else ""
+    return "; ".join(sorted(said)) or anew or "no member answers"
 
 
 def _held(rows: Mapping[str, int]) -> str:

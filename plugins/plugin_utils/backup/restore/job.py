@@ -25,7 +25,7 @@ from ..sets import scratch_etcd, take
 from ..sets.job import site_shelf
 from ..sets.mariadb import Contents, choose, contents
 from ..sets.write import alone
-from . import compare, decide, journal, state, workloads
+from . import anew, compare, decide, journal, state, workloads
 from .decide import Control, Present
 from .mariadb import Members, summary
 
@@ -77,12 +77,16 @@ class RestoreJob:
                 restore = journal.begin(site, begun, source=str(self._place), **about)
         etcd, name = take.ETCD in self._parts, restore.name if restore else ""
         passed, target = now.control.passed(name), now.control.target(name)
-        hosts = sorted(now.control.answers.keys() - set(now.control.away)) if etcd else []
+        answer = sorted(now.control.answers.keys() - set(now.control.away))
+        hosts = answer if etcd else []
         return {
             "changed": bool(self._changes.done), "changes": self._changes.done, "table": rows, "parts": self._parts,
+            "steps": decide.steps(self._parts, now.control, name),
             "restore": name, "set": str(self._place), "goes_on": bool(begun), "target": target,
             "stops": [host for host in hosts if host not in passed],
             "leaves": [host for host in hosts if host != target and host not in passed],
+            # Who joins gets them from the cluster: others of a blank host would make it a half-made one.
+            "keyed": [host for host in answer if host == target or (not etcd and host not in now.control.anew)],
         }  # fmt: skip
 
     def state(self) -> dict[str, Any]:
@@ -97,7 +101,10 @@ class RestoreJob:
 
     def keys(self) -> str:
         """Return Kubernetes' keys, a tar archive in base64. Raises GroundupError."""
-        return base64.b64encode(b"".join(self._content(take.KEYS))).decode()
+        return base64.b64encode(self._keys()).decode()
+
+    def _keys(self) -> bytes:
+        return b"".join(self._content(take.KEYS)) if take.KEYS in self._backup.parts else b""
 
     @contextmanager
     def snapshot(self) -> Iterator[tuple[Path, Path]]:
@@ -192,14 +199,17 @@ class RestoreJob:
         # Those that are set aside as well: what is there is not known of them, either.
         control = {host for host, one in self._plan.hosts.items() if "control" in one.roles} | answers.keys()
         hosts = {host: said if "member" in (said := answers.get(host, {})) else None for host in sorted(control)}
+        image = self._plan.supply.images.get("etcd", "")
+        found = Control(answers=hosts, first=self._plan.kubernetes.first_control, image=image)
         wanted = take.MARIADB in self._parts
         database, placed, why = self._database(name) if wanted else (None, False, "")
         opened = under_way(self._plan.site, OPENSTACK)
         return Present(
-            control=Control(answers=hosts, first=self._plan.kubernetes.first_control), database=database,
-            database_why=why, placed=placed, unknown_heads=self._unknown_heads(database), restore=name,
+            control=found, database=database, database_why=why, placed=placed, restore=name,
+            unknown_heads=self._unknown_heads(database),
             store=store.identity if there else "", fingerprints=fingerprints(store.items()) if there else {},
             releases=(opened.source, opened.target) if opened else (self._plan.openstack.release,),
+            again=anew.look(self._plan, self._keys()) if found.makes_anew(name) else None,
         )  # fmt: skip
 
     def _database(self, name: str) -> tuple[Contents | None, bool, str]:

@@ -1,0 +1,99 @@
+"""The cluster made again on control hosts that have nothing of it: from which keys, and what stands against it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ....module_utils._base.consent import Reason
+from ....module_utils._kubeadm import certificates, encryption, keys
+from ...kube.access import known_ca, kubeconfig_path
+from ...kube.client import Api, ApiError
+from ...plan.types import Plan
+from ...vault import open_store
+from ...vault.names import ENCRYPTION_KEY
+from ...vault.rotation import FORMER, NEXT
+from ..sets.disk import SetBackup
+from ..sets.take import KEYS, STATE
+
+_SHORT = 10.0  # seconds for an API that is lost
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Again:
+    """What there is to make the cluster again."""
+
+    version: str  # of Kubernetes, in the site file
+    files: tuple[str, ...]  # of the set's part with keys
+    ca: str  # SHA-256 of the set's CA
+    known: str = ""  # and of the cluster that the controller knows
+    unread: bool = False  # Secrets at rest need another key than control hosts get from the store
+    api: str = ""  # URL at which the site's Kubernetes answers all the same
+
+
+def look(plan: Plan, packed: bytes) -> Again:
+    """Read the keys of a set, a tar archive or nothing, and what the controller knows.
+
+    Raises GroundupError, tarfile.TarError.
+    """
+    found = keys.shared(packed) if packed else {}
+    texts = {name: text.decode(errors="replace") for name, text in found.items()}
+    ca = certificates.first_certificate(texts.get("pki/ca.crt", ""))
+    return Again(
+        version=plan.kubernetes.version, files=tuple(texts), ca=certificates.fingerprint(ca) if ca else "",
+        known=known_ca(plan.site) or "", unread=_unread(plan, texts.get(keys.ENCRYPTION, "")),
+        api=_answering(kubeconfig_path(plan.site)),
+    )  # fmt: skip
+
+
+def against(backup: SetBackup, again: Again, *, hosts: str, named: bool) -> Iterator[Reason]:
+    """Yield what stands against it, which nothing overrides. ``named``: the keys are to be restored."""
+    saved = backup.versions.get("Kubernetes", "")
+    if not named:
+        yield Reason(
+            text=f"control hosts were made anew ({hosts}): they need the keys of the set's cluster; name {KEYS} in "
+            "restore_parts, too"
+        )
+    if lacking := [name for name in keys.NEEDED if name not in again.files]:
+        yield Reason(text=f"its part {KEYS} lacks {', '.join(lacking)}, which nothing can make again")
+    elif again.known not in ("", again.ca):
+        yield Reason(
+            text=f"it is of the cluster with the CA {again.ca[:16]}..., this site's has {again.known[:16]}... "
+            "(cluster.json of the state directory)"
+        )
+    if again.unread:
+        yield Reason(
+            text="its Secrets at rest need other keys than control hosts get (kubernetes.encrypt_secrets, the secrets "
+            f"store): use a set of after the rotation, or restore {STATE} of this one first"
+        )
+    if saved != again.version:
+        yield Reason(
+            text=f"it is of Kubernetes {saved}, the site file says {again.version}: write kubernetes.version {saved}, "
+            "restore, then upgrade"
+        )
+    if again.api:
+        yield Reason(
+            text=f"control hosts were made anew ({hosts}), and the site's Kubernetes answers at {again.api}: its etcd "
+            "lives on a host that was not asked"
+        )
+
+
+def _unread(plan: Plan, text: str) -> bool:
+    """Return whether a control host that joins, with the store's keys, and one with the set's would not agree."""
+    ours, theirs = open_store(plan.site, write=False).items(), {one.secret for one in encryption.listed(text)} - {""}
+    known = {ours.get(ENCRYPTION_KEY + kind) for kind in ("", NEXT, FORMER)}
+    agree = ours.get(ENCRYPTION_KEY) in theirs and theirs <= known
+    return bool(theirs) and not (plan.kubernetes.encrypt_secrets and agree)
+
+
+def _answering(kubeconfig: Path) -> str:
+    """Return the URL of the API when anything answers there."""
+    if not kubeconfig.exists():
+        return ""
+    api = Api(kubeconfig, timeout=_SHORT, patience=0.0)
+    try:
+        api.text("/version")
+    except ApiError as error:
+        return api.server if error.status else ""
+    return api.server
