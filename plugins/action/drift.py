@@ -11,7 +11,7 @@ from ..module_utils._base.files import write_file
 from ..plugin_utils import site_identity
 from ..plugin_utils.actions import DocumentedAction, ended
 from ..plugin_utils.drift import beside, dry_runs
-from ..plugin_utils.drift.rows import DriftRow, document, metrics, summary, table
+from ..plugin_utils.drift.rows import DriftRow, document, metrics, table
 from ..plugin_utils.errors import GroundupError
 from ..plugin_utils.paths import state_dir
 from ..plugin_utils.plan import Plan, load_site
@@ -26,6 +26,9 @@ class ActionModule(DocumentedAction):
         """Print what differs, and end with the exit code that it has. What ends the look itself is unknown, too."""
         if "ansible_limit" in self.variables:
             return ended("drift is of the whole site: run it without --limit", unknown=True)
+        found = given["found"]
+        if given["step"] == "judge":
+            return ended(found["summary"], broken=found["state"] == "drift", unknown=found["state"] == "unknown")
         try:
             return self._compare(given)
         except GroundupError as error:
@@ -42,9 +45,9 @@ class ActionModule(DocumentedAction):
         self._display.display(text if given["output"] == "json" else table(plan.site, rows, note))
         if given["path"]:
             write_file(Path(given["path"]), f"{text}\n".encode(), mode=0o644)
-        told = {"drift": found, "metrics": metrics(rows, names, now=now.timestamp())}
-        state = found["state"]
-        return ended(summary(plan.site, rows), broken=state == "drift", unknown=state == "unknown") | told
+        return {
+            "changed": False, "metrics": metrics(rows, names, now=now.timestamp()), "drift": found,
+        }  # fmt: skip
 
     def _rows(self, plan: Plan, given: dict[str, Any], names: list[str]) -> list[DriftRow]:
         variables = self.variables["hostvars"]

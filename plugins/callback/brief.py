@@ -50,7 +50,7 @@ _SPEAKING = frozenset(
     for name in (
         "backup_set test",
         "cluster install",
-        "drift",
+        "drift compare",
         "hypervisors probe",
         "hypervisors wait",
         "machines approve",

@@ -11,15 +11,26 @@ description:
   - "Private: for the playbook C(groundup.cloud.drift) of the same collection."
   - Starts the dry run of each layer (C(--tags check)), three at a time, without hosts that did not answer. Adds what
     C(groundup.cloud.status) knows beside the site file, and workloads of OpenStack's namespace that no release has.
-  - Reads only, and leaves nothing on hosts. Fails when something differs. When nothing does and something could not be
-    asked, it ends as unreachable, so that Ansible's exit code is 4.
+  - Reads only, and leaves nothing on hosts. V(judge) fails when something differs. When nothing does, and
+    something could not be asked, it ends as unreachable, so that Ansible's exit code is 4.
 options:
+  step:
+    description:
+      - V(compare) prints what differs.
+      - V(judge) ends as O(found) says.
+    type: str
+    choices: [compare, judge]
+    required: true
+  found:
+    description: What V(compare) found. With O(step=judge).
+    type: dict
+    default: {}
   result:
     description: Name of the variable with what C(groundup.cloud.status) asked each host.
     type: str
     default: drift_host
   output:
-    description: What is printed.
+    description: What V(compare) prints.
     type: str
     choices: [table, json]
     default: table
@@ -34,6 +45,7 @@ extends_documentation_fragment:
 EXAMPLES = r"""
 - name: Compare the site with its file
   groundup.cloud.drift:
+    step: compare
     site_file: "{{ groundup_site_file }}"
 """
 
@@ -41,7 +53,7 @@ RETURN = r"""
 drift:
   description: The document that O(output=json) prints.
   type: dict
-  returned: always
+  returned: with O(step=compare)
   contains:
     site:
       description: Name of the site.
@@ -52,6 +64,9 @@ drift:
       sample: "2026-11-29T01:20:31+00:00"
     state:
       description: V(clean), V(drift) or V(unknown).
+      type: str
+    summary:
+      description: Number of both by layer, in words.
       type: str
     counts:
       description: Number of rows that say a difference (C(differs)), and of those that could not be asked (C(unknown)).
@@ -85,5 +100,5 @@ drift:
 metrics:
   description: Number of differences and unknowns by layer, for the node exporter.
   type: str
-  returned: always
+  returned: with O(step=compare)
 """

@@ -74,7 +74,7 @@ def document(site: str, time: str, rows: Rows, note: str) -> dict[str, Any]:
     counts = {"differs": differs, "unknown": len(rows) - differs}
     state = "drift" if differs else "unknown" if rows else "clean"
     return {
-        "site": site, "time": time, "state": state, "counts": counts, "plan": note,
+        "site": site, "time": time, "state": state, "counts": counts, "summary": summary(site, rows), "plan": note,
         "rows": [asdict(row) for row in rows],
     }  # fmt: skip
 
@@ -85,7 +85,7 @@ def metrics(rows: Rows, layers: Collection[str], *, now: float) -> str:
     for name, unknown in ((OBJECTS, False), (UNKNOWN, True)):
         found = Counter(row.layer for row in rows if row.unknown is unknown)
         told = dict.fromkeys([*layers, *(row.layer for row in rows)])
-        values[name] = [f'{name}{{layer="{layer}"}} {found[layer]}' for layer in told]
+        values[name] = [f'{name}{{part="{layer}"}} {found[layer]}' for layer in told]
     return "".join(
         "\n".join([f"# HELP {name} {_HELP[name]}", f"# TYPE {name} gauge", *lines, ""])
         for name, lines in values.items()

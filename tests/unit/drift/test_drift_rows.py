@@ -45,7 +45,7 @@ def test_the_document_says_the_state() -> None:
 def test_metrics_have_each_layer_also_those_without_a_difference() -> None:
     lines = metrics([*CHANGED, SILENT], ["plan", "host"], now=1700000000.4).splitlines()
     assert "groundup_drift_looked_timestamp_seconds 1700000000" in lines
-    assert 'groundup_drift_objects{layer="plan"} 0' in lines
-    assert 'groundup_drift_objects{layer="host"} 5' in lines
-    assert 'groundup_drift_unknown{layer="host"} 1' in lines
+    assert 'groundup_drift_objects{part="plan"} 0' in lines
+    assert 'groundup_drift_objects{part="host"} 5' in lines
+    assert 'groundup_drift_unknown{part="host"} 1' in lines
     assert "# TYPE groundup_drift_objects gauge" in lines

@@ -47,6 +47,7 @@ def host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MonitoringHost:
     monkeypatch.setattr(units, "MARKS", tmp_path / "marks")
     monkeypatch.setattr(watched, "UNITS", tmp_path / "systemd")
     monkeypatch.setattr(watched, "BACKUPS", tmp_path / "texts/groundup-backups.prom")
+    monkeypatch.setattr(watched, "DRIFT", tmp_path / "texts/groundup-drift.prom")
     monkeypatch.setattr(central, "HOME", found.home)
     monkeypatch.setattr(central, "_takes_routing", lambda _: None)  # amtool is of a package
     monkeypatch.setattr(central, "answers", lambda *at: found.waited.append(at[-1]))
@@ -130,6 +131,20 @@ def test_an_age_is_never_replaced_by_an_older_one() -> None:
     backups_told(etcd=ahead, state=200)
     backups_told(etcd=300, state=150)
     assert ages() == {"etcd": 300, "state": 200}
+
+
+@pytest.mark.usefixtures("host")
+def test_drift_is_told_where_the_store_is() -> None:
+    def done(text: str) -> list[str]:
+        changes = Changes(check=False)
+        central.drift(changes, {"site": "lab", "metrics": text})
+        return changes.done
+
+    assert done("a 1\n") == [f"write {watched.DRIFT}"]
+    assert done("a 1\n") == []
+    assert watched.DRIFT.read_text() == "a 1\n"
+    watched.unit_file(watched.STORE).unlink()
+    assert done("a 2\n") == []
 
 
 def test_a_host_that_has_no_store_yet_is_told_nothing(host: MonitoringHost) -> None:
