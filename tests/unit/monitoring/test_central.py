@@ -18,7 +18,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import BackupPlan
 from ansible_collections.groundup.cloud.tests.unit.host.test_files_and_units import Systemd
 from ansible_collections.groundup.cloud.tests.unit.plan.conftest import ROOT
-from jinja2 import Environment
+from jinja2 import Environment, StrictUndefined
 
 from .sites import planned
 
@@ -174,3 +174,13 @@ def test_a_backup_tells_its_age_before_what_may_fail_though_it_is_there() -> Non
     steps = [(one.get("groundup.cloud.backup_set") or one.get("groundup.cloud.monitoring") or {}).get("step")
              for one in tasks]  # fmt: skip
     assert [step for step in steps if step] == ["take", "backups", "test", "upload", "verify"]
+
+
+@pytest.mark.parametrize("playbook", ["backup", "drift"])
+def test_on_a_site_without_monitoring_nobody_is_told(playbook: str) -> None:
+    """Ansible templates `delegate_to` before it asks `when`."""
+    plays = yaml.safe_load((ROOT / f"playbooks/{playbook}.yml").read_text())
+    asked = [one["delegate_to"] for play in plays for one in play.get("tasks", ()) if "delegate_to" in one]
+    (text,) = (Environment(autoescape=True, undefined=StrictUndefined).from_string(one) for one in asked)
+    assert text.render(groundup_site={"monitoring": None}) == "localhost"
+    assert text.render(groundup_site={"monitoring": {"host": "seed-1"}}) == "seed-1"
