@@ -10,6 +10,7 @@ from typing import Any
 from ...module_utils._base.text import few, printable
 
 _NAMED = 3  # hosts of rows that say the same; others are counted
+_SHOWN = 20  # lines of a layer
 _WIDE = 160  # characters of a difference; the document has all
 _HEADER = ("layer", "host", "what differs")
 OBJECTS = "groundup_drift_objects"
@@ -56,7 +57,14 @@ def table(site: str, rows: Rows, note: str) -> str:
     for row in rows:
         same.setdefault(replace(row, host=""), []).append(row.host)
     cells, remedy = [_HEADER] if rows else [], ""
+    lines_of = Counter(row.layer for row in same)
+    told = Counter[str]()
     for row, hosts in same.items():
+        told[row.layer] += 1
+        if told[row.layer] > _SHOWN:
+            if told[row.layer] == lines_of[row.layer]:
+                cells.append((row.layer, "", f"and {lines_of[row.layer] - _SHOWN} more: output=json has all"))
+            continue
         what = f"{'unknown: ' if row.unknown else ''}{row.what}{f' (changed by {row.by})' if row.by else ''}"
         if remedy and remedy != row.remedy:
             cells.append(("", "", f"remedy: {remedy}"))

@@ -29,6 +29,14 @@ def test_hosts_with_one_difference_are_a_line_and_one_remedy_is_told_once() -> N
     assert lines[-2:] == ["the plan is that of today", "lab: differs: host 6, openstack 1; unknown: host 1"]
 
 
+def test_of_many_differences_of_a_layer_the_first_are_shown_and_the_others_counted() -> None:
+    rows = [DriftRow(layer="openstack", host="localhost", what=f"Secret/{number}") for number in range(57)]
+    lines = table("lab", [*rows, SILENT], "").splitlines()
+    assert lines[20].endswith("Secret/19")
+    assert lines[21] == "openstack             and 37 more: output=json has all"
+    assert lines[22].endswith("unknown: no route")
+
+
 def test_a_site_that_is_as_its_file_says_is_one_line() -> None:
     assert table("lab", [], "the plan is that of today") == "lab: nothing differs from the site file"
     assert summary("lab", [SILENT]) == "lab: unknown: host 1", "not clean"
