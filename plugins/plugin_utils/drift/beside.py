@@ -14,9 +14,10 @@ from ..plan.types import Plan
 from ..status.rows import Parts
 from .rows import DriftRow
 
-# Parts of `status` that tell of the site beside its file -> layer. Health of others is an alert's, no drift.
-_PARTS = {"hosts": "host", "nodes": "kubernetes", "hypervisors": "hypervisor", "certificates": "certificates",
-          "backups": "backups", "versions": "versions", "machines": "ironic"}  # fmt: skip
+# Parts of `status` that tell of the site beside its file. Health of the others is an alert's, no drift.
+_TOLD = frozenset(("nodes", "hypervisors", "certificates", "backups", "versions", "machines"))
+_LAYERS = {"hosts": "host", "virtual_ip": "kubernetes", "nodes": "kubernetes", "releases": "openstack",
+           "ceph": "storage", "ovn": "network", "hypervisors": "hypervisor", "machines": "ironic"}  # fmt: skip
 _OURS = frozenset((MANAGER, "helm"))
 _WORKLOADS = ("daemonsets", "deployments", "statefulsets")
 _RELEASE = "meta.helm.sh/release-name"
@@ -29,9 +30,9 @@ def of_status(plan: Plan, parts: Parts) -> Iterator[DriftRow]:
         for row in rows:
             unknown = row.state == "unknown"
             # What is wrong on a host, its dry run says. Without a timer, nobody promised a backup.
-            bad = row.state == "not made" if part == "hosts" else row.state != "ok"
-            if unknown or (bad and part in _PARTS and (part != "backups" or plan.backups.schedule)):
-                layer = _PARTS.get(part, part)
+            bad = row.state == "not made" if part == "hosts" else row.state != "ok" and part in _TOLD
+            if unknown or (bad and (part != "backups" or plan.backups.schedule)):
+                layer = _LAYERS.get(part, part)
                 yield DriftRow(layer=layer, host=row.name, what=row.what, remedy=row.remedy, unknown=unknown)
 
 

@@ -79,6 +79,18 @@ def told(layer: str, events: Sequence[Mapping[str, Any]], *, code: int | None) -
     """Return what the events of one layer's dry run say; ``code``: its exit code."""
     found = [row for event in events for row in _of_event(layer, event)]
     remedy = run_layer(layer)
+    found += [
+        DriftRow(layer=layer, host=host, what=f"{number} changes whose result is hidden", remedy=remedy)
+        for host, number in hidden(events).items()
+    ]
+    if code not in _ENDED or (code and not any(row.unknown for row in found)):
+        how = f"its dry run ended with {code}{last_words(events)}" if code else "its dry run was killed"
+        found.append(DriftRow(layer=layer, host="localhost", what=how, remedy=f"{remedy}, tag check", unknown=True))
+    return found
+
+
+def hidden(events: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Return by host how many changes have a result that `no_log` hides: the recap alone counts them."""
     counted: Counter[str] = Counter()
     for event in events:
         data = event.get("event_data", {})
@@ -86,16 +98,7 @@ def told(layer: str, events: Sequence[Mapping[str, Any]], *, code: int | None) -
             counted[str(data["host"])] -= 1
         elif event["event"] == "playbook_on_stats":
             counted.update(data["changed"])
-    hidden = [
-        DriftRow(layer=layer, host=host, what=f"{number} changes whose result is hidden", remedy=remedy)
-        for host, number in counted.items()
-        if number > 0
-    ]
-    found += hidden
-    if code not in _ENDED or (code and not any(row.unknown for row in found)):
-        how = f"its dry run ended with {code}{last_words(events)}" if code else "its dry run was killed"
-        found.append(DriftRow(layer=layer, host="localhost", what=how, remedy=f"{remedy}, tag check", unknown=True))
-    return found
+    return {host: number for host, number in counted.items() if number > 0}
 
 
 def _of_event(layer: str, event: Mapping[str, Any]) -> Iterator[DriftRow]:

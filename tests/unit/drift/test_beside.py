@@ -33,7 +33,7 @@ def row(name: str, state: Any, what: str = "it is so") -> StatusRow:
         ("hosts", "not made", ("host", False)),
         ("hosts", "broken", None),
         ("ceph", "broken", None),
-        ("ceph", "unknown", ("ceph", True)),
+        ("ceph", "unknown", ("storage", True)),
         ("backups", "warning", None),
     ],
 )

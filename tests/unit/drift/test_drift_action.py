@@ -40,7 +40,9 @@ def act(monkeypatch: pytest.MonkeyPatch, rows: list[DriftRow], **given: Any) -> 
     monkeypatch.setattr(dry_runs, "rows", runs)
     action = object.__new__(drift.ActionModule)
     action._display = SimpleNamespace(display=printed.append)
-    said = {name: {"drift_host": {"parts": {}} if name != "worker-1" else {"fault": "no route"}} for name in PLAN.hosts}
+    said: dict[str, Any] = {
+        name: {"drift_host": {"parts": {}} if name != "worker-1" else {"fault": "no route"}} for name in PLAN.hosts
+    }
     action.variables = {"groups": GROUPS, "hostvars": said}
     asked = {"step": "compare", "site_file": str(SITE), "result": "drift_host", "output": "table", "path": None}
     result = action.work({**asked, "found": {}, **given})
