@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 export SITE ?= inventories/cloud/site.yml
 
-.PHONY: help bootstrap lab lab-metal lab-destroy lab-shell plan precheck check apply verify status supply unit test test-long lint docs bench
+.PHONY: help bootstrap lab lab-metal lab-destroy lab-shell plan precheck check apply verify status drift supply unit test test-long lint docs bench
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -47,6 +47,9 @@ verify: bootstrap ## whether every layer works; changes nothing
 
 status: bootstrap ## the state of a site in one table, in seconds; changes nothing
 	$(call play,groundup.cloud.status)
+
+drift: bootstrap ## what differs from the site file on a site that runs; changes nothing
+	$(call play,groundup.cloud.drift)
 
 supply: bootstrap ## build every artifact that the cache lacks
 	@ci/lab supply

@@ -9,28 +9,23 @@ import os
 import shlex
 import sys
 import tempfile
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 import ansible_runner
+from ansible_collections.groundup.cloud.plugins.plugin_utils.drift.dry_runs import hidden
 
 
-def changes(events: Iterable[dict[str, Any]]) -> list[str]:
+def changes(events: Sequence[dict[str, Any]]) -> list[str]:
     """Return host and task of every result among ``events`` that says it changed something.
 
-    A result that `no_log` hides does not say so, but the recap counts it: then the host alone is told.
+    Of a result that `no_log` hides, the host alone.
     """
-    found: list[str] = []
-    counted: Counter[str] = Counter()
-    for event in events:
-        data = event.get("event_data", {})
-        if event["event"] == "runner_on_ok" and data.get("res", {}).get("changed"):
-            found.append(f"{data.get('host')}: {data.get('task')} ({data.get('play')})")
-            counted[str(data.get("host"))] -= 1
-        elif event["event"] == "playbook_on_stats":
-            counted.update(data["changed"])
-    return found + [f"{host}: {number} whose result is hidden" for host, number in counted.items() if number > 0]
+    told = [event["event_data"] for event in events if event["event"] == "runner_on_ok"]
+    return [
+        *(f"{one.get('host')}: {one.get('task')} ({one.get('play')})" for one in told if one["res"].get("changed")),
+        *(f"{host}: {number} whose result is hidden" for host, number in hidden(events).items()),
+    ]
 
 
 def main(site: str, playbook: str, *arguments: str) -> int:
@@ -44,7 +39,7 @@ def main(site: str, playbook: str, *arguments: str) -> int:
             cmdline=shlex.join(arguments) or None,
             envvars={} if sys.stdout.isatty() else {"ANSIBLE_FORCE_COLOR": "0"},
         )
-        changed = changes(run.events)
+        changed = changes([*run.events])
     for change in changed:
         print(f"changed something: {change}", file=sys.stderr)
     if run.rc is None:  # what a signal ends has no exit code

@@ -53,7 +53,7 @@ class ActionModule(DocumentedAction):
         if self.changes.check and (missing := charts.missing()):  # a prediction builds nothing itself
             lacks = f"the cache lacks {', '.join(missing)}, which the playbook groundup.cloud.supply makes"
             said = f"no chart can be rendered yet, so that differences are not known: {lacks}"
-            return {"changed": True, "msg": said, "releases": [], "diff": {}}
+            return {"changed": True, "msg": said, "not_known": True, "releases": [], "diff": {}}
         changed, text = charts.install(check=self.changes.check, say=self._display.display)
         return {"changed": bool(changed), "releases": changed, "diff": {"prepared": text} if text else {}}
 

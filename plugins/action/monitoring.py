@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -23,7 +24,7 @@ from ..plugin_utils.plan.part_types import MonitoringPlan
 from ..plugin_utils.supply.publish import digests
 
 ACCOUNT = "/api/v1/namespaces/kube-system/secrets/groundup-monitoring"  # the role makes it
-_BESIDE = ("tell", "backups")  # steps of runs of something else
+_BESIDE = ("tell", "backups", "drift")  # steps of runs of something else
 PATIENCE = 30.0  # seconds for Kubernetes to fill it in
 
 
@@ -61,14 +62,14 @@ class ActionModule(StepAction):
             if given["step"] != "converge":
                 return {"changed": False}
             return super().work({**given, "central": None, "tls": {}})
-        if given["step"] == "verify":
-            asked = {"interval": plan.monitoring.interval, "targets": expected(plan, without=given["absent"])}
-            return super().work({**given, **asked})
-        if given["step"] == "tell":
-            return super().work({**given, "files": files(plan)})
-        if given["step"] == "backups":
-            told = ages(plan, given["directory"], warnings=self.changes.warnings)
-            return super().work({**given, "backups": told})
+        asked: dict[str, Callable[[], dict[str, Any]]] = {
+            "verify": lambda: {"targets": expected(plan, without=given["absent"])},
+            "tell": lambda: {"files": files(plan)},
+            "backups": lambda: {"backups": ages(plan, given["directory"], warnings=self.changes.warnings)},
+            "drift": dict,
+        }  # fmt: skip
+        if more := asked.get(given["step"]):
+            return super().work({**given, "interval": plan.monitoring.interval, **more()})
         return super().work({**given, "central": self._central(plan, plan.monitoring), "tls": self._tls(plan, given)})
 
     def _tls(self, plan: Plan, given: dict[str, Any]) -> dict[str, str]:

@@ -118,7 +118,7 @@ def _not_made(verb: str, unmade: tuple[str, ...]) -> dict[str, Any]:
     if verb == "verify":
         return {"failed": True, "msg": f"nothing was asked: {lacks}", "releases": [], "cards": []}
     return {"changed": True, "msg": f"no release can be rendered yet, so that differences are not known: {lacks}",
-            "releases": [], "cards": []}  # fmt: skip
+            "not_known": True, "releases": [], "cards": []}  # fmt: skip
 
 
 def _refused(outcome: RolloutResult, force: tuple[str, ...]) -> str:

@@ -7,15 +7,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ..filter.edge_faults import edge_faults
 from ..module_utils._base.files import write_file
 from ..plugin_utils import site_identity
-from ..plugin_utils.actions import documented, ended
+from ..plugin_utils.actions import ended
 from ..plugin_utils.plan import Plan, load_site
 from ..plugin_utils.status import hosts, report
 from ..plugin_utils.status.asking import AskingAction
 from ..plugin_utils.status.rows import BAD, document, table, verdict, worst
-from ..plugin_utils.supply.publish import snapshots
 from ..plugin_utils.upgrade.journal import live_plan
 
 
@@ -36,16 +34,7 @@ class ActionModule(AskingAction):
         """Print the state, and end with the exit code that it has."""
         variables = self.variables["hostvars"]
         said = {name: dict(variables[name].get(given["result"]) or {}) for name in given["hosts"] if name in plan.hosts}
-        edges = {name: one["parts"]["edge"] for name, one in said.items() if "edge" in one.get("parts", {})}
-        heard = {name: {"edge_state": one} for name, one in edges.items() if "listeners" in one}
-        parts = report.parts(
-            plan, said,
-            edge_faults=edge_faults(heard, [*heard], control=plan.edge.hosts, address=plan.edge.address,
-                                    public=hosts.users_address(plan)),
-            certificate_days=documented("cluster")["certificate_days"]["default"],
-            backup_days=documented("backup")["days"]["default"],
-            snapshots=snapshots.in_use(snapshots.load(plan.site), plan.supply.packages),
-        )  # fmt: skip
+        parts = report.of_answers(plan, said)
         found = document(plan.site, datetime.now(UTC).isoformat(timespec="seconds"), parts)
         text = json.dumps(found, indent=2)
         self._display.display(text if given["output"] == "json" else table(plan.site, parts))

@@ -41,7 +41,7 @@ from ..plugin_utils.progress import reminder
 
 OURS = "groundup.cloud."
 ROLLOUT = f"{OURS}rollout"  # its result says how to reach the cloud
-_STATUS = f"{OURS}status"
+_JUDGED = frozenset((f"{OURS}status", f"{OURS}drift"))  # they end as unreachable when something could not be asked
 _DOCUMENT = "groundup_document"  # variable of a play whose standard output is what its tasks print, and nothing else
 _VALIDATION = "ansible.builtin.validate_argument_spec"  # Ansible puts it before a role's own tasks
 # Those that print while they run: a module, or one step of it.
@@ -50,6 +50,7 @@ _SPEAKING = frozenset(
     for name in (
         "backup_set test",
         "cluster install",
+        "drift compare",
         "hypervisors probe",
         "hypervisors wait",
         "machines approve",
@@ -135,7 +136,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
 
     def v2_runner_on_unreachable(self, result: Any) -> None:
         """Print nothing about a host that is set aside: the table at the end reports it. With ``-v`` print it."""
-        if result.task.resolved_action == _STATUS and not self._display.verbosity:  # what could not be asked, as a line
+        if result.task.resolved_action in _JUDGED and not self._display.verbosity:  # what could not be asked, as a line
             text, stderr = f"unknown: {result.result['msg']}", self.get_option("display_failed_stderr")
             self._display.display(text, color=constants.COLOR_UNREACHABLE, stderr=stderr)
         elif self._display.verbosity or result.host.get_name() not in self._aside:

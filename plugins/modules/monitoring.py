@@ -21,11 +21,12 @@ options:
       - V(tell), on O(monitoring_host), writes the plan's files alone, for a run that is limited to other hosts.
       - V(backups), on O(monitoring_host), has its node exporter tell when the newest backup set in O(directory) saved
         each part. A part keeps its time where that is newer, and has 0 until it is saved.
+      - V(drift), on O(monitoring_host), has its node exporter tell O(metrics), what C(groundup.cloud.drift) found.
       - V(verify), on O(monitoring_host), waits until every target of the plan answers, every rule can be judged, and
         the alert C(AlertingWorks), which always fires, is in Alertmanager. Of Ceph's managers one is enough.
         Hosts of O(absent) are left out.
     type: str
-    choices: [converge, tell, backups, verify]
+    choices: [converge, tell, backups, drift, verify]
     required: true
   site_file:
     description: Path of the site file.
@@ -46,6 +47,10 @@ options:
     default: []
   directory:
     description: Directory of backup sets, on the controller. Default is that of the site. With O(step=backups).
+    type: str
+    default: ""
+  metrics:
+    description: Metrics as text. With O(step=drift).
     type: str
     default: ""
   address:
@@ -120,7 +125,7 @@ targets:
 """
 
 from ..module_utils._base.module import run_step
-from ..module_utils._monitoring.central import backups, tell
+from ..module_utils._monitoring.central import backups, drift, tell
 from ..module_utils._monitoring.converge import converge
 from ..module_utils._monitoring.verify import verify
 
@@ -130,7 +135,7 @@ RULES = {"required_if": [("step", "converge", _NEEDED)]}
 
 def main() -> None:
     """Run the step."""
-    steps = {"converge": converge, "tell": tell, "backups": backups, "verify": verify}
+    steps = {"converge": converge, "tell": tell, "backups": backups, "drift": drift, "verify": verify}
     run_step(steps, secret=("private_key", "client_key", "tls"))
 
 

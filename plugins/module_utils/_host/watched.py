@@ -16,6 +16,7 @@ UNITS = Path("/etc/systemd/system")
 PROGRAMS = Path("/usr/local/lib/groundup/monitoring")
 TEXTS = Path("/var/lib/prometheus/node-exporter")  # Debian's directory for metrics in text files
 BACKUPS = TEXTS / "groundup-backups.prom"  # on the monitoring host
+DRIFT = TEXTS / "groundup-drift.prom"  # on the monitoring host
 CERTIFICATES = TEXTS / "groundup-certificates.prom"
 EXPORTER, STORE, RULES, ALERTS = (
     "prometheus-node-exporter.service", "groundup-metrics.service", "groundup-alert-rules.service",
@@ -56,6 +57,7 @@ def remove(changes: Changes, *, central_only: bool = False) -> None:
         if place.is_dir() and changes.add(f"remove {place}"):
             shutil.rmtree(place)
     files.remove(changes, BACKUPS)  # it would grow old
+    files.remove(changes, DRIFT)
     if not central_only:
         files.remove(changes, CERTIFICATES)
         GUARD.remove(changes)

@@ -106,6 +106,14 @@ def backups(changes: Changes, given: Mapping[str, Any]) -> dict[str, Any]:
     return changes.result()
 
 
+def drift(changes: Changes, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Have the node exporter tell what ``given["metrics"]`` says of drift. Raises OSError."""
+    ownership.refuse_other(given["site"])
+    if watched.unit_file(watched.STORE).exists():
+        files.place(changes, watched.DRIFT, given["metrics"])
+    return changes.result()
+
+
 def _backups(changes: Changes, taken: Mapping[str, int]) -> None:
     """Tell when each part was saved, 0: never. One keeps its newer time: sets may be out of reach, or elsewhere."""
     now = time.time()  # what a clock that was ahead has told is no age

@@ -26,13 +26,14 @@ class LayerCount:
 
     def begins(self, play: Any, groups: Mapping[str, Sequence[str]]) -> str:
         """Return a line when ``play`` is the first of another layer. ``groups``: hosts of the inventory's groups."""
-        layer, present = layer_of(play), [name for name in self._layers if _has_hosts(LAYERS[name], groups)]
+        layer, present = layer_of(play), [name for name in self._layers if has_hosts(LAYERS[name], groups)]
         if layer == self._last or layer not in present or len(present) < 2:
             return ""
         self._last = layer
         return f"Layer {present.index(layer) + 1} of {len(present)}: {layer}"
 
 
-def _has_hosts(layer: LayerRecord, groups: Mapping[str, Sequence[str]]) -> bool:
+def has_hosts(layer: LayerRecord, groups: Mapping[str, Sequence[str]]) -> bool:
+    """Say whether the site has hosts for ``layer``. ``groups``: hosts of the inventory's groups."""
     own = [f"provisioner_{name}" for name in layer.provisioners] or [layer.group]
     return layer.group == "localhost" or any(groups.get(name) for name in own)

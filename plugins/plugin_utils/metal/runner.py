@@ -108,7 +108,7 @@ class Runner:
         )
         if ended.rc == 0:
             return ""
-        how = f"ansible-playbook ended with {ended.rc}{_words(ended.events)}" if ended.rc else "the run was killed"
+        how = f"ansible-playbook ended with {ended.rc}{last_words(ended.events)}" if ended.rc else "the run was killed"
         return next(filter(None, map(_failure, ended.events)), how)
 
     def _programs(self) -> Path:
@@ -144,9 +144,9 @@ def _tried(journal: Journal, layer: str) -> int:
     return sum(str(line.get("doing")).startswith(_AGAIN.format(layer)) for line in lines)
 
 
-def _words(events: Iterable[Mapping[str, Any]]) -> str:
+def last_words(events: Iterable[Mapping[str, Any]]) -> str:
     """Return a run's last line outside tasks: the reason when it did not start any."""
-    said = [str(event.get("stdout") or "") for event in events if event["event"] == "verbose"]
+    said = [str(event.get("stdout") or "") for event in events if event["event"] in ("verbose", "error")]
     lines = [line for text in said for line in COLOUR.sub("", text).splitlines() if line.strip()]
     return f": {lines[-1].strip()}" if lines else ""
 

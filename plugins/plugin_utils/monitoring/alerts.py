@@ -49,6 +49,11 @@ def _backup_age(plan: Plan) -> str:
     return f"time() - {newest} > 2 * 86400" if plan.backups.schedule else ""
 
 
+def _drift(expr: str) -> Callable[[Plan], str]:
+    # Without a timer, nobody looks again.
+    return lambda plan: expr if plan.monitoring and plan.monitoring.drift else ""
+
+
 def _nobody_serves(*proxies: str) -> str:
     """Return the backends of HAProxy for whom no control host has a server that passes its check, as objects."""
     # Not by their state: servers that are never checked stand by for public names.
@@ -118,6 +123,27 @@ ALERTS: dict[str, AlertRecord] = {
         what="the newest backup of {part} is older than two days, or there is none",
         why="a loss now costs all changes since then",
         remedy="read why: journalctl of the timer's unit on the control node; then run groundup.cloud.backup",
+    ),
+    "SiteDrifted": AlertRecord(
+        layer="monitoring", job="node", severity="warning", after="5m", object="drift",
+        expr=_drift("max by (part) (groundup_drift_objects) > 0"),
+        what="{part} differs from the site file",
+        why="what was changed by hand is undone by the next run, or lost with its host",
+        remedy="run groundup.cloud.drift, which names each difference; put it into the site file, or run its layer",
+    ),
+    "DriftUnknown": AlertRecord(
+        layer="monitoring", job="node", severity="warning", after="5m", object="drift",
+        expr=_drift("max by (part) (groundup_drift_unknown) > 0"),
+        what="something of {part} could not be compared with the site file",
+        why="what was not asked may differ",
+        remedy="run groundup.cloud.drift, which names what could not be asked, and why",
+    ),
+    "DriftOld": AlertRecord(
+        layer="monitoring", job="node", severity="warning", after="5m", object="drift",
+        expr=_drift("time() - max(groundup_drift_looked_timestamp_seconds) > 2 * 86400"),
+        what="the site was not compared with its file for two days",
+        why="what changed since then is unseen",
+        remedy="read why: journalctl of the unit groundup-drift-SITE on the control node",
     ),
     "EtcdNoLeader": AlertRecord(
         layer="kubernetes", job="etcd", severity="critical", after="45s",

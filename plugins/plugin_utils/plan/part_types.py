@@ -128,6 +128,7 @@ class MonitoringPlan:
     interval: int  # seconds between scrapes
     retention_days: int
     webhook: str | None  # None: alerts are sent nowhere
+    drift: str | None  # OnCalendar of the timer that compares the site with its file; None: no timer
     programs: str  # directory of VictoriaMetrics' programs, below files_url
 
 

@@ -6,12 +6,15 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
+from ...filter.edge_faults import edge_faults
+from ..actions import documented
 from ..cloud.connection import asker
 from ..kube.access import kubeconfig_path
 from ..kube.client import Api
 from ..kube.types import Object
 from ..plan.types import Plan
 from ..services import keystone, nova
+from ..supply.publish import snapshots as published
 from . import cluster, hosts, upkeep
 from .backup_sets import set_rows
 from .hosts import Results
@@ -20,6 +23,20 @@ from .rows import StatusRow, guarded, run_layer
 
 TIMEOUT = 5.0  # seconds of a request
 Rows = list[StatusRow]
+
+
+def of_answers(plan: Plan, said: Results) -> dict[str, Rows]:
+    """Return the rows of each part, by what hosts ``said``."""
+    edges = {name: one["parts"]["edge"] for name, one in said.items() if "edge" in one.get("parts", {})}
+    heard = {name: {"edge_state": one} for name, one in edges.items() if "listeners" in one}
+    return parts(
+        plan, said,
+        edge_faults=edge_faults(heard, [*heard], control=plan.edge.hosts, address=plan.edge.address,
+                                public=hosts.users_address(plan)),
+        certificate_days=documented("cluster")["certificate_days"]["default"],
+        backup_days=documented("backup")["days"]["default"],
+        snapshots=published.in_use(published.load(plan.site), plan.supply.packages),
+    )  # fmt: skip
 
 
 def parts(

@@ -48,6 +48,10 @@ def _active(proxy: str, first: str, second: str) -> Series:
     return {f'{name}1"}}': first, f'{name}2"}}': second}
 
 
+def _drift(kind: str, values: str) -> Series:
+    return {f'groundup_drift_{kind}{{object="seed-1",part="host"}}': values}
+
+
 def _manager(name: str) -> Series:
     return {f'ceph_mgr_status{{job="ceph",object="storage-1",ceph_daemon="mgr.{name}"}}': "1x30"}
 
@@ -57,6 +61,7 @@ _CERTIFICATE = 'groundup_certificate_not_after_timestamp_seconds{object="control
 _SERVER = 'haproxy_server_status{job="haproxy",object="control-1",proxy="public",server="worker-1",state="DOWN"}'
 _BACKUP = 'groundup_backup_newest_timestamp_seconds{object="seed-1",part="etcd"}'
 _NEVER = _BACKUP.replace("etcd", "state")
+_LOOKED = 'groundup_drift_looked_timestamp_seconds{object="seed-1"}'
 _NODES = {"job": "node", "layer": "host"}
 BEGIN, DAY = 946684800, 86400  # vmalert-tool's time begins with 2000
 
@@ -86,6 +91,18 @@ CASES = (
     Case(
         alert="BackupOld", layer="host", fires={_NEVER: "0x30"}, quiet={_NEVER: f"{BEGIN - DAY}x30"},
         labels={"object": "backups", "part": "state"},
+    ),
+    Case(
+        alert="SiteDrifted", layer="monitoring", fires=_drift("objects", "0 2x30"), quiet=_drift("objects", "0x30"),
+        labels={"object": "drift", "part": "host"},
+    ),
+    Case(
+        alert="DriftUnknown", layer="monitoring", fires=_drift("unknown", "0 1x30"), quiet=_drift("unknown", "0x30"),
+        labels={"object": "drift", "part": "host"},
+    ),
+    Case(
+        alert="DriftOld", layer="monitoring", fires={_LOOKED: f"{BEGIN - 2 * DAY}x30"},
+        quiet={_LOOKED: f"{BEGIN - DAY}x30"}, labels={"object": "drift"},
     ),
     Case(
         alert="EtcdNoLeader", layer="kubernetes",

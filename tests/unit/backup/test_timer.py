@@ -11,7 +11,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.changes impor
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets import timer
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import BackupPlan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import BackupPlan, MonitoringPlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.status.backup_sets import set_rows
 
 # Stands for systemd, which this machine may lack: says what a file says, and keeps what it is told.
@@ -62,6 +62,21 @@ def test_the_timer_runs_the_playbook_with_the_password_file_and_never_the_passwo
     assert converged(plan) == []
 
 
+def test_a_site_is_compared_by_a_timer_that_takes_drift_for_no_failure(plan: Plan, machine: Path) -> None:
+    watched = MonitoringPlan(
+        host="seed-1", interval=15, retention_days=30, webhook=None, drift="*-*-* 05:00", programs=""
+    )
+    compared = replace(plan, monitoring=watched)
+    assert len(converged(compared, check=True)) == 3
+    converged(compared)
+    service = (machine / "units/groundup-drift-lab.service").read_text()
+    assert '"groundup.cloud.drift" "-e" "drift_publish=true"\n' in service
+    assert "SuccessExitStatus=2 4\n" in service
+    assert f'Environment="ANSIBLE_VAULT_PASSWORD_FILE={machine}/password"' in service
+    assert "OnCalendar=*-*-* 05:00\n" in (machine / "units/groundup-drift-lab.timer").read_text()
+    assert converged(plan) == [f"remove {machine}/units/groundup-drift-lab.{kind}" for kind in ("timer", "service")]
+
+
 def test_the_copy_of_binary_logs_runs_all_the_time(plan: Plan, machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     copied = replace(plan, backups=BackupPlan(logs_every=5))
     assert converged(copied)
@@ -86,7 +101,7 @@ def test_the_copy_of_binary_logs_runs_all_the_time(plan: Plan, machine: Path, mo
 def test_no_password_file_and_no_systemd_are_refused(
     plan: Plan, machine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(GroundupError, match="the timer of backups has no password file: /nowhere/word"):
+    with pytest.raises(GroundupError, match="a timer of this site has no password file: /nowhere/word"):
         converged(scheduled(plan, password_file="/nowhere/word"))
     monkeypatch.setattr(timer, "_BOOTED", machine / "none")
     with pytest.raises(GroundupError, match="needs systemd, which does not run this machine"):

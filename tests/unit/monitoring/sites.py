@@ -14,4 +14,5 @@ def planned(name: str, **changes: Any) -> Plan:
     return make_plan(build_site(changed(example(name), {"monitoring/enabled": True, **keys})))
 
 
-WHOLE = {"backups__schedule": "daily"}  # of the site `ha`: every alert has its place there
+# Of the site `ha`: every alert has its place there.
+WHOLE = {"backups__schedule": "daily", "monitoring__drift": "daily"}

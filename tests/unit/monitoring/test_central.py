@@ -18,7 +18,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import BackupPlan
 from ansible_collections.groundup.cloud.tests.unit.host.test_files_and_units import Systemd
 from ansible_collections.groundup.cloud.tests.unit.plan.conftest import ROOT
-from jinja2 import Environment
+from jinja2 import Environment, StrictUndefined
 
 from .sites import planned
 
@@ -47,6 +47,7 @@ def host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MonitoringHost:
     monkeypatch.setattr(units, "MARKS", tmp_path / "marks")
     monkeypatch.setattr(watched, "UNITS", tmp_path / "systemd")
     monkeypatch.setattr(watched, "BACKUPS", tmp_path / "texts/groundup-backups.prom")
+    monkeypatch.setattr(watched, "DRIFT", tmp_path / "texts/groundup-drift.prom")
     monkeypatch.setattr(central, "HOME", found.home)
     monkeypatch.setattr(central, "_takes_routing", lambda _: None)  # amtool is of a package
     monkeypatch.setattr(central, "answers", lambda *at: found.waited.append(at[-1]))
@@ -132,6 +133,20 @@ def test_an_age_is_never_replaced_by_an_older_one() -> None:
     assert ages() == {"etcd": 300, "state": 200}
 
 
+@pytest.mark.usefixtures("host")
+def test_drift_is_told_where_the_store_is() -> None:
+    def done(text: str) -> list[str]:
+        changes = Changes(check=False)
+        central.drift(changes, {"site": "lab", "metrics": text})
+        return changes.done
+
+    assert done("a 1\n") == [f"write {watched.DRIFT}"]
+    assert done("a 1\n") == []
+    assert watched.DRIFT.read_text() == "a 1\n"
+    watched.unit_file(watched.STORE).unlink()
+    assert done("a 2\n") == []
+
+
 def test_a_host_that_has_no_store_yet_is_told_nothing(host: MonitoringHost) -> None:
     for one in central.ALL:
         watched.unit_file(one.unit).unlink()
@@ -159,3 +174,13 @@ def test_a_backup_tells_its_age_before_what_may_fail_though_it_is_there() -> Non
     steps = [(one.get("groundup.cloud.backup_set") or one.get("groundup.cloud.monitoring") or {}).get("step")
              for one in tasks]  # fmt: skip
     assert [step for step in steps if step] == ["take", "backups", "test", "upload", "verify"]
+
+
+@pytest.mark.parametrize("playbook", ["backup", "drift"])
+def test_on_a_site_without_monitoring_nobody_is_told(playbook: str) -> None:
+    """Ansible templates `delegate_to` before it asks `when`."""
+    plays = yaml.safe_load((ROOT / f"playbooks/{playbook}.yml").read_text())
+    asked = [one["delegate_to"] for play in plays for one in play.get("tasks", ()) if "delegate_to" in one]
+    (text,) = (Environment(autoescape=True, undefined=StrictUndefined).from_string(one) for one in asked)
+    assert text.render(groundup_site={"monitoring": None}) == "localhost"
+    assert text.render(groundup_site={"monitoring": {"host": "seed-1"}}) == "seed-1"

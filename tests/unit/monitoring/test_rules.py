@@ -47,7 +47,12 @@ def test_an_alert_says_layer_severity_object_and_the_three_lines_of_a_fault() ->
         assert one["labels"]["site"] == "ha"
         # From the series, or written.
         grouped = re.search(r"sum by \((\w+)\)|\b(sum|max|count)\(", one["expr"])
-        written = bool(grouped and grouped[1] != "object") or one["alert"] in ("BackupOld", PROOF)
+        written = bool(grouped and grouped[1] != "object") or one["alert"] in (
+            "BackupOld",
+            "SiteDrifted",
+            "DriftUnknown",
+            PROOF,
+        )
         assert ("object" in one["labels"]) == written
 
 
@@ -75,6 +80,12 @@ def test_a_single_member_has_no_quorum_to_lose() -> None:
 def test_backups_are_too_old_only_where_a_timer_makes_them() -> None:
     assert expressions(planned("ha"), "BackupOld") == []
     assert len(expressions(planned("ha", **WHOLE), "BackupOld")) == 1
+
+
+def test_drift_is_told_only_where_a_timer_looks_for_it() -> None:
+    for name in ("SiteDrifted", "DriftUnknown", "DriftOld"):
+        assert expressions(planned("ha"), name) == []
+        assert len(expressions(planned("ha", **WHOLE), name)) == 1
 
 
 def test_targets_that_nobody_asks_any_more_are_missed_by_their_number() -> None:

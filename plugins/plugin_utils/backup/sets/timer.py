@@ -1,6 +1,6 @@
-"""The units of backups: of systemd on the control node, of the user who made them.
+"""The units of backups and of drift: of systemd on the control node, of the user who made them.
 
-A timer starts the backup; the copy of MariaDB's binary logs runs all the time.
+Timers start the backup and the comparison; the copy of MariaDB's binary logs runs all the time.
 
 The services run their playbooks as a person does, with this run's programs and collections. The password of the secrets
 store is in neither unit: they name its file.
@@ -22,6 +22,7 @@ from ...vault.password import VARIABLE, password_source
 from ..logs.job import PLAYBOOK as LOGS_PLAYBOOK
 from .disk import PLAYBOOK
 
+DRIFT_PLAYBOOK = "groundup.cloud.drift"
 _BOOTED = Path("/run/systemd/system")  # sd_booted(3)
 _PASSED = ("GROUNDUP_", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "ANSIBLE_COLLECTIONS_PATH",
            "ANSIBLE_CONFIG", "HOME")  # fmt: skip
@@ -37,11 +38,16 @@ def logs_unit(site: str) -> str:
     return f"groundup-logs-{site}.service"
 
 
+def drift_unit(site: str) -> str:
+    """Return the name of the units that compare the site with its file, without their kind."""
+    return f"groundup-drift-{site}"
+
+
 def converge(plan: Plan, site_file: str, changes: Changes, environ: Mapping[str, str] = os.environ) -> None:
     """Install the units that the site file asks for, remove the others. Raises GroundupError."""
-    name, logs = unit(plan.site), logs_unit(plan.site)
-    passed = {}
-    if not plan.backups.schedule and plan.backups.logs_every and not _BOOTED.is_dir():
+    name, logs, drift = unit(plan.site), logs_unit(plan.site), drift_unit(plan.site)
+    compared, passed = plan.monitoring.drift if plan.monitoring else None, {}
+    if not (plan.backups.schedule or compared) and plan.backups.logs_every and not _BOOTED.is_dir():
         changes.warnings.append(f"no systemd here: let what starts jobs run the playbook {LOGS_PLAYBOOK}")
     elif wanted := _wanted(plan):
         _refuse_without_systemd(wanted)
@@ -51,7 +57,15 @@ def converge(plan: Plan, site_file: str, changes: Changes, environ: Mapping[str,
         f"{name}.service": _service(
             plan, PLAYBOOK, site_file, passed, what="Backup", how="Type=oneshot\nTimeoutStartSec=12h\n", install="",
         ),
-        f"{name}.timer": _timer(plan),
+        f"{name}.timer": _timer(plan, plan.backups.schedule, what="Backups"),
+    }  # fmt: skip
+    # It ends with 2 or 4 when something differs or is unknown: the metric says so.
+    comparison = {
+        f"{drift}.service": _service(
+            plan, DRIFT_PLAYBOOK, site_file, passed, "-e", "drift_publish=true", what="Drift",
+            how="Type=oneshot\nTimeoutStartSec=1h\nSuccessExitStatus=2 4\n", install="",
+        ),
+        f"{drift}.timer": _timer(plan, compared, what="Drift"),
     }  # fmt: skip
     target = "multi-user.target" if _root() else "default.target"
     # Both are read once, at its start: in its text, a change restarts it.
@@ -63,6 +77,7 @@ def converge(plan: Plan, site_file: str, changes: Changes, environ: Mapping[str,
         install=f"\n[Install]\nWantedBy={target}\n",
     )  # fmt: skip
     _converge(backup, f"{name}.timer", changes, wanted=bool(plan.backups.schedule))
+    _converge(comparison, f"{drift}.timer", changes, wanted=bool(compared))
     _converge({logs: copy}, logs, changes, wanted=plan.backups.logs_every > 0 and bool(passed))
 
 
@@ -71,6 +86,7 @@ def _wanted(plan: Plan) -> str:
     fields = {
         f"backups.schedule ({plan.backups.schedule})": plan.backups.schedule,
         f"backups.logs_every ({plan.backups.logs_every})": plan.backups.logs_every,
+        **({f"monitoring.drift ({plan.monitoring.drift})": plan.monitoring.drift} if plan.monitoring else {}),
     }
     return ", ".join(field for field, value in fields.items() if value)
 
@@ -115,11 +131,18 @@ def fault(plan: Plan) -> tuple[str, str] | None:
 
 
 def _service(
-    plan: Plan, playbook: str, site_file: str, environ: Mapping[str, str], *, what: str, how: str, install: str
+    plan: Plan,
+    playbook: str,
+    site_file: str,
+    environ: Mapping[str, str],
+    *options: str,
+    what: str,
+    how: str,
+    install: str,
 ) -> str:
     program = Path(sys.executable).with_name("ansible-playbook")
     lines = "".join(f"Environment={_quoted(f'{name}={value}')}\n" for name, value in sorted(environ.items()))
-    command = " ".join(map(_quoted, (str(program), "-i", str(Path(site_file).absolute()), playbook)))
+    command = " ".join(map(_quoted, (str(program), "-i", str(Path(site_file).absolute()), playbook, *options)))
     return (
         f"[Unit]\nDescription={what} of the site {plan.site} ({playbook})\n"
         "Wants=network-online.target\nAfter=network-online.target\n\n"
@@ -127,10 +150,10 @@ def _service(
     )
 
 
-def _timer(plan: Plan) -> str:
+def _timer(plan: Plan, schedule: str | None, *, what: str) -> str:
     return (
-        f"[Unit]\nDescription=Backups of the site {plan.site}\n\n"
-        f"[Timer]\nOnCalendar={plan.backups.schedule}\nPersistent=true\n\n[Install]\nWantedBy=timers.target\n"
+        f"[Unit]\nDescription={what} of the site {plan.site}\n\n"
+        f"[Timer]\nOnCalendar={schedule}\nPersistent=true\n\n[Install]\nWantedBy=timers.target\n"
     )
 
 
@@ -144,7 +167,7 @@ def _password(plan: Plan, environ: Mapping[str, str]) -> Path:
     path = Path(named) if named else password_source(plan.site, environ).path.absolute()
     if not os.access(path, os.R_OK) or not path.is_file():
         raise GroundupError(
-            f"the timer of backups has no password file: {path}", where="backups.password_file of the site file",
+            f"a timer of this site has no password file: {path}", where="backups.password_file of the site file",
             why="nobody types the password at night, and no unit has it: each run would fail",
             remedy="name a file that only its owner reads, or a script that prints the password",
         )  # fmt: skip
@@ -155,13 +178,14 @@ def _refuse_without_systemd(wanted: str) -> None:
     if not _BOOTED.is_dir():
         raise GroundupError(
             f"{wanted} needs systemd, which does not run this machine",
-            where="the control node", why="units that nobody starts make no backup",
-            remedy=f"leave it out; run the playbooks {PLAYBOOK} and {LOGS_PLAYBOOK} by what starts jobs here",
+            where="the control node", why="units that nobody starts do nothing",
+            remedy=f"leave it out; run the playbooks {PLAYBOOK}, {LOGS_PLAYBOOK} and {DRIFT_PLAYBOOK} by what starts "
+            "jobs here",
         )  # fmt: skip
     if not _root() and not Path(f"/var/lib/systemd/linger/{Path.home().owner()}").exists():
         raise GroundupError(
             "systemd ends this user's timers when the user logs out", where="the control node",
-            why="the timer of backups would not run at night", remedy="loginctl enable-linger, as root for this user",
+            why="no timer would run at night", remedy="loginctl enable-linger, as root for this user",
         )  # fmt: skip
 
 

@@ -22,6 +22,9 @@ Directory = Annotated[
 ]
 
 
+Schedule = Annotated[str, Field(pattern=r"^[A-Za-z0-9 *,./:~\-]+$", max_length=100)]  # systemd.time(7), OnCalendar
+
+
 class S3Target(Model):
     """An S3 bucket that gets a copy of each set (any server of the S3 protocol)."""
 
@@ -62,7 +65,7 @@ class Backups(Model):
         description="Age in days beyond which a set is removed, however few there are. The newest, and the newest that "
         "passed its restore test, always stay. Default: no limit.",
     )
-    schedule: Annotated[str, Field(pattern=r"^[A-Za-z0-9 *,./:~\-]+$", max_length=100)] | None = Field(
+    schedule: Schedule | None = Field(
         None,
         description="When a systemd timer of the control node makes a backup (systemd.time(7), OnCalendar). "
         "Default: no timer.",
@@ -71,7 +74,7 @@ class Backups(Model):
     password_file: Directory | None = Field(
         None,
         description="File on the control node with the password of the secrets store, or a script that prints it, for "
-        "the timer. Default: that of the run which makes the timer.",
+        "the timers of backups and of monitoring.drift. Default: that of the run which makes the timer.",
         json_schema_extra={"examples": ["/root/.config/groundup/cloud.vault-password"]},
     )
     logs_every: int | None = Field(

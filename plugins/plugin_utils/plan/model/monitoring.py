@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from .backups import Schedule
 from .base import Model, Name, with_port
 
 Url = Annotated[
@@ -32,4 +33,10 @@ class Monitoring(Model):
         None,
         description="URL that Alertmanager posts alerts to (JSON), without a secret in it. Default: alerts are sent "
         "nowhere, and seen in its API alone.",
+    )
+    drift: Schedule | None = Field(
+        None,
+        description="When a timer on the control node compares the site with this file (groundup.cloud.drift) and "
+        "tells the number of differences as a metric: OnCalendar of systemd, daily or more often. Default: no timer.",
+        json_schema_extra={"examples": ["*-*-* 05:00:00"]},
     )

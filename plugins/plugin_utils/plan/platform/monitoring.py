@@ -16,7 +16,7 @@ def monitoring(layout: Layout) -> MonitoringPlan | None:
         return None
     return MonitoringPlan(
         host=host, interval=written.interval, retention_days=written.retention_days, webhook=written.webhook,
-        programs="/".join(*ARTIFACTS.items()),
+        drift=written.drift, programs="/".join(*ARTIFACTS.items()),
     )  # fmt: skip
 
 

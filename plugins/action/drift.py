@@ -1,0 +1,76 @@
+"""Action of module groundup.cloud.drift: the layers' dry runs and the state of the site, as one table."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ..module_utils._base.files import write_file
+from ..plugin_utils import site_identity
+from ..plugin_utils.actions import DocumentedAction, ended
+from ..plugin_utils.drift import beside, dry_runs
+from ..plugin_utils.drift.rows import DriftRow, document, metrics, table
+from ..plugin_utils.errors import GroundupError
+from ..plugin_utils.paths import state_dir
+from ..plugin_utils.plan import Plan, load_site
+from ..plugin_utils.status import report
+from ..plugin_utils.upgrade.journal import live_plan
+
+
+class ActionModule(DocumentedAction):
+    """Compare the site with its file."""
+
+    def work(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Print what differs, and end with the exit code that it has. What ends the look itself is unknown, too."""
+        if "ansible_limit" in self.variables:
+            return ended("drift is of the whole site: run it without --limit", unknown=True)
+        found = given["found"]
+        if given["step"] == "judge":
+            return ended(found["summary"], broken=found["state"] == "drift", unknown=found["state"] == "unknown")
+        try:
+            return self._compare(given)
+        except GroundupError as error:
+            return ended(str(error), unknown=True)
+
+    def _compare(self, given: dict[str, Any]) -> dict[str, Any]:
+        plan = live_plan(load_site(given["site_file"]))
+        site_identity.refuse_other(plan, self.variables.get("site_force") or ())
+        names, now = dry_runs.layers(plan, self.variables["groups"]), datetime.now(UTC)
+        rows = self._rows(plan, given, names)
+        note = _note(plan, rows)
+        found = document(plan.site, now.isoformat(timespec="seconds"), rows, note)
+        text = json.dumps(found, indent=2)
+        self._display.display(text if given["output"] == "json" else table(plan.site, rows, note))
+        if given["path"]:
+            write_file(Path(given["path"]), f"{text}\n".encode(), mode=0o644)
+        return {
+            "changed": False, "metrics": metrics(rows, names, now=now.timestamp()), "drift": found,
+        }  # fmt: skip
+
+    def _rows(self, plan: Plan, given: dict[str, Any], names: list[str]) -> list[DriftRow]:
+        variables = self.variables["hostvars"]
+        said = {name: dict(variables[name].get(given["result"]) or {}) for name in plan.hosts}
+        absent = [name for name, one in said.items() if "parts" not in one]
+        rows = [
+            *beside.of_status(plan, report.of_answers(plan, said)),
+            *dry_runs.rows(given["site_file"], names, absent=absent),
+        ]
+        try:
+            rows = beside.asked(plan, rows)
+        except GroundupError as error:
+            what = f"{error.what} ({error.where})"
+            rows.append(DriftRow(layer="kubernetes", host="localhost", what=what, remedy=error.remedy, unknown=True))
+        return sorted(rows, key=lambda row: names.index(row.layer) if row.layer in names else len(names))
+
+
+def _note(plan: Plan, rows: list[DriftRow]) -> str:
+    """Return whether the site file or something else changed since a run last wrote the plan."""
+    path = state_dir(plan.site) / "plan.json"
+    if not path.is_file():
+        return "no run has written a plan yet"
+    when = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")
+    if any(row.layer == "plan" and not row.unknown for row in rows):
+        return f"the site file or this collection changed since the plan of {when}"
+    return f"the plan is that of {when}: what differs was changed outside the site file, or not applied since"
