@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.make import process
@@ -100,8 +101,15 @@ def test_no_process_of_a_build_outlives_it_even_if_its_first_becomes_another_pro
         process.Commands(tmp_path / "log").run(
             process.enclosed([sys.executable, "-c", script]), what="go in the build root", patience=2
         )
-    running = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
-    assert f"sleep\0{seconds}\0".encode() not in running
+
+    def outlives() -> bool:
+        found = []
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            with suppress(OSError):  # it has ended meanwhile
+                found.append(path.read_bytes())
+        return f"sleep\0{seconds}\0".encode() in found
+
+    assert not wait_until(outlives, timeout=30, pause=0.1)  # the kernel ends a namespace's processes one by one
 
 
 @pytest.mark.parametrize(("command", "status"), [("true", None), ("exit 7", 7)])
