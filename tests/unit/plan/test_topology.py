@@ -110,5 +110,12 @@ def test_the_table_has_every_finding_and_fits_its_width(plan_of: Callable[..., P
     assert text.splitlines()[-1] == summary(findings) == "1 error, 1 warning, 2 infos"
 
 
+def test_a_long_key_goes_on_in_the_next_line_at_a_dot_and_has_every_letter(plan_of: Callable[..., Plan]) -> None:
+    changes = {"machines/seed": {"count": 1, "machines": {"seed-1": {"address": "10.99.0.5"}}}}
+    (wrong,) = (one for one in plan_of("rack", changes).findings if one.name == "address-outside-network")
+    places = [line[36:72].strip() for line in table([wrong]).splitlines()[2:-2]]
+    assert [one for one in places if one] == ["machines.seed.machines.seed-1.", "address"]
+
+
 def test_the_table_of_nothing_says_so() -> None:
     assert table(()) == "no findings"

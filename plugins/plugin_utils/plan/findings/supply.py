@@ -18,6 +18,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
     """Yield findings about the registry, the file tree and the seed that serves both."""
     written = context.site.supply
     seeds = [host.name for host in context.layout.with_role("seed")]
+    roles = ", ".join(context.plan.hosts[seeds[0]].roles) if seeds else ""
     keys = tuple(dict.fromkeys(f"machines.{member.group}" for member in context.layout.members if member.name in seeds))
     if written.registry and not written.files_url:
         yield error("files-url-missing", "supply.files_url", "supply.registry")(
@@ -65,7 +66,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
         yield error("several-seeds", *keys)(
             what=f"{len(seeds)} machines have the role seed: {', '.join(seeds[:3])}{', ...' if seeds[3:] else ''}",
             why=f"the names of registry and file tree are those of one host, {seeds[0]}",
-            remedy="keep one of them",
+            remedy=f"keep one: make one of them a group of its own, with roles: [{roles}]",
         )
     if written.source == "upstream":
         yield warning("needs-way-out", "supply.source")(
