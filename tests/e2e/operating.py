@@ -24,8 +24,6 @@ ROOT = Path(__file__).resolve().parents[2]
 CAUSE = re.compile(
     r"^(?:\x1b\[[0-9;]*m)?(?:\[?ERROR.*|fatal: .*|.*is set aside in layer .*|(?:failed|unreachable): .*)$", re.MULTILINE
 )
-    r"^(?:\x1b\[[0-9;]*m)?(?:\[?ERROR.*|fatal: .*|.*is set aside in layer .*|(?:failed|unreachable): .*)$", re.MULTILINE
-)
 # The command in the shell of somebody who has no clone, with the artifacts of this machine.
 PROGRAM = """\
 #!/usr/bin/env bash
