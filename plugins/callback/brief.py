@@ -120,6 +120,11 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
         if self._display.verbosity:
             super().v2_playbook_on_no_hosts_matched()
 
+    def v2_playbook_on_no_hosts_remaining(self) -> None:
+        """Print only with ``-v`` that a play ends with its last host: the failure above says so."""
+        if self._display.verbosity:
+            super().v2_playbook_on_no_hosts_remaining()
+
     def v2_playbook_on_include(self, included_file: Any) -> None:
         """Print the play's name above what it includes."""
         self._name_play()
