@@ -90,6 +90,11 @@ def test_bonds_vlans_and_bmcs_are_told(plan_of: Callable[..., Plan]) -> None:
     assert "wiring" not in drawn(plan_of("lab"))[1]
 
 
+def test_findings_are_counted_in_words(plan_of: Callable[..., Plan]) -> None:
+    assert "findings: 2 warnings, 2 infos" in drawn(plan_of("rack"))[1]
+    assert "findings: 1 error, 1 warning, 2 infos" in drawn(plan_of("edge", {"kubernetes/version": "1.35.0"}))[1]
+
+
 def test_hundreds_of_racks_that_look_alike_are_drawn_once(plan_of: Callable[..., Plan]) -> None:
     racks: dict[str, dict[str, int]] = {f"r{n}": {} for n in range(1, 251)}
     networks = {
