@@ -11,7 +11,7 @@ description:
   - Prints one line when the run ends, with its time and what changed by layer; with C(-v) a table of all plays before
     it.
   - A dry run ends with what it could not know, and with the command that does what it predicted.
-  - Tasks are counted per host as Ansible ran them, skipped ones included, because a skipped task costs the controller
+  - Tasks are counted per host as Ansible ran them, skipped ones included, because a skipped task costs the control node
     almost as much as one that ran.
 requirements:
   - Enabled in C(callbacks_enabled).

@@ -56,7 +56,9 @@ def test_no_guide_denies_what_is_there() -> None:
     found = {}
     for name in guides():
         text = (ROOT / f"docs/{name}.md").read_text(encoding="utf-8")
-        if lines := re.findall(r"^.*(?:[Nn]ot in this version|\b[Nn]o verb (?:yet|for)\b|\bno verb:).*$", text, re.MULTILINE):
+        if lines := re.findall(
+            r"^.*(?:[Nn]ot in this version|\b[Nn]o verb (?:yet|for)\b|\bno verb:).*$", text, re.MULTILINE
+        ):
             found[name] = lines
     assert sorted(found) == sorted(DENIED)
     for name, denied in DENIED.items():
@@ -67,3 +69,12 @@ def test_who_comes_from_another_installer_finds_the_verbs() -> None:
     text = (ROOT / "docs/coming-from.md").read_text(encoding="utf-8")
     verbs = {"backup", "restore", "openstack_upgrade", "kubernetes_upgrade", "patch", "precheck", "status"}
     assert {verb for verb in verbs if f"`groundup.cloud.{verb}`" not in text} == set()
+
+
+def test_the_machine_that_runs_ansible_is_the_control_node() -> None:
+    plugins = [
+        path for room in ("modules", "lookup", "callback", "inventory") for path in ROOT.glob(f"plugins/{room}/*.py")
+    ]
+    pages = [*ROOT.glob("playbooks/*.yml"), *(ROOT / f"docs/{name}.md" for name in guides()), *plugins]
+    said = re.compile(r"\b(?:on|by|of|from|lets) (?:the|this) controller\b(?!\S*'s (?:agent|first)| manager)")
+    assert [path.name for path in pages if said.search(path.read_text(encoding="utf-8"))] == []

@@ -71,8 +71,8 @@ def check(context: PlanContext) -> Iterator[Finding]:
     if written.source == "upstream":
         yield warning("needs-way-out", "supply.source")(
             what="programs and images that their projects publish are fetched from there; the others are built",
-            why="the controller needs a way out to each address; what has no digest in supply.lock is refused until it "
-            "is resolved",
+            why="the control node needs a way out to each address; what has no digest in supply.lock is refused until "
+            "it is resolved",
             remedy="run groundup.cloud.supply with -e supply_resolve=true once; or write supply.source: build",
         )
     if seeds and not written.registry and written.files_url:
