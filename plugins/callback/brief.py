@@ -79,7 +79,7 @@ _SPEAKING = frozenset(
 )
 # Keys that Ansible adds when a module crashed without a result: then the whole result is shown.
 _DIED = ("module_stdout", "module_stderr")
-_SAID = ("msg", "failed", "changed", "status", "exception", "warnings", "deprecations", "invocation")
+_SAID = ("msg", "failed", "changed", "status", "exception", "aside", "warnings", "deprecations", "invocation")
 
 
 class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
@@ -157,6 +157,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
         """Print one message for a failure of this collection; leave others to Ansible."""
         found = result.result
         self._stopped |= not ignore_errors
+        self._aside |= {row["host"]: row for row in found.get("aside") or ()}
         if _is_validation(result.task) and "argument_errors" in found and not self._display.verbosity:
             found = {"msg": _refused(found)}
         elif self._display.verbosity or not _is_ours(result.task) or "msg" not in found or set(_DIED) & set(found):
