@@ -19,9 +19,24 @@ SCHEMA, PAGE = "docs/site.schema.json", "docs/site-file.md"
 
 def json_schema() -> str:
     """Return the JSON Schema of a site file."""
-    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": _ID, **Site.model_json_schema()}
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": _ID, **_plain(Site.model_json_schema())}
     schema["title"] = "groundup.cloud site file"
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def _plain(part: Any) -> Any:
+    """Return ``part`` of a schema with one type where null is the other choice: editors then say what is wrong."""
+    if isinstance(part, list):
+        return [_plain(one) for one in part]
+    if not isinstance(part, dict):
+        return part
+    found: dict[str, Any] = {name: _plain(one) for name, one in part.items()}
+    match found.get("anyOf"):
+        case [{"type": str()} as kind, {"type": "null"}]:
+            choices = {"enum": [*kind["enum"], None]} if "enum" in kind else {}
+            rest = {name: one for name, one in found.items() if name != "anyOf"}
+            return {**kind, "type": [kind["type"], "null"], **choices, **rest}
+    return found
 
 
 def page() -> str:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from ..module_utils._base.files import write_file
 from ..plugin_utils import site_identity
 from ..plugin_utils.actions import DocumentedAction, ended
+from ..plugin_utils.commands import runnable
 from ..plugin_utils.compose import site_plan
 from ..plugin_utils.kube import run_lease
 from ..plugin_utils.kube.access import kubeconfig_path
@@ -52,7 +53,7 @@ class ActionModule(DocumentedAction):
     def _told(self, run: ReleaseUpgrade, found: ReleaseCheck, place: str | None) -> dict[str, Any]:
         """Print the page for reviewers; return what it says."""
         text = page(run.plan.site, before=found.before, target=run.target, parts=found.parts)
-        self._display.display(text)
+        self._display.display(runnable(text))
         if place:
             write_file(Path(place), text.encode(), mode=0o644)
         state = worst(found.parts)

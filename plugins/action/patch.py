@@ -15,6 +15,7 @@ from ..module_utils._base.wait import wait_until
 from ..plugin_utils import site_identity
 from ..plugin_utils.actions import ended
 from ..plugin_utils.ceph_action import CephAction
+from ..plugin_utils.commands import runnable
 from ..plugin_utils.errors import GroundupError
 from ..plugin_utils.patch import decide, journal, report
 from ..plugin_utils.patch.decide import LIGHT
@@ -71,7 +72,7 @@ class ActionModule(AskingAction, CephAction):
             groups=given["groups"], resting=[name for name in journal.hosts(plan.site) if name in said],
         )  # fmt: skip
         text = json.dumps(found, indent=2)
-        self._display.display(text if given["output"] == "json" else report.table(found))
+        self._display.display(text if given["output"] == "json" else runnable(report.table(found)))
         if given["path"]:
             write_file(Path(given["path"]), f"{text}\n".encode(), mode=0o644)
         if given["apply"]:

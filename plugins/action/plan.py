@@ -65,7 +65,7 @@ class ActionModule(DocumentedAction):
                 return {**result, "failed": True, "msg": f"{error.filename or directory}: {error.strerror}"}
         if result["files"] and not self.changes.check:
             self._display.display("\n".join(["written:", *(f"  {path}" for path in result["files"])]))
-        result["msg"] = f"{plan.site}: {len(plan.hosts)} hosts, {summary(plan.findings)}"
+        result["msg"] = f"{plan.site}: {len(plan.hosts)} host{'s' * (len(plan.hosts) != 1)}, {summary(plan.findings)}"
         if refused:
             result["failed"] = True
             result["msg"] += ". Correct the site file: nothing is built from this plan"

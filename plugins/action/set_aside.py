@@ -32,7 +32,8 @@ class ActionModule(DocumentedAction):
             gone = {name: host["rack"] for name, host in away.items() if host["group"] == group}
             lines += [f"{line} (machines.{group}.enough)" for line in lacking(group, SuccessCriteria(**needed), gone)]
         if lines:
-            return ended(_stopped(lines, [row for row in why.values() if row]), broken=True)
+            remedy = "  remedy: mend the hosts, then run this again; the limits are the site file's"
+            return ended("\n".join([*lines, remedy]), broken=True) | {"aside": [row for row in why.values() if row]}
         return {}
 
 
@@ -47,8 +48,3 @@ def _over(groups: dict[str, list[str]], limits: dict[str, int]) -> list[str]:
         f"(machines.{group}.max_unavailable of the site file): {', '.join(names)}"
         for group, names in groups.items()
     ]
-
-
-def _stopped(lines: list[str], rows: list[dict[str, Any]]) -> str:
-    remedy = "  remedy: mend the hosts, then run this again; the limits are the site file's"
-    return "\n".join([*lines, remedy, aside.table(rows)])

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from ..module_utils._base.files import write_file
 from ..plugin_utils import site_identity
 from ..plugin_utils.actions import ended
+from ..plugin_utils.commands import runnable
 from ..plugin_utils.plan import Plan, load_site
 from ..plugin_utils.status import hosts, report
 from ..plugin_utils.status.asking import AskingAction
@@ -37,7 +38,7 @@ class ActionModule(AskingAction):
         parts = report.of_answers(plan, said)
         found = document(plan.site, datetime.now(UTC).isoformat(timespec="seconds"), parts)
         text = json.dumps(found, indent=2)
-        self._display.display(text if given["output"] == "json" else table(plan.site, parts))
+        self._display.display(text if given["output"] == "json" else runnable(table(plan.site, parts)))
         if given["path"]:
             write_file(Path(given["path"]), f"{text}\n".encode(), mode=0o644)
         state = worst(parts)

@@ -34,6 +34,7 @@ from typing import Any
 from ansible import constants, context
 from ansible.plugins.callback.default import CallbackModule as Default
 
+from ..plugin_utils.commands import explained, runnable
 from ..plugin_utils.errors import GroundupError
 from ..plugin_utils.layers.aside import table
 from ..plugin_utils.layers.position import LayerCount
@@ -43,6 +44,7 @@ OURS = "groundup.cloud."
 ROLLOUT = f"{OURS}rollout"  # its result says how to reach the cloud
 _JUDGED = frozenset((f"{OURS}status", f"{OURS}drift"))  # they end as unreachable when something could not be asked
 _DOCUMENT = "groundup_document"  # variable of a play whose standard output is what its tasks print, and nothing else
+_SAYING = frozenset({"ansible.builtin.assert", "ansible.builtin.fail"})  # their message is what a playbook has to say
 _VALIDATION = "ansible.builtin.validate_argument_spec"  # Ansible puts it before a role's own tasks
 # Those that print while they run: a module, or one step of it.
 _SPEAKING = frozenset(
@@ -77,7 +79,7 @@ _SPEAKING = frozenset(
 )
 # Keys that Ansible adds when a module crashed without a result: then the whole result is shown.
 _DIED = ("module_stdout", "module_stderr")
-_SAID = ("msg", "failed", "changed", "status", "exception", "warnings", "deprecations", "invocation")
+_SAID = ("msg", "failed", "changed", "status", "exception", "aside", "warnings", "deprecations", "invocation")
 
 
 class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
@@ -118,6 +120,11 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
         if self._display.verbosity:
             super().v2_playbook_on_no_hosts_matched()
 
+    def v2_playbook_on_no_hosts_remaining(self) -> None:
+        """Print only with ``-v`` that a play ends with its last host: the failure above says so."""
+        if self._display.verbosity:
+            super().v2_playbook_on_no_hosts_remaining()
+
     def v2_playbook_on_include(self, included_file: Any) -> None:
         """Print the play's name above what it includes."""
         self._name_play()
@@ -139,31 +146,37 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
         if result.task.resolved_action in _JUDGED and not self._display.verbosity:  # what could not be asked, as a line
             text, stderr = f"unknown: {result.result['msg']}", self.get_option("display_failed_stderr")
             self._display.display(text, color=constants.COLOR_UNREACHABLE, stderr=stderr)
-        elif self._display.verbosity or result.host.get_name() not in self._aside:
+        elif self._display.verbosity:
             super().v2_runner_on_unreachable(result)
+        elif result.host.get_name() not in self._aside:
+            self._failed(result, "unreachable", _unreachable(result.result), constants.COLOR_UNREACHABLE)
+            if result.task.ignore_unreachable:
+                self._display.display("...ignoring", color=constants.COLOR_SKIP)
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
         """Print one message for a failure of this collection; leave others to Ansible."""
         found = result.result
         self._stopped |= not ignore_errors
+        self._aside |= {row["host"]: row for row in found.get("aside") or ()}
         if _is_validation(result.task) and "argument_errors" in found and not self._display.verbosity:
             found = {"msg": _refused(found)}
         elif self._display.verbosity or not _is_ours(result.task) or "msg" not in found or set(_DIED) & set(found):
             super().v2_runner_on_failed(result, ignore_errors=ignore_errors)
             return
-        if self._last_task_banner != result.task._uuid:
-            self._print_task_banner(result.task)
-        self._handle_warnings(found)
-        text = f"failed: [{self.host_label(result)}] => {found['msg']}"
+        text = explained(found["msg"], _site_variables(self._play))
         if any(value for key, value in found.items() if key not in _SAID and not key.startswith("_ansible_")):
             text += "\n(-v shows the whole result)"
-        self._display.display(
-            text,
-            color=constants.COLOR_ERROR,
-            stderr=self.get_option("display_failed_stderr"),
-        )
+        self._failed(result, "failed", text, constants.COLOR_ERROR)
         if ignore_errors:
             self._display.display("...ignoring", color=constants.COLOR_SKIP)
+
+    def _failed(self, result: Any, how: str, text: str, color: str) -> None:
+        if self._last_task_banner != result.task._uuid:
+            self._print_task_banner(result.task)
+        self._handle_warnings(result.result)
+        name = self.host_label(result).partition(" -> {{")[0]  # without a delegate whose name is not known
+        text = f"{how}: [{name}] => {text}"
+        self._display.display(text, color=color, stderr=self.get_option("display_failed_stderr"))
 
     def v2_playbook_on_task_start(self, task: Any, is_conditional: bool) -> None:
         """Print the name of a task that prints; for other tasks start the periodic reminder."""
@@ -211,7 +224,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
             return
         super().v2_playbook_on_stats(stats)
         if rows := [*self._aside.values(), *self._leftover.values()]:
-            self._display.display(f"\n{table(rows)}", color=constants.COLOR_WARN)
+            self._display.display(f"\n{runnable(table(rows))}", color=constants.COLOR_WARN)
         if self._aside:
             end = "stopped" if self._stopped else "went to its end"
             self._display.display(
@@ -225,6 +238,10 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
 def groups_of_run(play: Any) -> dict[str, list[str]]:
     """Return the hosts of each group of the inventory, as they are now."""
     return dict(play.get_variable_manager()._inventory.get_groups_dict())
+
+
+def _site_variables(play: Any) -> dict[str, Any]:
+    return dict(play.get_variable_manager()._inventory.groups["all"].get_vars())
 
 
 def prints_document(play: Any) -> bool:
@@ -253,4 +270,13 @@ def _refused(found: dict[str, Any]) -> str:
 
 
 def _is_ours(task: Any) -> bool:
-    return str(task.resolved_action or task.action).startswith(OURS)
+    action = str(task.resolved_action or task.action)
+    return action.startswith(OURS) or (action in _SAYING and "/ansible_collections/groundup/cloud/" in task.get_path())
+
+
+def _unreachable(found: dict[str, Any]) -> str:
+    """Return what kept a task from its host, with the remedy where it was ssh."""
+    from ..plugin_utils.contact.faults import UNREACHED  # late import: hosts answer
+
+    said = str(found.get("msg") or "it cannot be reached; the result is hidden")
+    return f"{said}\n  remedy: {UNREACHED}" if "ssh" in said else said

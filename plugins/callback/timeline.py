@@ -11,7 +11,7 @@ description:
   - Prints one line when the run ends, with its time and what changed by layer; with C(-v) a table of all plays before
     it.
   - A dry run ends with what it could not know, and with the command that does what it predicted.
-  - Tasks are counted per host as Ansible ran them, skipped ones included, because a skipped task costs the controller
+  - Tasks are counted per host as Ansible ran them, skipped ones included, because a skipped task costs the control node
     almost as much as one that ran.
 requirements:
   - Enabled in C(callbacks_enabled).
@@ -43,6 +43,7 @@ from ansible import context
 from ansible.plugins.callback import CallbackBase
 
 from ..module_utils._base.text import few
+from ..plugin_utils.commands import idle, sites
 from ..plugin_utils.layers.layers import ABSENT
 from ..plugin_utils.layers.position import layer_of
 from ..plugin_utils.progress import clock
@@ -81,12 +82,9 @@ def is_dry_run(play: Any) -> bool:
 
 def next_command() -> str:
     """Return the command that does what this dry run predicted. Values of extra variables may be secret: not shown."""
-    files = [Path(one) for one in context.CLIARGS.get("inventory") or ()]
-    here = Path.cwd()
-    inventory = [word for one in files for word in ("-i", str(one.relative_to(here) if here in one.parents else one))]
     playbooks = [_APPLIES.get(name, name) for name in context.CLIARGS.get("args") or ()]
     more = ", with the same options" if context.CLIARGS.get("extra_vars") or context.CLIARGS.get("subset") else ""
-    return shlex.join(["ansible-playbook", *inventory, *playbooks]) + more
+    return shlex.join(["ansible-playbook", *sites(), *playbooks]) + more
 
 
 def _by_layer(rows: Iterable[PlayRecord], *, predicts: bool) -> dict[str, int]:
@@ -166,6 +164,8 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # Ansible ships no ty
         self._close()
         rows = [play for play in self._plays if play.tasks]
         if not rows:
+            if not self._document:
+                self._display.display(idle())
             return
         total, stopped = time.monotonic() - self._run_started, bool(stats.failures or set(stats.dark) - self._aside)
         if self._display.verbosity:

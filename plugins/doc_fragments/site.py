@@ -15,6 +15,8 @@ options:
 """
 
     FILE = r"""
+requirements:
+  - On the control node, the Python packages of the collection's C(requirements.txt).
 options:
   site_file:
     description: Path of the site file.

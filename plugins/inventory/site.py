@@ -24,6 +24,8 @@ description:
     (check mode, or C(--tags check)); C(groundup_machine), the machine that a verb acts on (C(-e machine=NAME));
     C(groundup_storage_host), a storage host to ask about Ceph, another one if there is one; and for connections:
     C(ansible_host), C(ansible_user), C(ansible_port), the site's ssh key, and known host keys."
+requirements:
+  - On the control node, the Python packages of the collection's C(requirements.txt).
 notes:
   - The site file reference describes every key of the site file.
 options:
@@ -183,7 +185,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
             entry = inventory.hosts[host.name]
             entry.set_variable("ansible_host", _trusted(host.address, known))
             if plan.access.user != "root":
-                # Per host: a variable of group `all` would also hold for tasks on the controller.
+                # Per host: a variable of group `all` would also hold for tasks on the control node.
                 entry.set_variable("ansible_become", True)
             entry.set_variable("groundup_host", _trusted(host_vars(host), known))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: rootfs
-short_description: Directory of a root file system of supply.lock, on the controller
+short_description: Directory of a root file system of supply.lock, on the control node
 version_added: 0.1.0
 description:
   - Returns the directory where an artifact of kind C(root) is unpacked. It is made when the cache lacks it, and never

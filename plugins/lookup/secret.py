@@ -7,7 +7,7 @@ name: secret
 short_description: A secret of the site, by name
 version_added: 0.1.0
 description:
-  - Reads the site's encrypted secrets store on the controller. Use it only in tasks with C(no_log), or for an option
+  - Reads the site's encrypted secrets store on the control node. Use it only in tasks with C(no_log), or for an option
     that its module hides.
   - In a dry run (check mode, C(--tags check)), a name that the store does not hold yet gives a temporary value,
     which is stored nowhere.

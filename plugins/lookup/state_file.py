@@ -7,7 +7,7 @@ name: state_file
 short_description: Content of a public file in the site's state directory
 version_added: 0.1.0
 description:
-  - Returns the content of a certificate or a public key that the controller keeps for the site, without its
+  - Returns the content of a certificate or a public key that the control node keeps for the site, without its
     last newline.
   - In a dry run (check mode, C(--tags check)), a missing file gives an empty string.
 options:

@@ -10,7 +10,7 @@ version_added: 0.2.0
 description:
   - "Private: for the playbooks C(groundup.cloud.network_backup), C(groundup.cloud.network_restore),
     C(groundup.cloud.seed_backup) and C(groundup.cloud.seed_restore)."
-  - The controller keeps backups in the site's state directory, with mode 0600, digest, time and what they are of, and
+  - The control node keeps backups in the site's state directory, with mode 0600, digest, time and what they are of, and
     removes old ones.
 options:
   step:

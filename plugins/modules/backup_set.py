@@ -39,7 +39,7 @@ options:
         V(keys_put) puts back Kubernetes' keys that are missing. What is replaced is set aside. On a host that has
         nothing of Kubernetes, V(keys_put) and V(etcd_put) start nothing, and P(groundup.cloud.node#module) initialises
         it with what they put there.
-      - V(state) puts back the controller's state, V(mariadb) the databases. V(restart) restarts what watches
+      - V(state) puts back the control node's state, V(mariadb) the databases. V(restart) restarts what watches
         Kubernetes. V(compare) lists RV(differences) of the cloud's databases from what is there.
     type: str
     choices:

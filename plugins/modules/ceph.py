@@ -33,7 +33,7 @@ options:
         are up with all their data, and clears it.
       - V(fence) adds O(addresses) of a host to Ceph's blocklist, or removes them. Its writes are refused then, and
         its locks are free for the next client, for a year at most.
-      - On the controller, V(orchestrate) describes the planned Ceph to cephadm or Rook. For Rook it applies the
+      - On the control node, V(orchestrate) describes the planned Ceph to cephadm or Rook. For Rook it applies the
         cluster's Secret, a CephCluster and a CephBlockPool for each pool, and waits until Rook reports the cluster as
         ready; Rook's operator and CRDs must be installed. For cephadm it writes its service specification and
         configuration into the state directory, and does not run cephadm. It fails and prints the commands to run while

@@ -9,7 +9,7 @@ short_description: Apply what the site's Kubernetes cluster itself needs, and ve
 version_added: 0.2.0
 description:
   - "Private: for the playbooks and roles of the same collection."
-  - Runs on the controller, with the admin kubeconfig of the site. Does not need the hosts.
+  - Runs on the control node, with the admin kubeconfig of the site. Does not need the hosts.
   - For what the cluster itself needs. Applications are releases of the rollout engine, see M(groundup.cloud.rollout).
 options:
   step:

@@ -82,7 +82,7 @@ options:
     default: []
   user:
     description:
-      - Account the controller logs in as, with sudo. Without it, V(converge) takes root, and V(verify) does not check
+      - Account the control node logs in as, with sudo. Without it, V(converge) takes root, and V(verify) does not check
         sshd.
     type: str
   authorized_keys:

@@ -9,7 +9,7 @@ short_description: Converge and verify what the cloud knows of all hypervisors
 version_added: 0.2.0
 description:
   - "Private: for the role P(groundup.cloud.hypervisor#role) and the playbook C(groundup.cloud.hypervisor)."
-  - Asks Nova, Placement and Neutron at their public names, as the administrator, from the controller.
+  - Asks Nova, Placement and Neutron at their public names, as the administrator, from the control node.
 options:
   step:
     description:
@@ -24,7 +24,7 @@ options:
         compute service Nova created disabled, and those whose last probe failed; without them it does nothing. Creates
         a project with all an instance needs, as M(groundup.cloud.tenant_smoke) does, and an instance with a floating
         IP on each new host. Any other host stays disabled with the fault as its reason, and is in RV(aside). Deletes
-        all of it, also after a failure, SIGTERM or Ctrl-C, and leftovers of a killed run of this controller. Never
+        all of it, also after a failure, SIGTERM or Ctrl-C, and leftovers of a killed run of this control node. Never
         enables a host that was disabled for another reason; reports it in RV(kept) and in a warning.
       - V(verify) fails if aggregates, zones or traits differ from the plan, or if a host still needs its probe.
         Changes nothing.

@@ -132,7 +132,7 @@ options:
     elements: str
     default: []
   site_file:
-    description: Path of the site file on the controller.
+    description: Path of the site file on the control node.
     type: path
   contact_url:
     description: URL of the call-home service.

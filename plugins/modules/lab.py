@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Documentation of the action of the same name, which runs on the controller."""
+"""Documentation of the action of the same name, which runs on the control node."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ short_description: Run a lab's networks and machines on this machine
 version_added: 0.1.0
 description:
   - "Private: for the role P(groundup.cloud.lab_hosts#role) of the same collection."
-  - Runs on the controller, which is the machine of the lab.
+  - Runs on the control node, which is the machine of the lab.
 options:
   step:
     description:
@@ -63,7 +63,7 @@ options:
     elements: path
     default: []
   user:
-    description: Account the controller logs in as, with sudo; created when the image lacks it.
+    description: Account the control node logs in as, with sudo; created when the image lacks it.
     type: str
     default: root
   authorized_keys:

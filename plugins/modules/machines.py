@@ -18,16 +18,16 @@ options:
         key. It leaves an installed machine that has called home unchanged. A killed run continues when it is run again.
         Each change of a machine's state is a line of C(metal/<host>.jsonl) in the site's state directory. It refuses
         three kinds of machines - powered on but not running the seed's ramdisk, installed according to the journal but
-        unknown to Ironic, and with unapproved data on its disks. Runs on the controller.
+        unknown to Ironic, and with unapproved data on its disks. Runs on the control node.
       - V(approve) approves one waiting machine - a discovered machine that matches the plan, or one with data on its
         disks. It stores the approval in the seed's Ironic, for exactly the machine that was inspected. Runs on the
         controller.
       - V(overview) prints a table of all machines of the site - rack, state, current activity, its elapsed time, and
         its usual time on machines of this site. A failed machine has its failure card below it. It reads the journals
-        in the site's state directory, on the controller, and contacts no host. A machine that the seed does not install
-        has no state. A machine that has a journal but is not in the site file has no rack.
-      - V(ready) verifies that the machine lets the controller in and has booted. It sets a machine that does not aside,
-        with the remedy. Runs on the machine.
+        in the site's state directory, on the control node, and contacts no host. A machine that the seed does not
+        install has no state. A machine that has a journal but is not in the site file has no rack.
+      - V(ready) verifies that the machine lets the control node in and has booted. It sets a machine that does not
+        aside, with the remedy. Runs on the machine.
     type: str
     choices: [approve, install, overview, ready]
     required: true
@@ -97,10 +97,10 @@ options:
     type: int
     default: 1800
   login:
-    description: Account, address and port the controller logs in with, for the error of V(ready).
+    description: Account, address and port the control node logs in with, for the error of V(ready).
     type: str
   remedy:
-    description: Remedy when the machine refuses the controller's login.
+    description: Remedy when the machine refuses the control node's login.
     type: str
   boot_timeout:
     description:

@@ -46,7 +46,7 @@ options:
     elements: str
     default: []
   directory:
-    description: Directory of backup sets, on the controller. Default is that of the site. With O(step=backups).
+    description: Directory of backup sets, on the control node. Default is that of the site. With O(step=backups).
     type: str
     default: ""
   metrics:

@@ -30,14 +30,14 @@ options:
       - Of the version in O(cluster), V(upgrade_stage) fetches images and programs, V(upgrade_control) makes one control
         plane, V(upgrade_record) kubeadm's configuration in the cluster, V(upgrade_kubelet) a node's programs.
       - V(membership) reports a control host's cluster, etcd members and days of certificates. Changes nothing.
-      - V(decide) compares the O(answers) of all control hosts with the controller's record, and returns RV(ca). Fails
+      - V(decide) compares the O(answers) of all control hosts with the control node's record, and returns RV(ca). Fails
         for different clusters, or another than the record's; with none, when one did not answer or has leftovers.
       - V(forget), on a control host that is a member, removes etcd members and Nodes of the empty O(hosts), so that
         they can join as new ones. Refuses, and changes nothing, when the old member still answers, when a Node of
         that name is another machine that answers, when the remaining members have no quorum, or when it needs a
         member on one of O(half_made).
       - V(access), on a control host that is a member, stores the admin kubeconfig in the site's state directory on
-        the controller (mode 0600); it is not part of the result. When hosts wait to join, it creates a bootstrap
+        the control node (mode 0600); it is not part of the result. When hosts wait to join, it creates a bootstrap
         token for 20 minutes and, for control hosts, uploads the certificates with a new key. Use C(no_log) on the
         task, as RV(join) is a secret; the action prints why it failed.
       - V(leave_etcd), on a control host that stays, removes the etcd member of O(member), unless that costs the quorum.
@@ -53,7 +53,7 @@ options:
     description: Name of the host it runs on.
     type: str
   site:
-    description: Name of the site, whose state directory on the controller records the cluster.
+    description: Name of the site, whose state directory on the control node records the cluster.
     type: str
   role:
     description: Role of the node.
@@ -104,7 +104,7 @@ options:
   downloads:
     description:
       - Programs of the node, from the site's file server. Each has a C(url), a target C(path), and the C(sha256) that
-        the controller published. Default of that is C(<url>.sha256) of the server, which detects damage but not a
+        the control node published. Default of that is C(<url>.sha256) of the server, which detects damage but not a
         compromised server.
     type: list
     elements: dict
@@ -251,7 +251,7 @@ join:
   type: dict
   returned: with O(step=access)
 kubeconfig:
-  description: Path of the kubeconfig on the controller.
+  description: Path of the kubeconfig on the control node.
   type: str
   returned: with O(step=access)
 """

@@ -1,4 +1,4 @@
-# Documentation of the action plugin of the same name, which does the work on the controller.
+# Documentation of the action plugin of the same name, which does the work on the control node.
 DOCUMENTATION = r"""
 module: openstack_upgrade
 short_description: Judge, order and record a step of OpenStack's release
@@ -9,7 +9,7 @@ description:
     whether Nova's data were migrated, which queues are not replicated, what is not ready, and how old the newest
     backup set is.
   - Services are rolled out by M(groundup.cloud.rollout), hypervisors changed by M(groundup.cloud.hypervisor).
-  - Runs on the controller. Its output contains no secrets.
+  - Runs on the control node. Its output contains no secrets.
 options:
   step:
     description:

@@ -12,7 +12,7 @@ description:
   - Installs and configures Debian's OVN packages, and maintains the host's members of the northbound and southbound
     database, each a raft cluster over TLS, even with one control host.
   - Never recreates data on disk. Without data nothing starts until O(step=form).
-  - The controller records the ids of the clusters. It never creates a cluster of which it has an id.
+  - The control node records the ids of the clusters. It never creates a cluster of which it has an id.
 options:
   step:
     description:
@@ -20,7 +20,7 @@ options:
         data.
       - V(form) makes the host a member of every database. One host at a time.
       - V(restart) restarts members whose unit configuration changed. One host at a time.
-      - V(decide) compares the answers of control hosts with the controller's record. Fails when they have different
+      - V(decide) compares the answers of control hosts with the control node's record. Fails when they have different
         clusters, and, if no cluster is known, when one of them did not answer or began to join one.
       - V(forget) removes the members of hosts that have lost their data from the clusters. Such a host then joins as a
         new member. On a control host whose members are connected to their leaders; without one it fails.

@@ -1,4 +1,4 @@
-# Documentation of the action plugin of the same name, which does the work on the controller.
+# Documentation of the action plugin of the same name, which does the work on the control node.
 DOCUMENTATION = r"""
 module: plan
 short_description: Plan a site and report findings, without touching a machine
@@ -9,7 +9,7 @@ description:
     needs), for a site with instances C(packets.svg) (the paths of their packets), and for one with monitoring
     C(monitoring/) (scrape targets, alert rules and their routing), if they differ.
   - Fails on findings of severity C(error), and then leaves the state directory unchanged.
-  - Runs on the controller and contacts nothing.
+  - Runs on the control node and contacts nothing.
 options:
   output:
     description: Directory to write to, created when missing. Default is the site's state directory.

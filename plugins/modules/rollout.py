@@ -1,4 +1,4 @@
-# Documentation of the action plugin of the same name, which does the work on the controller.
+# Documentation of the action plugin of the same name, which does the work on the control node.
 DOCUMENTATION = r"""
 module: rollout
 short_description: Roll out the releases of a site's cloud as one graph
@@ -14,8 +14,8 @@ description:
     every release verifies. V(verify) fails when they are missing or differ.
   - Stores fingerprints of the site's secrets in the cluster, and refuses another secrets store.
   - Can be interrupted at any moment and run again; it repairs releases of a killed run.
-  - Holds a Lease in the namespace of the releases, so that only one controller rolls out at a time.
-  - Runs on the controller. Its output contains no secrets.
+  - Holds a Lease in the namespace of the releases, so that only one control node rolls out at a time.
+  - Runs on the control node. Its output contains no secrets.
 options:
   verb:
     description:

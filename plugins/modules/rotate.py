@@ -1,4 +1,4 @@
-# Documentation of the action plugin of the same name, which does the work on the controller.
+# Documentation of the action plugin of the same name, which does the work on the control node.
 DOCUMENTATION = r"""
 module: rotate
 short_description: Rotate one kind of credential without a gap
@@ -8,7 +8,7 @@ description:
   - Three phases. V(both) makes the new valid beside the old, V(use) has everything use the new, V(drop) has the old
     refused.
   - The position is read from reality. A rotation that was killed goes on where it was.
-  - Runs on the controller. Its output contains no secrets.
+  - Runs on the control node. Its output contains no secrets.
 options:
   step:
     description:

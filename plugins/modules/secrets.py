@@ -8,7 +8,7 @@ module: secrets
 short_description: Create a site's ssh key, missing secrets and certificates, or remove its state
 version_added: 0.1.0
 description:
-  - Runs on the controller. Returns and prints no values.
+  - Runs on the control node. Returns and prints no values.
 options:
   step:
     description:

@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Documentation of the action of the same name, which runs on the controller."""
+"""Documentation of the action of the same name, which runs on the control node."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ description:
 options:
   step:
     description:
-      - V(build) builds or fetches artifacts that the controller's cache lacks, in separate build roots. It names a
+      - V(build) builds or fetches artifacts that the control node's cache lacks, in separate build roots. It names a
         damaged artifact and builds it again. A digest that differs from the lock is an error. It shows each artifact
         in work with its elapsed and expected time, on a terminal in place.
       - V(advisories) holds the bills of material of built artifacts, and the packages of hosts, against advisories

@@ -8,7 +8,7 @@ module: tempest
 short_description: Run OpenStack's own tests (Tempest) against a cloud
 version_added: 0.2.0
 description:
-  - Runs Tempest and its plugins on the controller, with a configuration written from the site's plan, or from the
+  - Runs Tempest and its plugins on the control node, with a configuration written from the site's plan, or from the
     answers of any other cloud.
   - Prints progress, each failure at once, and at the end a table with the reasons of skips. A failure that the list of
     explained tests has does not count.
@@ -20,7 +20,7 @@ description:
     not answer before the tests.
 options:
   site_file:
-    description: Path of the site file. Tests the site's own cloud; its names need not resolve on the controller.
+    description: Path of the site file. Tests the site's own cloud; its names need not resolve on the control node.
     type: path
   cloud:
     description: Name of any other cloud in C(clouds.yaml). Its names must resolve.

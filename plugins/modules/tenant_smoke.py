@@ -10,10 +10,10 @@ version_added: 0.2.0
 description:
   - Creates a project with a user, and as that user a keypair, security group, network, router, image, instance and
     floating IP. Waits for ssh, sends random bytes there and back, and compares their SHA-256.
-  - Deletes all of it, also after a failure, SIGTERM or Ctrl-C, and leftovers of a killed run of this controller. Lists
-    what could not be deleted.
+  - Deletes all of it, also after a failure, SIGTERM or Ctrl-C, and leftovers of a killed run of this control node.
+    Lists what could not be deleted.
   - Prints each step with its seconds. A failed step shows the cloud's message, with layer, object and remedy.
-  - Needs administrator rights for project, user and flavor. Runs on the controller, which must reach floating IPs.
+  - Needs administrator rights for project, user and flavor. Runs on the control node, which must reach floating IPs.
 options:
   site_file:
     description: Path of the site file. Connects to the site's own cloud at its virtual IP, without resolving names.
@@ -46,7 +46,7 @@ options:
     type: int
     default: 20
   keep:
-    description: Whether to keep everything for inspection. The next run on this controller deletes it.
+    description: Whether to keep everything for inspection. The next run on this control node deletes it.
     type: bool
     default: false
 extends_documentation_fragment:

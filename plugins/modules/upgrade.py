@@ -1,4 +1,4 @@
-# Documentation of the action plugin of the same name, which does the work on the controller.
+# Documentation of the action plugin of the same name, which does the work on the control node.
 DOCUMENTATION = r"""
 module: upgrade
 short_description: Judge, order and record an upgrade of Kubernetes
@@ -7,7 +7,7 @@ description:
   - "Private: for the playbook C(groundup.cloud.kubernetes_upgrade)."
   - The target is C(kubernetes.version) of the site file; what runs is read from the cluster each time. What hosts do
     is in M(groundup.cloud.node).
-  - Runs on the controller, with the admin kubeconfig of the site.
+  - Runs on the control node, with the admin kubeconfig of the site.
 options:
   step:
     description:

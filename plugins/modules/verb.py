@@ -9,7 +9,7 @@ short_description: One step of a verb of day two on one machine
 version_added: 0.2.0
 description:
   - "Private: for the playbooks of the same collection. The playbook C(groundup.cloud.verb) runs all steps of one."
-  - Runs on the controller. Reads what there is each time, so that a killed verb goes on when it is run again.
+  - Runs on the control node. Reads what there is each time, so that a killed verb goes on when it is run again.
   - A verb that concerns Ceph runs steps of module C(ceph) on the host that the task is delegated to, a storage host.
 options:
   verb:

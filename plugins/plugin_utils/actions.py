@@ -15,6 +15,7 @@ from ansible.plugins.action import ActionBase
 
 from ..module_utils._base.changes import Changes
 from ..module_utils._base.errors import GroundupError, OptionError, file_error
+from .commands import runnable
 from .plan import SiteError
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class DocumentedAction(ActionBase):  # type: ignore[misc]  # ansible ships no ty
 
         def say(line: str) -> None:
             with suppress(Exception):  # a killed run's output is closed, and cleanup must go on
-                self._display.display(line)
+                self._display.display(runnable(line))
 
         def guarded() -> dict[str, Any]:
             try:

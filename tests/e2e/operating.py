@@ -21,7 +21,9 @@ from ansible_collections.groundup.cloud.tests.pages import do, install, reader
 
 ROOT = Path(__file__).resolve().parents[2]
 # What a run says of a fault in one line, for the summary of the tests.
-CAUSE = re.compile(r"^(?:\x1b\[[0-9;]*m)?(?:\[?ERROR.*|fatal: .*|.*is set aside in layer .*|failed: .*)$", re.MULTILINE)
+CAUSE = re.compile(
+    r"^(?:\x1b\[[0-9;]*m)?(?:\[?ERROR.*|fatal: .*|.*is set aside in layer .*|(?:failed|unreachable): .*)$", re.MULTILINE
+)
 # The command in the shell of somebody who has no clone, with the artifacts of this machine.
 PROGRAM = """\
 #!/usr/bin/env bash

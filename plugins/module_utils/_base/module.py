@@ -30,7 +30,7 @@ def run_step(steps: Mapping[str, Work | None], *, secret: Collection[str] = ()) 
     module.no_log_values.update(text for name in secret for text in _texts(given.get(name)))
     if work := steps[module.params["step"]]:
         _finish(module, work, given)
-    module.fail_json(msg=f"step {module.params['step']} is done by the action, on the controller")
+    module.fail_json(msg=f"step {module.params['step']} is done by the action, on the control node")
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -50,7 +50,7 @@ def check_pair(path: Path, *, user: str, key: Path | None = None) -> None:
     except ssl.SSLError as error:
         raise GroundupError(
             f"certificate and key of {user} are no pair: {error}",
-            where=f"the site's state directory on the controller: pki/{user}.crt; secret pki/{user}-key",
+            where=f"the site's state directory on the control node: pki/{user}.crt; secret pki/{user}-key",
             why="the host would serve nothing with TLS after its next boot; the old pair is still in use",
             remedy=f"remove pki/{user}.crt there and run groundup.cloud.secrets: it makes one for the stored key",
         ) from error

@@ -45,7 +45,7 @@ WantedBy=sysinit.target
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoginAccount:
-    """The account that the controller logs in with."""
+    """The account that the control node logs in with."""
 
     user: str
     keys: tuple[str, ...]
@@ -166,7 +166,7 @@ def _account(root: Path, user: str) -> tuple[int, int, str]:
     raise GroundupError(
         f"the image has no user {user}, and none could be made",
         where=str(root),
-        why="the controller logs in as it",
+        why="the control node logs in as it",
         remedy="correct access.user in the site file",
     )
 

@@ -113,7 +113,7 @@ def fault(argv: Sequence[str], said: str) -> GroundupError:
     elif any(words in said for words in _FULL):
         what, remedy = "the host's disk is full", "make room (df -h; apt-get clean), then run this again"
     elif any(words in said for words in _EARLY):
-        what, remedy = f"{source}: its signature is from the future", "set the host's clock, and the controller's"
+        what, remedy = f"{source}: its signature is from the future", "set the host's clock, and the control node's"
     elif absent := _ABSENT.findall(said):
         what = f"{source}: no package {', '.join(sorted(''.join(one) for one in absent))}"
     elif unmet := _UNMET.search(said):

@@ -50,7 +50,7 @@ def admin_kubeconfig(host: NodeHost, *, server: str, may_miss: bool, expected_ca
     if expected_ca:
         raise GroundupError(
             f"the site has a cluster (CA {expected_ca[:16]}...), and no control host that answers belongs to it",
-            where=f"host {host.name}, {path}; on the controller cluster.json of the site's state directory",
+            where=f"host {host.name}, {path}; on the control node cluster.json of the site's state directory",
             why="no cluster is made anew where one existed: its data would be given up in silence",
             remedy="bring a control host back with its disk, or restore kubernetes-keys and etcd from a backup set "
             "(groundup.cloud.restore, docs/backup.md); only if the cluster and all data in it are lost for good, move "

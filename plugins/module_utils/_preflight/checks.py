@@ -25,7 +25,7 @@ CHECKS: dict[str, HostCheck] = {
         "release, architecture, systemd, Python and kernel are those of the table above", (system.check,)
     ),
     "sudo": HostCheck("modules run as root; sudo is there, unless `access.user` is root", (system.account,)),
-    "site": HostCheck("it belongs to no other site, and to no secrets that this controller lacks", (foreign.site,)),
+    "site": HostCheck("it belongs to no other site, and to no secrets that this control node lacks", (foreign.site,)),
     "address": HostCheck(
         "an interface that is up has each planned address, or the planned name where there is none; a warning on a "
         "network that this version does not use",
@@ -61,7 +61,7 @@ CHECKS: dict[str, HostCheck] = {
         (ports.firewall, ports.reachable),
     ),
     "clock": HostCheck(
-        "within 60 s of the controller's (15 s: a warning); a time service that is installed starts at boot",
+        "within 60 s of the control node's (15 s: a warning); a time service that is installed starts at boot",
         (system.skew, system.time_service),
     ),
     "swap": HostCheck(
@@ -109,7 +109,7 @@ def facts(machine: MachineFacts, wanted: Expected) -> dict[str, Any]:
     except OSError:  # reported by the check of addresses
         found = {}
     # systemd derives MAC addresses of bridges and tunnels from the machine-id: machines with the same id share them.
-    # A USB port may be the controller's, whose MAC address is the same on all machines of a model.
+    # A USB port may be the BMC's, whose MAC address is the same on all machines of a model.
     devices = {name: f"/sys/class/net/{name}/device" for name in found}
     usb = {name for name, path in devices.items() if "DEVTYPE=usb_interface" in machine.read(f"{path}/uevent")}
     hardware = [name for name, path in devices.items() if name not in usb and machine.has(path)]

@@ -33,7 +33,7 @@ _SETTING = re.compile(r"^(manage_etc_hosts|preserve_hostname):[ \t]*[\"']?(\w+)"
 
 
 def site(machine: MachineFacts, wanted: Expected) -> Iterator[PreflightFault]:
-    """Yield a host of another site, or of this site with secrets that the controller does not have."""
+    """Yield a host of another site, or of this site with secrets that the control node does not have."""
     if machine.site and machine.site != wanted.site:
         yield PreflightFault(
             "site", "error", f"the host belongs to the site {machine.site}", "/etc/groundup/site",
@@ -41,7 +41,7 @@ def site(machine: MachineFacts, wanted: Expected) -> Iterator[PreflightFault]:
         )  # fmt: skip
     elif machine.store and wanted.store is not None and machine.store != wanted.store:
         yield PreflightFault(
-            "site", "error", "the host was set up with other secrets than this controller has", "/etc/groundup/site",
+            "site", "error", "the host was set up with other secrets than this control node has", "/etc/groundup/site",
             "run with the state directory of the site it was set up from; if nobody uses the host, remove that file",
         )  # fmt: skip
 

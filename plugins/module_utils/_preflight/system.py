@@ -15,7 +15,7 @@ from .._plan.preflight import Expected
 from .model import MachineFacts, PreflightFault
 
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
-SKEW_WARNING, SKEW_ERROR = 15.0, 60.0  # seconds; the delay from the controller to here is included
+SKEW_WARNING, SKEW_ERROR = 15.0, 60.0  # seconds; the delay from the control node to here is included
 # By unit name: two packages contain an ntpd.
 _SERVICES = ("chrony.service", "systemd-timesyncd.service", "ntpsec.service", "openntpd.service", "ntpd-rs.service")
 _STATES = re.compile(r"^Package: (\S+)\n(?:\S.*\n| .*\n)*?Status: \S+ (\S+) (\S+)$", re.MULTILINE)
@@ -104,14 +104,14 @@ def _order(version: str) -> list[int]:
 
 
 def skew(machine: MachineFacts, wanted: Expected) -> Iterator[PreflightFault]:
-    """Yield a clock that differs too much from the controller's."""
+    """Yield a clock that differs too much from the control node's."""
     if wanted.controller_time is None:
         return
     ahead = machine.now - wanted.controller_time
     for limit, severity in ((SKEW_ERROR, "error"), (SKEW_WARNING, "warning")):
         if abs(ahead) > limit:
             yield PreflightFault(
-                "clock", severity, f"the clock differs from the controller's by more than {limit:g} s",
+                "clock", severity, f"the clock differs from the control node's by more than {limit:g} s",
                 f"{abs(ahead):.0f} s {'ahead' if ahead > 0 else 'behind'}",
                 "start its time service, or set it by timedatectl set-time: certificates would not be valid",
             )  # fmt: skip

@@ -30,6 +30,7 @@ Kind = Literal[
 BEFORE_PYTHON: tuple[Kind, ...] = ("sudo-password", "sudo-refused", "sudo-missing", "python-missing")
 # Faults that another login may have, too: the first of others decides.
 _COMMON: tuple[Kind, ...] = ("denied", "unreachable", "starting", "closed", "silent", "login-failed")
+UNREACHED = "see that it runs, its address and access.port in the site file, and packet filters between"  # remedy
 _MISSING = r"([Nn]ot found|[Cc]ommand not found|No such file|cannot execute: required file not found)"
 _NO_WAY = (
     r"(Connection refused|[Tt]imed out|No route to host|(Network|Host) is (unreachable|down)|No address associated"
@@ -111,7 +112,7 @@ _FAULTS: dict[Kind, tuple[str, str]] = {  # fault, remedy
     ),
     "unreachable": (
         "cannot be reached by ssh",
-        "see that it runs, its address and access.port in the site file, and packet filters between",
+        UNREACHED,
     ),
     "starting": (
         "is still starting, and lets no account but root in",

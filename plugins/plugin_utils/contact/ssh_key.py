@@ -1,4 +1,4 @@
-"""The ssh key with which the controller reaches a site's hosts, and the host keys that the site file gives."""
+"""The ssh key with which the control node reaches a site's hosts, and the host keys that the site file gives."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def key_pair(changes: Changes, path: Path, *, comment: str) -> None:
         return  # ssh-keygen refuses a key that others can read
     found = run(
         ["ssh-keygen", "-y", "-P", "", "-f", str(path)],
-        why="the controller reaches the site's hosts with this key",
+        why="the control node reaches the site's hosts with this key",
         remedy=f"restore {path} from your backup; or remove it, and put the new {public.name} on every host",
     ).split()
     if (files.read(public) or "").split()[:2] != found[:2]:

@@ -1,4 +1,4 @@
-"""The admin kubeconfig of a site on the controller, and the record of the site's cluster.
+"""The admin kubeconfig of a site on the control node, and the record of the site's cluster.
 
 The record outlives a lost kubeconfig: no other cluster is taken for the site's, and no new one is initialised.
 """
@@ -68,12 +68,12 @@ def parse(text: str) -> Kubeconfig:
 
 
 def kubeconfig_path(site: str) -> Path:
-    """Return the path of the admin kubeconfig of ``site`` on the controller."""
+    """Return the path of the admin kubeconfig of ``site`` on the control node."""
     return state_dir(site) / "kubeconfig"
 
 
 def record_path(site: str) -> Path:
-    """Return the path of the controller's record of the cluster of ``site``."""
+    """Return the path of the control node's record of the cluster of ``site``."""
     return state_dir(site) / "cluster.json"
 
 
@@ -104,7 +104,7 @@ def keep_nodes(site: str, names: Iterable[str]) -> None:
 
 
 def _record(site: str) -> dict[str, Any] | None:
-    """Return the controller's record of the cluster, None before there is one. Raises GroundupError."""
+    """Return the control node's record of the cluster, None before there is one. Raises GroundupError."""
     path = record_path(site)
     try:
         record = dict(json.loads(path.read_text(encoding="utf-8")))
@@ -115,7 +115,7 @@ def _record(site: str) -> dict[str, Any] | None:
         raise GroundupError(
             f"the record of the cluster of site {site} is damaged: {error}",
             where=str(path),
-            why="without it the controller cannot tell this cluster from another",
+            why="without it the control node cannot tell this cluster from another",
             remedy="restore it from a backup, or move it away: it is written again from the kubeconfig",
         ) from error
     return record
@@ -202,6 +202,6 @@ def read(path: Path, *, of: str = "the site") -> Kubeconfig:
         raise GroundupError(
             f"the admin kubeconfig of {of} is damaged: {error}",
             where=str(path),
-            why="without it the controller cannot tell this cluster from another",
+            why="without it the control node cannot tell this cluster from another",
             remedy="move it away and run the playbook groundup.cloud.kubernetes: a control host gives a new one",
         ) from error

@@ -16,7 +16,7 @@ def decide(answers: Sequence[Mapping[str, Any]], *, first: str, known: str | Non
     Args:
         answers: the results of a loop of the step `membership` over the names of all control hosts.
         first: name of the host that would initialise.
-        known: SHA-256 of the CA of the cluster that the controller knows, or None.
+        known: SHA-256 of the CA of the cluster that the control node knows, or None.
 
     Raises:
         GroundupError: when hosts or controller disagree, or it is not certain that there is no cluster.
@@ -33,7 +33,7 @@ def decide(answers: Sequence[Mapping[str, Any]], *, first: str, known: str | Non
         )
     if known and by_ca and known not in by_ca:
         raise GroundupError(
-            f"the controller knows the cluster with the CA {known[:16]}..., the control hosts have {found.pop()}",
+            f"the control node knows the cluster with the CA {known[:16]}..., the control hosts have {found.pop()}",
             where="the site's state directory: cluster.json, kubeconfig",
             why="it may be another site's cluster, or one that was made beside it",
             remedy="correct the addresses in the site file, or restore the state directory of this site's cluster; "

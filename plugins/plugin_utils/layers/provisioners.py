@@ -20,6 +20,6 @@ class ProvisionerRecord:
 
 PROVISIONERS: dict[Provisioner, ProvisionerRecord] = {
     "existing": ProvisionerRecord(what="installed and reachable", host_key_written=True),
-    "container": ProvisionerRecord(what="a system container on the controller", own_kernel=False),
+    "container": ProvisionerRecord(what="a system container on the control node", own_kernel=False),
     "ironic": ProvisionerRecord(what="from power-off"),
 }

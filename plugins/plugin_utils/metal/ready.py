@@ -1,4 +1,4 @@
-"""Why a machine is not ready: it refuses the controller's login, or its boot has not ended well."""
+"""Why a machine is not ready: it refuses the control node's login, or its boot has not ended well."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _TIMED_OUT = 124  # exit code of timeout(1)
 def login_fault(host: str, said: object, *, login: str, remedy: str) -> GroundupError:
     """Return the fault of a machine that is unreachable as ``login``, from the error of its connection."""
     return GroundupError(
-        f"{host} does not let the controller in as {login}",
+        f"{host} does not let the control node in as {login}",
         where=" ".join(str(said).split()),
         why="every layer reaches it by ssh",
         remedy=remedy,

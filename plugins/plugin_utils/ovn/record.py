@@ -12,7 +12,7 @@ from ..paths import state_dir
 
 
 def record_path(site: str) -> Path:
-    """Return the path of the controller's record of the clusters of ``site``."""
+    """Return the path of the control node's record of the clusters of ``site``."""
     return state_dir(site) / "ovn.json"
 
 
@@ -27,7 +27,7 @@ def known(site: str) -> dict[str, str]:
         raise GroundupError(
             f"the record of OVN's clusters of site {site} is damaged: {error}",
             where=str(path),
-            why="without it the controller cannot tell these clusters from others",
+            why="without it the control node cannot tell these clusters from others",
             remedy="restore it from a backup, or move it away: it is written again from what the control hosts have",
         ) from error
 

@@ -83,7 +83,7 @@ def unpacked(name: str, *, progress: Progress = no_progress) -> Path:
 
 
 def tool(program: str, *, progress: Progress = no_progress) -> Path:
-    """Return the path of an executable of the lock (``helm``, ``kubectl``, ...) for use on the controller.
+    """Return the path of an executable of the lock (``helm``, ``kubectl``, ...) for use on the control node.
 
     ``progress`` is called only when something has to be built.
     """
@@ -95,6 +95,6 @@ def tool(program: str, *, progress: Progress = no_progress) -> Path:
     raise GroundupError(
         f"no artifact provides the program {program!r}",
         where="supply.lock",
-        why="the controller runs only programs of the lock",
+        why="the control node runs only programs of the lock",
         remedy="name one of: " + ", ".join(p for e in lock.artifacts.values() for p in e.provides),
     )

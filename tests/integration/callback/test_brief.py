@@ -79,3 +79,53 @@ def test_a_wait_that_ends_well_prints_no_failure(site: Path) -> None:
         done = run("ansible-playbook", "-i", "localhost,", site.parent / "play.yml", *options)
         assert done.returncode == 0, done.stdout + done.stderr
         assert (done.stdout + done.stderr).count("RETRYING") == retried
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("groundup.cloud.plan",),
+        ("groundup.cloud.status",),
+        ("groundup.cloud.openstack", "--tags", "verify"),
+        ("groundup.cloud.drain", "-e", "machine=hypervisor-1"),
+    ],
+)
+def test_a_run_without_a_site_file_says_how_it_is_named(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    done = run("ansible-playbook", *arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    said = done.stdout + done.stderr
+    assert "failed: [localhost] => no site file is named\n" in said
+    assert f"  remedy: ansible-playbook -i site.yml {arguments[0]}, with the same options\n" in said
+    assert "undefined" not in said
+
+
+def test_a_remedy_names_the_site_of_the_run_and_is_four_lines_whoever_fails(tmp_path: Path) -> None:
+    site = tmp_path / "site.yml"
+    site.write_text((ROOT / "inventories/lab/site.yml").read_text())
+    assert f"remedy: ansible-playbook -i {site} groundup.cloud.drain -e machine=NAME" in play(
+        site, "groundup.cloud.drain"
+    )
+    printed = play(site, "groundup.cloud.storage_replace")
+    assert "failed: [localhost] => replace: this site runs no Ceph of its own\n  where: " in printed
+    assert not [one for one in ("fatal:", "Origin:", "NO MORE HOSTS LEFT") if one in printed]
+
+
+def test_a_host_that_does_not_answer_is_one_line_with_its_remedy(tmp_path: Path) -> None:
+    (tmp_path / "hosts").write_text("away ansible_host=127.0.0.1 ansible_port=1\n")
+    (tmp_path / "play.yml").write_text("- {hosts: away, gather_facts: false, tasks: [{ansible.builtin.ping: }]}\n")
+    done = run("ansible-playbook", "-i", tmp_path / "hosts", tmp_path / "play.yml")
+    said = (done.stdout + done.stderr).partition("unreachable: [away] => ")[2].partition("\n\nPLAY RECAP")[0]
+    assert "port 1: Connection refused" in said
+    assert said.splitlines()[1:] == [
+        "  remedy: see that it runs, its address and access.port in the site file, and packet filters between"
+    ]
+
+
+def test_a_run_of_which_no_play_has_a_host_says_so(tmp_path: Path) -> None:
+    site = tmp_path / "site.yml"
+    site.write_text((ROOT / "inventories/lab/site.yml").read_text())
+    done = run("ansible-playbook", "-i", site, "groundup.cloud.preflight")
+    assert done.returncode == 0
+    assert "no task ran: the plan has no error; groundup.cloud.precheck examines the machines" in done.stdout
+    done = run("ansible-playbook", "-i", site, "groundup.cloud.storage", "--limit", "seed-1")
+    assert "no task ran: no play of groundup.cloud.storage has a host here" in done.stdout

@@ -119,6 +119,9 @@ def test_a_run_stops_when_more_are_set_aside_than_may_be(tmp_path: Path, options
     shown = done.stdout + done.stderr
     assert f"machines.{group}.max_unavailable of the site file" in shown
     assert "The run stopped without: " in shown
+    failure, _, end = done.stdout.partition("PLAY RECAP")
+    assert "\nhost " not in failure + done.stderr, "once, at the end"
+    assert "\nhost " in end
 
 
 def test_a_run_that_stops_later_says_so_by_its_exit_code_though_a_host_is_set_aside(tmp_path: Path) -> None:

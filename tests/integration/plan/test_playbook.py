@@ -81,6 +81,12 @@ def test_an_error_fails_with_the_table_and_leaves_the_plan_in_force(runner: Runn
     assert (runner.state / "lab/plan.json").read_text() == before
 
 
+def test_one_host_is_one(runner: Runner) -> None:
+    runner.site.write_text((ROOT / "inventories/edge/site.yml").read_text().replace("[keystone]", "[keystnoe]"))
+    done = runner.run()
+    assert "failed: [localhost] => edge: 1 host, 1 error" in done.stdout + done.stderr
+
+
 def test_a_warning_fails_only_when_the_site_is_strict(runner: Runner) -> None:
     runner.site.write_text(LAB.replace("control: {count: 1", "control: {count: 2"))
     lenient, strict = runner.run(), runner.run("-e", "plan_strict=true")

@@ -249,7 +249,7 @@ def _archive(*names: str, **texts: str) -> bytes:
 
 
 def test_a_state_is_put_back_whole_and_never_over_a_living_one(plan: Plan, tmp_path: Path, monkeypatch: Any) -> None:
-    with pytest.raises(GroundupError, match="this controller has a state of the site"):
+    with pytest.raises(GroundupError, match="this control node has a state of the site"):
         state.put(plan.site, [_archive("secrets.yml")])
     monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path / "new"))
     with pytest.raises(GroundupError, match=r"the set's state has no secrets\.yml"):

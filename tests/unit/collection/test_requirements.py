@@ -94,3 +94,10 @@ def test_the_page_installs_the_programs_that_a_control_node_needs() -> None:
     lines = [line for block in blocks("install.md") for line in block.text.splitlines()]
     (command,) = (line for line in lines if "apt-get install" in line)
     assert {word for word in command.split()[3:] if not word.startswith("-")} == needed
+
+
+def test_the_documentation_of_plan_and_inventory_names_them() -> None:
+    for name in ("doc_fragments/site", "inventory/site"):
+        assert (
+            "Python packages of the collection's C(requirements.txt)" in (COLLECTION / f"plugins/{name}.py").read_text()
+        )

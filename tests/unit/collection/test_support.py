@@ -55,7 +55,7 @@ def choices() -> Iterator[tuple[str, str]]:
     for model, described in schema["$defs"].items():
         for field, value in described.get("properties", {}).items():
             for allowed in _enums(value):
-                yield from ((f"{model}.{field}", str(one)) for one in allowed)
+                yield from ((f"{model}.{field}", str(one)) for one in allowed if one is not None)
 
 
 def _enums(node: Any) -> Iterator[list[str]]:

@@ -70,6 +70,19 @@ def test_a_region_is_made_of_what_this_version_builds_and_says_what_it_needs(pla
     assert "1 x region-seed: 8 cores, 32 GiB, 10 Gbit/s;" in every["hardware-needed"].what
 
 
+def test_a_seed_among_the_control_hosts_is_told_how_it_is_written(plan_of: Callable[..., Plan]) -> None:
+    groups = {"control": {"count": 3, "roles": ["control", "seed"]}, "worker": {"count": 2}}
+    (found,) = (one for one in plan_of("lab", {"machines": groups}).findings if one.name == "several-seeds")
+    assert found.remedy.endswith("make one of them a group of its own, with roles: [control, seed]")
+
+
+def test_of_a_ceph_of_others_hosts_need_the_client_and_no_daemon(plan_of: Callable[..., Plan]) -> None:
+    plan = plan_of("lab", {**storage_cases.OTHERS, "hosts/debian_releases": ["12"]})
+    (found,) = (one for one in plan.findings if one.name == "ceph-needs-debian")
+    assert "client" in found.why
+    assert "daemons" not in found.why
+
+
 def test_of_a_release_that_is_not_known_nothing_is_said_of_its_charts(plan_of: Callable[..., Plan]) -> None:
     changes = {"openstack/release": "2025.2", "openstack/charts": "/srv/charts"}
     found = {finding.name for finding in plan_of("cloud", changes).findings}

@@ -23,6 +23,18 @@ def test_the_second_address_of_the_network_is_for_users_and_every_control_host_i
     assert plan.edge.address == plan_of("ha").edge.address
 
 
+def test_an_address_of_another_network_is_told_how_users_get_one(plan_of: PlanOf) -> None:
+    def told(address: str) -> str:
+        findings = plan_of("rack", {"edge": {"address": address}}).findings
+        return next(one.remedy for one in findings if one.name == "address-outside-network")
+
+    assert (
+        told("198.51.100.9")
+        == "write an address from 10.20.0.1 to 10.20.0.254; users get one of their own by edge.public"
+    )
+    assert plan_of("rack", {"edge": {"address": "10.20.0.9"}}).edge.public is None
+
+
 def test_users_names_resolve_to_it_and_hosts_names_stay(plan_of: PlanOf) -> None:
     plan, before = plan_of("cloud", USERS), plan_of("cloud")
     assert plan.host.names == before.host.names

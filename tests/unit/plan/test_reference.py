@@ -54,6 +54,26 @@ def test_the_schema_refuses_an_unknown_key_and_a_wrong_choice(schema: dict[str, 
             jsonschema.validate(data, schema)
 
 
+@pytest.mark.parametrize(
+    ("part", "change", "said"),
+    [
+        ("kubernetes", {"cni": "flanel"}, "'flanel' is not one of ['flannel', 'cilium', 'calico', None]"),
+        (
+            "networks",
+            {"management": {"cidr": "10.0.0.0/24", "mtu": 90000}},
+            "90000 is greater than the maximum of 9216",
+        ),
+    ],
+)
+def test_an_editor_says_what_is_wrong_with_a_field_that_may_be_left_out(
+    schema: dict[str, Any], part: str, change: Any, said: str
+) -> None:
+    data = yaml.safe_load((ROOT / "inventories/lab/site.yml").read_text())
+    with pytest.raises(jsonschema.ValidationError) as refused:
+        jsonschema.validate(data | {part: change}, schema)
+    assert refused.value.message == said
+
+
 def test_every_field_of_every_part_is_described(schema: dict[str, Any]) -> None:
     parts = {"the file": schema, **schema["$defs"]}
     page = reference.page()

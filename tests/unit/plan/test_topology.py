@@ -90,6 +90,11 @@ def test_bonds_vlans_and_bmcs_are_told(plan_of: Callable[..., Plan]) -> None:
     assert "wiring" not in drawn(plan_of("lab"))[1]
 
 
+def test_findings_are_counted_in_words(plan_of: Callable[..., Plan]) -> None:
+    assert "findings: 2 warnings, 2 infos" in drawn(plan_of("rack"))[1]
+    assert "findings: 1 error, 1 warning, 2 infos" in drawn(plan_of("edge", {"kubernetes/version": "1.35.0"}))[1]
+
+
 def test_hundreds_of_racks_that_look_alike_are_drawn_once(plan_of: Callable[..., Plan]) -> None:
     racks: dict[str, dict[str, int]] = {f"r{n}": {} for n in range(1, 251)}
     networks = {
@@ -108,6 +113,13 @@ def test_the_table_has_every_finding_and_fits_its_width(plan_of: Callable[..., P
     assert all(finding.name in text and finding.severity.upper() in text for finding in findings)
     assert max(map(len, text.splitlines())) <= 120
     assert text.splitlines()[-1] == summary(findings) == "1 error, 1 warning, 2 infos"
+
+
+def test_a_long_key_goes_on_in_the_next_line_at_a_dot_and_has_every_letter(plan_of: Callable[..., Plan]) -> None:
+    changes = {"machines/seed": {"count": 1, "machines": {"seed-1": {"address": "10.99.0.5"}}}}
+    (wrong,) = (one for one in plan_of("rack", changes).findings if one.name == "address-outside-network")
+    places = [line[36:72].strip() for line in table([wrong]).splitlines()[2:-2]]
+    assert [one for one in places if one] == ["machines.seed.machines.seed-1.", "address"]
 
 
 def test_the_table_of_nothing_says_so() -> None:

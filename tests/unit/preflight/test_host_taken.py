@@ -44,7 +44,7 @@ def test_a_host_whose_secrets_the_controller_lost_is_refused(host: Host) -> None
     """The seed's layer would have given it another CA before the host layer refused it."""
     host.write("/etc/groundup/site", "unit ssh-ed25519 AAAA\n")
     assert faults(host, wanted(store="ssh-ed25519 AAAA")) == []
-    said = "the host was set up with other secrets than this controller has"
+    said = "the host was set up with other secrets than this control node has"
     for other in ("", "ssh-ed25519 BBBB"):
         assert faults(host, wanted(store=other)) == [("site", "error", said)]
 

@@ -1,4 +1,4 @@
-"""The state of a site on the controller: put back where there is none, from a set and the password alone."""
+"""The state of a site on the control node: put back where there is none, from a set and the password alone."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def refuse_living(site: str) -> None:
     """Refuse to write over the state of a site that has a secrets store. Raises GroundupError."""
     if (store := state_dir(site) / STORE).exists():
         raise GroundupError(
-            "this controller has a state of the site: it is not replaced", where=str(store),
+            "this control node has a state of the site: it is not replaced", where=str(store),
             why="its secrets may be newer than the set's, and nothing makes them again",
             remedy="leave state out of restore_parts; or move the directory away, if it is the wrong one",
         )  # fmt: skip
@@ -50,8 +50,8 @@ def put(site: str, pieces: Iterable[bytes]) -> int:
     found = sorted((path for path in new.rglob("*") if path.is_file()), key=lambda path: path == new / STORE)
     if not found or found[-1] != new / STORE:
         raise GroundupError(
-            f"the set's state has no {STORE}", where=str(new), why="a controller without it has no secret of the site",
-            remedy="use an older set",
+            f"the set's state has no {STORE}", where=str(new),
+            why="a control node without it has no secret of the site", remedy="use an older set",
         )  # fmt: skip
     for path in found:
         _move(path, home / path.relative_to(new))

@@ -15,6 +15,7 @@ from ..types import Finding
 _LOOPBACK = IPv4Network("127.0.0.0/8")
 _WHOLE = 24  # prefix length of a network in which no host can have .0 or .255
 _SHOWN = 5  # clashes listed one by one: enough to see the pattern
+_USERS = "; users get one of their own by edge.public"  # what an address of another network is for
 
 
 def check(context: PlanContext) -> Iterator[Finding]:
@@ -95,7 +96,7 @@ def _outside(context: PlanContext) -> Iterator[Finding]:
             yield _stray(f"networks.{name}.gateway", network.gateway, parsed[name])
     vip = context.site.edge.address
     if vip and IPv4Address(vip) not in parsed[context.plan.edge.network]:
-        yield _stray("edge.address", vip, parsed[context.plan.edge.network])
+        yield _stray("edge.address", vip, parsed[context.plan.edge.network], more=_USERS)
     users = context.plan.edge.public
     if users and IPv4Address(users.address) not in IPv4Network(users.cidr):
         yield _stray("edge.public", users.address, IPv4Network(users.cidr))
@@ -122,11 +123,11 @@ def _outside(context: PlanContext) -> Iterator[Finding]:
                 yield _stray(f"{member.key}.ports.{network_name}.address", port.address, parsed[network_name])
 
 
-def _stray(key: str, address: str, network: IPv4Network) -> Finding:
+def _stray(key: str, address: str, network: IPv4Network, *, more: str = "") -> Finding:
     return error("address-outside-network", key)(
         what=f"{address} is not inside {network}",
         why="nobody on the network could reach it",
-        remedy=f"write an address from {network[1]} to {network[-2]}",
+        remedy=f"write an address from {network[1]} to {network[-2]}{more}",
     )
 
 

@@ -81,11 +81,15 @@ def check(context: PlanContext) -> Iterator[Finding]:
                 remedy="leave the name out",
             )
     if DEBIAN not in context.site.hosts.debian_releases:
+        use = (
+            "control hosts and hypervisors need the client of the Ceph that others run"
+            if ceph.backend == "external"
+            else "Debian 12 has another release of Ceph, whose daemons are no cluster with these"
+        )
         yield error("ceph-needs-debian", "hosts.debian_releases", "storage.backend")(
             what=f"hosts of Debian {', '.join(context.site.hosts.debian_releases)}, and Ceph {ceph.release} is Debian "
             f"{DEBIAN}'s",
-            why="Debian 12 has another release of Ceph, whose daemons are no cluster with these; the seed has Ceph's "
-            f"packages for Debian {DEBIAN} alone",
+            why=f"{use}; the seed has Ceph's packages for Debian {DEBIAN} alone",
             remedy=f"install Debian {DEBIAN} on the hosts and add it to hosts.debian_releases",
         )
 

@@ -79,7 +79,7 @@ def _pod_network(context: PlanContext) -> Iterator[Finding]:
         yield info("cni-not-built", "kubernetes.cni", "supply.source")(
             what=f"{cni.name}'s images are not built here: supply fetches what its project publishes",
             why="without them no pod gets an address; what cannot be fetched stops the supply layer, before any host",
-            remedy="let the controller reach the addresses in supply.lock, or write cni: flannel",
+            remedy="let the control node reach the addresses in supply.lock, or write cni: flannel",
         )
     if cni.backend != "host-gw" and cni.port is None:
         able = sorted(name for name, record in POD_NETWORKS.items() if cni.backend in record.tunnels)

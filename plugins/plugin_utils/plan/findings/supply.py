@@ -18,6 +18,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
     """Yield findings about the registry, the file tree and the seed that serves both."""
     written = context.site.supply
     seeds = [host.name for host in context.layout.with_role("seed")]
+    roles = ", ".join(context.plan.hosts[seeds[0]].roles) if seeds else ""
     keys = tuple(dict.fromkeys(f"machines.{member.group}" for member in context.layout.members if member.name in seeds))
     if written.registry and not written.files_url:
         yield error("files-url-missing", "supply.files_url", "supply.registry")(
@@ -65,13 +66,13 @@ def check(context: PlanContext) -> Iterator[Finding]:
         yield error("several-seeds", *keys)(
             what=f"{len(seeds)} machines have the role seed: {', '.join(seeds[:3])}{', ...' if seeds[3:] else ''}",
             why=f"the names of registry and file tree are those of one host, {seeds[0]}",
-            remedy="keep one of them",
+            remedy=f"keep one: make one of them a group of its own, with roles: [{roles}]",
         )
     if written.source == "upstream":
         yield warning("needs-way-out", "supply.source")(
             what="programs and images that their projects publish are fetched from there; the others are built",
-            why="the controller needs a way out to each address; what has no digest in supply.lock is refused until it "
-            "is resolved",
+            why="the control node needs a way out to each address; what has no digest in supply.lock is refused until "
+            "it is resolved",
             remedy="run groundup.cloud.supply with -e supply_resolve=true once; or write supply.source: build",
         )
     if seeds and not written.registry and written.files_url:

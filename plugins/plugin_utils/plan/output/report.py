@@ -82,4 +82,11 @@ def count(findings: Sequence[Finding]) -> dict[Severity, int]:
 
 
 def _wrapped(paragraphs: Sequence[str], width: int) -> list[str]:
-    return [line for words in paragraphs for line in textwrap.wrap(words, width, break_on_hyphens=False) or [""]]
+    texts = (" ".join(_cut(word, width) for word in words.split(" ")) for words in paragraphs)
+    return [line for text in texts for line in textwrap.wrap(text, width, break_on_hyphens=False) or [""]]
+
+
+def _cut(word: str, width: int) -> str:
+    """Return a key that is longer than a line with a space behind the last dot that fits, where it goes on."""
+    end = (word.rfind(".", 0, width) + 1) or width
+    return word if len(word) <= width else f"{word[:end]} {_cut(word[end:], width)}"

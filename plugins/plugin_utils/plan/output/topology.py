@@ -214,7 +214,7 @@ class _TopologyPicture(Drawing):
         plan, cluster = self.plan, self.plan.kubernetes
         self.line(MARGIN, top - 12, self.width - MARGIN, top - 12, FRAME, width=1)
         counted = Counter(finding.severity for finding in plan.findings)
-        found = [f"{counted[name]} {name}" for name in SEVERITIES if counted[name]]
+        found = [f"{counted[name]} {name}{'s' if counted[name] > 1 else ''}" for name in SEVERITIES if counted[name]]
         facts = (
             f"inside the cluster: pods {cluster.pod_cidr} · Services {cluster.service_cidr} · DNS {cluster.dns_address}"
             f" · etcd members {cluster.etcd_members} · volumes {cluster.storage_backend}",

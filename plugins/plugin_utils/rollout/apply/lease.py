@@ -51,7 +51,7 @@ def held(
             raise LeaseLostError(
                 f"the rollout's lease was lost: {lease.trouble}",
                 where=lease.where,
-                why="another controller may roll out now, and two at once would undo each other's work",
+                why="another control node may roll out now, and two at once would undo each other's work",
                 remedy="see who holds it (kubectl get lease); run again when nobody does",
             ) from error
         raise

@@ -1,4 +1,4 @@
-"""State of the page of machines: the controller's last overview, and sessions."""
+"""State of the page of machines: the control node's last overview, and sessions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FIELDS = (
 
 
 class Overview:
-    """The controller's last overview, stored on disk to survive restarts. Watchers wait for the next one."""
+    """The control node's last overview, stored on disk to survive restarts. Watchers wait for the next one."""
 
     def __init__(self, path: Path) -> None:
         """Take the file, which the first overview creates."""
@@ -55,8 +55,8 @@ class Overview:
         with self._changed:
             found = next((one for one in self._said["machines"] if one["machine"] == machine), None)
         if found is None:
-            return "the controller has said nothing of such a machine", ""
-        why = str((found.get("may") or {}).get(verb, "the controller does not say that it is"))
+            return "the control node has said nothing of such a machine", ""
+        why = str((found.get("may") or {}).get(verb, "the control node does not say that it is"))
         asks = str(found.get("asks") or "")
         return why or ("" if shown == asks else "it is another than this page showed: look at it again"), asks
 
