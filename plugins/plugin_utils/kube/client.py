@@ -219,13 +219,17 @@ class Api:
         Imported only for streams into pods: it costs more CPU than all other requests of a run that changes nothing.
         """
         from kubernetes import client, config
+        from kubernetes.stream import ws_client
         from websocket import WebSocketException
 
+        from .opening import BoundedWebSocket
+
+        ws_client.WebSocket = BoundedWebSocket  # the library waits without end for the answer to its request
         try:
             # A separate client: while a stream is open, the library replaces how its client sends requests.
             yield client.CoreV1Api(config.new_client_from_config(config_file=str(self._path)))
         except client.exceptions.ApiException as error:
-            raise ApiError(f"{cannot}: {error.reason}", where=f"pod {pod}", status=int(error.status or 500)) from error
+            raise ApiError(f"{cannot}: {error.reason}", where=f"pod {pod}", status=int(error.status or 0)) from error
         except (WebSocketException, OSError) as error:
             raise ApiError(f"{lost}: {error}", where=f"pod {pod}", status=0) from error
 

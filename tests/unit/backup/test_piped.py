@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import opening
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api, ApiError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.piped import PodContainer
 
@@ -42,6 +45,17 @@ def test_input_is_streamed_to_a_program_that_knows_how_much_it_reads(pod: PodCon
     pieces = [os.urandom(100_001) for _ in range(20)]
     done = pod.run(["sh", "-c", f"head -c {sum(map(len, pieces))} | sha256sum"], source=pieces)
     assert done.stdout.split()[0] == hashlib.sha256(b"".join(pieces)).hexdigest()
+
+
+def test_a_program_that_the_server_never_answers_for_is_given_up(
+    pod: PodContainer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "_OPENING", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # the kernel accepts, and nobody reads
+        path = pod.api._path
+        path.write_text(re.sub(r"127.0.0.1:\d+", f"127.0.0.1:{silent.getsockname()[1]}", path.read_text()))
+        with pytest.raises(ApiError, match="cannot run sh: Connection timed out"):
+            pod.run(["sh", "-c", "echo never"])
 
 
 def test_a_connection_that_is_lost_is_no_end(pod: PodContainer) -> None:
