@@ -55,7 +55,7 @@ def test_check_beside_another_verb_still_changes_nothing(play: Play, tmp_path: P
     ("layer", "said"),
     [
         ("supply", "would be made: root-go"),
-        ("metal", "edge-1 does not let the controller in as ops@127.95.0.10, port 9"),
+        ("metal", "edge-1 does not let the control node in as ops@127.95.0.10, port 9"),
         ("host", "would be made: secret"),
         ("openstack", "nothing was asked: the cache lacks"),
     ],
