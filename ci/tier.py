@@ -171,8 +171,8 @@ def run_tiers(
 ) -> list[Outcome]:
     """Run tiers in order. With a ``limit`` in minutes, skip a tier that would end later than that on this machine.
 
-    One that turns out slower than it looked leaves its last commands out. On a machine that is `SLOW`, nothing runs
-    beside something else.
+    One that turns out slower than it looked leaves its last commands out. On a machine that is `SLOW`, tiers that begin
+    together elsewhere, and their commands, run one after another.
 
     ``minutes``: how long each tier takes on a known machine; this one's speed shows in the tiers before.
     ``waits``: the first tier that leaves the processors idle at times. What later ones have ``ahead`` begins with it.
@@ -215,8 +215,9 @@ def _in_order(
     groups = deque(_groups(tiers))
     while groups:
         group, slower = groups.popleft(), spent / expected if expected else 1.0
-        if slower > SLOW and (len(group) > 1 or group[0].at_once > 1):
-            print(f"\nthis machine is {slower:.1f} times slower than usual: {group[0].name} runs alone", flush=True)
+        if slower > SLOW and len(group) > 1:
+            names = ", ".join(tier.name for tier in group)
+            print(f"\nthis machine is {slower:.1f} times slower than usual, one after another: {names}", flush=True)
             groups.extendleft([replace(tier, at_once=1)] for tier in reversed(group))
             continue
         passed, own = (time.monotonic() - began) / 60, max(minutes.get(tier.name, 0.0) for tier in group)

@@ -172,7 +172,7 @@ def test_a_tier_begins_alone_where_another_one_comes_before_it(tmp_path: Path) -
     assert [one.verdict for one in outcomes] == ["passed", "passed"]
 
 
-def test_on_a_slow_machine_nothing_runs_beside_something_else(
+def test_on_a_slow_machine_tiers_and_their_commands_run_one_after_another(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     made, last = tmp_path / "made", tmp_path / "last"
@@ -186,7 +186,7 @@ def test_on_a_slow_machine_nothing_runs_beside_something_else(
     minutes = {"first": 0.001, "left": 0.0, "right": 0.0}
     outcomes = run_tiers([first, left, right], scratch=tmp_path / "scratch", minutes=minutes, limit=None)
     assert [one.verdict for one in outcomes] == ["passed", "passed", "passed"]
-    assert "times slower than usual: left runs alone\n" in capfd.readouterr().out
+    assert "times slower than usual, one after another: left, right\n" in capfd.readouterr().out
 
 
 def test_what_a_later_tier_needs_is_made_beside_the_first_one_that_waits(tmp_path: Path) -> None:
