@@ -229,7 +229,9 @@ class Api:
             # A separate client: while a stream is open, the library replaces how its client sends requests.
             yield client.CoreV1Api(config.new_client_from_config(config_file=str(self._path)))
         except client.exceptions.ApiException as error:
-            raise ApiError(f"{cannot}: {error.reason}", where=f"pod {pod}", status=int(error.status or 0)) from error
+            # Of a refused stream the library keeps no status.
+            status = int(error.status or getattr(error.__context__, "status_code", 0))
+            raise ApiError(f"{cannot}: {error.reason}", where=f"pod {pod}", status=status) from error
         except (WebSocketException, OSError) as error:
             raise ApiError(f"{lost}: {error}", where=f"pod {pod}", status=0) from error
 

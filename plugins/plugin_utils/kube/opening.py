@@ -13,5 +13,6 @@ class BoundedWebSocket(WebSocket):
     """A WebSocket for which no answer is awaited without end."""
 
     def connect(self, url: str, **options: Any) -> None:
-        """Connect. Raises WebSocketTimeoutException, OSError."""
+        """Connect, and wait for ever from then on. Raises WebSocketTimeoutException, OSError."""
         super().connect(url, **{"timeout": _OPENING, **options})  # type: ignore[no-untyped-call]
+        self.settimeout(None)  # a program may be silent for longer

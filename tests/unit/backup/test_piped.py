@@ -15,6 +15,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import opening
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api, ApiError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.piped import PodContainer
+from kubernetes import stream
 
 from .websocket_pods import kubeconfig
 
@@ -56,6 +57,22 @@ def test_a_program_that_the_server_never_answers_for_is_given_up(
         path.write_text(re.sub(r"127.0.0.1:\d+", f"127.0.0.1:{silent.getsockname()[1]}", path.read_text()))
         with pytest.raises(ApiError, match="cannot run sh: Connection timed out"):
             pod.run(["sh", "-c", "echo never"])
+
+
+def test_a_program_that_is_silent_for_longer_is_waited_for(pod: PodContainer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "_OPENING", 0.3)
+    with pod.api.streams("mariadb-server-1", cannot="", lost="") as pods:
+        running = stream.stream(
+            pods.connect_get_namespaced_pod_exec, "mariadb-server-1", "openstack", command=["sh", "-c", "echo now"],
+            stdin=True, stdout=True, stderr=True, tty=False, _preload_content=False,
+        )  # fmt: skip
+        assert running.sock.gettimeout() is None
+
+
+def test_a_stream_that_is_refused_has_the_servers_status(pod: PodContainer) -> None:
+    with pytest.raises(ApiError) as refused:
+        PodContainer(api=pod.api, namespace="refused", pod="none", container="").run(["sh"])
+    assert refused.value.status == 403
 
 
 def test_a_connection_that_is_lost_is_no_end(pod: PodContainer) -> None:

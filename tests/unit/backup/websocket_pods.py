@@ -26,6 +26,9 @@ class _Exec(http.server.BaseHTTPRequestHandler):
     lock = threading.Lock()
 
     def do_GET(self) -> None:
+        if "/namespaces/refused/" in self.path:
+            self.send_error(403)
+            return
         accept = hashlib.sha1((self.headers["Sec-WebSocket-Key"] + _GUID).encode(), usedforsecurity=False).digest()
         self.send_response(101)
         self.send_header("Upgrade", "websocket")
