@@ -10,6 +10,7 @@ from typing import Any
 from ..module_utils._base.files import write_file
 from ..plugin_utils import site_identity
 from ..plugin_utils.actions import DocumentedAction, ended
+from ..plugin_utils.commands import runnable
 from ..plugin_utils.drift import beside, dry_runs
 from ..plugin_utils.drift.rows import DriftRow, document, metrics, table
 from ..plugin_utils.errors import GroundupError
@@ -31,7 +32,7 @@ class ActionModule(DocumentedAction):
             return ended(found["summary"], broken=found["state"] == "drift", unknown=found["state"] == "unknown")
         try:
             return self._compare(given)
-        except GroundupError as error:
+        except (GroundupError, OSError) as error:
             return ended(str(error), unknown=True)
 
     def _compare(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -42,7 +43,7 @@ class ActionModule(DocumentedAction):
         note = _note(plan, rows)
         found = document(plan.site, now.isoformat(timespec="seconds"), rows, note)
         text = json.dumps(found, indent=2)
-        self._display.display(text if given["output"] == "json" else table(plan.site, rows, note))
+        self._display.display(text if given["output"] == "json" else runnable(table(plan.site, rows, note)))
         if given["path"]:
             write_file(Path(given["path"]), f"{text}\n".encode(), mode=0o644)
         return {

@@ -143,7 +143,7 @@ class ActionModule(StepAction, Sender):
             )
         result: dict[str, Any] = {"changed": True, "images": [], "files": [], "published": record.plain()}
         if check and (lacks := [name for name in wanted if name in unmade]):
-            return {**result, "msg": f"not made yet: {', '.join(lacks)}"}
+            return {**result, "not_known": True, "msg": f"not made yet: {', '.join(lacks)}"}
         nothing = {"images": [*given["images"].values()], "files": names, "msg": "nothing is served yet"}
         first = FIRST_CONTACT in self.variables.get("group_names", ())
         if check and first and self._connection.get_option("password"):

@@ -278,5 +278,7 @@ def _unreachable(found: dict[str, Any]) -> str:
     """Return what kept a task from its host, with the remedy where it was ssh."""
     from ..plugin_utils.contact.faults import UNREACHED  # late import: hosts answer
 
-    said = str(found.get("msg") or "it cannot be reached; the result is hidden")
+    items = [one for one in found.get("results") or () if one.get("unreachable")]  # of a loop, the first
+    said = str((items or [found])[0].get("msg") or "it cannot be reached; the result is hidden")
+    said = f"{items[0]['item']}: {said}" if items and isinstance(items[0].get("item"), str) else said
     return f"{said}\n  remedy: {UNREACHED}" if "ssh" in said else said

@@ -153,6 +153,10 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # Ansible ships no ty
         """Count a task that failed."""
         self._count(result)
 
+    def v2_runner_on_unreachable(self, result: Any) -> None:
+        """Count a task whose host did not answer."""
+        self._count(result)
+
     def v2_runner_on_skipped(self, result: Any) -> None:
         """Count a task that was skipped, and record one of ours that could not predict."""
         self._count(result)

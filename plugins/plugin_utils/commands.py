@@ -45,7 +45,8 @@ def idle() -> str:
     names = _playbooks()
     if names == ["groundup.cloud.preflight"]:
         return "no task ran: the plan has no error; groundup.cloud.precheck examines the machines"
-    return f"no task ran: no play of {', '.join(names)} has a host here (roles of the site file, --limit)"
+    why = "roles of the site file, --limit, --tags"
+    return f"no task ran: no play of {', '.join(names)} has a host and a task here ({why})"
 
 
 def _playbooks() -> list[str]:

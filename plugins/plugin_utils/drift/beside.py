@@ -18,7 +18,7 @@ from .rows import DriftRow
 _TOLD = frozenset(("nodes", "hypervisors", "certificates", "backups", "versions", "machines"))
 _LAYERS = {"hosts": "host", "virtual_ip": "kubernetes", "nodes": "kubernetes", "releases": "openstack",
            "ceph": "storage", "ovn": "network", "hypervisors": "hypervisor", "machines": "ironic"}  # fmt: skip
-_OURS = frozenset((MANAGER, "helm"))
+_OURS = frozenset((MANAGER, f"{MANAGER}-upgrade", "helm"))
 _WORKLOADS = ("daemonsets", "deployments", "statefulsets")
 _RELEASE = "meta.helm.sh/release-name"
 _NAMED = re.compile(r"^(?:(?P<release>[\w-]+): )?(?P<kind>[A-Z]\w+)[/ ](?:(?P<space>[\w.-]+)/)?(?P<name>[\w.-]+)")

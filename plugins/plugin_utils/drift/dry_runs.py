@@ -29,6 +29,7 @@ AT_ONCE = 3
 _TEXTS = ("changes", "objects", "nodes", "claimed")  # of a result: what was changed, a line each
 _MARKS = ("+ ", "~ ", "- ", "! ")  # of a diff of releases: a line with one names an object, those below it fields
 _SET_ASIDE = "groundup.cloud.set_aside"  # hosts that a task before it told
+_HIDDEN = "changes whose result is hidden"
 _ENDED = {0, 2, 4}  # exit codes of a run that says why it did not do all
 
 
@@ -48,10 +49,16 @@ def rows(site_file: str, names: Sequence[str], *, absent: Iterable[str]) -> list
         left_out = Path(home, "absent.yml")
         left_out.write_text(yaml.safe_dump({ABSENT: {"hosts": {name: {} for name in absent}}}), encoding="utf-8")
         one = partial(_run, Path(home), [str(Path(site_file).absolute()), str(left_out)])
-        first: dict[tuple[str, str], DriftRow] = {}
-        for row in (row for found in pool.map(one, names) for row in found):
-            first.setdefault((row.host, row.what), row)
-        return list(first.values())
+        return merged(row for found in pool.map(one, names) for row in found)
+
+
+def merged(found: Iterable[DriftRow]) -> list[DriftRow]:
+    """Return rows without those of a file or object that an earlier layer tells too."""
+    first: dict[tuple[str, str, str], DriftRow] = {}
+    for row in found:
+        own = row.unknown or row.what.endswith(_HIDDEN)
+        first.setdefault((row.layer if own else "", row.host, row.what), row)
+    return list(first.values())
 
 
 def _run(home: Path, inventory: list[str], layer: str) -> list[DriftRow]:
@@ -80,7 +87,7 @@ def told(layer: str, events: Sequence[Mapping[str, Any]], *, code: int | None) -
     found = [row for event in events for row in _of_event(layer, event)]
     remedy = run_layer(layer)
     found += [
-        DriftRow(layer=layer, host=host, what=f"{number} changes whose result is hidden", remedy=remedy)
+        DriftRow(layer=layer, host=host, what=f"{number} {_HIDDEN}", remedy=remedy)
         for host, number in hidden(events).items()
     ]
     if code not in _ENDED or (code and not any(row.unknown for row in found)):
@@ -131,4 +138,6 @@ def _texts(result: Mapping[str, Any]) -> list[str]:
 
 
 def _said(row: DriftRow, result: Mapping[str, Any]) -> str:
-    return str(result.get("msg") or row.what)
+    """Return why a task failed: of a loop, the first item that did."""
+    items = [one for one in result.get("results") or () if one.get("unreachable") or one.get("failed")]
+    return str((items or [result])[0].get("msg") or result.get("msg") or row.what)

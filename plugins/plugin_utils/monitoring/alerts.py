@@ -140,7 +140,7 @@ ALERTS: dict[str, AlertRecord] = {
     ),
     "DriftOld": AlertRecord(
         layer="monitoring", job="node", severity="warning", after="5m", object="drift",
-        expr=_drift("time() - max(groundup_drift_looked_timestamp_seconds) > 2 * 86400"),
+        expr=_drift("time() - (max(groundup_drift_looked_timestamp_seconds) or vector(0)) > 2 * 86400"),
         what="the site was not compared with its file for two days",
         why="what changed since then is unseen",
         remedy="read why: journalctl of the unit groundup-drift-SITE on the control node",

@@ -128,4 +128,4 @@ def test_a_run_of_which_no_play_has_a_host_says_so(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert "no task ran: the plan has no error; groundup.cloud.precheck examines the machines" in done.stdout
     done = run("ansible-playbook", "-i", site, "groundup.cloud.storage", "--limit", "seed-1")
-    assert "no task ran: no play of groundup.cloud.storage has a host here" in done.stdout
+    assert "no task ran: no play of groundup.cloud.storage has a host and a task here" in done.stdout

@@ -63,7 +63,8 @@ def test_the_last_writer_but_us_and_the_status_is_told() -> None:
         ("kubectl", "2026-11-29T08:30:00Z", "scale"), ("kube-controller-manager", "2026-11-29T10:00:00Z", "status"),
     )  # fmt: skip
     assert beside.changed_by(written) == "kubectl, 2026-11-29T08:30:00Z"
-    assert beside.changed_by(item("nova", ("helm", "2026-11-29T09:00:00Z", ""))) == ""
+    ours = [(manager, "2026-11-29T09:00:00Z", "") for manager in ("helm", "groundup", "groundup-upgrade")]
+    assert beside.changed_by(item("nova", *ours)) == ""
 
 
 class Cluster:

@@ -15,6 +15,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.drift.rows import D
 
 Event = dict[str, Any]
 WELL = {"event": "playbook_on_stats", "event_data": {"changed": {}}}
+HIDDEN = [{"event": "playbook_on_stats", "event_data": {"changed": {"w": 1}}}]
 # As a dry run of the layers host and openstack said it.
 SYSCTL = {
     "changed": True, "changes": ["write /etc/sysctl.d/60-groundup.conf", "set net.ipv4.ip_forward"],
@@ -134,6 +135,19 @@ def test_each_layer_runs_for_itself_without_silent_hosts_and_the_first_tells_wha
         assert given["envvars"]["ANSIBLE_HOST_KEY_CHECKING"] == "True"
         assert given["envvars"]["GROUNDUP_TIMELINE"] == os.devnull, "the file is of the run that asks"
         assert not Path(given["private_data_dir"]).exists(), "nothing is left"
+
+
+def test_what_several_layers_tell_is_the_first_ones_but_for_what_nobody_saw() -> None:
+    seen = [DriftRow(layer=layer, host="w", what="write /etc/x") for layer in ("host", "kubernetes")]
+    hidden = [row for layer in ("host", "kubernetes") for row in dry_runs.told(layer, HIDDEN, code=0)]
+    died = [row for layer in ("plan", "host") for row in dry_runs.told(layer, [], code=1)]
+    assert dry_runs.merged([*seen, *hidden, *died]) == [seen[0], *hidden, *died]
+
+
+def test_of_a_loop_the_first_item_that_failed_is_told() -> None:
+    items = [{"item": "a"}, {"item": "b", "unreachable": True, "msg": "ssh: no route"}]
+    found = told(event("unreachable", {"unreachable": True, "msg": "All items completed", "results": items}), code=4)
+    assert found == [("worker-1", "ssh: no route", True)]
 
 
 def test_a_row_is_one_printable_line() -> None:
