@@ -12,7 +12,8 @@ from ansible_collections.groundup.cloud.tests.integration.commands import ROOT, 
 def test_a_cloud_that_is_not_made_goes_to_no_other_release(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     state, text = tmp_path / "state", (ROOT / "inventories/cloud/site.yml").read_text()
     site = tmp_path / "site.yml"
-    site.write_text(text.replace('release: "2026.1"', 'release: "2026.2"'))
+    # Addresses that no lab has: hypervisors do not answer there.
+    site.write_text(text.replace('release: "2026.1"', 'release: "2026.2"').replace("10.79.", "127.79."))
     done = run("ansible-playbook", "-i", site, "groundup.cloud.openstack_upgrade", *arguments, GROUNDUP_STATE=state)
     said = " ".join((done.stdout + done.stderr).split())
     assert done.returncode == 2, said
