@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import yaml
+from ansible import context
 
 from ..layers.layers import ABSENT, LAYERS
 from ..layers.position import has_hosts
@@ -48,7 +49,8 @@ def rows(site_file: str, names: Sequence[str], *, absent: Iterable[str]) -> list
     with TemporaryDirectory(prefix="groundup-drift-") as home, ThreadPoolExecutor(AT_ONCE) as pool:
         left_out = Path(home, "absent.yml")
         left_out.write_text(yaml.safe_dump({ABSENT: {"hosts": {name: {} for name in absent}}}), encoding="utf-8")
-        one = partial(_run, Path(home), [str(Path(site_file).absolute()), str(left_out)])
+        own = context.CLIARGS.get("inventory") or [str(Path(site_file).absolute())]  # of this run, all of them
+        one = partial(_run, Path(home), [*own, str(left_out)])
         return merged(row for found in pool.map(one, names) for row in found)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible import context
 from ansible_collections.groundup.cloud.plugins.plugin_utils.drift import dry_runs
 from ansible_collections.groundup.cloud.plugins.plugin_utils.drift.rows import DriftRow
 
@@ -121,16 +122,18 @@ def test_each_layer_runs_for_itself_without_silent_hosts_and_the_first_tells_wha
 
     def run(**given: Any) -> SimpleNamespace:
         asked[given["playbook"]] = given
-        absent.append(yaml.safe_load(Path(given["inventory"][1]).read_text()))
+        absent.append(yaml.safe_load(Path(given["inventory"][-1]).read_text()))
         said = {"changed": True, "msg": "would be made: secret keystone/admin"}
         return SimpleNamespace(rc=0, events=iter([event("ok", said, "localhost"), WELL]))
 
     monkeypatch.setitem(sys.modules, "ansible_runner", SimpleNamespace(run=run))
+    monkeypatch.setattr(context, "CLIARGS", {"inventory": ("/a/site.yml", "/a/jump.yml")})
     rows = dry_runs.rows(str(tmp_path / "site.yml"), ["seed", "host"], absent=["worker-1"])
     assert [(row.layer, row.what) for row in rows] == [("seed", "would be made: secret keystone/admin")]
     assert sorted(asked) == ["groundup.cloud.host", "groundup.cloud.seed"]
     assert absent == [{"absent": {"hosts": {"worker-1": {}}}}] * 2
     for given in asked.values():
+        assert given["inventory"][:-1] == ["/a/site.yml", "/a/jump.yml"], "the run's own"
         assert given["cmdline"] == "--tags check", "changes nothing"
         assert given["envvars"]["ANSIBLE_HOST_KEY_CHECKING"] == "True"
         assert given["envvars"]["GROUNDUP_TIMELINE"] == os.devnull, "the file is of the run that asks"
