@@ -220,10 +220,12 @@ def _free(path: Path) -> Path:
 
 
 def _passed(paths: Paths) -> dict[str, str]:
+    """Return the restore that this host has passed, and what it did in it; data that are gone are not put."""
     try:
-        return dict(json.loads(read(paths.site / RECORD) or "{}"))
+        found = dict(json.loads(read(paths.site / RECORD) or "{}"))
     except ValueError:
         return {}
+    return {} if found.get("did") == PUT and not (paths.etcd / "member").exists() else found
 
 
 def _record(paths: Paths, restore: str, did: str) -> None:

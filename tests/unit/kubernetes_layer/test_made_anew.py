@@ -166,6 +166,22 @@ def test_an_init_that_was_killed_is_ended_and_begun_again_without_a_reset(empty:
     assert ["crictl", "stop", "--timeout", "10", "1"] in host.commands
 
 
+def test_data_that_are_gone_are_put_back_once_more(empty: Prepare, tmp_path: Path) -> None:
+    """`kubeadm reset`, which remedies advise, and the mark's removal leave the record of what was put."""
+    host = empty(tmp_path)
+    restore(host)
+    assert etcd_restore.look(Changes(check=False), GIVEN)["passed"] == {"restore": GIVEN["restore"], "did": "put"}
+    for place in (host.paths.pki, host.paths.kubernetes / "manifests", host.paths.kubelet, host.paths.etcd):
+        shutil.rmtree(place)
+    for name in ("admin", "kubelet", "controller-manager", "scheduler"):
+        (host.paths.kubernetes / f"{name}.conf").unlink()
+    host.running.clear()
+    said = etcd_restore.look(Changes(check=False), GIVEN)
+    assert (said["anew"], said["passed"]) == (True, {})
+    restore(host)
+    judge(host)
+
+
 def test_each_host_says_whether_it_is_anew(empty: Prepare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     host = empty(tmp_path)
 
