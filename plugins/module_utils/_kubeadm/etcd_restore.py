@@ -51,14 +51,14 @@ def look(_: Changes, given: dict[str, Any]) -> dict[str, Any]:
         "changed": False, "anew": (found.blank or found.restoring) and not now,
         "member": found.finished and bool(flags), "etcd_data": found.etcd_data,
         "ca": found.ca_fingerprint, "keys": all(name in present for name in keys.NEEDED), "now": now, "why": why,
-        "image": static_pods.container("etcd", host.paths).get("image", ""), "passed": _passed(host.paths),
+        "image": static_pods.container("etcd", host.paths).get("image", ""), "passed": passed(host.paths),
     }  # fmt: skip
 
 
 def stop(changes: Changes, given: dict[str, Any]) -> None:
     """Stop the kubelet and the control plane's containers, unless this host has passed this restore already."""
     host = NodeHost(name=given["name"])
-    if _passed(host.paths).get("restore") != given["restore"] and not _idle(observe(host.paths)):
+    if passed(host.paths).get("restore") != given["restore"] and not _idle(observe(host.paths)):
         with host.alone():
             _stop(host, changes)
 
@@ -72,7 +72,7 @@ def put(changes: Changes, given: dict[str, Any]) -> None:
     host = NodeHost(name=given["name"])
     with host.alone():
         found = observe(host.paths)
-        if _passed(host.paths).get("restore") != given["restore"]:
+        if passed(host.paths).get("restore") != given["restore"]:
             if not _idle(found):
                 _stop(host, changes)
             _replace(host, changes, given, restoring=found.restoring)
@@ -92,7 +92,7 @@ def leave(changes: Changes, given: dict[str, Any]) -> None:
     """Clear a control host of the former cluster, files set aside, to join anew. Raises GroundupError, OSError."""
     host = NodeHost(name=given["name"])
     paths = host.paths
-    if _passed(paths).get("restore") == given["restore"]:
+    if passed(paths).get("restore") == given["restore"]:
         return
     with host.alone():
         found = observe(paths)
@@ -157,6 +157,7 @@ def _replace(host: NodeHost, changes: Changes, given: dict[str, Any], *, restori
     if new.exists():  # of a killed run
         shutil.rmtree(new)
     restore_snapshot(host, given, into=new, member=flags["name"], peer=flags["initial-advertise-peer-urls"])
+    (paths.site / RECORD).unlink(missing_ok=True)  # of an earlier restore: until this one's, `converge` starts nothing
     if place.exists():
         aside = _free(place.with_name(f"{place.name}.{name}{SUFFIX}"))
         place.rename(aside)
@@ -219,7 +220,7 @@ def _free(path: Path) -> Path:
     return next(name for name in names if not name.exists())
 
 
-def _passed(paths: Paths) -> dict[str, str]:
+def passed(paths: Paths) -> dict[str, str]:
     """Return the restore that this host has passed, and what it did in it; data that are gone are not put."""
     try:
         found = dict(json.loads(read(paths.site / RECORD) or "{}"))

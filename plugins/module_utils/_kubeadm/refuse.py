@@ -9,7 +9,7 @@ from .._base import yaml_text
 from .._base.errors import GroundupError
 from .._base.files import read
 from .._plan.kubernetes import KubernetesPlan
-from . import api_server, documents, encryption, half_made, static_pods
+from . import api_server, documents, encryption, etcd_restore, half_made, static_pods
 from .host import NodeHost
 from .spec import Node, Paths
 from .state import ObservedState
@@ -54,15 +54,16 @@ def refuse_to_initialise(found: ObservedState, node: Node) -> None:
         )
 
 
-def refuse_to_start(found: ObservedState, node: Node, *, joins: bool) -> None:
+def refuse_to_start(node: Node, paths: Paths, *, joins: bool) -> None:
     """Refuse to start a restored control host without etcd's data, or to make another one of it. Raises GroundupError.
 
-    The data come into their place whole, by one rename.
+    The data count once they are recorded: a restore that goes on would replace what was written until then.
     """
-    if not found.etcd_data or joins or not node.initialise:
+    put = etcd_restore.passed(paths).get("did") == etcd_restore.PUT
+    if not put or joins or not node.initialise:
         raise GroundupError(
             f"a restore of the cluster has begun on {node.name}, and "
-            + ("it would join another one" if found.etcd_data else "etcd's data are not in place"),
+            + ("it would join another one" if put else "etcd's data are not in place"),
             where=f"host {node.name} ({node.address}), /etc/kubernetes/site/{half_made.FILE}",
             why="started without them, its etcd would be a new and empty cluster under the keys of the old one",
             remedy="run groundup.cloud.restore again, with the same arguments: it goes on; to give it up, run kubeadm "

@@ -182,6 +182,26 @@ def test_data_that_are_gone_are_put_back_once_more(empty: Prepare, tmp_path: Pat
     judge(host)
 
 
+def test_data_whose_record_a_kill_prevented_are_not_started_but_put_again(
+    empty: Prepare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    host = empty(tmp_path)
+    write(host.paths, f"/etc/kubernetes/site/{etcd_restore.RECORD}", '{"restore": "20260101T000000Z", "did": "put"}')
+    with monkeypatch.context() as patched:
+        patched.setattr(etcd_restore, "_record", killed)
+        with pytest.raises(KeyboardInterrupt):
+            restore(host)
+    assert observe(host.paths).etcd_data
+    with pytest.raises(GroundupError, match="has begun on control-1, and etcd's data are not in place"):
+        run(make_node(initialise=True), host, expected_ca=FINGERPRINT)
+    assert "kubeadm init" not in host.verbs(), "what it writes, a restore that goes on would undo"
+    restore(host)
+    judge(host)
+
+
 def test_each_host_says_whether_it_is_anew(empty: Prepare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     host = empty(tmp_path)
 
