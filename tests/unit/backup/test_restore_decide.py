@@ -197,6 +197,7 @@ def test_an_old_etcd_that_comes_back_while_a_restore_goes_on_needs_a_consent(
 ) -> None:
     now = present(control=control(control_1=first, control_2=back, control_3=ANEW), restore=NAME)
     assert said in against(saved(), now, parts=WHOLE)["overwrite"]
+    assert not now.control.makes_anew(NAME), "the API that answers is that host's"
 
 
 def test_hosts_that_have_joined_the_restored_etcd_meanwhile_are_left_alone() -> None:

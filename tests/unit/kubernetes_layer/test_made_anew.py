@@ -54,8 +54,7 @@ GIVEN_KEYS = {**GIVEN, "content": packed()}
 Prepare = Callable[[Path], FakeHost]
 
 
-@pytest.fixture
-def empty(monkeypatch: pytest.MonkeyPatch) -> Prepare:
+def preparing(monkeypatch: pytest.MonkeyPatch) -> Prepare:
     """Return what makes a host below a directory that has nothing of Kubernetes, where kubeadm works."""
 
     def prepare(place: Path) -> FakeHost:
@@ -77,9 +76,15 @@ def empty(monkeypatch: pytest.MonkeyPatch) -> Prepare:
         monkeypatch.setattr(converge, "add_ons", lambda *_, **__: None)
         monkeypatch.setattr(etcd_restore, "NodeHost", lambda *, name: host)  # noqa: ARG005
         monkeypatch.setattr(etcd_restore, "unready", lambda *_: None)
+        monkeypatch.setattr(host, "speaks", lambda _: False)
         return host
 
     return prepare
+
+
+@pytest.fixture
+def empty(monkeypatch: pytest.MonkeyPatch) -> Prepare:
+    return preparing(monkeypatch)
 
 
 def restore(host: FakeHost) -> None:
@@ -164,42 +169,6 @@ def test_an_init_that_was_killed_is_ended_and_begun_again_without_a_reset(empty:
     judge(host)
     assert host.services.index(("stop", "kubelet.service")) >= 0
     assert ["crictl", "stop", "--timeout", "10", "1"] in host.commands
-
-
-def test_data_that_are_gone_are_put_back_once_more(empty: Prepare, tmp_path: Path) -> None:
-    """`kubeadm reset`, which remedies advise, and the mark's removal leave the record of what was put."""
-    host = empty(tmp_path)
-    restore(host)
-    assert etcd_restore.look(Changes(check=False), GIVEN)["passed"] == {"restore": GIVEN["restore"], "did": "put"}
-    for place in (host.paths.pki, host.paths.kubernetes / "manifests", host.paths.kubelet, host.paths.etcd):
-        shutil.rmtree(place)
-    for name in ("admin", "kubelet", "controller-manager", "scheduler"):
-        (host.paths.kubernetes / f"{name}.conf").unlink()
-    host.running.clear()
-    said = etcd_restore.look(Changes(check=False), GIVEN)
-    assert (said["anew"], said["passed"]) == (True, {})
-    restore(host)
-    judge(host)
-
-
-def test_data_whose_record_a_kill_prevented_are_not_started_but_put_again(
-    empty: Prepare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def killed(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    host = empty(tmp_path)
-    write(host.paths, f"/etc/kubernetes/site/{etcd_restore.RECORD}", '{"restore": "20260101T000000Z", "did": "put"}')
-    with monkeypatch.context() as patched:
-        patched.setattr(etcd_restore, "_record", killed)
-        with pytest.raises(KeyboardInterrupt):
-            restore(host)
-    assert observe(host.paths).etcd_data
-    with pytest.raises(GroundupError, match="has begun on control-1, and etcd's data are not in place"):
-        run(make_node(initialise=True), host, expected_ca=FINGERPRINT)
-    assert "kubeadm init" not in host.verbs(), "what it writes, a restore that goes on would undo"
-    restore(host)
-    judge(host)
 
 
 def test_each_host_says_whether_it_is_anew(empty: Prepare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

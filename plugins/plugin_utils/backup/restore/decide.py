@@ -50,8 +50,8 @@ class Control:
         return self.first if self.first in self.anew and not self.unclear else ""
 
     def makes_anew(self, restore: str) -> bool:
-        """Return whether the cluster has to be made again on empty hosts, and runs on none yet."""
-        return self.target(restore) in self.anew
+        """Return whether all hosts that answer are empty, and the cluster has to be made again and runs on none yet."""
+        return self.target(restore) in self.anew and len(self.anew) + len(self.away) == len(self.answers)
 
     def living(self, restore: str) -> dict[str, Mapping[str, Any]]:
         """Return what members say that answer and have not been restored."""
