@@ -182,7 +182,7 @@ def test_a_restore_onto_empty_hosts_that_goes_on_stays_on_the_first() -> None:
     assert now.control.makes_anew(NAME), "nothing runs there: an API that answers is of another etcd"
     assert against(saved(), now, parts=WHOLE) == {}
     assert now.control.target(NAME) == "control-1"
-    assert decide.steps(WHOLE, now.control, NAME) == ["join as new members of etcd: control-2"]
+    assert decide.steps(WHOLE, now.control, NAME)[0] == "start etcd and the API server on these data: control-1"
     unrecorded = control(control_1={**ANEW, "etcd_data": True}, control_2=ANEW)  # killed after the rename
     assert against(saved(), present(control=unrecorded, restore=NAME), parts=WHOLE) == {}
 
@@ -206,6 +206,21 @@ def test_hosts_that_have_joined_the_restored_etcd_meanwhile_are_left_alone() -> 
     assert hosts.passed(NAME) == {"control-1": "put", "control-2": "joined"}
     assert against(saved(), present(control=hosts, restore=NAME), parts=WHOLE) == {}
     assert hosts.passed("") == {}
+
+
+def test_a_check_shows_what_is_still_to_start_and_to_join_once_all_have_passed() -> None:
+    left = {**ANEW, "passed": {"restore": NAME, "did": "left"}}
+    hosts = control(control_1={**ANEW, **PUT}, control_2=left, control_3=left)
+    assert decide.steps(WHOLE, hosts, NAME) == [
+        "start etcd and the API server on these data: control-1",
+        "join as new members of etcd: control-2, control-3",
+    ]
+    stopped = control(control_1=host(**PUT), control_2=left)  # killed before the kubelet was started
+    assert decide.steps(("etcd",), stopped, NAME)[0] == "start etcd and the API server on these data: control-1"
+    runs = host(**PUT, now=ALIVE)
+    assert decide.steps(WHOLE, control(control_1=runs, control_2=left, control_3=runs), NAME) == [
+        "join as new members of etcd: control-2"
+    ]
 
 
 def test_age_and_unlike_times_need_a_consent() -> None:

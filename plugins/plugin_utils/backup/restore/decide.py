@@ -167,15 +167,17 @@ def _etcd(backup: SetBackup, now: Present) -> Iterator[Reason]:
 def steps(parts: Collection[str], control: Control, restore: str) -> list[str]:
     """Return what is done with control hosts for the part etcd, in order."""
     target, passed = control.target(restore), control.passed(restore)
-    left = sorted(control.answers.keys() - set(control.away) - passed.keys()) if ETCD in parts else []
+    hosts = sorted(control.answers.keys() - set(control.away)) if ETCD in parts else []
+    left = [host for host in hosts if host not in passed]
+    out = [host for host in hosts if host in left or not (control.answers[host] or {})["now"]]  # of the restored etcd
     used, first = [host for host in left if host not in control.anew], [host for host in left if host == target]
     named = (
         ("end etcd and the control plane", used),
         ("put back the keys of Kubernetes", [host for host in first if host not in used]),
         ("put etcd's data in place", first),
         ("clear, files set aside", [host for host in used if host != target]),
-        ("start etcd and the API server on these data", first),
-        ("join as new members of etcd", [host for host in left if host != target]),
+        ("start etcd and the API server on these data", [host for host in out if host == target]),
+        ("join as new members of etcd", [host for host in out if host != target]),
     )
     return [f"{what}: {', '.join(hosts)}" for what, hosts in named if hosts]
 
