@@ -34,7 +34,7 @@ PUT, LEFT = "put", "left"  # what a host did in a restore
 BUMP = 1_000_000_000  # revisions: more than are written between a backup and a loss
 TIMEOUT = 300.0  # seconds, for a snapshot of several GiB
 _STOP = 60.0
-_RESET = 300.0
+_RESET_TIMEOUT = 300.0
 _API = 300.0  # seconds for etcd, then the API, to start
 
 
@@ -96,23 +96,39 @@ def leave(changes: Changes, given: dict[str, Any]) -> None:
         return
     with host.alone():
         found = observe(paths)
-        if not found.blank and changes.add("clear the node, to join the restored cluster as a new one"):
+        if (found.restoring or not found.blank) and changes.add(
+            "clear the node, to join the restored cluster as a new one"
+        ):
             if not _idle(found):
                 _stop(host, changes)
-            kept = half_made.set_aside(paths, etcd=found.etcd_data, emptied=False, host=host.name)
-            changes.warnings.append(f"{host.name} joins anew; set aside: {', '.join(map(str, kept))}")
-            half_made.begin(
-                paths, half_made.HalfMade(cluster=given["site"], verb="join")
-            )  # if killed: reset, never kept
-            argv = [
-                "kubeadm", "reset", "--force", "--cri-socket", CRI_SOCKET, "--ignore-preflight-errors", "all",
-                "--skip-phases", "remove-etcd-member",
-            ]  # fmt: skip
-            host.run(argv, timeout=_RESET, why="it belongs to a cluster that is no more")
-            for name in ("bootstrap-kubelet.conf", "super-admin.conf"):
-                (paths.kubernetes / name).unlink(missing_ok=True)
+            if not found.blank:
+                kept = half_made.set_aside(paths, etcd=found.etcd_data, emptied=False, host=host.name)
+                changes.warnings.append(f"{host.name} joins anew; set aside: {', '.join(map(str, kept))}")
+            if _idle(found) and not any(found.kubeconfigs.values()):
+                _take_keys(paths)
+            else:
+                _reset(host, site=given["site"])
         if not changes.check:
             _record(paths, given["restore"], LEFT)
+
+
+def _take_keys(paths: Paths) -> None:
+    """Remove the keys of a set where kubeadm never ran, and may not be installed; what is left lets a re-run go on."""
+    if paths.pki.exists():
+        shutil.rmtree(paths.pki)
+    (paths.kubernetes / keys.ENCRYPTION).unlink(missing_ok=True)
+    half_made.ended(paths)
+
+
+def _reset(host: NodeHost, *, site: str) -> None:
+    half_made.begin(host.paths, half_made.HalfMade(cluster=site, verb="join"))  # if killed: reset, never kept
+    argv = [
+        "kubeadm", "reset", "--force", "--cri-socket", CRI_SOCKET, "--ignore-preflight-errors", "all",
+        "--skip-phases", "remove-etcd-member",
+    ]  # fmt: skip
+    host.run(argv, timeout=_RESET_TIMEOUT, why="it belongs to a cluster that is no more")
+    for name in ("bootstrap-kubelet.conf", "super-admin.conf"):
+        (host.paths.kubernetes / name).unlink(missing_ok=True)
 
 
 def put_keys(changes: Changes, given: dict[str, Any]) -> None:

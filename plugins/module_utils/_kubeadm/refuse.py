@@ -67,8 +67,8 @@ def refuse_to_start(found: ObservedState, node: Node, host: NodeHost, *, joins: 
             + ("it would join another one" if put else "etcd's data are not in place"),
             where=f"host {node.name} ({node.address}), /etc/kubernetes/site/{half_made.FILE}",
             why="started without them, its etcd would be a new and empty cluster under the keys of the old one",
-            remedy="run groundup.cloud.restore again, with the same arguments: it goes on; to give it up, run kubeadm "
-            "reset on the host by hand and remove the file named above",
+            remedy="run groundup.cloud.restore again, with the same arguments: it goes on; to give it up, move "
+            "/etc/kubernetes and /var/lib/etcd of the host away",
         )
     cluster = node.cluster
     servers = [f"https://{one}:{node.api_port}" for one in cluster.control_addresses if one != node.address]
