@@ -147,8 +147,9 @@ def put_keys(changes: Changes, given: dict[str, Any]) -> None:
 def halt(host: NodeHost, changes: Changes) -> None:
     """End what a killed init has started on restored data, and remove its manifests: kubeadm refuses such a host.
 
-    Raises GroundupError, OSError.
+    The kubelet ends in any case: a reboot may have started it. Raises GroundupError, OSError.
     """
+    _stop_kubelet(changes)
     if manifests := sorted((host.paths.kubernetes / "manifests").glob("*.yaml")):
         _stop(host, changes)
         for path in manifests:
@@ -200,8 +201,7 @@ def _idle(found: ObservedState) -> bool:
 
 def _stop(host: NodeHost, changes: Changes) -> None:
     """Stop the kubelet, then the containers of the control plane, which it would start again."""
-    if _kubelet() in units.ACTIVE and changes.add("stop the kubelet"):
-        units.control("stop", KUBELET)
+    _stop_kubelet(changes)
 
     def running() -> list[str]:
         text = host.run(
@@ -220,6 +220,11 @@ def _stop(host: NodeHost, changes: Changes) -> None:
             f"containers of the control plane still run on {host.name}: {', '.join(left)}", where=f"host {host.name}",
             why="etcd would write to data that are renamed", remedy="crictl stop ends them; then run this again",
         )  # fmt: skip
+
+
+def _stop_kubelet(changes: Changes) -> None:
+    if _kubelet() in units.ACTIVE and changes.add("stop the kubelet"):
+        units.control("stop", KUBELET)
 
 
 def _kubelet() -> str:

@@ -79,3 +79,21 @@ def test_the_restored_cluster_never_starts_beside_a_former_one_that_answers(
     write(host.paths, "/etc/kubernetes/manifests/etcd.yaml")  # of an init that was killed: the endpoint is its own
     run(node, host, expected_ca=FINGERPRINT)
     judge(host)
+
+
+def test_a_kubelet_that_a_reboot_started_without_manifests_is_stopped_before_kubeadm(
+    empty: Prepare, tmp_path: Path
+) -> None:
+    host = empty(tmp_path)
+    etcd_restore.put_keys(Changes(check=False), GIVEN_KEYS)
+    etcd_restore.put(Changes(check=False), GIVEN)
+    host.running.add("kubelet.service")  # an init was killed, then the next run, once it had removed the manifests
+    works = host.leaves["kubeadm init"]
+
+    def refuses() -> None:
+        assert "kubelet.service" not in host.running, "Port 10250 is in use"
+        works()
+
+    host.leaves["kubeadm init"] = refuses
+    run(make_node(initialise=True), host, expected_ca=FINGERPRINT)
+    judge(host)
