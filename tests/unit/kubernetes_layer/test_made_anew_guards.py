@@ -5,11 +5,12 @@ from __future__ import annotations
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import etcd_restore
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import access, etcd_restore
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.state import observe
 
 from .conftest import CLUSTER, make_node, run, write
@@ -97,3 +98,15 @@ def test_a_kubelet_that_a_reboot_started_without_manifests_is_stopped_before_kub
     host.leaves["kubeadm init"] = refuses
     run(make_node(initialise=True), host, expected_ca=FINGERPRINT)
     judge(host)
+
+
+def test_a_check_foresees_the_start_of_a_restored_host_and_no_other_cluster(empty: Prepare, tmp_path: Path) -> None:
+    host = empty(tmp_path)
+    asked: dict[str, Any] = {"server": "https://10.0.0.2:6443", "expected_ca": FINGERPRINT}
+    with pytest.raises(GroundupError, match="no control host that answers belongs to it"):
+        access.admin_kubeconfig(host, may_miss=True, **asked)
+    etcd_restore.put_keys(Changes(check=False), GIVEN_KEYS)
+    etcd_restore.put(Changes(check=False), GIVEN)
+    assert access.admin_kubeconfig(host, may_miss=True, **asked) is None
+    with pytest.raises(GroundupError, match="no control host that answers belongs to it"):
+        access.admin_kubeconfig(host, may_miss=False, **asked)
