@@ -20,6 +20,7 @@ from .host import NodeHost
 from .kubeconfig import with_server
 from .refuse import refuse_cluster
 from .spec import Join
+from .state import observe
 
 SIGNATURE_WAIT = 60.0  # seconds
 LIFE = "20m"  # just enough for the joins of one run
@@ -42,12 +43,12 @@ def admin_kubeconfig(host: NodeHost, *, server: str, may_miss: bool, expected_ca
     """Return the admin kubeconfig with ``server`` (an https URL) in it.
 
     Returns None when the file is missing, ``may_miss`` is set, and the site has no cluster yet (``expected_ca``, the
-    SHA-256 of its CA, is empty). Raises GroundupError otherwise.
+    SHA-256 of its CA, is empty) or this host is to start the restored one. Raises GroundupError otherwise.
     """
     path = host.paths.kubernetes / "admin.conf"
     if path.exists():
         return host.admin(lambda text: with_server(text, server))
-    if expected_ca:
+    if expected_ca and not (may_miss and observe(host.paths).restoring):
         raise GroundupError(
             f"the site has a cluster (CA {expected_ca[:16]}...), and no control host that answers belongs to it",
             where=f"host {host.name}, {path}; on the control node cluster.json of the site's state directory",

@@ -80,7 +80,7 @@ def converge(
             if node.cluster.upgrading:  # it keeps the version that it has
                 node = replace(node, downloads=())
         elif found.restoring:
-            refuse_to_start(found, node, joins=join is not None)
+            refuse_to_start(found, node, host, joins=join is not None)
             node = encryption.restored(node, host.paths)
         if join is None:
             prepare(node, host, changes, member=result.membership is Membership.MEMBER)

@@ -34,7 +34,7 @@ PUT, LEFT = "put", "left"  # what a host did in a restore
 BUMP = 1_000_000_000  # revisions: more than are written between a backup and a loss
 TIMEOUT = 300.0  # seconds, for a snapshot of several GiB
 _STOP = 60.0
-_RESET = 300.0
+_RESET_TIMEOUT = 300.0
 _API = 300.0  # seconds for etcd, then the API, to start
 
 
@@ -51,14 +51,14 @@ def look(_: Changes, given: dict[str, Any]) -> dict[str, Any]:
         "changed": False, "anew": (found.blank or found.restoring) and not now,
         "member": found.finished and bool(flags), "etcd_data": found.etcd_data,
         "ca": found.ca_fingerprint, "keys": all(name in present for name in keys.NEEDED), "now": now, "why": why,
-        "image": static_pods.container("etcd", host.paths).get("image", ""), "passed": _passed(host.paths),
+        "image": static_pods.container("etcd", host.paths).get("image", ""), "passed": passed(host.paths),
     }  # fmt: skip
 
 
 def stop(changes: Changes, given: dict[str, Any]) -> None:
     """Stop the kubelet and the control plane's containers, unless this host has passed this restore already."""
     host = NodeHost(name=given["name"])
-    if _passed(host.paths).get("restore") != given["restore"] and not _idle(observe(host.paths)):
+    if passed(host.paths).get("restore") != given["restore"] and not _idle(observe(host.paths)):
         with host.alone():
             _stop(host, changes)
 
@@ -72,7 +72,7 @@ def put(changes: Changes, given: dict[str, Any]) -> None:
     host = NodeHost(name=given["name"])
     with host.alone():
         found = observe(host.paths)
-        if _passed(host.paths).get("restore") != given["restore"]:
+        if passed(host.paths).get("restore") != given["restore"]:
             if not _idle(found):
                 _stop(host, changes)
             _replace(host, changes, given, restoring=found.restoring)
@@ -92,27 +92,43 @@ def leave(changes: Changes, given: dict[str, Any]) -> None:
     """Clear a control host of the former cluster, files set aside, to join anew. Raises GroundupError, OSError."""
     host = NodeHost(name=given["name"])
     paths = host.paths
-    if _passed(paths).get("restore") == given["restore"]:
+    if passed(paths).get("restore") == given["restore"]:
         return
     with host.alone():
         found = observe(paths)
-        if not found.blank and changes.add("clear the node, to join the restored cluster as a new one"):
+        if (found.restoring or not found.blank) and changes.add(
+            "clear the node, to join the restored cluster as a new one"
+        ):
             if not _idle(found):
                 _stop(host, changes)
-            kept = half_made.set_aside(paths, etcd=found.etcd_data, emptied=False, host=host.name)
-            changes.warnings.append(f"{host.name} joins anew; set aside: {', '.join(map(str, kept))}")
-            half_made.begin(
-                paths, half_made.HalfMade(cluster=given["site"], verb="join")
-            )  # if killed: reset, never kept
-            argv = [
-                "kubeadm", "reset", "--force", "--cri-socket", CRI_SOCKET, "--ignore-preflight-errors", "all",
-                "--skip-phases", "remove-etcd-member",
-            ]  # fmt: skip
-            host.run(argv, timeout=_RESET, why="it belongs to a cluster that is no more")
-            for name in ("bootstrap-kubelet.conf", "super-admin.conf"):
-                (paths.kubernetes / name).unlink(missing_ok=True)
+            if not found.blank:
+                kept = half_made.set_aside(paths, etcd=found.etcd_data, emptied=False, host=host.name)
+                changes.warnings.append(f"{host.name} joins anew; set aside: {', '.join(map(str, kept))}")
+            if _idle(found) and not any(found.kubeconfigs.values()):
+                _take_keys(paths)
+            else:
+                _reset(host, site=given["site"])
         if not changes.check:
             _record(paths, given["restore"], LEFT)
+
+
+def _take_keys(paths: Paths) -> None:
+    """Remove the keys of a set where kubeadm never ran, and may not be installed; what is left lets a re-run go on."""
+    if paths.pki.exists():
+        shutil.rmtree(paths.pki)
+    (paths.kubernetes / keys.ENCRYPTION).unlink(missing_ok=True)
+    half_made.ended(paths)
+
+
+def _reset(host: NodeHost, *, site: str) -> None:
+    half_made.begin(host.paths, half_made.HalfMade(cluster=site, verb="join"))  # if killed: reset, never kept
+    argv = [
+        "kubeadm", "reset", "--force", "--cri-socket", CRI_SOCKET, "--ignore-preflight-errors", "all",
+        "--skip-phases", "remove-etcd-member",
+    ]  # fmt: skip
+    host.run(argv, timeout=_RESET_TIMEOUT, why="it belongs to a cluster that is no more")
+    for name in ("bootstrap-kubelet.conf", "super-admin.conf"):
+        (host.paths.kubernetes / name).unlink(missing_ok=True)
 
 
 def put_keys(changes: Changes, given: dict[str, Any]) -> None:
@@ -131,8 +147,9 @@ def put_keys(changes: Changes, given: dict[str, Any]) -> None:
 def halt(host: NodeHost, changes: Changes) -> None:
     """End what a killed init has started on restored data, and remove its manifests: kubeadm refuses such a host.
 
-    Raises GroundupError, OSError.
+    The kubelet ends in any case: a reboot may have started it. Raises GroundupError, OSError.
     """
+    _stop_kubelet(changes)
     if manifests := sorted((host.paths.kubernetes / "manifests").glob("*.yaml")):
         _stop(host, changes)
         for path in manifests:
@@ -157,6 +174,7 @@ def _replace(host: NodeHost, changes: Changes, given: dict[str, Any], *, restori
     if new.exists():  # of a killed run
         shutil.rmtree(new)
     restore_snapshot(host, given, into=new, member=flags["name"], peer=flags["initial-advertise-peer-urls"])
+    (paths.site / RECORD).unlink(missing_ok=True)  # of an earlier restore: until this one's, `converge` starts nothing
     if place.exists():
         aside = _free(place.with_name(f"{place.name}.{name}{SUFFIX}"))
         place.rename(aside)
@@ -183,8 +201,7 @@ def _idle(found: ObservedState) -> bool:
 
 def _stop(host: NodeHost, changes: Changes) -> None:
     """Stop the kubelet, then the containers of the control plane, which it would start again."""
-    if _kubelet() in units.ACTIVE and changes.add("stop the kubelet"):
-        units.control("stop", KUBELET)
+    _stop_kubelet(changes)
 
     def running() -> list[str]:
         text = host.run(
@@ -205,6 +222,11 @@ def _stop(host: NodeHost, changes: Changes) -> None:
         )  # fmt: skip
 
 
+def _stop_kubelet(changes: Changes) -> None:
+    if _kubelet() in units.ACTIVE and changes.add("stop the kubelet"):
+        units.control("stop", KUBELET)
+
+
 def _kubelet() -> str:
     return units.properties(KUBELET, "ActiveState").get("ActiveState", "")
 
@@ -219,11 +241,13 @@ def _free(path: Path) -> Path:
     return next(name for name in names if not name.exists())
 
 
-def _passed(paths: Paths) -> dict[str, str]:
+def passed(paths: Paths) -> dict[str, str]:
+    """Return the restore that this host has passed, and what it did in it; data that are gone are not put."""
     try:
-        return dict(json.loads(read(paths.site / RECORD) or "{}"))
+        found = dict(json.loads(read(paths.site / RECORD) or "{}"))
     except ValueError:
         return {}
+    return {} if found.get("did") == PUT and not (paths.etcd / "member").exists() else found
 
 
 def _record(paths: Paths, restore: str, did: str) -> None:

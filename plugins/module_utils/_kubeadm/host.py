@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http
 import http.client
+import ssl
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TypeVar
@@ -11,7 +12,7 @@ from typing import TypeVar
 from .._base.errors import GroundupError
 from .._base.locks import locked
 from .._base.run import run
-from .api import NodeApi
+from .api import NodeApi, NodeApiError
 from .kubeconfig import connect
 from .spec import Paths
 
@@ -20,6 +21,7 @@ Used = TypeVar("Used")
 LOCK = "/run/lock/groundup-kubeadm.lock"
 LOCK_WAIT = 600.0  # seconds: longer than any init or join takes
 PHASE_TIMEOUT = 180.0
+SPEAKS_TIMEOUT = 5.0
 # Pass no proxy variables: kubeadm would write them into the static pods.
 ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"}
 
@@ -82,6 +84,16 @@ class NodeHost:
                 why="the cluster is asked with it",
                 remedy="remove it and run this again: it is made anew from the cluster's CA",
             ) from error
+
+    def speaks(self, server: str) -> bool:
+        """Return whether an API of this host's cluster answers at ``server`` (https URL), whatever it says."""
+        context = ssl.create_default_context(cafile=str(self.paths.pki / "ca.crt"))
+        context.check_hostname = False  # the authority tells the cluster
+        with NodeApi(server, context=context, timeout=SPEAKS_TIMEOUT) as api:
+            try:
+                return bool(api.raw("GET", "/version"))
+            except NodeApiError:
+                return False
 
     def healthy(self, port: int) -> bool:
         """Return whether /healthz at ``port`` of the loopback address answers 200."""

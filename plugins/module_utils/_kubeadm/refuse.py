@@ -9,7 +9,7 @@ from .._base import yaml_text
 from .._base.errors import GroundupError
 from .._base.files import read
 from .._plan.kubernetes import KubernetesPlan
-from . import api_server, documents, encryption, half_made, static_pods
+from . import api_server, documents, encryption, etcd_restore, half_made, static_pods
 from .host import NodeHost
 from .spec import Node, Paths
 from .state import ObservedState
@@ -54,19 +54,33 @@ def refuse_to_initialise(found: ObservedState, node: Node) -> None:
         )
 
 
-def refuse_to_start(found: ObservedState, node: Node, *, joins: bool) -> None:
-    """Refuse to start a restored control host without etcd's data, or to make another one of it. Raises GroundupError.
+def refuse_to_start(found: ObservedState, node: Node, host: NodeHost, *, joins: bool) -> None:
+    """Refuse to start a restored control host without etcd's data or beside its cluster, or to make another one of it.
 
-    The data come into their place whole, by one rename.
+    The data count once they are recorded: a restore that goes on would replace what was written until then.
+    Raises GroundupError.
     """
-    if not found.etcd_data or joins or not node.initialise:
+    put = etcd_restore.passed(host.paths).get("did") == etcd_restore.PUT
+    if not put or joins or not node.initialise:
         raise GroundupError(
             f"a restore of the cluster has begun on {node.name}, and "
-            + ("it would join another one" if found.etcd_data else "etcd's data are not in place"),
+            + ("it would join another one" if put else "etcd's data are not in place"),
             where=f"host {node.name} ({node.address}), /etc/kubernetes/site/{half_made.FILE}",
             why="started without them, its etcd would be a new and empty cluster under the keys of the old one",
-            remedy="run groundup.cloud.restore again, with the same arguments: it goes on; to give it up, run kubeadm "
-            "reset on the host by hand and remove the file named above",
+            remedy="run groundup.cloud.restore again, with the same arguments: it goes on; to give it up, move "
+            "/etc/kubernetes and /var/lib/etcd of the host away",
+        )
+    cluster = node.cluster
+    servers = [f"https://{one}:{node.api_port}" for one in cluster.control_addresses if one != node.address]
+    if not found.manifests:  # else the endpoint may be this host's own, of an init that was killed
+        servers.append(f"https://{cluster.endpoint_address}:{cluster.endpoint_port}")
+    if living := next(filter(host.speaks, servers), None):
+        raise GroundupError(
+            f"{node.name} does not start: the cluster that was restored answers at {living}",
+            where=f"host {node.name} ({node.address}), /etc/kubernetes/site/{half_made.FILE}",
+            why="its former etcd lives on another host: there would be two clusters of one name and authority",
+            remedy="run groundup.cloud.restore again, with the same arguments: it asks for the consent overwrite, and "
+            "clears the other control hosts",
         )
 
 

@@ -173,14 +173,54 @@ def test_hosts_are_not_all_anew_while_one_has_anything_of_a_cluster_or_the_first
     assert "control-2 did not answer" in against(saved(), silent, parts=WHOLE)["control-host-away"]
 
 
-def test_a_restore_onto_empty_hosts_that_goes_on_stays_on_the_first_and_judges_the_api_no_more() -> None:
-    name = "20261128T150000Z"
-    put = {**ANEW, "etcd_data": True, "passed": {"restore": name, "did": "put"}}
-    now = present(control=control(control_1=put, control_2=ANEW), restore=name)
-    assert not now.control.makes_anew(name)
+NAME = "20261128T150000Z"
+PUT: dict[str, Any] = {"etcd_data": True, "passed": {"restore": NAME, "did": "put"}}
+
+
+def test_a_restore_onto_empty_hosts_that_goes_on_stays_on_the_first() -> None:
+    now = present(control=control(control_1={**ANEW, **PUT}, control_2=ANEW), restore=NAME)
+    assert now.control.makes_anew(NAME), "nothing runs there: an API that answers is of another etcd"
     assert against(saved(), now, parts=WHOLE) == {}
-    assert now.control.target(name) == "control-1"
-    assert decide.steps(WHOLE, now.control, name) == ["join as new members of etcd: control-2"]
+    assert now.control.target(NAME) == "control-1"
+    assert decide.steps(WHOLE, now.control, NAME)[0] == "start etcd and the API server on these data: control-1"
+    unrecorded = control(control_1={**ANEW, "etcd_data": True}, control_2=ANEW)  # killed after the rename
+    assert against(saved(), present(control=unrecorded, restore=NAME), parts=WHOLE) == {}
+
+
+@pytest.mark.parametrize("first", [ANEW, {**ANEW, **PUT}, host(**PUT, now={**ALIVE, "cluster": "9"})])
+@pytest.mark.parametrize(
+    ("back", "said"),
+    [(host(now=ALIVE), "etcd lives (control-2: 50 keys"), (host(etcd_data=True), "control-2: it does not run")],
+)
+def test_an_old_etcd_that_comes_back_while_a_restore_goes_on_needs_a_consent(
+    first: dict[str, Any], back: dict[str, Any], said: str
+) -> None:
+    now = present(control=control(control_1=first, control_2=back, control_3=ANEW), restore=NAME)
+    assert said in against(saved(), now, parts=WHOLE)["overwrite"]
+    assert not now.control.makes_anew(NAME), "the API that answers is that host's"
+
+
+def test_hosts_that_have_joined_the_restored_etcd_meanwhile_are_left_alone() -> None:
+    """A run was killed before they were cleared, and the layer alone has joined them."""
+    hosts = control(control_1=host(**PUT, now=ALIVE), control_2=host(now=ALIVE), control_3=ANEW)
+    assert hosts.passed(NAME) == {"control-1": "put", "control-2": "joined"}
+    assert against(saved(), present(control=hosts, restore=NAME), parts=WHOLE) == {}
+    assert hosts.passed("") == {}
+
+
+def test_a_check_shows_what_is_still_to_start_and_to_join_once_all_have_passed() -> None:
+    left = {**ANEW, "passed": {"restore": NAME, "did": "left"}}
+    hosts = control(control_1={**ANEW, **PUT}, control_2=left, control_3=left)
+    assert decide.steps(WHOLE, hosts, NAME) == [
+        "start etcd and the API server on these data: control-1",
+        "join as new members of etcd: control-2, control-3",
+    ]
+    stopped = control(control_1=host(**PUT), control_2=left)  # killed before the kubelet was started
+    assert decide.steps(("etcd",), stopped, NAME)[0] == "start etcd and the API server on these data: control-1"
+    runs = host(**PUT, now=ALIVE)
+    assert decide.steps(WHOLE, control(control_1=runs, control_2=left, control_3=runs), NAME) == [
+        "join as new members of etcd: control-2"
+    ]
 
 
 def test_age_and_unlike_times_need_a_consent() -> None:

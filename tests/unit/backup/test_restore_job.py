@@ -139,6 +139,12 @@ def test_an_api_that_answers_is_a_cluster_that_lives(
     with pytest.raises(GroundupError, match=r"the site's Kubernetes answers at https://10\.0\.0\.2:6443"):
         job(plan, parts=WHOLE).decide(answers)
     assert journal.under_way(plan.site) is None
+    stub.status = 0
+    name = job(plan, parts=WHOLE).decide(answers)["restore"]
+    put = {**BLANK, "etcd_data": True, "passed": {"restore": name, "did": "put"}}
+    stub.status = 401
+    with pytest.raises(GroundupError, match="its etcd lives on a host that was not asked"):  # nothing runs on the first
+        job(plan, parts=WHOLE).decide({**answers, plan.kubernetes.first_control: put})
 
 
 def test_a_damaged_set_unknown_parts_and_another_sites_set_are_refused(plan: Plan, shelf: SetShelf, made: Make) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import io
 import json
 import shutil
@@ -26,7 +27,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import (
     keys,
 )
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.etcd import Etcd
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import EncryptionKey, Node, Paths
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import EncryptionKey, Paths
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.state import Membership, classify, observe
 
 from .conftest import CA, JOIN, KEY, FakeHost, finish, make_node, run, write
@@ -54,8 +55,7 @@ GIVEN_KEYS = {**GIVEN, "content": packed()}
 Prepare = Callable[[Path], FakeHost]
 
 
-@pytest.fixture
-def empty(monkeypatch: pytest.MonkeyPatch) -> Prepare:
+def preparing(monkeypatch: pytest.MonkeyPatch) -> Prepare:
     """Return what makes a host below a directory that has nothing of Kubernetes, where kubeadm works."""
 
     def prepare(place: Path) -> FakeHost:
@@ -77,9 +77,15 @@ def empty(monkeypatch: pytest.MonkeyPatch) -> Prepare:
         monkeypatch.setattr(converge, "add_ons", lambda *_, **__: None)
         monkeypatch.setattr(etcd_restore, "NodeHost", lambda *, name: host)  # noqa: ARG005
         monkeypatch.setattr(etcd_restore, "unready", lambda *_: None)
+        monkeypatch.setattr(host, "speaks", lambda _: False)
         return host
 
     return prepare
+
+
+@pytest.fixture
+def empty(monkeypatch: pytest.MonkeyPatch) -> Prepare:
+    return preparing(monkeypatch)
 
 
 def restore(host: FakeHost) -> None:
@@ -235,11 +241,29 @@ def test_the_other_hosts_stay_empty(empty: Prepare, tmp_path: Path) -> None:
     assert host.commands == []
 
 
-def test_keys_of_a_restore_that_moved_to_another_host_are_set_aside(empty: Prepare, tmp_path: Path) -> None:
-    node: Node = make_node()
-    host = empty(tmp_path)
+@pytest.mark.parametrize("killed", [*range(1, 9), 0])
+def test_keys_of_a_restore_that_moved_to_another_host_are_set_aside_without_a_program(
+    empty: Prepare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed: int
+) -> None:
+    killer, host = Killer(), empty(tmp_path)
     etcd_restore.put_keys(Changes(check=False), GIVEN_KEYS)
-    host.leaves["kubeadm reset"] = lambda: shutil.rmtree(host.paths.pki)
+    etcd_restore.put(Changes(check=False), {**GIVEN, "restore": "20260101T000000Z"})
+    host.commands.clear()
+    for name in ("rename", "unlink"):
+        monkeypatch.setattr(Path, name, killer.after(getattr(Path, name)))
+    monkeypatch.setattr(shutil, "rmtree", killer.after(shutil.rmtree))
+    killer.left = killed
+    with contextlib.suppress(KeyboardInterrupt):
+        etcd_restore.leave(Changes(check=False), GIVEN)
+    killer.left = 0
+    for kept in half_made.kept_of(host.paths.kubernetes):
+        kept.rename(kept.with_name("kubernetes.20260101T000000Z.before-reset"))  # a second ago
     etcd_restore.leave(Changes(check=False), GIVEN)
-    assert classify(observe(host.paths), node, expected_ca=FINGERPRINT) is Membership.BLANK
-    assert [path / "pki/ca.key" for path in half_made.kept_of(host.paths.kubernetes)]
+    assert host.commands == [], "neither kubeadm nor crictl is there yet"
+    assert classify(observe(host.paths), make_node(), expected_ca=FINGERPRINT) is Membership.BLANK
+    assert not observe(host.paths).restoring
+    assert not (host.paths.kubernetes / keys.ENCRYPTION).exists()
+    assert (half_made.kept_of(host.paths.kubernetes)[0] / "pki/ca.key").exists()
+    (data,) = half_made.kept_of(host.paths.etcd)
+    assert (data / "member/snap/db").read_text() == "of the set"
+    assert run(make_node(), host, expected_ca=FINGERPRINT).result.joins

@@ -32,9 +32,11 @@ class Control:
     image: str = ""  # of etcd, in the plan
 
     def passed(self, restore: str) -> dict[str, str]:
-        """Return what hosts have done already in the restore of this name."""
-        found = {host: (said or {}).get("passed") or {} for host, said in self.answers.items()}
-        return {host: one["did"] for host, one in found.items() if restore and one.get("restore") == restore}
+        """Return what hosts have done already in this restore; who has the restored etcd has joined it."""
+        found = {host: said for host, said in self.answers.items() if restore and said}
+        did = {host: said["passed"]["did"] for host, said in found.items() if said["passed"].get("restore") == restore}
+        restored = {found[host]["now"].get("cluster") for host, what in did.items() if what == "put"} - {None}
+        return {host: "joined" for host, said in found.items() if said["now"].get("cluster") in restored} | did
 
     def target(self, restore: str) -> str:
         """Return the host to restore on; "": none.
@@ -48,8 +50,8 @@ class Control:
         return self.first if self.first in self.anew and not self.unclear else ""
 
     def makes_anew(self, restore: str) -> bool:
-        """Return whether the cluster has to be made again on empty hosts, and etcd's data are in place on none yet."""
-        return self.target(restore) in self.anew and "put" not in self.passed(restore).values()
+        """Return whether all hosts that answer are empty, and the cluster has to be made again and runs on none yet."""
+        return self.target(restore) in self.anew and len(self.anew) + len(self.away) == len(self.answers)
 
     def living(self, restore: str) -> dict[str, Mapping[str, Any]]:
         """Return what members say that answer and have not been restored."""
@@ -58,7 +60,7 @@ class Control:
 
     def mute(self, restore: str) -> dict[str, str]:
         """Return the hosts that have etcd's data whose member says nothing, with the reason."""
-        passed = self.passed(restore)
+        passed = {*self.passed(restore), *(self.anew if restore else ())}  # what those have is the set's
         return {
             host: str(said.get("why") or "it does not run") for host, said in sorted(self.answers.items())
             if said and said.get("etcd_data") and not said["now"] and host not in passed
@@ -148,13 +150,13 @@ def _etcd(backup: SetBackup, now: Present) -> Iterator[Reason]:
             code=AWAY, text=f"{', '.join(away)} did not answer: one that comes back still has the old etcd, and two of "
             "three would be a second cluster; keep them off, and clear them before they start",
         )  # fmt: skip
-    if (living := now.control.living(now.restore)) and now.restore == "":
+    if living := now.control.living(now.restore):
         host, said = next(iter(sorted(living.items())))
         yield Reason(
             code=OVERWRITE, text=f"etcd lives ({host}: {said['keys']} keys at revision {said['revision']}): all "
             f"that was written since {taken(backup, ETCD)} is undone",
         )  # fmt: skip
-    if (mute := now.control.mute(now.restore)) and now.restore == "":
+    if mute := now.control.mute(now.restore):
         told = "; ".join(f"{host}: {why}" for host, why in mute.items())
         yield Reason(
             code=OVERWRITE, text=f"etcd's data are there, and nobody says what they hold ({told}): start it instead if "
@@ -165,15 +167,17 @@ def _etcd(backup: SetBackup, now: Present) -> Iterator[Reason]:
 def steps(parts: Collection[str], control: Control, restore: str) -> list[str]:
     """Return what is done with control hosts for the part etcd, in order."""
     target, passed = control.target(restore), control.passed(restore)
-    left = sorted(control.answers.keys() - set(control.away) - passed.keys()) if ETCD in parts else []
+    hosts = sorted(control.answers.keys() - set(control.away)) if ETCD in parts else []
+    left = [host for host in hosts if host not in passed]
+    out = [host for host in hosts if host in left or not (control.answers[host] or {})["now"]]  # of the restored etcd
     used, first = [host for host in left if host not in control.anew], [host for host in left if host == target]
     named = (
         ("end etcd and the control plane", used),
         ("put back the keys of Kubernetes", [host for host in first if host not in used]),
         ("put etcd's data in place", first),
         ("clear, files set aside", [host for host in used if host != target]),
-        ("start etcd and the API server on these data", first),
-        ("join as new members of etcd", [host for host in left if host != target]),
+        ("start etcd and the API server on these data", [host for host in out if host == target]),
+        ("join as new members of etcd", [host for host in out if host != target]),
     )
     return [f"{what}: {', '.join(hosts)}" for what, hosts in named if hosts]
 
