@@ -16,10 +16,9 @@ options:
   step:
     description:
       - V(maintain) installs the node's programs by digest from the site's file server, configures containerd and the
-        kubelet, and initialises the cluster on the first host, or converges a member. A host that got keys and etcd of
-        a backup set is initialised with these, and refused while etcd is missing. Without a cluster to be a member of,
-        the host is prepared and RV(joins) is true. It interrupts no control host's API; RV(due) lists what
-        needs it. Refuses an upgrade of Kubernetes, and a change of the key for Secrets at rest.
+        kubelet, and initialises the cluster on the first host (with keys and etcd of a backup set where both are put),
+        or converges a member. Without a cluster the host is prepared and RV(joins) is true. It interrupts no control
+        host's API; RV(due) lists what needs it. Refuses an upgrade, and another key for Secrets at rest.
       - V(restart) restarts static pods that are due, and renews certificates that are. One control host at a time.
       - V(encryption) reports, on a control host, the keys of Secrets at rest that its API server uses, and how many
         Secrets in etcd each has written. Changes nothing.
