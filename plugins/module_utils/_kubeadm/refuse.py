@@ -76,7 +76,7 @@ def refuse_to_start(found: ObservedState, node: Node, host: NodeHost, *, joins: 
         servers.append(f"https://{cluster.endpoint_address}:{cluster.endpoint_port}")
     if living := next(filter(host.speaks, servers), None):
         raise GroundupError(
-            f"{node.name} does not start: the cluster that was restored answers at {living}",
+            f"{node.name} does not start: the cluster that was restored answers, or hangs, at {living}",
             where=f"host {node.name} ({node.address}), /etc/kubernetes/site/{half_made.FILE}",
             why="its former etcd lives on another host: there would be two clusters of one name and authority",
             remedy="run groundup.cloud.restore again, with the same arguments: it asks for the consent overwrite, and "

@@ -9,19 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.tests.integration import abroad
 from ansible_collections.groundup.cloud.tests.integration.commands import ROOT, run
 from ansible_collections.groundup.cloud.tests.unit import tls
-
-ABROAD = """\
-plugin: groundup.cloud.site
-site: abroad
-domain: abroad.test
-profile: edge
-networks: {management: {cidr: 127.94.0.0/24, gateway: 127.94.0.1}}
-machines: {node: {roles: [control, seed, worker], names: [node-1], machines: {node-1: {address: 127.94.0.11}}}}
-access: {port: 9}
-openstack: {services: [keystone]}
-"""
 
 
 def status(state: Path, *arguments: str, site: str | Path = ROOT / "inventories/cloud/site.yml") -> Any:
@@ -60,7 +50,7 @@ def test_another_output_is_refused(tmp_path: Path, value: str) -> None:
 
 def test_what_does_not_answer_could_not_be_asked(tmp_path: Path) -> None:
     site, home = tmp_path / "site.yml", tmp_path / "state/abroad"
-    site.write_text(ABROAD)
+    site.write_text(abroad.SITE)
     (home / "ssh").mkdir(parents=True)
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", home / "ssh/id_ed25519"], check=True)
     done = status(home.parent, "-e", "output=json", site=site)
@@ -84,10 +74,10 @@ def test_what_does_not_answer_could_not_be_asked(tmp_path: Path) -> None:
 
 def test_the_state_of_another_site_is_refused(tmp_path: Path) -> None:
     site = tmp_path / "site.yml"
-    site.write_text(ABROAD)
+    site.write_text(abroad.SITE)
     made = run("ansible-playbook", "-i", site, "groundup.cloud.secrets", GROUNDUP_STATE=tmp_path / "state")
     assert made.returncode == 0, made.stdout
-    site.write_text(ABROAD.replace("abroad.test", "other.test"))
+    site.write_text(abroad.SITE.replace("abroad.test", "other.test"))
     done = status(tmp_path / "state", site=site)
     assert done.returncode == 2
     assert "other-site" in done.stdout + done.stderr

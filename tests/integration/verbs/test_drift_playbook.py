@@ -7,23 +7,13 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.groundup.cloud.tests.integration import abroad
 from ansible_collections.groundup.cloud.tests.integration.commands import run
-
-SITE = """\
-plugin: groundup.cloud.site
-site: abroad
-domain: abroad.test
-profile: edge
-networks: {management: {cidr: 127.94.0.0/24, gateway: 127.94.0.1}}
-machines: {node: {roles: [control, seed, worker], names: [node-1], machines: {node-1: {address: 127.94.0.11}}}}
-access: {port: 9}
-openstack: {services: [keystone]}
-"""
 
 
 def drift(home: Path, *arguments: str) -> Any:
     """Return the finished playbook, of a site whose host is silent."""
-    (home / "site.yml").write_text(SITE)
+    (home / "site.yml").write_text(abroad.SITE)
     keys = home / "state/abroad/ssh"
     if not keys.is_dir():
         keys.mkdir(parents=True)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import http.server
+import socket
 import ssl
 import threading
 
+import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import host as host_module
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import NodeHost
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Paths
 from cryptography.hazmat.primitives import serialization
@@ -47,3 +50,13 @@ def test_an_api_of_the_own_authority_speaks_whatever_its_name_and_answer(paths: 
         server.shutdown()
     write(paths, "/etc/kubernetes/pki/ca.crt", own)
     assert not host.speaks(url)
+
+
+def test_an_api_that_takes_the_connection_and_hangs_may_live(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_module, "SPEAKS_TIMEOUT", 0.3)
+    write(paths, "/etc/kubernetes/pki/ca.crt", CA)
+    host = NodeHost(name="control-1", paths=paths)
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # the kernel accepts, and nobody reads
+        url = f"https://127.0.0.1:{silent.getsockname()[1]}"
+        assert host.speaks(url)
+    assert not host.speaks(url), "nobody is there"

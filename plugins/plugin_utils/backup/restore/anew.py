@@ -27,13 +27,13 @@ class Again:
     version: str  # of Kubernetes, in the site file
     files: tuple[str, ...]  # of the set's part with keys
     ca: str  # SHA-256 of the set's CA
-    known: str = ""  # and of the cluster that the controller knows
+    known: str = ""  # and of the cluster that the control node knows
     unread: bool = False  # Secrets at rest need another key than control hosts get from the store
     api: str = ""  # URL at which the site's Kubernetes answers all the same
 
 
 def look(plan: Plan, packed: bytes) -> Again:
-    """Read the keys of a set, a tar archive or nothing, and what the controller knows.
+    """Read the keys of a set, a tar archive or nothing, and what the control node knows.
 
     Raises GroundupError, tarfile.TarError.
     """
