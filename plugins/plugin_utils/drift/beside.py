@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ..kube.access import kubeconfig_path
 from ..kube.client import Api
-from ..kube.objects import MANAGER
+from ..kube.objects import MANAGER, RESTARTS
 from ..kube.types import Object, resource_path
 from ..plan.types import Plan
 from ..status.rows import Parts
@@ -18,7 +18,7 @@ from .rows import DriftRow
 _TOLD = frozenset(("nodes", "hypervisors", "certificates", "backups", "versions", "machines"))
 _LAYERS = {"hosts": "host", "virtual_ip": "kubernetes", "nodes": "kubernetes", "releases": "openstack",
            "ceph": "storage", "ovn": "network", "hypervisors": "hypervisor", "machines": "ironic"}  # fmt: skip
-_OURS = frozenset((MANAGER, f"{MANAGER}-upgrade", "helm"))
+_OURS = frozenset((MANAGER, RESTARTS, "helm"))
 _WORKLOADS = ("daemonsets", "deployments", "statefulsets")
 _RELEASE = "meta.helm.sh/release-name"
 _NAMED = re.compile(r"^(?:(?P<release>[\w-]+): )?(?P<kind>[A-Z]\w+)[/ ](?:(?P<space>[\w.-]+)/)?(?P<name>[\w.-]+)")

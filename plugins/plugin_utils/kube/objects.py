@@ -16,6 +16,7 @@ from .client import Api, ApiError
 from .types import Object
 
 MANAGER = "groundup"
+RESTARTS = f"{MANAGER}-upgrade"  # of a pod's template, beside what Helm has of the object
 SERVER_FIELDS = frozenset({
     "creationTimestamp", "generation", "managedFields", "ownerReferences", "resourceVersion", "selfLink", "uid",
 })  # fmt: skip

@@ -8,13 +8,13 @@ from ...module_utils._base.wait import wait_until
 from ..errors import GroundupError
 from ..helm.types import LiveRelease
 from ..kube.client import Api
+from ..kube.objects import RESTARTS
 from ..kube.types import Object, resource_path
 from ..kube.workloads import unready
 from ..progress import Progress
 from ..services import cinder, nova
 
 MARK = "groundup.cloud/restarted-for"  # annotation of a pod's template: when the step began
-_MANAGER = "groundup-upgrade"
 _KINDS = {"Deployment": "deployments", "StatefulSet": "statefulsets"}
 _PINNED = (nova.SERVICE.name, cinder.SERVICE.name)
 _READY, _PAUSE = 1200.0, 3.0  # seconds
@@ -46,7 +46,7 @@ def restart(api: Api, namespace: str, names: Iterable[str], begun: str, *, say: 
         kind, _, name = one.partition("/")
         template = {"metadata": {"annotations": {MARK: begun}}}
         item = {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name}, "spec": {"template": template}}
-        api.apply(resource_path("apps/v1", _KINDS[kind], namespace=namespace, name=name), item, manager=_MANAGER)
+        api.apply(resource_path("apps/v1", _KINDS[kind], namespace=namespace, name=name), item, manager=RESTARTS)
         say(f"{one}: restarts")
     if waits := wait_until(lambda: [*_waiting(api, namespace, begun)], timeout=_READY, pause=_PAUSE):
         raise GroundupError(
