@@ -174,7 +174,7 @@ def lose_volumes(plan: Plan, api: Api, connect: Callable[[str], Any]) -> None:
 
 
 # Of a restore, where it is killed: etcd is put in place; the databases are in their volume; etcd and they.
-IN_ETCD, IN_MARIADB = "TASK [Clear the other control hosts", "restore: starting MariaDB"
+IN_ETCD, IN_MARIADB = "PLAY [Kubelets]", "restore: starting MariaDB"
 IN_KEYS, IN_INIT = "TASK [Stop etcd and the control plane", "Install programs, container runtime and kubelet"
 ANEW = ["kubernetes-keys", "etcd"]
 
