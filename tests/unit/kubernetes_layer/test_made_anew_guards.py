@@ -71,7 +71,9 @@ def test_the_restored_cluster_never_starts_beside_a_former_one_that_answers(
     node = replace(make_node(initialise=True), cluster=cluster)
     monkeypatch.setattr(host, "speaks", lambda server: server == living)
     for check in (True, False):
-        with pytest.raises(GroundupError, match=f"the cluster that was restored answers, or hangs, at {living}") as caught:
+        with pytest.raises(
+            GroundupError, match=f"the cluster that was restored answers, or hangs, at {living}"
+        ) as caught:
             run(node, host, expected_ca=FINGERPRINT, check=check)
     assert "overwrite" in caught.value.remedy
     assert "kubeadm init" not in host.verbs()
