@@ -18,6 +18,7 @@ from ansible_collections.groundup.cloud.ci.tier_commands import (
     REAL_CHARTS_SITE,
     STORAGE_SITE,
     TEMPEST,
+    TENANT_SITE,
     THREE_CONTROL_HOSTS_SITE,
     e2e,
     lab_tier,
@@ -156,6 +157,16 @@ LONG_TIERS = (
             (*playbooks(OBJECTS_SITE, "tempest"), "-e", f"tempest_suite={suite}")
             for suite in ("smoke", "api", "rbac", "scenario")
         ),
+    ),
+    lab_tier(
+        "tenant",
+        TENANT_SITE,
+        ("ci/supply", "build", "test-name-server"),
+        ("ci/lab", "up"),
+        ("ci/lab", "unchanged"),
+        e2e("names", options=("-s",)),
+        e2e("modern", options=("-k", "tpm")),
+        (*playbooks(TENANT_SITE, "tempest"), "-e", "tempest_suite=api", "-e", "tempest_regex=designate"),
     ),
     lab_tier(
         "kept",

@@ -41,6 +41,7 @@ MACHINE_SITE = "tests/e2e/metal/site.yml"
 OBJECTS_SITE = "tests/e2e/objects/site.yml"  # the whole cloud, and an object store
 REAL_CHARTS_SITE = "tests/e2e/real/site.yml"
 STORAGE_SITE = "tests/e2e/storage/site.yml"
+TENANT_SITE = "tests/e2e/tenant/site.yml"  # names, shares and clusters
 THREE_CONTROL_HOSTS_SITE = "inventories/lab-ha/site.yml"
 
 # They make and destroy hosts themselves, or want another lab: their tiers call them in their order.
@@ -48,7 +49,7 @@ NOT_IN_THE_LAB = {
     "lab_clean", "lab_gone", "lab_refused", "interruption", "prediction", "existing", "host_network", "conformance",
     "kernel", "metal", "metal_join", "metal_life", "cloud", "network_kept", "cloud_life", "cloud_faults", "real_cloud",
     "ha_cloud", "ha_faults", "dashboard", "storage", "storage_life", "volumes", "disks", "evacuate", "stacks",
-    "balancer", "fresh", "modern", "patch", "drift",
+    "balancer", "fresh", "modern", "patch", "drift", "names",
 }  # fmt: skip
 LAB_TESTS = sorted(
     path.stem.removeprefix("test_")

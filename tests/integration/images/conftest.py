@@ -91,7 +91,7 @@ def image(artifact: Callable[[str], Artifact], tmp_path_factory: pytest.TempPath
             place = tmp_path_factory.mktemp(name)
             place.chmod(0o755)
             place.parent.chmod(0o755)
-            unpacked[name] = _unpack(artifact(name).path, place)
+            unpacked[name] = unpack_image(artifact(name).path, place)
         return unpacked[name]
 
     return unpack
@@ -113,7 +113,8 @@ def root(artifact: Callable[[str], Artifact], tmp_path_factory: pytest.TempPathF
     return unpack
 
 
-def _unpack(archive: Path, place: Path) -> Image:
+def unpack_image(archive: Path, place: Path) -> Image:
+    """Unpack an OCI archive."""
     with tarfile.open(archive) as tar:
         manifest, config = describe(tar)
         for layer in manifest["layers"]:
