@@ -169,6 +169,19 @@ LONG_TIERS = (
         (*playbooks(TENANT_SITE, "tempest"), "-e", "tempest_suite=api", "-e", "tempest_regex=designate"),
     ),
     lab_tier(
+        "release",  # another release of OpenStack, under a prober
+        CLOUD_SITE,
+        ("ci/supply", "build", "release-2026.2"),
+        ("ci/lab", "up"),
+        e2e("openstack_upgrade", options=("-s", "-x")),
+    ),
+    lab_tier(
+        "upgrade",  # another version of Kubernetes, under a prober
+        THREE_CONTROL_HOSTS_SITE,
+        ("ci/lab", "up"),
+        e2e("kubernetes_upgrade", options=("-s", "-x")),
+    ),
+    lab_tier(
         "kept",
         LARGE_CLOUD_SITE,
         ("ci/lab", "up"),
