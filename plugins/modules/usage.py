@@ -45,30 +45,16 @@ EXAMPLES = r"""
   groundup.cloud.usage:
     step: accounts
     site_file: "{{ groundup_site_file }}"
-    usage_from: 2026-11-01
-    usage_to: 2026-12-01
+    usage_from: "2026-11-01"
+    usage_to: "2026-12-01"
     output: csv
 """
 
 RETURN = r"""
 usage:
-  description: The document that O(output=json) prints.
+  description:
+    - The document that O(output=json) prints. C(site) and C(time), when it was asked, in UTC; C(unknown), services that
+      could not be asked, and why; C(rows), whose fields are the columns of O(output=csv).
   type: dict
   returned: always
-  contains:
-    site:
-      description: Name of the site.
-      type: str
-    time:
-      description: When it was asked, in UTC.
-      type: str
-      sample: "2026-11-29T01:20:31+00:00"
-    unknown:
-      description: Services that could not be asked, and why. Their rows lack.
-      type: list
-      elements: str
-    rows:
-      description: One a resource and place, or project. Fields are the columns of O(output=csv).
-      type: list
-      elements: dict
 """

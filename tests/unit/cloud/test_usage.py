@@ -204,6 +204,7 @@ def test_pools_and_networks_have_what_cinder_and_neutron_tell(admin: Any) -> Non
     ("start", "end", "fault", "field"),
     [("november", None, "usage_from is no date: november", "usage_from"),
      (None, "2026-13-01", "usage_to is no date", "usage_to"),
+     ("0001-01-01T00:00:00+02:00", None, "usage_from is no date", "usage_from"),
      ("2026-11-02", "2026-11-02", "usage_from is not before usage_to", "usage_from, usage_to"),
      (None, "2026-10-01", "usage_from is not before usage_to", "usage_from, usage_to"),
      ("2027-01-01", "2027-02-01", "usage_from is not past yet", "usage_from, usage_to")],

@@ -46,7 +46,7 @@ def period(*, start: str | None, end: str | None, now: datetime) -> Period:
 def _time(field: str, text: str) -> datetime:
     try:
         return moment(text)
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise GroundupError(
             f"{field} is no date: {text}", where=field, why="the period is not known",
             remedy=f"-e {field}=2026-11-01, or 2026-11-01T12:00:00Z for an hour of it (UTC)",
