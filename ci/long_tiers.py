@@ -137,7 +137,7 @@ LONG_TIERS = (
         e2e("cloud_faults", options=("-s",)),
         e2e("modern"),
         e2e("patch", options=("-x",)),
-        e2e("drift", options=("-s",)),
+        e2e("drift", "usage", options=("-s",)),
         e2e("disks", "evacuate", options=("-s",)),
         e2e("stacks", options=("-s",)),
         e2e("dashboard", options=("-x",)),

@@ -49,7 +49,7 @@ NOT_IN_THE_LAB = {
     "lab_clean", "lab_gone", "lab_refused", "interruption", "prediction", "existing", "host_network", "conformance",
     "kernel", "metal", "metal_join", "metal_life", "cloud", "network_kept", "cloud_life", "cloud_faults", "real_cloud",
     "ha_cloud", "ha_faults", "dashboard", "storage", "storage_life", "volumes", "disks", "evacuate", "stacks",
-    "balancer", "fresh", "modern", "patch", "drift", "names", "openstack_upgrade",
+    "balancer", "fresh", "modern", "patch", "drift", "names", "openstack_upgrade", "usage",
 }  # fmt: skip
 LAB_TESTS = sorted(
     path.stem.removeprefix("test_")

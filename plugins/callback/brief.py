@@ -42,7 +42,7 @@ from ..plugin_utils.progress import reminder
 
 OURS = "groundup.cloud."
 ROLLOUT = f"{OURS}rollout"  # its result says how to reach the cloud
-_JUDGED = frozenset((f"{OURS}status", f"{OURS}drift"))  # they end as unreachable when something could not be asked
+_JUDGED = frozenset(OURS + name for name in ("status", "drift", "usage"))  # unreachable: something could not be asked
 _DOCUMENT = "groundup_document"  # variable of a play whose standard output is what its tasks print, and nothing else
 _SAYING = frozenset({"ansible.builtin.assert", "ansible.builtin.fail"})  # their message is what a playbook has to say
 _VALIDATION = "ansible.builtin.validate_argument_spec"  # Ansible puts it before a role's own tasks
@@ -74,6 +74,7 @@ _SPEAKING = frozenset(
         "tempest",
         "tenant_smoke",
         "upgrade",
+        "usage",
         "verb",
     )
 )

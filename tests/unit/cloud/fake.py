@@ -32,6 +32,8 @@ class FakeCloud:
     kinds: dict[str, list[Entry]] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)  # "POST networks"
     refuses: dict[str, tuple[int, str]] = field(default_factory=dict)  # request -> status, message
+    recorded: dict[str, dict[str, Any]] = field(default_factory=dict)  # "compute os-x/detail" -> marker -> answer
+    queries: list[tuple[str, Entry]] = field(default_factory=list)  # of those
     version: str = ""  # microversion of the last request
     numbers: Any = field(default_factory=itertools.count)
     binding: str = "ovs"
@@ -170,6 +172,10 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if what in self.fake.refuses:
             status, message = self.fake.refuses[what]
             self._answer(status, {"error": {"message": message, "code": status}})
+        elif f"{service} {path}" in self.fake.recorded:
+            self.fake.queries.append((path, query))
+            answer = self.fake.recorded[f"{service} {path}"].get(query.get("marker", ""))
+            self._answer(404 if answer is None else 200, answer)
         else:
             self._dispatch(service, path.split("/"), query, body)
 
