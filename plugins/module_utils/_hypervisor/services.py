@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -18,7 +19,7 @@ ACCOUNT = "nova"  # of nova-compute, and its group
 COMPUTE_ID = Path("/var/lib/nova/compute_id")
 SUDOERS = Path("/etc/sudoers.d/groundup-nova")
 UNITS = Path("/etc/systemd/system")
-_LINE = 300  # characters of what a service wrote last
+_LINE, _LOGIN = 300, re.compile(r"//[^/\s]*@")  # characters of what a service wrote last; an account in a URL
 COMPUTE, OVN_AGENT = "nova-compute.service", "neutron-ovn-agent.service"
 
 # sudo only for the helper, and only from an environment that root placed.
@@ -100,7 +101,7 @@ def look() -> dict[str, str]:
         state = properties(unit, "ActiveState", "SubState")
         # By --unit, the last line would be systemd's own, of the next start.
         said = attempt(["journalctl", f"_SYSTEMD_UNIT={unit}", "--lines=1", "--output=cat", "--no-pager", "--quiet"])
-        line = said.stdout.strip()[-_LINE:] or "it has written nothing"
+        line = _LOGIN.sub("//...@", said.stdout.strip())[-_LINE:] or "it has written nothing"
         found[unit.partition(".")[0]] = f"{state.get('ActiveState')} ({state.get('SubState')}): {line}"
     return found
 

@@ -165,14 +165,17 @@ def test_a_host_says_how_its_services_are_and_what_each_wrote_last(monkeypatch: 
     """Not what systemd says of the unit's next start."""
 
     def said(argv: list[str]) -> SimpleNamespace:
-        wrote = {"_SYSTEMD_UNIT=nova-compute.service": f"{'x' * 400}ModuleNotFoundError: No module named 'nova'\n"}
+        wrote = {
+            "_SYSTEMD_UNIT=neutron-ovn-agent.service": "no way to rabbit://nova:q9v@10.0.0.1:5671/nova\n",
+            "_SYSTEMD_UNIT=nova-compute.service": f"{'x' * 400}ModuleNotFoundError: No module named 'nova'\n",
+        }
         return SimpleNamespace(stdout=wrote.get(argv[1], ""))
 
     states = {services.COMPUTE: ("activating", "auto-restart"), services.OVN_AGENT: ("active", "running")}
     monkeypatch.setattr(services, "attempt", said)
     monkeypatch.setattr(services, "properties", lambda unit, *names: dict(zip(names, states[unit], strict=True)))
     found = services.look()
-    assert found["neutron-ovn-agent"] == "active (running): it has written nothing"
+    assert found["neutron-ovn-agent"] == "active (running): no way to rabbit://...@10.0.0.1:5671/nova"
     assert found["nova-compute"].startswith("activating (auto-restart): xxx")
     assert found["nova-compute"].endswith("xModuleNotFoundError: No module named 'nova'")
     assert len(found["nova-compute"]) < 350
