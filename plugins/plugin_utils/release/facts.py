@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -74,6 +74,7 @@ def look(plan: Plan, api: Api, password: str) -> ReleaseFacts:
     running = {one.name: pairs.releases(one.objects) for key, one in live.items() if key in ours}
     pods = api.get(resource_path("v1", "pods", namespace=space), labelSelector=_DATA).get("items") or ()
     unknown: dict[str, StatusRow] = {}
+    here = running.keys() & {*plan.openstack.services}
 
     def asked(name: str, what: str, ask: Callable[[], Iterable[_Answer]]) -> tuple[_Answer, ...]:
         found: list[_Answer] = []
@@ -89,7 +90,7 @@ def look(plan: Plan, api: Api, password: str) -> ReleaseFacts:
     return ReleaseFacts(
         running={name: found for name, found in running.items() if found},
         unfinished=frozenset(live[key].name for key in ours & live.keys() if live[key].status != "deployed"),
-        services=asked(MARIADB, "records of services", lambda: services(plan, api)),
+        services=asked(MARIADB, "records of services", lambda: _recorded(services(plan, api), here)),
         namespace=space,
         hypervisors=frozenset(name for name, host in plan.hosts.items() if "hypervisor" in host.roles),
         scheduled=plan.openstack.charts == "builtin",
@@ -120,6 +121,17 @@ def services(plan: Plan, api: Api) -> list[ReportedService]:
             remedy="run the playbook groundup.cloud.openstack, tag verify: it says what is wrong with the database",
         )  # fmt: skip
     return parse(done.stdout)
+
+
+def _recorded(found: list[ReportedService], running: Collection[str]) -> list[ReportedService]:
+    """Return ``found``. Raises GroundupError when Nova, one of the services ``running``, has no record at all."""
+    if nova.SERVICE.name in running and not any(one.service == nova.SERVICE.name for one in found):
+        raise GroundupError(
+            "Nova runs, and has no record of any service", where="table services of its database",
+            why="its hypervisors would count as new, and as none",
+            remedy="if the database was lost, restore it; else see the log of nova-conductor, which writes its record",
+        )  # fmt: skip
+    return found
 
 
 def parse(text: str) -> list[ReportedService]:

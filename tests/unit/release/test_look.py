@@ -70,6 +70,20 @@ def test_records_that_cannot_be_read_are_unknown_and_nothing_is_good_for_lack_of
     assert "ERROR 1146" in rows["records of services"].what
 
 
+def test_a_nova_that_runs_without_any_record_is_unknown(member: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a database that was lost: what hypervisors have is in no record then, and none of them would be left."""
+    live = SimpleNamespace(name="nova", namespace="openstack", objects=(), status="deployed")
+    monkeypatch.setattr(records, "read", lambda *_: {("openstack", "nova"): live})
+    site = plan("nova")
+    site.openstack.releases = (SimpleNamespace(namespace="openstack", name="nova", is_extra=False),)
+    assert facts.look(site, API, "word").unknown == {}
+    monkeypatch.setattr(member, "run", lambda _argv: Executed(code=0, stdout="", stderr=""))
+    row = facts.look(site, API, "word").unknown["mariadb"]
+    site.openstack.services = ()
+    assert facts.look(site, API, "word").unknown == {}, "nobody asked"
+    assert "Nova runs, and has no record of any service" in row.what
+
+
 def test_queues_that_cannot_be_listed_are_unknown(member: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     live = SimpleNamespace(name="rabbitmq", namespace="openstack", objects=(), status="deployed")
     monkeypatch.setattr(records, "read", lambda *_: {("openstack", "rabbitmq"): live})
