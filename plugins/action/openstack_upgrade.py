@@ -17,13 +17,13 @@ from ..plugin_utils.release.check import ReleaseCheck
 from ..plugin_utils.release.page import page
 from ..plugin_utils.release.run import ReleaseUpgrade
 from ..plugin_utils.status.rows import BAD, worst
-from ..plugin_utils.vault import open_store
+from ..plugin_utils.vault import Redactor, open_store
 
 
 class ActionModule(DocumentedAction):
-    """Look, check, and do the controller's parts of the step."""
+    """Look, check, and do the control node's parts of the step."""
 
-    RULES: ClassVar = {"required_if": [("step", "joined", ("hosts",))]}
+    RULES: ClassVar = {"required_if": [("step", "joined", ("hosts",)), ("step", "lost", ("lacking",))]}
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the step's result."""
@@ -31,12 +31,14 @@ class ActionModule(DocumentedAction):
         site_identity.refuse_other(plan, self.variables.get("site_force") or ())
         if given["release"]:
             plan = replace(plan, openstack=replace(plan.openstack, release=given["release"]))
-        made = kubeconfig_path(plan.site).is_file()
+        store = open_store(plan.site, write=False) if kubeconfig_path(plan.site).is_file() else None
+        hidden = Redactor(store.items() if store else {})
         run = ReleaseUpgrade(
             plan=plan, say=self._display.display, force=given["force"], hours=given["backup_hours"],
-            password=open_store(plan.site, write=False).get("rabbitmq/admin") if made else "", absent=given["absent"],
+            password=store.get("rabbitmq/admin") if store else "", absent=given["absent"],
+            said=hidden.value(given["said"]),
         )  # fmt: skip
-        step = given["step"]
+        step, lacking = given["step"], hidden.value(given["lacking"])
         if step in ("look", "check"):
             found = run.look()
             told = self._told(run, found, given["page"])
@@ -45,9 +47,12 @@ class ActionModule(DocumentedAction):
             return run.verify()
         if self.changes.check:
             return {"skipped": True, "msg": "nothing changes in check mode"}
-        steps = {"begin": run.begin, "move": run.move, "restart": run.restart, "data": run.data, "end": run.end}
+        steps = {
+            "ask": run.ask, "begin": run.begin, "move": run.move, "restart": run.restart, "data": run.data,
+            "joined": lambda: run.joined(given["hosts"], lacking), "lost": lambda: run.lost(lacking), "end": run.end,
+        }  # fmt: skip
         with run_lease.kept(plan.site) as warnings:
-            done = run.joined(given["hosts"]) if step == "joined" else steps[step]()
+            done = steps[step]()
         return done | ({"warnings": warnings} if warnings else {})
 
     def _told(self, run: ReleaseUpgrade, found: ReleaseCheck, place: str | None) -> dict[str, Any]:

@@ -41,6 +41,7 @@ class ActionModule(DocumentedAction):
             force=tuple(given["force"]),
             remove=tuple(given["remove"]),
             one_by_one=given["one_by_one"],
+            only=tuple(given["only"]),
             limits={name: int(value) for name, value in given["limits"].items()},
         )
 

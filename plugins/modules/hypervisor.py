@@ -19,6 +19,7 @@ options:
         where instances' disks are. It warns when a retired machine joins again. Then it verifies. The action adds
         O(chassis), O(underlay), O(peers), O(compute_id), O(volume_key), O(disks), O(environments) and
         O(configuration), from the plan, the record of digests, and the Secrets of the releases nova and neutron.
+      - V(look) returns the state of nova-compute and Neutron's OVN agent, and what each wrote last. Changes nothing.
       - V(stage) places the Python environment of O(release) beside the one that services run from.
       - V(verify) checks that ovn-controller reaches the southbound database, libvirt answers, both services run, and
         a full-size packet reaches the next hypervisor. It warns of a certificate that expires within a month.
@@ -27,7 +28,7 @@ options:
         configuration, certificates, libvirt and Open vSwitch. Before any change it refuses a host of another site,
         and one whose libvirt has domains or does not answer.
     type: str
-    choices: [converge, stage, verify, leave]
+    choices: [converge, look, stage, verify, leave]
     required: true
   packages:
     description: Packages of the OS to install.
@@ -177,6 +178,10 @@ changes:
   type: list
   elements: str
   returned: success, unless verifying
+units:
+  description: State of both services and the last line that each wrote, by unit.
+  type: dict
+  returned: with O(step=look)
 environment:
   description: Directory of the Python environment that the services run from.
   type: str
@@ -189,6 +194,7 @@ from ..module_utils._base.changes import Changes
 from ..module_utils._base.module import run_step
 from ..module_utils._hypervisor.converge import stage, work
 from ..module_utils._hypervisor.leave import leave
+from ..module_utils._hypervisor.services import look
 
 _HOST = (
     "name",
@@ -210,7 +216,7 @@ RULES = {
     "required_if": [
         *(("step", step, _HOST) for step in ("converge", "verify")),
         ("step", "stage", ("name", "release", "files_url", "site")),
-        ("step", "leave", ("name",)),
+        *(("step", step, ("name",)) for step in ("leave", "look")),
     ]
 }
 
@@ -224,6 +230,7 @@ def main() -> None:
     run_step(
         {
             "converge": lambda changes, given: work(changes, {**given, "verify": False}),
+            "look": lambda _changes, _given: {"changed": False, "units": look()},
             "stage": stage,
             "verify": lambda changes, given: work(changes, {**given, "verify": True}),
             "leave": _leave,

@@ -16,22 +16,34 @@ options:
       - V(look) says what is in the way, and changes nothing. V(check) also returns what is left to do, in order, and
         fails for what is in the way unless O(force) accepts it. Of a step that is open it judges only what cannot be
         accepted.
+      - V(ask) fails for what gave no answer to V(check) of a step that is open, and gives none now.
       - V(begin) writes into the state directory that a step is open. Until V(move), when every service is new, other
         layers go by the former release, and those of the layer openstack are refused.
-      - V(joined) waits until nova-compute of O(hosts) reports as one of the new release. V(restart) restarts Nova's
-        and Cinder's services, which have pinned the former release's messages. V(data) migrates Nova's data. Each
-        does nothing when that was done.
+      - V(move) also returns which hypervisors change, by what runs then. V(joined) waits until nova-compute of O(hosts)
+        reports as one of the new release, and returns who does not. V(lost) fails, and names those. V(restart)
+        restarts Nova's and Cinder's services, which have pinned the former release's messages. V(data) migrates Nova's
+        data. Each does nothing when that was done.
       - V(end) writes down that the step has ended, unless something is left. V(verify) fails unless every service and
         hypervisor has the release and no step is open.
     type: str
-    choices: [look, check, begin, move, joined, restart, data, end, verify]
+    choices: [look, check, ask, begin, move, joined, lost, restart, data, end, verify]
     default: look
   hosts:
     description: Hypervisors. With O(step=joined).
     type: list
     elements: str
+  lacking:
+    description:
+      - Hypervisors at which the step stops, by name, each with why. With O(step=lost), and with O(step=joined) those
+        that could not be changed, which are not waited for.
+    type: dict
+  said:
+    description:
+      - Hosts by name, each with the state and last words of its units, by unit. With O(step=check) and O(step=lost).
+    type: dict
+    default: {}
   absent:
-    description: Hosts that do not answer. With O(step=check).
+    description: Hosts that do not answer. With O(step=check) and O(step=move).
     type: list
     elements: str
     default: []
@@ -104,7 +116,21 @@ hypervisors:
   description: Hosts that change together, batch by batch.
   type: list
   elements: list
+  returned: with O(step=check) and O(step=move)
+first:
+  description: Releases of Helm that did not answer. They are rolled out before all others, and asked again.
+  type: list
+  elements: str
   returned: with O(step=check)
+staged:
+  description: Hypervisors that may change in this run.
+  type: list
+  elements: str
+  returned: with O(step=check)
+lacking:
+  description: Hypervisors that do not report as one of the new release, by name, each with why.
+  type: dict
+  returned: with O(step=joined)
 target:
   description: The plan by the site file's release, as RV(ignore:groundup_site).
   type: dict

@@ -45,6 +45,14 @@ options:
         C(groundup.cloud.openstack_upgrade). Otherwise a run is refused while such an upgrade is open.
     type: bool
     default: false
+  only:
+    description:
+      - Releases to roll out, with those that they need. Default is all. The whole change is judged in any case; the
+        site as a whole is not asked.
+      - For the playbook C(groundup.cloud.openstack_upgrade).
+    type: list
+    elements: str
+    default: []
   start_timeout:
     description: Seconds from the upgrade of a release until its workloads are ready.
     type: int

@@ -108,6 +108,11 @@ kubelets:
   type: list
   elements: list
   returned: with O(step=check)
+staged:
+  description: Hosts with a step that is left, which get images and programs of the other version before.
+  type: list
+  elements: str
+  returned: with O(step=check)
 open:
   description: Whether an upgrade has begun and not ended.
   type: bool

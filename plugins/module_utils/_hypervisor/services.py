@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
 from .._base import files
 from .._base.changes import Changes
-from .._base.run import run
+from .._base.run import attempt, run
 from .._host import accounts, environment
-from .._host.units import Unit
+from .._host.units import Unit, properties
 
 CURRENT = str(environment.ROOT / environment.CURRENT)
 NOVA = (Path("/etc/nova/nova-compute.conf"), Path("/etc/nova/host.conf"))
@@ -18,6 +19,7 @@ ACCOUNT = "nova"  # of nova-compute, and its group
 COMPUTE_ID = Path("/var/lib/nova/compute_id")
 SUDOERS = Path("/etc/sudoers.d/groundup-nova")
 UNITS = Path("/etc/systemd/system")
+_LINE, _LOGIN = 300, re.compile(r"//[^/\s]*@")  # characters of what a service wrote last; an account in a URL
 COMPUTE, OVN_AGENT = "nova-compute.service", "neutron-ovn-agent.service"
 
 # sudo only for the helper, and only from an environment that root placed.
@@ -90,6 +92,18 @@ WantedBy=multi-user.target
 
 def _sudo_takes(path: Path) -> None:
     run(["visudo", "-c", "-q", "-f", str(path)], why="a broken file stops sudo for everybody")
+
+
+def look() -> dict[str, str]:
+    """Return the state of each service, and the last line that its own processes wrote. Raises GroundupError."""
+    found = {}
+    for unit in (COMPUTE, OVN_AGENT):
+        state = properties(unit, "ActiveState", "SubState")
+        # By --unit, the last line would be systemd's own, of the next start.
+        said = attempt(["journalctl", f"_SYSTEMD_UNIT={unit}", "--lines=1", "--output=cat", "--no-pager", "--quiet"])
+        line = _LOGIN.sub("//...@", said.stdout.strip())[-_LINE:] or "it has written nothing"
+        found[unit.partition(".")[0]] = f"{state.get('ActiveState')} ({state.get('SubState')}): {line}"
+    return found
 
 
 def place(changes: Changes, wanted: Mapping[str, Mapping[str, str]], *, compute_id: str) -> tuple[Unit, Unit]:

@@ -6,7 +6,7 @@ from ...module_utils._base.wait import wait_until
 from ..errors import GroundupError
 from ..kube.client import Api
 from ..kube.types import Object, resource_path
-from ..kube.workloads import condition, failed
+from ..kube.workloads import condition, failed, images
 from ..progress import Progress
 
 CRON = "nova-data-migrations"
@@ -23,16 +23,19 @@ def forget(api: Api, namespace: str, release: str) -> None:
 
 
 def migrate(api: Api, namespace: str, release: str, *, say: Progress) -> None:
-    """Run the job, and wait until it ends; one of a killed run is waited for. Raises GroundupError, ApiError."""
+    """Run the job, and wait until it ends; one of a killed run is waited for, unless its image was corrected since.
+
+    Raises GroundupError, ApiError.
+    """
     name = job(release)
     path = resource_path("batch/v1", "jobs", namespace=namespace, name=name)
+    cron = api.get(resource_path("batch/v1", "cronjobs", namespace=namespace, name=CRON))
+    template = cron["spec"]["jobTemplate"]
     found = api.find(path)
-    if found and _has_ended(found):  # it said "not yet", or failed
+    if found and (_has_ended(found) or images(found) != images(template)):  # it said "not yet", failed, or is stuck
         forget(api, namespace, release)
         found = None
     if found is None:
-        cron = api.get(resource_path("batch/v1", "cronjobs", namespace=namespace, name=CRON))
-        template = cron["spec"]["jobTemplate"]
         owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": CRON, "uid": cron["metadata"]["uid"]}
         known = {**(template.get("metadata") or {}), "name": name, "namespace": namespace}
         made = {

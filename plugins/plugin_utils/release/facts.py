@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from ..backup.sets import mariadb
 from ..errors import GroundupError
@@ -16,6 +17,7 @@ from ..rollout.gate import pairs
 from ..rotate import rabbitmq
 from ..rotate.accounts import Credential
 from ..services import cinder, nova
+from ..status.rows import StatusRow, guarded
 from . import restart
 
 # A service's own column of when it last reported: Nova's APIs never do, they are no part of the message queue.
@@ -28,6 +30,9 @@ _SQL = (
     "FROM {database}.services WHERE deleted = 0;"
 )
 _DATA = "application=nova,component=data-migrations"
+MARIADB, RABBITMQ = "mariadb", "rabbitmq"  # releases of Helm that are asked for records of services, and for queues
+LATER = "later"  # fact of a row that a step under way asks again once that release is rolled out
+_Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,25 +60,46 @@ class ReleaseFacts:
     unfinished: frozenset[str] = frozenset()  # releases of Helm whose last upgrade or installation was interrupted
     since: dict[str, str] = field(default_factory=dict)  # Deployment/x of Nova, Cinder -> begin of the step it is of
     classic: tuple[str, ...] = ()  # durable queues that are no quorum queues, as vhost/name
+    unknown: dict[str, StatusRow] = field(default_factory=dict)  # releases of Helm that do not answer -> why
 
 
 def look(plan: Plan, api: Api, password: str) -> ReleaseFacts:
-    """Return what runs. ``password``: of RabbitMQ's administrator. Raises GroundupError, ApiError."""
+    """Return what runs; who does not answer is `unknown`, and what it would have said is nowhere.
+
+    ``password``: of RabbitMQ's administrator. Raises GroundupError, ApiError for the Kubernetes API.
+    """
     space = plan.openstack.namespace
     ours = {(one.namespace, one.name) for one in plan.openstack.releases if not one.is_extra}
     live = records.read(api, {namespace for namespace, _ in ours})
     running = {one.name: pairs.releases(one.objects) for key, one in live.items() if key in ours}
     pods = api.get(resource_path("v1", "pods", namespace=space), labelSelector=_DATA).get("items") or ()
+    unknown: dict[str, StatusRow] = {}
+    here = running.keys() & {*plan.openstack.services}
+
+    def asked(name: str, what: str, ask: Callable[[], Iterable[_Answer]]) -> tuple[_Answer, ...]:
+        found: list[_Answer] = []
+
+        def answers() -> list[StatusRow]:
+            found.extend([*ask()])
+            return []
+
+        for row in guarded(what, answers):
+            unknown[name] = replace(row, facts={LATER: True})
+        return tuple(found)
+
     return ReleaseFacts(
         running={name: found for name, found in running.items() if found},
         unfinished=frozenset(live[key].name for key in ours & live.keys() if live[key].status != "deployed"),
-        services=tuple(services(plan, api)),
+        services=asked(MARIADB, "records of services", lambda: _recorded(services(plan, api), here)),
         namespace=space,
         hypervisors=frozenset(name for name, host in plan.hosts.items() if "hypervisor" in host.roles),
         scheduled=plan.openstack.charts == "builtin",
         data=said(pods),
         since=restart.since(api, [one for key, one in live.items() if key in ours]),
-        classic=tuple(classic(_queues(api, space, password))) if "rabbitmq" in running else (),
+        classic=asked(RABBITMQ, "queues", lambda: classic(_queues(api, space, password)))
+        if RABBITMQ in running
+        else (),
+        unknown=unknown,
     )
 
 
@@ -95,6 +121,17 @@ def services(plan: Plan, api: Api) -> list[ReportedService]:
             remedy="run the playbook groundup.cloud.openstack, tag verify: it says what is wrong with the database",
         )  # fmt: skip
     return parse(done.stdout)
+
+
+def _recorded(found: list[ReportedService], running: Collection[str]) -> list[ReportedService]:
+    """Return ``found``. Raises GroundupError when Nova, one of the services ``running``, has no record at all."""
+    if nova.SERVICE.name in running and not any(one.service == nova.SERVICE.name for one in found):
+        raise GroundupError(
+            "Nova runs, and has no record of any service", where="table services of its database",
+            why="its hypervisors would count as new, and as none",
+            remedy="if the database was lost, restore it; else see the log of nova-conductor, which writes its record",
+        )  # fmt: skip
+    return found
 
 
 def parse(text: str) -> list[ReportedService]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from ...module_utils._base.text import few
 from ..rollout.gate import pairs
 from ..status.rows import StatusRow, run_layer, spoken_age
-from .facts import ReleaseFacts, ReportedService
+from .facts import MARIADB, RABBITMQ, ReleaseFacts, ReportedService
 
 COMPUTE, SCHEDULER = "nova-compute", "cinder-scheduler"
 GONE = 3600  # seconds of silence after which a record is of a host that is gone
@@ -20,8 +20,8 @@ _STEP = "playbook groundup.cloud.hypervisor"
 
 def rows(facts: ReleaseFacts, target: str) -> list[StatusRow]:
     """Return what was looked at before ``target``, each with its state and remedy."""
-    told = [*_step(facts, target), *_services(facts, target), *_gone(facts), *_down(facts)]
-    return [*told, _data(facts), _queues(facts)]
+    told = [*_step(facts, target), *facts.unknown.values(), *_services(facts, target), *_gone(facts), *_down(facts)]
+    return [*told, *(row(facts) for name, row in ((MARIADB, _data), (RABBITMQ, _queues)) if name not in facts.unknown)]
 
 
 def _step(facts: ReleaseFacts, target: str) -> Iterator[StatusRow]:

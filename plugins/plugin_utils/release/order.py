@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from ...module_utils._base.text import few
 from ..graph import one_by_one
 from ..plan.types import Plan
 from ..rollout.gate import pairs
 from .facts import ReleaseFacts, ReportedService
-from .judge import COMPUTE, is_up
+from .judge import COMPUTE, DOWN, GONE, GONE_RECORDS, is_up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +22,9 @@ class Left:
     unfinished: tuple[str, ...] = ()  # of them, new ones whose rollout was interrupted
     lost: tuple[str, ...] = ()  # hypervisors of an open step that do not report: each changes alone, before all others
     batches: tuple[tuple[str, ...], ...] = ()  # hypervisors that change together, the lost ones first
-    away: tuple[str, ...] = ()  # hypervisors that wait for the step, and do not answer
+    away: tuple[str, ...] = ()  # hypervisors that the step waits for at its end
+    aside: tuple[str, ...] = ()  # of them, those that answer and do not report: set aside, as was accepted
+    unknown: tuple[str, ...] = ()  # releases of Helm without which the rest cannot be said
     pinned: tuple[str, ...] = ()  # workloads that this step has not restarted
     data: bool = False  # whether Nova's data have the former form
 
@@ -36,26 +40,41 @@ class Left:
         """Return whether something of a former release runs: a step is due, or goes on."""
         return bool(self.services or self.batches or self.away)
 
+    @property
+    def settled(self) -> bool:
+        """Return whether services are done: from then on a hypervisor that does not report is one that is broken."""
+        return not (self.services or self.unfinished or self.unknown)
+
     def lines(self) -> list[str]:
         """Return the steps, one line each, and what keeps the last of them from its end."""
         return [
+            *(
+                f"{name}: roll it out first, and ask it again; what it says decides what follows"
+                for name in self.unknown
+            ),
             *(f"{name}: expand its schema, roll its pods, contract" for name in self.services),
             *(f"{name}: go on with its rollout, which was interrupted" for name in self.unfinished),
             *(f"nova-compute and Neutron's agent of {self._told(batch)}" for batch in self.batches),
-            *(f"{name}: does not answer; the end of the step waits for it" for name in self.away),
+            *(f"{name}: {self._waits(name)}; the end of the step waits for it" for name in self.away),
             *([f"restart without the former release's messages: {', '.join(self.pinned)}"] if self.pinned else []),
             *(["migrate Nova's data"] if self.data else []),
         ]
+
+    def _waits(self, name: str) -> str:
+        return "does not report, and is set aside" if name in self.aside else "does not answer"
 
     def _told(self, batch: tuple[str, ...]) -> str:
         lost = ", which does not report: first, and alone" if {*batch} & {*self.lost} else ""
         return f"{', '.join(batch)}{lost}"
 
 
-def left(plan: Plan, facts: ReleaseFacts, *, absent: Collection[str] = (), begun: str = "") -> Left:
+def left(
+    plan: Plan, facts: ReleaseFacts, *, absent: Collection[str] = (), begun: str = "", accepted: Collection[str] = ()
+) -> Left:
     """Return what is left until the release of ``plan`` runs everywhere.
 
     ``absent``: hosts that do not answer. ``begun``: of the step that is open, which may have lost hypervisors.
+    ``accepted``: codes; by them, hypervisors that do not report are set aside.
     """
     target = plan.openstack.release
     nova = pairs.STEPS[target].nova
@@ -63,11 +82,13 @@ def left(plan: Plan, facts: ReleaseFacts, *, absent: Collection[str] = (), begun
     former = {name for name, found in facts.running.items() if found - {target}}
     services = tuple(name for name in order if name in former)
     unfinished = tuple(name for name in order if name in facts.unfinished - former)
-    touched = bool(begun) and not services and not unfinished  # before that, no hypervisor was
+    # Before that, no hypervisor was; and nothing reports without its queue.
+    touched = bool(begun) and not (services or unfinished or facts.unknown)
     computes = [one for one in facts.services if one.binary == COMPUTE and one.host in facts.hypervisors]
     silent = {one.host for one in computes if not is_up(one)}
     old = {one.host for one in computes if one.version < nova}
-    lost = tuple(name for name in plan.hosts if touched and name in silent - {*absent})
+    spare = {one.host for one in computes if one.host in silent - {*absent} and _accepted(one, accepted)}
+    lost = tuple(name for name in plan.hosts if touched and name in silent - {*absent} - spare)
     away = ((old | silent if touched else old) & (silent | {*absent})) - {*lost}
     proven = {one.host for one in computes} - old - silent
     canary = not lost and (touched or not proven)  # the last batch of an open step may have stayed as it was
@@ -75,33 +96,56 @@ def left(plan: Plan, facts: ReleaseFacts, *, absent: Collection[str] = (), begun
         services=services,
         unfinished=unfinished,
         lost=lost,
-        batches=(*((name,) for name in lost), *batches(plan, old - away - {*lost}, canary=canary)),
+        batches=(
+            *((name,) for name in lost),
+            *batches(plan, old - away - {*lost}, canary=canary, aside=away & spare),
+        ),
         away=tuple(sorted(away)),
+        aside=tuple(sorted(away & spare)),
+        unknown=tuple(sorted(facts.unknown)),
         pinned=tuple(sorted(name for name, mark in facts.since.items() if not begun or mark != begun)),
         data=facts.scheduled and "nova" in facts.running and facts.data != str(nova),
     )
 
 
-def batches(plan: Plan, hosts: Collection[str], *, canary: bool) -> Iterator[tuple[str, ...]]:
+def _accepted(one: ReportedService, codes: Collection[str]) -> bool:
+    return DOWN["code"] in codes or (one.silent > GONE and GONE_RECORDS["code"] in codes)
+
+
+def crowded(plan: Plan, aside: Collection[str]) -> list[str]:
+    """Return the groups of machines of which more hypervisors are set aside than may be missing, at least one."""
+    groups: dict[str, list[str]] = {}
+    for name in sorted(aside):
+        groups.setdefault(plan.hosts[name].group, []).append(name)
+    return [
+        f"{few(names)} of {group} do not report, and at most {most} may be missing (machines.{group}.max_unavailable)"
+        for group, names in groups.items()
+        if len(names) > (most := max(1, plan.max_unavailable.get(group, 0)))
+    ]
+
+
+def batches(
+    plan: Plan, hosts: Collection[str], *, canary: bool, aside: Collection[str] = ()
+) -> Iterator[tuple[str, ...]]:
     """Yield which of ``hosts`` change at the same time: with ``canary`` one alone, then zone after zone.
 
-    Within a zone as many of a group of machines as may be missing, at least one.
+    Within a zone as many of a group of machines as may be missing beside those ``aside``, at least one.
     """
+    missing = Counter(plan.hosts[name].group for name in aside)
     groups: dict[tuple[str, str], list[str]] = {}
     for name, host in plan.hosts.items():
         if name in hosts:
             groups.setdefault((host.zone or "", host.group), []).append(name)
     for zone, group in sorted(groups):
-        names, size = groups[zone, group], max(1, plan.max_unavailable.get(group, 0))
+        names, size = groups[zone, group], max(1, plan.max_unavailable.get(group, 0) - missing[group])
         if canary:
             yield (names.pop(0),)
             canary = False
         yield from (tuple(names[first : first + size]) for first in range(0, len(names), size))
 
 
-def late(hosts: Collection[str], services: Collection[ReportedService], version: int) -> list[str]:
-    """Return what is missing until nova-compute of ``hosts`` reports as ``version``."""
+def late(hosts: Collection[str], services: Collection[ReportedService], version: int) -> dict[str, str]:
+    """Return those of ``hosts`` whose nova-compute does not report as ``version``, each with what it does."""
     seen = {one.host: one for one in services if one.binary == COMPUTE}
-    silent = (f"{host} does not report" for host in hosts if host not in seen or not is_up(seen[host]))
-    old = (f"{host} reports as former" for host in hosts if host in seen and seen[host].version < version)
-    return [*silent, *old]
+    old = {host: "nova-compute reports as former" for host in hosts if host in seen and seen[host].version < version}
+    return old | {host: "nova-compute does not report" for host in hosts if host not in seen or not is_up(seen[host])}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ...module_utils._base.consent import Reason, refuse, refuse_unknown
-from ...module_utils._base.text import few
+from ...module_utils._base.text import few, printable
 from ...module_utils._base.wait import wait_until
 from ..errors import GroundupError
 from ..kube.access import kubeconfig_path
@@ -21,11 +21,11 @@ from ..upgrade import journal
 from ..upgrade.journal import OPENSTACK, Upgrade
 from . import data, judge, restart
 from .check import ReleaseCheck, check
-from .facts import ReleaseFacts, look, services
-from .order import Left, late, left
+from .facts import LATER, ReleaseFacts, look, services
+from .order import Left, crowded, late, left
 
 CODES = ("data", "gone-records", "hypervisors-down", "queues", "workloads")
-_JOINED, _PAUSE = 300.0, 3.0  # seconds for nova-compute to report after its restart
+_JOINED, _BACK, _PAUSE = 300.0, 120.0, 3.0  # seconds for nova-compute to report after its restart, after its queue's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +38,7 @@ class ReleaseUpgrade:
     force: Sequence[str] = ()
     hours: float = 1.0
     absent: Collection[str] = ()  # hosts that do not answer
+    said: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # host -> unit -> its state and last words
 
     @property
     def target(self) -> str:
@@ -55,9 +56,13 @@ class ReleaseUpgrade:
         journal.refuse_open(self.plan.site, OPENSTACK.verb, journal.KUBERNETES)
         known = found.facts and self.target in pairs.STEPS
         todo = self._left(found.facts, opened) if found.facts and known else Left()
-        due = bool(opened or not known or todo.former)
+        due = bool(opened or not known or todo.former or todo.unknown)
+        for host in sorted({*todo.lost, *todo.away} & self.said.keys()):
+            self._say(f"{host}: {self._words(host)}")
         if due:
             against = reasons(found, absent=sorted({*self.absent} & {*todo.away}), under_way=opened is not None)
+            if todo.settled or not opened:
+                against += [Reason(text=one) for one in crowded(self.plan, todo.aside)]
             for one in against:
                 if one.code in self.force:
                     self._say(f"accepted: {one.code}: {one.text}")
@@ -75,8 +80,22 @@ class ReleaseUpgrade:
             self._say(f"{number}. {line}")
         return {
             "changed": False, "changes": lines, "open": opened is not None, "due": due,
-            "hypervisors": [list(batch) for batch in todo.batches], "target": site_vars(self.plan),
+            "hypervisors": [list(batch) for batch in todo.batches], "first": [*todo.unknown],
+            "staged": self._staged(found.facts, todo) if found.facts else [], "target": site_vars(self.plan),
         }  # fmt: skip
+
+    def ask(self) -> dict[str, Any]:
+        """Require an answer of who gave none to the check, and that nothing of it stands against the step.
+
+        Raises GroundupError.
+        """
+        refuse(
+            "openstack_upgrade", self.plan.site, reasons(self.look(), under_way=True, known=True), (),
+            where="the cloud, and openstack.release of the site file",
+            why="a schema would be contracted, or data migrated, of which nobody knows who still uses them",
+            first="put that right, then run this again: it goes on",
+        )  # fmt: skip
+        return {"changed": False}
 
     def begin(self) -> dict[str, Any]:
         """Write down that the step has begun. Raises GroundupError, OSError."""
@@ -92,29 +111,46 @@ class ReleaseUpgrade:
         return {"changed": True}
 
     def move(self) -> dict[str, Any]:
-        """Write down that every service is new: other layers go by the release. Raises GroundupError, OSError."""
+        """Write down that every service is new: other layers go by the release. Return what hypervisors change.
+
+        They are asked now: services were on their way when the run began. Raises GroundupError, OSError.
+        """
         opened = self._opened()
         todo = self._left(self._look(), opened)
         if lacking := Left(services=todo.services, unfinished=todo.unfinished).lines():
             raise self._not_whole(lacking)
-        if opened and opened.live == self.target:
-            return {"changed": False}
-        journal.move(self.plan.site, live=self.target, what=OPENSTACK)
-        return {"changed": True}
+        changed = not (opened and opened.live == self.target)
+        if changed:
+            journal.move(self.plan.site, live=self.target, what=OPENSTACK)
 
-    def joined(self, hosts: Sequence[str]) -> dict[str, Any]:
-        """Wait until nova-compute of ``hosts`` reports as one of the new release. Raises GroundupError."""
+        def silent() -> bool:
+            nonlocal todo
+            todo = self._left(self._look(), opened)
+            return bool(todo.lost or todo.aside)
+
+        wait_until(silent, timeout=_BACK, pause=_PAUSE)
+        if many := crowded(self.plan, todo.aside):
+            raise self._stopped("; ".join(many), where="nova-compute of these hosts")
+        return {"changed": changed, "hypervisors": [list(batch) for batch in todo.batches]}
+
+    def joined(self, hosts: Sequence[str], failed: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """Wait until nova-compute of ``hosts`` reports as one of the new release; return who does not, and why.
+
+        ``failed``: hosts that could not be changed, which are not waited for. Raises GroundupError, ApiError.
+        """
+        if failed:
+            return {"changed": False, "lacking": dict(failed)}
         wanted, api = pairs.STEPS[self.target].nova, self._api()
         lacking = wait_until(lambda: late(hosts, services(self.plan, api), wanted), timeout=_JOINED, pause=_PAUSE)
-        if lacking:
-            raise GroundupError(
-                f"the step to {self.target} stopped at hypervisors: {'; '.join(lacking)}",
-                where=", ".join(hosts),
-                why="no other hypervisor is touched; instances go on, and those of the other hosts can be managed",
-                remedy="journalctl -n 50 -u nova-compute there; then run groundup.cloud.openstack_upgrade again",
-            )
-        self._say(f"{', '.join(hosts)}: nova-compute reports as of {self.target}")
-        return {"changed": False}
+        if not lacking:
+            self._say(f"{', '.join(hosts)}: nova-compute reports as of {self.target}")
+        return {"changed": False, "lacking": lacking}
+
+    def lost(self, lacking: Mapping[str, str]) -> dict[str, Any]:
+        """Say at which hypervisors the step stopped, why, and what their units said last. Raises GroundupError."""
+        told = (f"{host}: {printable(next(iter(why.splitlines()), 'failed'))}; {self._words(host)}"
+                for host, why in lacking.items())  # fmt: skip
+        raise self._stopped("; ".join(told), where=", ".join(lacking))
 
     def restart(self) -> dict[str, Any]:
         """Restart what has pinned the former release's messages. Raises GroundupError, ApiError."""
@@ -172,33 +208,61 @@ class ReleaseUpgrade:
             remedy=f"ansible-playbook {by} goes on; --tags check shows what is left",
         )
 
+    def _stopped(self, what: str, *, where: str) -> GroundupError:
+        return GroundupError(
+            f"the step to {self.target} stopped at hypervisors: {what}", where=where,
+            why="no other hypervisor is touched; instances go on, and those of the other hosts can be managed",
+            remedy="journalctl -n 50 -u nova-compute there; then run groundup.cloud.openstack_upgrade again: it begins "
+            "there. Accepted as hypervisors-down, it is set aside, and the step stays open without it",
+        )  # fmt: skip
+
+    def _words(self, host: str) -> str:
+        """Return what units of ``host`` said last: untrusted, and without the site's secrets by then."""
+        told = (f"{unit} is {text}" for unit, text in sorted(self.said.get(host, {}).items()))
+        return printable("; ".join(told) or "its units could not be asked")
+
+    def _staged(self, facts: ReleaseFacts, todo: Left) -> list[str]:
+        """Return the hosts that may change in this run; of an unknown cloud, all that answer."""
+        batched = (host for batch in todo.batches for host in batch)
+        return sorted(facts.hypervisors - {*self.absent} if todo.unknown else batched)
+
     def _opened(self) -> Upgrade | None:
         """Return the step that is open. Raises GroundupError for one to another release."""
         return journal.going_to(self.plan.site, self.target, OPENSTACK)
 
     def _left(self, facts: ReleaseFacts, opened: Upgrade | None) -> Left:
-        return left(self.plan, facts, absent=self.absent, begun=opened.begun if opened else "")
+        begun = opened.begun if opened else ""
+        return left(self.plan, facts, absent=self.absent, begun=begun, accepted=self.force)
 
     def _api(self) -> Api:
         return Api(kubeconfig_path(self.plan.site))
 
     def _look(self) -> ReleaseFacts:
-        return look(self.plan, self._api(), self.password)
+        """Return what runs, all of it. Raises GroundupError, also for what cannot be asked."""
+        found = look(self.plan, self._api(), self.password)
+        for name, row in found.unknown.items():
+            raise GroundupError(
+                f"{row.name} cannot be asked: {row.what}", where=f"release {name}",
+                why="what nobody knows is not taken for good: the step stays as it is", remedy=row.remedy,
+            )  # fmt: skip
+        return found
 
     def _say(self, text: str) -> None:
         self.say(f"[openstack_upgrade] {text}")
 
 
-def reasons(found: ReleaseCheck, *, absent: Sequence[str], under_way: bool) -> list[Reason]:
+def reasons(found: ReleaseCheck, *, absent: Sequence[str] = (), under_way: bool, known: bool = False) -> list[Reason]:
     """Return what stands against the step. Of one under way only what nobody can accept: it caused the rest.
 
-    The run makes a backup set of its own. ``absent``: hypervisors that do not answer.
+    The run makes a backup set of its own. ``absent``: hypervisors that do not answer. ``known``: who gave no answer to
+    the check of a step under way must give one.
     """
     made = [
         Reason(text=_said(row), code=row.facts.get("code") or ("workloads" if part == "workloads" else None))
         for part, rows in found.parts.items()
         for row in rows
         if part != "backup" and row.state not in ("ok", "warning")
+        if known or not (under_way and row.facts.get(LATER))
     ]
     if absent:
         made.append(Reason(text=f"hypervisors do not answer: {few(absent)}", **judge.DOWN))

@@ -10,7 +10,7 @@ releases it needs verify; a failed one stops only those that need it.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -133,7 +133,9 @@ class Rollout:
                         found.retired, result, wanted=self._options.remove, helm=self._helm, processes=self._processes,
                         leave_catalog=self._verifiers.leave_catalog, reporter=self._reporter, say=self._say,
                     )  # fmt: skip
-                    return result if result.failed else self._with_site(result, patience=self._options.verify_timeout)
+                    if result.failed or self._options.only:
+                        return result
+                    return self._with_site(result, patience=self._options.verify_timeout)
             finally:
                 self._processes.stop()
 
@@ -178,8 +180,13 @@ class Rollout:
     def _say(self, text: str) -> None:
         self._print(self._redactor.text(text))
 
-    def _graph(self, *, chain: bool = False) -> Graph:
+    def _graph(self, *, chain: bool = False, only: Sequence[str] = ()) -> Graph:
+        """Return the graph of all releases; with ``only``, of those and of what they need."""
         needs = [(release.name, release.needs) for release in self._plan.openstack.releases]
+        if only:
+            whole = self._graph()
+            wanted = {need for name in only for need in (name, *whole.needs(name))}
+            needs = [one for one in needs if one[0] in wanted]
         return Graph(
             one_by_one(needs) if chain else needs,
             cost=self._options.seconds,
@@ -233,7 +240,7 @@ class Rollout:
 
     def _roll(self, found: ChangePreview, reasons: tuple[GateReason, ...], tools: Tools) -> RolloutResult:
         needs = self._graph()
-        graph = self._graph(chain=True) if self._options.one_by_one else needs
+        graph = self._graph(chain=self._options.one_by_one, only=self._options.only)
         reports: dict[str, ReleaseReport] = {}
         made: list[Card] = []
 

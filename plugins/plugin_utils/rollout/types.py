@@ -165,6 +165,7 @@ class RolloutOptions:
     patience: float = 1.0  # factor on the rules' patience: how long a hopeless symptom may last
     lease: float = 60.0  # how long another controller waits for a silent run
     one_by_one: bool = False  # release after release, none after one that failed
+    only: tuple[str, ...] = ()  # releases to roll out, with those that they need; none: all
     remove: tuple[str, ...] = ()  # releases to remove that are no longer in the site file
     site_file: str = "SITE"  # as the operator would name it on a command line
     force: tuple[str, ...] = ()  # gate reasons that are accepted: "code" or "code:release"

@@ -74,6 +74,7 @@ class UpgradeJob:
             "control": control if whole else [one for one in control if one != last], "last": last,
             "add_ons": whole and "add-ons" in {one.kind for one in judged.steps},
             "kubelets": batches(plan, judged.hosts("kubelet")) if whole else [], "whole": whole,
+            "staged": sorted({step.host for step in judged.steps if step.host}),
             "drains": judged.drains, "target": site_vars(target), "diff": {"prepared": self._preview(plan, judged)},
         }  # fmt: skip
 

@@ -103,8 +103,9 @@ def test_what_nova_refuses_ends_the_job(job: Any) -> None:
 class Known:
     """A service's record."""
 
-    def __init__(self, binary: str, version: int, *, up: bool = True) -> None:
-        self.binary, self.host, self.version, self.up = binary, "there", version, up
+    def __init__(self, binary: str, version: int, *, up: bool = True, forced_down: bool = False) -> None:
+        self.binary, self.host, self.version, self.up = binary, "there", version, up and not forced_down
+        self.forced_down = forced_down
 
 
 NEW = [Known("nova-conductor", 74), Known("nova-scheduler", 74)]
@@ -118,6 +119,7 @@ NEW = [Known("nova-conductor", 74), Known("nova-scheduler", 74)]
         ([*NEW, Known("nova-compute", 74)], 2, ["data", "code 2"]),
         ([*NEW, Known("nova-compute", 72)], 0, []),
         ([*NEW, Known("nova-compute", 72, up=False)], 0, []),  # it comes back as it was
+        ([*NEW, Known("nova-compute", 74), Known("nova-compute", 72, forced_down=True)], 0, []),  # evacuated: the same
         ([*NEW, Known("nova-conductor", 72)], 0, []),
         ([*NEW, Known("nova-conductor", 72, up=False)], 0, ["data"]),  # of a pod that has ended
     ],
@@ -134,7 +136,8 @@ def test_data_are_migrated_once_the_last_service_is_new(
 
     def oldest(_context: None, binaries: list[str], *, require_all: bool) -> int:
         assert require_all
-        return min((one.version for one in services if one.binary in binaries), default=0)
+        counted = (one for one in services if one.binary in binaries and not one.forced_down)  # as Nova's own query
+        return min((one.version for one in counted), default=0)
 
     modules = Nova({}).modules()
     service = SimpleNamespace(SERVICE_VERSION=74, get_minimum_version_all_cells=oldest)

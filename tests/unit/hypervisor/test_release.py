@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from ansible_collections.groundup.cloud.plugins.action import hypervisor as acti
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._host import environment, ownership
-from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import checks, converge, leave
+from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import checks, converge, leave, services
 from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.cluster import refuse_ahead
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 
@@ -158,3 +159,23 @@ def test_while_a_step_is_open_a_host_keeps_its_environment_until_its_batch(
         converge.converge(Changes(check=False), wanted)
     assert seen == [chosen]
     assert not environment.of_another_release("2026.1-aaaaaaaaaaaa", "2026.2", ["2026.1"])
+
+
+def test_a_host_says_how_its_services_are_and_what_each_wrote_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not what systemd says of the unit's next start."""
+
+    def said(argv: list[str]) -> SimpleNamespace:
+        wrote = {
+            "_SYSTEMD_UNIT=neutron-ovn-agent.service": "no way to rabbit://nova:q9v@10.0.0.1:5671/nova\n",
+            "_SYSTEMD_UNIT=nova-compute.service": f"{'x' * 400}ModuleNotFoundError: No module named 'nova'\n",
+        }
+        return SimpleNamespace(stdout=wrote.get(argv[1], ""))
+
+    states = {services.COMPUTE: ("activating", "auto-restart"), services.OVN_AGENT: ("active", "running")}
+    monkeypatch.setattr(services, "attempt", said)
+    monkeypatch.setattr(services, "properties", lambda unit, *names: dict(zip(names, states[unit], strict=True)))
+    found = services.look()
+    assert found["neutron-ovn-agent"] == "active (running): no way to rabbit://...@10.0.0.1:5671/nova"
+    assert found["nova-compute"].startswith("activating (auto-restart): xxx")
+    assert found["nova-compute"].endswith("xModuleNotFoundError: No module named 'nova'")
+    assert len(found["nova-compute"]) < 350

@@ -6,7 +6,7 @@ The run's order is that of the playbook: its tasks are read from its file.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.release.facts impor
 from ansible_collections.groundup.cloud.plugins.plugin_utils.release.order import left
 from ansible_collections.groundup.cloud.plugins.plugin_utils.release.run import ReleaseUpgrade
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.gate import pairs
+from ansible_collections.groundup.cloud.plugins.plugin_utils.status.rows import StatusRow
 
 FROM, TO = "2026.1", "2026.2"
 HYPERVISORS = ("hypervisor-1", "hypervisor-2", "hypervisor-3", "hypervisor-4")
@@ -55,8 +56,15 @@ class Cloud:
     silent: set[str] = field(default_factory=set)
     unfinished: set[str] = field(default_factory=set)
     fails: set[str] = field(default_factory=set)  # services whose migration fails
+    broken: set[str] = field(default_factory=set)  # of MariaDB and RabbitMQ, what does not start
+    corrected: set[str] = field(default_factory=set)  # of them, those whose artifact was corrected
+    published: set[str] = field(default_factory=set)  # of them, those whose corrected artifact the seed serves
     done: list[str] = field(default_factory=list)
     lives: int = 1000  # effects until the run is killed
+
+    def reset(self, lives: int) -> None:
+        """Be as new, for a run that ends after ``lives`` effects."""
+        vars(self).update(vars(Cloud(lives=lives)))
 
     def effect(self, what: str) -> None:
         """Write down what was done; then the run may be gone."""
@@ -73,30 +81,49 @@ class Cloud:
         """Return what runs."""
         return ReleaseFacts(
             running={name: frozenset((release,)) for name, release in self.running.items()},
-            unfinished=frozenset(self.unfinished), services=tuple(self.services()), since=dict(self.since),
+            unfinished=frozenset(self.unfinished), since=dict(self.since),
+            services=() if "mariadb" in self.broken else tuple(self.services()),
             hypervisors=frozenset(self.hypervisors), data=self.data,
+            unknown={name: StatusRow(name=f"what {name} has", state="unknown", what="no member is Ready",
+                                     facts={"later": True}) for name in sorted(self.broken)},
         )  # fmt: skip
 
     def services(self, *_: object) -> list[ReportedService]:
-        """Return the records of nova-compute, and of a conductor."""
+        """Return the records of nova-compute, and of a conductor; without RabbitMQ, nobody reports."""
         made = [(name, "nova-compute", release) for name, release in self.hypervisors.items()]
         return [
             ReportedService(
                 service="nova", number=number, host=host, binary=binary, version=pairs.STEPS[release].nova,
-                silent=600 if host in self.silent else 5,
+                silent=600 if host in self.silent or "rabbitmq" in self.broken else 5,
             )
             for number, (host, binary, release) in enumerate([*made, ("pod", "nova-conductor", self.running["nova"])])
         ]  # fmt: skip
 
     def look(self, run: ReleaseUpgrade) -> ReleaseCheck:
         """Return what the judge says; no part but the release's."""
+        return self.check(run.plan, target=run.target)
+
+    def check(self, _plan: Plan, *, target: str, **_: object) -> ReleaseCheck:
+        """Return what the judge says; no part but the release's."""
         found = self.facts()
         before = sorted({*self.running.values()})
-        return ReleaseCheck(before=tuple(before), parts={"release": judge.rows(found, run.target)}, facts=found)
+        return ReleaseCheck(before=tuple(before), parts={"release": judge.rows(found, target)}, facts=found)
 
-    def roll(self, plan: Plan) -> None:
+    def publish(self) -> None:
+        """Make and publish artifacts."""
+        self.published |= self.corrected
+        self.tick()
+
+    def roll(self, plan: Plan, only: Collection[str] = ()) -> None:
         """Roll out one service after the other, none after one that failed."""
         for name, _ in one_by_one((one.name, one.needs) for one in plan.openstack.releases):
+            if only and name not in only:
+                continue
+            if name in self.broken:
+                if name not in self.published:
+                    raise RuntimeError(name)
+                self.broken.discard(name)
+                self.effect(name)
             if self.running.get(name, TO) == TO and name not in self.unfinished:
                 continue
             if name in self.fails:
@@ -130,13 +157,13 @@ class Cloud:
 
 
 def tasks() -> Iterator[str]:
-    """Yield what the playbook does once it has decided, in order: steps, "rollout", "release_stage", "release"."""
+    """Yield what the playbook does once it has decided, in order: steps, "first", "rollout", tasks of the role."""
     for play in yaml.safe_load((COLLECTION / "playbooks/openstack_upgrade.yml").read_text()):
         for task in play.get("tasks", ()):
             if STEP in task:
                 yield task[STEP]["step"]
             elif ROLLOUT in task and "openstack_upgrade_due" in task["when"]:
-                yield "rollout"
+                yield "first" if "only" in task[ROLLOUT] else "rollout"
             elif "ansible.builtin.import_role" in task:
                 yield task["ansible.builtin.import_role"]["tasks_from"]
 
@@ -145,22 +172,32 @@ def run(cloud: Cloud, plan: Plan, **more: Any) -> list[str]:
     """Run the verb as the playbook does; return what was said."""
     said: list[str] = []
     asked = ReleaseUpgrade(plan=plan, say=said.append, password="", **more)
+    later = ReleaseUpgrade(plan=plan, say=said.append, password="", said=more.get("said", {}))  # knows no consent
     found: dict[str, Any] = {}
+    moved: dict[str, Any] = {}
     for task in tasks():
         if task == "check":
             found = asked.check(cloud.look(asked))
+            if found["due"]:
+                cloud.publish()
         elif task == "verify":
-            said.append(asked.verify()["msg"])
-        elif not found["due"] or (task == "begin" and found["open"]):
+            said.append(later.verify()["msg"])
+        elif (
+            not found["due"] or (task == "begin" and found["open"]) or (task in ("first", "ask") and not found["first"])
+        ):
             continue
-        elif task == "rollout":
-            cloud.roll(plan)
+        elif task in ("first", "rollout"):
+            cloud.roll(plan, found["first"] if task == "first" else ())
         elif task == "release":
-            for batch in found["hypervisors"]:
+            for batch in moved["hypervisors"]:
                 cloud.converge(batch)
-                asked.joined(batch)
+                if lacking := later.joined(batch)["lacking"]:
+                    later.lost(lacking)
+        elif task == "move":
+            moved = asked.move()
+            cloud.tick()
         elif task != "release_stage":
-            getattr(asked, task)()
+            getattr(later, task)()
             cloud.tick()  # killed when the step had ended
     assert not left(plan, cloud.facts(), begun=next(iter(cloud.since.values()))).lines()
     return said

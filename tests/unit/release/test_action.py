@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from datetime import timedelta
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import yaml
 from ansible_collections.groundup.cloud.plugins.action import openstack_upgrade, rollout
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
@@ -15,15 +17,17 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils import site_identit
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.graph import Graph, one_by_one
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import run_lease
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.release.run import ReleaseUpgrade
 
-from .cloud import plan_of, tasks
+from .cloud import STEP, plan_of, tasks
 
 GIVEN: dict[str, Any] = {
     "site_file": "site.yml", "release": "", "force": [], "backup_hours": 1.0, "absent": [], "page": None,
-    "hosts": ["hypervisor-1"],
+    "hosts": ["hypervisor-1"], "lacking": {"hypervisor-1": "failed"}, "said": {},
 }  # fmt: skip
-STEPS = [one for one in [*tasks(), "joined"] if one not in ("check", "rollout", "release_stage", "release", "verify")]
+BESIDE = ("check", "first", "rollout", "release_stage", "release", "verify")
+STEPS = [one for one in [*tasks(), "joined", "lost"] if one not in BESIDE]
 
 
 def action(monkeypatch: pytest.MonkeyPatch, *, check: bool) -> Any:
@@ -87,3 +91,26 @@ def test_one_by_one_is_a_chain_that_every_need_allows() -> None:
     for name in order:
         assert graph.ready() == [name]
         graph.done(name)
+
+
+def test_a_hosts_last_words_are_told_without_the_sites_secrets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked = action(monkeypatch, check=False)
+    secrets = {"nova/rabbitmq": "q9vXw2LpZt7Rk4Yh"}
+    store = SimpleNamespace(get=lambda _name: "", items=lambda: secrets)
+    monkeypatch.setattr(openstack_upgrade, "kubeconfig_path", lambda _site: tmp_path)
+    monkeypatch.setattr(Path, "is_file", lambda _path: True)
+    monkeypatch.setattr(openstack_upgrade, "open_store", lambda *_, **__: store)
+    monkeypatch.setattr(run_lease, "of_site", lambda _site: [])
+    said = {"hypervisor-1": {"nova-compute": "failed (failed): no way to nova:q9vXw2LpZt7Rk4Yh@rabbitmq"}}
+    with pytest.raises(GroundupError, match=r"hypervisor-1: failed \[.*; nova-compute is failed \(failed\)") as caught:
+        asked.work({**GIVEN, "step": "lost", "said": said, "lacking": {"hypervisor-1": "failed q9vXw2LpZt7Rk4Yh"}})
+    assert "q9vXw2LpZt7Rk4Yh" not in str(caught.value)
+
+
+def test_what_was_accepted_counts_where_hypervisors_are_chosen_and_nowhere_else() -> None:
+    plays = yaml.safe_load((COLLECTION / "playbooks/openstack_upgrade.yml").read_text())
+    given = [task[STEP] for play in plays for task in play.get("tasks", ()) if STEP in task]
+    for name in ("force", "absent"):
+        assert [one["step"] for one in given if name in one] == ["check", "move"], name
+    (release,) = (play for play in plays if play["name"] == "Hypervisors")
+    assert "openstack_upgrade_moved.hypervisors" in release["vars"]["hypervisor_batches"]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.release import run as verb
+from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade import journal
 
-from .cloud import FROM, HYPERVISORS, TO, Cloud, run
+from .cloud import FROM, HYPERVISORS, TO, Cloud, KilledRun, plan_of, run
 
 
 def test_a_hypervisor_that_does_not_come_back_keeps_the_others_as_they_are(cloud: Cloud, plan: Plan) -> None:
@@ -38,12 +41,12 @@ def test_a_hypervisor_that_a_step_lost_comes_first_and_alone_until_it_is_back(cl
 
     cloud.converge = loses  # type: ignore[method-assign]
     for first in ("hypervisor-1", "hypervisor-1"):
-        with pytest.raises(GroundupError, match=f"{first} does not report"):
+        with pytest.raises(GroundupError, match=f"{first}: nova-compute does not report"):
             run(cloud, plan)
     assert tried == [("hypervisor-1",)] * 2, "no other is touched while it is away"
     tried.clear()
     del lost[0]
-    with pytest.raises(GroundupError, match="hypervisor-3 does not report"):
+    with pytest.raises(GroundupError, match="hypervisor-3: nova-compute does not report"):
         run(cloud, plan)
     assert tried == [("hypervisor-1",), ("hypervisor-2", "hypervisor-3")]
     assert cloud.hypervisors["hypervisor-3"] == TO
@@ -112,7 +115,7 @@ def test_a_run_that_goes_on_tries_one_of_a_batch_that_stayed_as_it_was_alone(clo
 
     cloud.converge = does_nothing  # type: ignore[method-assign]
     for _ in range(2):
-        with pytest.raises(GroundupError, match="hypervisor-2 reports as former"):
+        with pytest.raises(GroundupError, match="hypervisor-2: nova-compute reports as former"):
             run(cloud, plan)
     assert tried == [("hypervisor-1",), ("hypervisor-2", "hypervisor-3"), ("hypervisor-2",)]
 
@@ -125,10 +128,129 @@ def test_no_batch_follows_one_that_does_not_report_as_new(cloud: Cloud, plan: Pl
         converge(tuple(name for name in batch if name not in old))
 
     cloud.converge = does_nothing  # type: ignore[method-assign]
-    with pytest.raises(GroundupError, match="hypervisor-3 reports as former") as caught:
+    with pytest.raises(GroundupError, match="hypervisor-3: nova-compute reports as former") as caught:
         run(cloud, plan)
     assert cloud.hypervisors["hypervisor-4"] == FROM
     assert "journalctl -n 50 -u nova-compute" in caught.value.remedy
     cloud.converge = converge  # type: ignore[method-assign]
     run(cloud, plan)
     assert cloud.done[-4:] == ["hypervisor-3", "hypervisor-4", "restart", "data"]
+
+
+def broken_in(cloud: Cloud, *names: str) -> list[tuple[str, ...]]:
+    """Have nova-compute of ``names`` not start with the release; return what is tried."""
+    converge, tried = cloud.converge, list[tuple[str, ...]]()
+
+    def converges(batch: tuple[str, ...]) -> None:
+        tried.append(tuple(batch))
+        cloud.silent.update({*batch} & {*names})
+        converge(tuple(name for name in batch if name not in cloud.silent))
+
+    cloud.converge = converges  # type: ignore[method-assign]
+    return tried
+
+
+def test_one_whose_nova_compute_is_broken_is_set_aside_by_consent_and_the_step_stays_open(
+    cloud: Cloud, plan: Plan
+) -> None:
+    """The canary. Two at most may be missing: one is, so the others go one by one."""
+    tried = broken_in(cloud, "hypervisor-1")
+    for force in ((), ("data",)):
+        with pytest.raises(GroundupError, match="hypervisor-1: nova-compute does not report"):
+            run(cloud, plan, force=force)
+    assert tried == [("hypervisor-1",)] * 2
+    tried.clear()
+    said: list[str] = []
+    asked = verb.ReleaseUpgrade(plan=plan, say=said.append, password="", force=["hypervisors-down"])
+    assert (
+        "hypervisor-1: does not report, and is set aside; the end of the step waits for it"
+        in (asked.check(cloud.look(asked))["changes"])
+    )
+    with pytest.raises(
+        GroundupError, match=r"not 2026\.2 everywhere: nova-compute and Neutron's agent of hypervisor-1"
+    ):
+        run(cloud, plan, force=["hypervisors-down"])
+    assert tried == [("hypervisor-2",), ("hypervisor-3",), ("hypervisor-4",)]
+    assert not {"restart", "data"} & {*cloud.done}, "what it speaks is kept"
+    assert journal.under_way("cloud", journal.OPENSTACK)
+    del cloud.converge  # mended
+    cloud.silent.clear()
+    run(cloud, plan)
+    assert cloud.done[-3:] == ["hypervisor-1", "restart", "data"]
+
+
+def test_a_run_without_one_that_is_broken_killed_after_any_effect_goes_on(cloud: Cloud, plan: Plan) -> None:
+    for lives in itertools.count(1):
+        cloud.reset(1000)
+        cloud.silent, force = {"hypervisor-2"}, ["hypervisors-down"]
+        cloud.lives = lives
+        with pytest.raises((KilledRun, GroundupError)) as ended:
+            run(cloud, plan, force=force)
+        if isinstance(ended.value, KilledRun):
+            cloud.lives = 1000
+            with pytest.raises(GroundupError, match="agent of hypervisor-2, which does not report"):
+                run(cloud, plan, force=force)
+        assert cloud.done[-3:] == ["hypervisor-1", "hypervisor-3", "hypervisor-4"], f"killed after {lives}"
+        assert cloud.hypervisors["hypervisor-2"] == FROM
+        cloud.silent, cloud.lives = set(), 1000
+        run(cloud, plan)
+        assert cloud.done[-3:] == ["hypervisor-2", "restart", "data"]
+        assert journal.under_way("cloud", journal.OPENSTACK) is None
+        if not isinstance(ended.value, KilledRun):
+            break
+    assert lives > len(HYPERVISORS) + len(cloud.running)
+
+
+@pytest.mark.parametrize("opened", [False, True])
+def test_no_more_are_set_aside_than_may_be_missing(cloud: Cloud, plan: Plan, *, opened: bool) -> None:
+    def asked(plan: Plan) -> verb.ReleaseUpgrade:
+        return verb.ReleaseUpgrade(plan=plan, say=lambda _: None, password="", force=["hypervisors-down"])
+
+    if opened:
+        asked(plan).begin()
+        cloud.running = dict.fromkeys(cloud.running, TO)
+    cloud.silent = {"hypervisor-2", "hypervisor-4"}
+    few = plan_of(missing=1)
+    match = r"hypervisor-2, hypervisor-4 of hypervisor do not report, and at most 1 may be missing \(machines\."
+    with pytest.raises(GroundupError, match=match) as caught:
+        asked(few).check(cloud.look(asked(few)))
+    assert "_force" not in caught.value.remedy
+    assert asked(plan).check(cloud.look(asked(plan)))["hypervisors"] == [["hypervisor-1"], ["hypervisor-3"]]
+    if opened:
+        with pytest.raises(GroundupError, match=match):
+            asked(few).move()
+        assert asked(plan).move()["hypervisors"] == [["hypervisor-1"], ["hypervisor-3"]]
+
+
+def test_the_consent_covers_none_that_breaks_afterwards(cloud: Cloud, plan: Plan) -> None:
+    cloud.silent = {"hypervisor-1"}
+    tried = broken_in(cloud, "hypervisor-2")
+    with pytest.raises(GroundupError, match="hypervisor-2: nova-compute does not report"):
+        run(cloud, plan, force=["hypervisors-down"])
+    assert tried == [("hypervisor-2",)]
+
+
+def test_where_it_stops_host_unit_and_last_words_are_named(cloud: Cloud, plan: Plan) -> None:
+    words = {"nova-compute": "activating (auto-restart): No module named \x1b[31m'nova'", "neutron-ovn-agent": "active"}
+    broken_in(cloud, "hypervisor-1")
+    with pytest.raises(GroundupError) as caught:
+        run(cloud, plan, said={"hypervisor-1": words})
+    assert caught.value.what == (
+        "the step to 2026.2 stopped at hypervisors: hypervisor-1: nova-compute does not report; neutron-ovn-agent is "
+        "active; nova-compute is activating (auto-restart): No module named \\x1b[31m'nova'"
+    )
+    assert "hypervisors-down" in caught.value.remedy
+    said: list[str] = []
+    asked = verb.ReleaseUpgrade(
+        plan=plan, say=said.append, password="", said={"hypervisor-1": words, "hypervisor-2": {}}
+    )
+    asked.check(cloud.look(asked))
+    assert said[0].startswith(
+        "[openstack_upgrade] hypervisor-1: neutron-ovn-agent is active; nova-compute is activating"
+    )
+    assert not any("hypervisor-2: " in line for line in said), "it reports"
+    assert asked.joined(["hypervisor-4"], {"hypervisor-4": "not enough room"})["lacking"] == {
+        "hypervisor-4": "not enough room"
+    }, "one that could not be changed is not waited for"
+    with pytest.raises(GroundupError, match="hypervisor-4: not enough room; its units could not be asked"):
+        asked.lost({"hypervisor-4": "not enough room\n  where: there"})

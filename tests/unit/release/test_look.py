@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets import mariadb
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.helm import records
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import kubeconfig_path
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Executed
-from ansible_collections.groundup.cloud.plugins.plugin_utils.release import check, facts
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import ApiError, Executed
+from ansible_collections.groundup.cloud.plugins.plugin_utils.release import check, facts, judge
 from ansible_collections.groundup.cloud.plugins.plugin_utils.status.rows import StatusRow, worst
 
 
@@ -60,10 +61,47 @@ def test_a_site_without_them_asks_no_database(monkeypatch: pytest.MonkeyPatch) -
     assert facts.look(plan("keystone"), API, "word").services == ()
 
 
-def test_records_that_cannot_be_read_are_an_error_and_not_none(member: Member) -> None:
+def test_records_that_cannot_be_read_are_unknown_and_nothing_is_good_for_lack_of_them(member: Member) -> None:
     member.code = 1
-    with pytest.raises(GroundupError, match="ERROR 1146"):
-        facts.look(plan("nova"), API, "word")
+    found = facts.look(plan("nova"), API, "word")
+    assert (found.services, [*found.unknown]) == ((), ["mariadb"])
+    rows = {row.name: row for row in judge.rows(found, "2026.2")}
+    assert {name: row.state for name, row in rows.items()} == {"records of services": "unknown", "queues": "ok"}
+    assert "ERROR 1146" in rows["records of services"].what
+
+
+def test_a_nova_that_runs_without_any_record_is_unknown(member: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a database that was lost: what hypervisors have is in no record then, and none of them would be left."""
+    live = SimpleNamespace(name="nova", namespace="openstack", objects=(), status="deployed")
+    monkeypatch.setattr(records, "read", lambda *_: {("openstack", "nova"): live})
+    site = plan("nova")
+    site.openstack.releases = (SimpleNamespace(namespace="openstack", name="nova", is_extra=False),)
+    assert facts.look(site, API, "word").unknown == {}
+    monkeypatch.setattr(member, "run", lambda _argv: Executed(code=0, stdout="", stderr=""))
+    row = facts.look(site, API, "word").unknown["mariadb"]
+    site.openstack.services = ()
+    assert facts.look(site, API, "word").unknown == {}, "nobody asked"
+    assert "Nova runs, and has no record of any service" in row.what
+
+
+def test_queues_that_cannot_be_listed_are_unknown(member: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    live = SimpleNamespace(name="rabbitmq", namespace="openstack", objects=(), status="deployed")
+    monkeypatch.setattr(records, "read", lambda *_: {("openstack", "rabbitmq"): live})
+    site = plan("nova")
+    site.openstack.releases = (SimpleNamespace(namespace="openstack", name="rabbitmq", is_extra=False),)
+    found = facts.look(site, API, "word")
+    assert (found.classic, [*found.unknown], member.code) == ((), ["rabbitmq"], 0)
+    row = next(row for row in judge.rows(found, "2026.2") if row.name == "queues")
+    assert (row.state, "no member is Ready" in row.what) == ("unknown", True)
+
+
+def test_an_api_that_does_not_answer_is_an_error(member: Member) -> None:
+    def refuses(_path: str, **_query: str) -> None:
+        raise ApiError("no answer", where="there", status=0)
+
+    with pytest.raises(ApiError):
+        facts.look(plan("nova"), SimpleNamespace(get=refuses), "word")  # type: ignore[arg-type]  # a stand-in
+    assert member.sql == ""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What is kept of a release's time."""
+"""What is kept of a release's time, and which releases go."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import engine
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply import lease, namespaces
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.deploy import DeployResult
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import RolloutOptions
 
 
 def test_waiting_for_a_turn_is_nothing_that_a_release_takes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,3 +39,44 @@ def test_waiting_for_a_turn_is_nothing_that_a_release_takes(monkeypatch: pytest.
     monkeypatch.setattr(engine, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     monkeypatch.setattr(rollout._limits, "hold", hold)
     assert rollout._one(rollout._releases["glance"], (), nothing, nothing)[1] == 5
+
+
+@pytest.mark.parametrize(
+    ("only", "rolled"),
+    [
+        (("mariadb",), ["mariadb"]),
+        (("rabbitmq", "mariadb"), ["mariadb", "rabbitmq"]),
+        (("keystone",), ["mariadb", "memcached", "keystone"]),
+    ],
+)
+@pytest.mark.parametrize("chain", [False, True])
+def test_a_part_of_the_releases_is_rolled_out_with_what_it_needs_and_the_site_is_not_asked(
+    only: tuple[str, ...], rolled: list[str], monkeypatch: pytest.MonkeyPatch, *, chain: bool
+) -> None:
+    done = list[str]()
+    nothing: Any = SimpleNamespace(items=dict, stop=lambda: None)
+    rollout = engine.Rollout(
+        plan=site_plan(COLLECTION / "inventories/cloud/site.yml"), api=nothing, helm=nothing, processes=nothing,
+        secrets=nothing, authority=Path(), say=lambda _: None, options=RolloutOptions(only=only, one_by_one=chain),
+    )  # fmt: skip
+
+    @contextmanager
+    def entered(*_: object, **__: object) -> Iterator[Any]:
+        yield nothing
+
+    def deploy(release: ReleasePlan, *_: object) -> DeployResult:
+        done.append(release.name)
+        return DeployResult(changed=True)
+
+    found: Any = SimpleNamespace(broken={}, retired={}, diffs={})
+    monkeypatch.setattr(engine, "deploy", deploy)
+    monkeypatch.setattr(engine, "stop_on_signals", entered)
+    monkeypatch.setattr(lease, "held", entered)
+    monkeypatch.setattr(engine, "ClusterView", lambda _: SimpleNamespace(running=entered))
+    monkeypatch.setattr(namespaces, "named", lambda _: [])
+    monkeypatch.setattr(engine, "retain", lambda *_: [])
+    monkeypatch.setattr(rollout, "_preview", lambda: (found, ()))
+    monkeypatch.setattr(rollout, "_with_site", lambda *_, **__: pytest.fail("asked"))
+    result = rollout.apply()
+    assert [one.name for one in result.releases] == rolled, "in the plan's order"
+    assert sorted(done) == sorted(rolled)
