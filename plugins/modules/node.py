@@ -249,6 +249,10 @@ join:
   description: The option O(join). Null when no host waits, and in check mode.
   type: dict
   returned: with O(step=access)
+starts:
+  description: In check mode, whether the cluster's API is still to be started, with what a restore put on the host.
+  type: bool
+  returned: with O(step=access)
 kubeconfig:
   description: Path of the kubeconfig on the control node.
   type: str

@@ -145,6 +145,7 @@ def test_control_hosts_that_were_all_made_anew_get_keys_and_etcd_without_a_conse
         (saved(), lost(), ("kubernetes-keys",), "keys alone make none of them; name etcd in restore_parts, too"),
         (saved(), lost(files=KEYS[:2]), WHOLE, "its part kubernetes-keys lacks pki/etcd/ca.key, pki/sa.key"),
         (saved(), lost(ca="b"), WHOLE, "it is of the cluster with the CA b..., this site's has a..."),
+        (saved(), lost(ca="b"), WHOLE, "if the lost cluster was the set's, move cluster.json and kubeconfig away"),
         (saved(), lost(unread=True), WHOLE, "its Secrets at rest need other keys than control hosts get"),
         (saved(Kubernetes="1.37.2"), lost(), WHOLE, "it is of Kubernetes 1.37.2, the site file says 1.36.3"),
         (saved(etcd="3.7.1"), lost(), WHOLE, "it is of etcd 3.7.1, the control hosts start 3.6.8"),

@@ -60,7 +60,8 @@ def against(backup: SetBackup, again: Again, *, hosts: str, named: bool) -> Iter
     elif again.known not in ("", again.ca):
         yield Reason(
             text=f"it is of the cluster with the CA {again.ca[:16]}..., this site's has {again.known[:16]}... "
-            "(cluster.json of the state directory)"
+            "(cluster.json of the state directory): if the lost cluster was the set's, move cluster.json and "
+            "kubeconfig away"
         )
     if again.unread:
         yield Reason(
