@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -25,7 +26,7 @@ def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
     monkeypatch.setenv("ANSIBLE_VAULT_PASSWORD_FILE", str(tmp_path / "password"))
     plan = make_plan(load_site(COLLECTION / "inventories/lab/site.yml"))
     open_store(plan.site).ensure(["pki/ca-key", "keystone/admin"])
-    return plan
+    return replace(plan, kubernetes=replace(plan.kubernetes, endpoint_address="127.0.0.1", endpoint_port=9))
 
 
 @pytest.fixture

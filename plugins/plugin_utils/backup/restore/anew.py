@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from ....module_utils._base.consent import Reason
 from ....module_utils._kubeadm import certificates, encryption, keys
-from ...kube.access import known_ca, kubeconfig_path
-from ...kube.client import Api, ApiError
+from ....module_utils._kubeadm.api import speaks
+from ...kube.access import known_ca, load
 from ...plan.types import Plan
 from ...vault import open_store
 from ...vault.names import ENCRYPTION_KEY
@@ -29,7 +28,7 @@ class Again:
     ca: str  # SHA-256 of the set's CA
     known: str = ""  # and of the cluster that the control node knows
     unread: bool = False  # Secrets at rest need another key than control hosts get from the store
-    api: str = ""  # URL at which the site's Kubernetes answers all the same
+    api: str = ""  # URL at which the site's Kubernetes answers, or hangs, all the same
 
 
 def look(plan: Plan, packed: bytes) -> Again:
@@ -39,11 +38,12 @@ def look(plan: Plan, packed: bytes) -> Again:
     """
     found = keys.shared(packed) if packed else {}
     texts = {name: text.decode(errors="replace") for name, text in found.items()}
-    ca = certificates.first_certificate(texts.get("pki/ca.crt", ""))
+    authority = texts.get("pki/ca.crt", "")
+    ca = certificates.first_certificate(authority)
     return Again(
         version=plan.kubernetes.version, files=tuple(texts), ca=certificates.fingerprint(ca) if ca else "",
         known=known_ca(plan.site) or "", unread=_unread(plan, texts.get(keys.ENCRYPTION, "")),
-        api=_answering(kubeconfig_path(plan.site)),
+        api=_answering(plan, authority if ca else ""),
     )  # fmt: skip
 
 
@@ -75,8 +75,8 @@ def against(backup: SetBackup, again: Again, *, hosts: str, named: bool) -> Iter
         )
     if again.api:
         yield Reason(
-            text=f"control hosts were made anew ({hosts}), and the site's Kubernetes answers at {again.api}: its etcd "
-            "lives on a host that was not asked"
+            text=f"control hosts were made anew ({hosts}), and the site's Kubernetes answers, or hangs, at "
+            f"{again.api}: its etcd lives on a host that was not asked"
         )
 
 
@@ -88,13 +88,8 @@ def _unread(plan: Plan, text: str) -> bool:
     return bool(theirs) and not (plan.kubernetes.encrypt_secrets and agree)
 
 
-def _answering(kubeconfig: Path) -> str:
-    """Return the URL of the API when anything answers there."""
-    if not kubeconfig.exists():
-        return ""
-    api = Api(kubeconfig, timeout=_SHORT, patience=0.0)
-    try:
-        api.text("/version")
-    except ApiError as error:
-        return api.server if error.status else ""
-    return api.server
+def _answering(plan: Plan, authority: str) -> str:
+    """Return the URL, of site file or kubeconfig, where an API of the set's cluster answers or hangs; "": none."""
+    kept, cluster = load(plan.site), plan.kubernetes
+    urls = [f"https://{cluster.endpoint_address}:{cluster.endpoint_port}", *([kept.server] if kept else [])]
+    return next((url for url in urls if speaks(url, authority=authority, timeout=_SHORT)), "")
