@@ -41,6 +41,7 @@ def made(plan: Plan, shelf: SetShelf) -> Callable[..., SetBackup]:
     def make(
         now: datetime | None = None, *, site: str = plan.site, parts: tuple[str, ...] = parts(plan),
         contents: Mapping[str, bytes] = MappingProxyType({}), versions: Mapping[str, str] = MappingProxyType({}),
+        networks: Mapping[str, str] = MappingProxyType({}),
     ) -> SetBackup:  # fmt: skip
         store = open_store(plan.site, write=False)
         with writing(shelf, site=site, store=store, now=now or datetime.now(UTC)) as writer:
@@ -48,7 +49,7 @@ def made(plan: Plan, shelf: SetShelf) -> Callable[..., SetBackup]:
 
                 def fill(write: Callable[[bytes], object], name: str = name) -> dict[str, Any]:
                     write(contents.get(name, name.encode()))
-                    return {"files": 1, "counts": {}, "keys": [1, 1], "revision": [1, 1]}
+                    return {"files": 1, "counts": {}, "keys": [1, 1], "revision": [1, 1], "networks": dict(networks)}
 
                 writer.part(name, fill, source="a test")
             return writer.finish(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.server
+import re
 import socket
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -16,7 +17,11 @@ from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec impor
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore import anew, journal
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import SetBackup
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import kubeconfig_path
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import (
+    keep,
+    keep_nodes,
+    kubeconfig_path,
+)
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault.names import ENCRYPTION_KEY
@@ -31,6 +36,10 @@ KEYS = ("pki/ca.crt", "pki/ca.key", "pki/etcd/ca.key", "pki/sa.key")
 
 BLANK = {"member": False, "anew": True, "etcd_data": False, "now": {}, "passed": {}, "keys": False, "image": ""}
 WHOLE = ["kubernetes-keys", "etcd"]
+NETWORKS = {
+    "service_cidr": "10.233.0.0/18", "dns_address": "10.233.0.10", "pod_cidr": "10.233.64.0/18",
+    "dns_domain": "cluster.local", "cni": "flannel",
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -40,13 +49,15 @@ def answers(plan: Plan) -> dict[str, Any]:
     return dict.fromkeys([*control, "control-8", "control-9"], BLANK)
 
 
-def keyed(made: Make, plan: Plan, secret: str = "", *, ca: str = "x", now: datetime | None = None) -> SetBackup:
+def keyed(
+    made: Make, plan: Plan, secret: str = "", *, ca: str = "x", now: datetime | None = None, networks: Any = NETWORKS
+) -> SetBackup:
     """Make a set with Kubernetes' keys; ``secret``: of Secrets at rest."""
     texts = {**dict.fromkeys(KEYS, "x"), "pki/ca.crt": ca}
     if secret:
         texts[keys.ENCRYPTION] = documents.encryption_config([EncryptionKey(name="site-1", secret=secret)])
     versions = {"Kubernetes": plan.kubernetes.version}
-    return made(now, contents={"kubernetes-keys": archive(**texts)}, versions=versions)
+    return made(now, contents={"kubernetes-keys": archive(**texts)}, versions=versions, networks=networks)
 
 
 def test_the_first_of_control_hosts_that_were_all_made_anew_gets_the_keys(
@@ -143,3 +154,61 @@ def test_an_api_that_takes_a_connection_and_is_silent_may_live(
             job(hangs, parts=WHOLE, force=["control-host-away", "overwrite"]).decide(answers)
     assert "its etcd lives on a host that was not asked" in str(caught.value)
     assert journal.under_way(plan.site) is None
+
+
+def test_a_former_node_that_the_site_file_lacks_may_have_the_old_etcd(
+    plan: Plan, made: Make, answers: dict[str, Any]
+) -> None:
+    ca = issue("kubernetes", ca=True)
+    keyed(made, plan, ca=ca.pem)
+    first = plan.kubernetes.first_control
+    keep(plan.site, kubeconfig(ca.pem, server="https://127.0.0.1:9"))
+    keep_nodes(plan.site, [first, "control-7"])
+    with pytest.raises(GroundupError, match="control-7, a node of the lost cluster, is not in the site file") as caught:
+        job(plan, parts=WHOLE, check=True).decide(answers)
+    assert "control-host-away" in str(caught.value)
+    assert job(plan, parts=WHOLE, check=True, force=["control-host-away"]).decide(answers)["target"] == first
+    keep_nodes(plan.site, [first])
+    assert job(plan, parts=WHOLE, check=True).decide(answers)["target"] == first
+
+
+@pytest.mark.parametrize(
+    ("field", "wanted", "said"),
+    [
+        (
+            "pod_cidr",
+            "10.250.0.0/16",
+            "pods in 10.233.64.0/18, the site file says 10.250.0.0/16: write kubernetes.pod_cidr as it was",
+        ),
+        ("service_cidr", "10.251.0.0/16", "Services in 10.233.0.0/18, the site file says 10.251.0.0/16"),
+        (
+            "dns_address",
+            "10.251.0.10",
+            "its DNS at 10.233.0.10, the site file says 10.251.0.10: write kubernetes.service_cidr",
+        ),
+        ("dns_domain", "cloud.local", "Services named in cluster.local, the site file says cloud.local"),
+        ("cni", "cilium", "the pod network flannel, the site file says cilium: write kubernetes.cni"),
+    ],
+)
+def test_other_networks_than_the_clusters_are_refused_by_name(
+    plan: Plan, made: Make, answers: dict[str, Any], *, field: str, wanted: str, said: str
+) -> None:
+    """Objects in etcd have addresses of the networks that the cluster was made with."""
+    name = keyed(made, plan).name
+    cluster = plan.kubernetes
+    change: dict[str, Any] = {field: replace(cluster.cni, name="cilium") if field == "cni" else wanted}
+    other = replace(plan, kubernetes=replace(cluster, **change))
+    for check in (True, False):
+        with pytest.raises(GroundupError, match=re.escape(said)) as caught:
+            job(other, parts=WHOLE, check=check, force=["unknown-networks"]).decide(answers)
+    assert name in str(caught.value)
+    assert journal.under_way(plan.site) is None
+    assert job(plan, parts=WHOLE, check=True).decide(answers)["steps"]
+
+
+def test_a_set_that_does_not_say_its_networks_needs_a_consent(plan: Plan, made: Make, answers: dict[str, Any]) -> None:
+    keyed(made, plan, networks={})
+    with pytest.raises(GroundupError, match="it does not say which networks its cluster was made with") as caught:
+        job(plan, parts=WHOLE, check=True).decide(answers)
+    assert "unknown-networks" in str(caught.value)
+    assert job(plan, parts=WHOLE, check=True, force=["unknown-networks"]).decide(answers)["steps"]

@@ -12,6 +12,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore.anew
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore.decide import Control, Present
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import SetBackup
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.mariadb import Contents
+from ansible_collections.groundup.cloud.tests.unit.kubernetes_layer.conftest import CLUSTER
 
 ANEW: dict[str, Any] = {"member": False, "anew": True, "now": {}, "passed": {}, "keys": False, "image": ""}
 AT = datetime(2026, 11, 28, 15, tzinfo=UTC)
@@ -32,7 +33,7 @@ def control(**answers: Any) -> Control:
 def backup(**changes: Any) -> SetBackup:
     taken = {"taken": "2026-11-28T14:00:00+00:00", "files": 3}
     parts = {
-        "kubernetes-keys": dict(taken), "state": dict(taken),
+        "kubernetes-keys": {**taken, "networks": {"pod_cidr": CLUSTER.pod_cidr}}, "state": dict(taken),
         "mariadb": {**taken, "rows": {"nova.instances": [7, 9], "nova.flavors": [3, 3]}},
         "etcd": {**taken, "keys": [41, 40], "revision": [800, 810]},
     }  # fmt: skip
@@ -114,7 +115,7 @@ def lost(**changes: Any) -> Present:
     hosts = Control(
         answers=dict.fromkeys(("control-1", "control-2", "control-3"), ANEW), first="control-1", image=IMAGE
     )
-    given: dict[str, Any] = {"version": "1.36.3", "files": KEYS, "ca": "a", "known": "a"}
+    given: dict[str, Any] = {"cluster": CLUSTER, "files": KEYS, "ca": "a", "known": "a"}
     return present(control=hosts, again=Again(**given | changes))
 
 
@@ -296,5 +297,4 @@ def test_what_neutron_says_of_a_cloud_that_agrees_is_no_difference() -> None:
     same = ("Could not load neutron.cmd.ovn.neutron_ovn_db_sync_util.Ml2Plugin",
             "Host hypervisor-1 found both in OVN SB DB and Neutron. Trigger updating it")  # fmt: skip
     other = "Port found in OVN but not in Neutron, port_id=b2"
-    log = "\n".join(head + line for line in (*same, other))
-    assert compare.differences_of_networks(log) == [other]
+    assert compare.differences_of_networks("\n".join(head + line for line in (*same, other))) == [other]
