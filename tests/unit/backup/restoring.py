@@ -22,7 +22,7 @@ def job(plan: Plan, *, check: bool = False, **options: Any) -> RestoreJob:
 
 def given(**options: Any) -> dict[str, Any]:
     defaults = {name: option.get("default") for name, option in documented("backup_set").items()}
-    return {**defaults, "site_file": "site.yml", **options}
+    return {**defaults, "site_file": "site.yml", "site_force": (), **options}
 
 
 def archive(*names: str, **texts: str) -> bytes:

@@ -27,9 +27,10 @@ def test_a_state_is_put_back_whole_and_never_over_a_living_one(plan: Plan, tmp_p
     (home / "ssh").mkdir()
     (home / "ssh/id_ed25519").write_text("of a killed run")
     content = archive("secrets.yml", "ssh/id_ed25519", "site-file/site.yml", journal.FILE, *upgrade.FILES)
-    assert state.put(plan.site, [content[:700], content[700:]]) == 2
+    assert state.put(plan.site, [content[:700], content[700:]])[0] == 2
     found = sorted(str(one.relative_to(home)) for one in home.rglob("*") if one.is_file())
-    assert found == ["secrets.yml", "ssh/id_ed25519"]
+    assert found[1:] == ["secrets.yml", "ssh/id_ed25519"]
+    assert (home / found[0]).read_text() == "of a killed run"
     assert (home / "ssh/id_ed25519").read_text() == "ssh/id_ed25519"
 
 

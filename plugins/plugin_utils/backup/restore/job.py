@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from ....module_utils._base import consent
 from ....module_utils._base.changes import Changes
-from ... import supply
+from ... import site_identity, supply
 from ...errors import GroundupError
 from ...kube.access import kubeconfig_path
 from ...kube.client import Api
@@ -95,9 +95,15 @@ class RestoreJob:
         if (home / STORE).exists():  # refused before, but for a restore that goes on
             return self._changes.result()
         if self._changes.add(f"put the state of the site back into {home}"):
-            number = state.put(self._plan.site, self._content(take.STATE))
+            number, aside = state.put(self._plan.site, self._content(take.STATE), judge=self._judge_state)
             self._say(f"restore: {number} files of the state of {self._plan.site}")
+            self._changes.warnings += [f"other files of before are in {aside}"] if aside else []
         return self._changes.result()
+
+    def _judge_state(self, new: Path) -> None:
+        error = site_identity.other(self._plan, state=new, where=str(self._place))
+        if error and site_identity.OTHER not in self._given["site_force"]:
+            raise error
 
     def keys(self) -> str:
         """Return Kubernetes' keys, a tar archive in base64. Raises GroundupError."""
