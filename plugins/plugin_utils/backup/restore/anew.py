@@ -11,7 +11,7 @@ from ....module_utils._kubeadm.api import speaks
 from ....module_utils._plan.kubernetes import KubernetesPlan
 from ...kube.access import known_ca, known_nodes, load
 from ...plan.types import Plan
-from ...vault import open_store
+from ...vault import Store
 from ...vault.names import ENCRYPTION_KEY
 from ...vault.rotation import FORMER, NEXT
 from ..sets.disk import SetBackup
@@ -34,7 +34,7 @@ class Again:
     api: str = ""  # URL at which the site's Kubernetes answers, or hangs, all the same
 
 
-def look(plan: Plan, packed: bytes) -> Again:
+def look(plan: Plan, packed: bytes, store: Store) -> Again:
     """Read the keys of a set, a tar archive or nothing, and what the control node knows.
 
     Raises GroundupError, tarfile.TarError.
@@ -45,7 +45,7 @@ def look(plan: Plan, packed: bytes) -> Again:
     ca = certificates.first_certificate(authority)
     return Again(
         cluster=plan.kubernetes, files=tuple(texts), ca=certificates.fingerprint(ca) if ca else "",
-        known=known_ca(plan.site) or "", unread=_unread(plan, texts.get(keys.ENCRYPTION, "")),
+        known=known_ca(plan.site) or "", unread=_unread(plan, store, texts.get(keys.ENCRYPTION, "")),
         strays=tuple(sorted(known_nodes(plan.site) - plan.hosts.keys())), api=_answering(plan, authority if ca else ""),
     )  # fmt: skip
 
@@ -99,9 +99,9 @@ def against(backup: SetBackup, again: Again, *, hosts: str, named: bool) -> Iter
         )  # fmt: skip
 
 
-def _unread(plan: Plan, text: str) -> bool:
+def _unread(plan: Plan, store: Store, text: str) -> bool:
     """Return whether a control host that joins, with the store's keys, and one with the set's would not agree."""
-    ours, theirs = open_store(plan.site, write=False).items(), {one.secret for one in encryption.listed(text)} - {""}
+    ours, theirs = store.items(), {one.secret for one in encryption.listed(text)} - {""}
     known = {ours.get(ENCRYPTION_KEY + kind) for kind in ("", NEXT, FORMER)}
     agree = ours.get(ENCRYPTION_KEY) in theirs and theirs <= known
     return bool(theirs) and not (plan.kubernetes.encrypt_secrets and agree)

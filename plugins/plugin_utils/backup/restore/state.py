@@ -16,7 +16,7 @@ from ....module_utils._base.files import sync
 from ...errors import GroundupError
 from ...paths import state_dir
 from ...upgrade import journal as upgrades
-from ...vault import STORE
+from ...vault import STORE, open_lost
 from ..sets import state
 from ..shelf import STAMP
 from . import journal
@@ -26,9 +26,12 @@ _WRITING, _SUFFIX = ".restoring", ".before-restore"
 _PAST = (journal.FILE, *upgrades.FILES)
 
 
-def refuse_living(site: str) -> None:
-    """Refuse to write over the state of a site that has a secrets store. Raises GroundupError."""
-    if (store := state_dir(site) / STORE).exists():
+def refuse_living(site: str, *, restored: str = "") -> None:
+    """Refuse to write over the state of a site that has a secrets store. Raises GroundupError.
+
+    ``restored``: identity of the set's, which a restore that goes on has put already.
+    """
+    if (store := state_dir(site) / STORE).exists() and open_lost(site).identity != restored:
         raise GroundupError(
             "this control node has a state of the site: it is not replaced", where=str(store),
             why="its secrets may be newer than the set's, and nothing makes them again",
