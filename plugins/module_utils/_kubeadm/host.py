@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TypeVar
 
 from .._base.errors import GroundupError
+from .._base.files import read
 from .._base.locks import locked
 from .._base.run import run
 from .api import NodeApi, speaks
@@ -86,8 +87,7 @@ class NodeHost:
 
     def speaks(self, server: str) -> bool:
         """Return whether an API of this host's cluster is at ``server`` (https URL): it answers, or hangs."""
-        authority = (self.paths.pki / "ca.crt").read_text(encoding="ascii")
-        return speaks(server, authority=authority, timeout=SPEAKS_TIMEOUT)
+        return speaks(server, authority=read(self.paths.pki / "ca.crt") or "", timeout=SPEAKS_TIMEOUT)
 
     def healthy(self, port: int) -> bool:
         """Return whether /healthz at ``port`` of the loopback address answers 200."""
