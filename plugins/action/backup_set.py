@@ -34,7 +34,8 @@ class ActionModule(StepAction):
             return handed.hand(
                 plan, name, lambda part, options: self.on_host(step="hand", given={"part": part, **options})
             )
-        site_identity.refuse_other(plan, self.variables.get("site_force") or ())
+        given["site_force"] = self.variables.get("site_force") or ()
+        site_identity.refuse_other(plan, given["site_force"])
         if step in _RESTORE:
             from ..plugin_utils.backup.restore.job import RestoreJob  # late: every control host is asked first
 

@@ -102,7 +102,7 @@ options:
     description: Risks of a restore to accept.
     type: list
     elements: str
-    choices: [overwrite, outdated, mixed-times, other-secrets, control-host-away]
+    choices: [overwrite, outdated, mixed-times, other-secrets, control-host-away, unknown-networks]
     default: []
   answers:
     description: Results of V(etcd_look), by control host. With O(step=decide).

@@ -62,6 +62,12 @@ options:
         values, C(repository) and C(tag).
     type: dict
     default: {}
+  starts:
+    description:
+      - In check mode, whether the run would start the cluster first, RV(groundup.cloud.node#module:starts). Then
+        nothing is asked.
+    type: bool
+    default: false
   timeout:
     description: Seconds to wait for pods. With O(step=wait).
     type: int
@@ -115,7 +121,8 @@ options:
 attributes:
   check_mode:
     description:
-      - Asks the API server for a dry run. Without a cluster, everything is new.
+      - Asks the API server for a dry run. Without a cluster, everything is new. With O(starts) a change is reported
+        with unknown differences.
       - V(install) builds nothing. Without the charts or Helm in the cache it reports a change with unknown differences.
       - V(acquire), V(wait) and V(verify) do nothing.
   diff_mode:

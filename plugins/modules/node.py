@@ -95,8 +95,7 @@ options:
     elements: str
     default: []
   later_images:
-    description:
-      - Images that pods will run, in order. A host that becomes a member pulls them in the background.
+    description: Images that pods will run, in order. A host that becomes a member pulls them in the background.
     type: list
     elements: str
     default: []
@@ -113,16 +112,13 @@ options:
     type: dict
     default: {}
   encryption_order:
-    description:
-      - Names of keys; the first one writes, all read. V(identity) is no encryption.
-      - Default is that of a new control host, which the action plugin knows from the secrets store. A member keeps its
-        own until O(step=encrypt).
+    description: Names of keys; the first one writes, all read. V(identity) is no encryption. Default is that of a new
+      control host, by the secrets store. A member keeps its own until O(step=encrypt).
     type: list
     elements: str
     default: []
   issued_since:
-    description:
-      - Time (seconds since 1970). Older certificates of kubeadm are renewed. The action knows it. Default is none.
+    description: Time (seconds since 1970). Older certificates of kubeadm are renewed. The action knows it.
     type: float
     default: 0
   control_images:
@@ -248,6 +244,10 @@ stored:
 join:
   description: The option O(join). Null when no host waits, and in check mode.
   type: dict
+  returned: with O(step=access)
+starts:
+  description: In check mode, whether the cluster's API is still to be started, with what a restore put on the host.
+  type: bool
   returned: with O(step=access)
 kubeconfig:
   description: Path of the kubeconfig on the control node.

@@ -48,12 +48,14 @@ def of_plan(plan: Plan) -> SiteIdentity:
     return SiteIdentity(domain=plan.domain, hosts=hosts)
 
 
-def recorded(site: str) -> SiteIdentity | None:
+def recorded(site: str, *, state: Path | None = None) -> SiteIdentity | None:
     """Return whose state it is; by the last plan, in a state from before there was a record; None when nothing says.
+
+    ``state``: in another directory.
 
     Raises GroundupError when the record is damaged.
     """
-    state = state_dir(site)
+    state = state or state_dir(site)
     found = read_record(
         state / RECORD, _parsed, what="the record of whose state this is",
         why="another site of the same name would use this one's passwords, or remove them",
@@ -73,14 +75,17 @@ def refuse_other(plan: Plan, force: Collection[str] = ()) -> None:
         raise error
 
 
-def other(plan: Plan) -> GroundupError | None:
-    """Return why the state directory is another site's, None when it is this one's, or nobody's."""
-    kept = recorded(plan.site)
+def other(plan: Plan, *, state: Path | None = None, where: str = "") -> GroundupError | None:
+    """Return why the state directory is another site's, None when it is this one's, or nobody's.
+
+    ``state``, ``where``: one that is not in its place, and what an error calls it.
+    """
+    kept = recorded(plan.site, state=state)
     if kept is None or not (what := _differs(kept, of_plan(plan))):
         return None
     return GroundupError(
         f"the state of site {plan.site} is another site's: {what}",
-        where=str(state_dir(plan.site)),
+        where=where or str(state_dir(plan.site)),
         why="its passwords, certificates and logins would be used for this one, or be removed with it",
         remedy="give one of the two another name (`site:`), or keep this one's state elsewhere (GROUNDUP_STATE); if it "
         f"is the same site: -e '{{\"site_force\": [{OTHER}]}}'",

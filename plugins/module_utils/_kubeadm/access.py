@@ -36,7 +36,8 @@ def hand_out(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
     join = None
     if waiting and text is not None and not changes.check:
         join = asdict(invite(host, server=given["api"], control=given["control"]))
-    return {"changed": waiting, "content": text, "join": join}
+    starts = changes.check and observe(host.paths).restoring
+    return {"changed": waiting, "content": text, "join": join, "starts": starts}
 
 
 def admin_kubeconfig(host: NodeHost, *, server: str, may_miss: bool, expected_ca: str | None = None) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 import ssl
 from collections.abc import Mapping
 from typing import Any, Self
@@ -71,6 +72,26 @@ class NodeApi:
             if error.status == http.HTTPStatus.NOT_FOUND:
                 return None
             raise
+
+
+def speaks(server: str, *, authority: str, timeout: float) -> bool:
+    """Return whether an API is at ``server`` (https URL): it answers, or hangs.
+
+    It counts when its cluster has the CA ``authority`` (PEM); "": any.
+    """
+    place = urlsplit(server)
+    try:
+        socket.create_connection((place.hostname or "", place.port or 443), timeout).close()
+    except OSError:
+        return False
+    context = ssl.create_default_context(cadata=authority or None)
+    context.check_hostname = False  # the authority tells the cluster
+    context.verify_mode = ssl.CERT_REQUIRED if authority else ssl.CERT_NONE
+    with NodeApi(server, context=context, timeout=timeout) as api:
+        try:
+            return bool(api.raw("GET", "/version"))
+        except NodeApiError as error:
+            return isinstance(error.__cause__, TimeoutError)
 
 
 def _message(text: str, status: int) -> str:

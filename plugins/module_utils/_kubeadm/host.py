@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import http
 import http.client
-import socket
-import ssl
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TypeVar
-from urllib.parse import urlsplit
 
 from .._base.errors import GroundupError
+from .._base.files import read
 from .._base.locks import locked
 from .._base.run import run
-from .api import NodeApi, NodeApiError
+from .api import NodeApi, speaks
 from .kubeconfig import connect
 from .spec import Paths
 
@@ -89,18 +87,7 @@ class NodeHost:
 
     def speaks(self, server: str) -> bool:
         """Return whether an API of this host's cluster is at ``server`` (https URL): it answers, or hangs."""
-        place = urlsplit(server)
-        try:
-            socket.create_connection((place.hostname or "", place.port or 443), SPEAKS_TIMEOUT).close()
-        except OSError:
-            return False
-        context = ssl.create_default_context(cafile=str(self.paths.pki / "ca.crt"))
-        context.check_hostname = False  # the authority tells the cluster
-        with NodeApi(server, context=context, timeout=SPEAKS_TIMEOUT) as api:
-            try:
-                return bool(api.raw("GET", "/version"))
-            except NodeApiError as error:
-                return isinstance(error.__cause__, TimeoutError)
+        return speaks(server, authority=read(self.paths.pki / "ca.crt") or "", timeout=SPEAKS_TIMEOUT)
 
     def healthy(self, port: int) -> bool:
         """Return whether /healthz at ``port`` of the loopback address answers 200."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._base.errors import GroundupError
 from .._base.files import write_file
+from . import networks
 from .host import NodeHost
 
 if TYPE_CHECKING:
@@ -29,12 +30,15 @@ SHARED = (
 def take(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
     """Return the files' names, and all of them as ``content``, a tar archive in base64; in check mode the names alone.
 
-    ``leader``: this host has the keys that nothing can make again.
+    ``networks``: that the cluster was made with. ``leader``: this host has the keys that nothing can make again.
     """
     host, packed = NodeHost(name=given["name"]), io.BytesIO()
     listed = files(host)
     found = [name for name, _ in listed]
-    said = {"changed": False, "leader": all(name in found for name in NEEDED), "files": found}
+    said = {
+        "changed": False, "leader": all(name in found for name in NEEDED), "files": found,
+        "networks": networks.found(host.paths),
+    }  # fmt: skip
     if changes.check or not said["leader"]:
         return said
     with tarfile.open(fileobj=packed, mode="w") as archive:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 
-from .._base import yaml_text
 from .._base.errors import GroundupError
 from .._base.files import read
 from .._plan.kubernetes import KubernetesPlan
-from . import api_server, documents, encryption, etcd_restore, half_made, static_pods
+from . import api_server, documents, encryption, etcd_restore, half_made, networks, static_pods
 from .host import NodeHost
 from .spec import Node, Paths
 from .state import ObservedState
@@ -18,8 +17,6 @@ from .state import ObservedState
 VERSION = re.compile(r"\bv(\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?)")
 TAG = re.compile(rf":{VERSION.pattern}[^\s@:/]*(?:@\S+)?$")
 TIMEOUT = 30.0  # seconds
-# The file that each pod network writes into /etc/cni/net.d of every node.
-POD_NETWORKS = {"10-flannel.conflist": "flannel", "05-cilium.conflist": "cilium", "10-calico.conflist": "calico"}
 
 
 def refuse(node: Node, host: NodeHost) -> None:
@@ -88,7 +85,6 @@ def refuse_cluster(cluster: KubernetesPlan, name: str, host: NodeHost) -> None:
     """Refuse cluster settings that differ from those found on member ``name``. Raises GroundupError, OSError."""
     _upgrade(cluster, name, host)
     _networks(cluster, name, host.paths)
-    _pod_network(cluster, name, host.paths)
 
 
 def _upgrade(cluster: KubernetesPlan, name: str, host: NodeHost) -> None:
@@ -112,35 +108,12 @@ def _upgrade(cluster: KubernetesPlan, name: str, host: NodeHost) -> None:
 
 def _networks(cluster: KubernetesPlan, name: str, paths: Paths) -> None:
     """Refuse changed networks: existing Services, nodes and pods keep their addresses and would be unreachable."""
-    # Written by kubeadm at the join; the site's own settings are in another file.
-    kubelet = yaml_text.load(read(paths.kubelet / "config.yaml") or "")
-    flags = static_pods.flags(static_pods.container(api_server.NAME, paths))
-    manager = static_pods.flags(static_pods.container("kube-controller-manager", paths))
-    dns = kubelet.get("clusterDNS") or [None]
-    for key, what, found, wanted in (
-        ("service_cidr", "Services in", flags.get("service-cluster-ip-range"), cluster.service_cidr),
-        ("service_cidr", "its DNS at", dns[0], cluster.dns_address),
-        ("pod_cidr", "pods in", manager.get("cluster-cidr"), cluster.pod_cidr),
-        ("dns_domain", "Services named in", kubelet.get("clusterDomain"), cluster.dns_domain),
-    ):
-        if found and found != wanted:
-            raise GroundupError(
-                f"{name}'s cluster was made with {what} {found}, the site file says {wanted}",
-                where=f"host {name}, site file key kubernetes.{key}",
-                why="what runs keeps the addresses and names it has, and nothing new would find it",
-                remedy=f"write kubernetes.{key} as the cluster was made; other networks mean a new cluster",
-            )
-
-
-def _pod_network(cluster: KubernetesPlan, name: str, paths: Paths) -> None:
-    """Refuse another pod network than the present one."""
-    found = [network for file, network in POD_NETWORKS.items() if (paths.at("/etc/cni/net.d") / file).exists()]
-    if found and cluster.cni.name not in found:
+    for key, what, made, wanted in networks.differing(networks.found(paths), cluster):
         raise GroundupError(
-            f"the pods of {name} are on {found[0]}, the site file says {cluster.cni.name}",
-            where=f"host {name}, /etc/cni/net.d; site file key kubernetes.cni",
-            why="pods of two networks do not reach each other; nothing takes the first one away or moves its pods",
-            remedy=f"set kubernetes.cni to {found[0]}; another pod network means a new cluster",
+            f"{name}'s cluster was made with {what} {made}, the site file says {wanted}",
+            where=f"host {name}, site file key kubernetes.{key}",
+            why="what runs keeps the addresses and names it has, and nothing new would find it",
+            remedy=f"write kubernetes.{key} as the cluster was made; other networks mean a new cluster",
         )
 
 

@@ -33,11 +33,12 @@ class OvnPart(BackupPart[OvnBackup, DatabaseSnapshot]):
 
     name, codes = "ovn", (OVERWRITE, NEW_CLUSTER)
 
-    def shelf(self) -> Shelf[OvnBackup]:
-        """Return the site's backups."""
+    def shelf(self, *, replaced: bool = False) -> Shelf[OvnBackup]:
+        """Return the site's backups; ``replaced``: what restores replaced, of which none is "the newest"."""
+        home = state_dir(self.plan.site) / "backups" / f"ovn-{NB.short}"
         return Shelf(
             kind=OvnBackup,
-            home=state_dir(self.plan.site) / "backups" / f"ovn-{NB.short}",
+            home=home / "replaced" if replaced else home,
             suffix=".db.gz",
             subject=NB.name,
             playbook="groundup.cloud.network_backup",
@@ -47,6 +48,11 @@ class OvnPart(BackupPart[OvnBackup, DatabaseSnapshot]):
             replaces="the database has",
             consent="network_restore_force",
         )
+
+    def replaced(self, found: Mapping[str, Any]) -> Shelf[OvnBackup]:
+        """Return where what is there is saved, apart from backups."""
+        del found
+        return self.shelf(replaced=True)
 
     def options(self) -> dict[str, Any]:
         """Return the ids of the site's clusters: a member of another one is refused."""

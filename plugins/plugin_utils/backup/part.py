@@ -63,9 +63,12 @@ class BackupPart(ABC, Generic[Kind, Content]):
     def refuse_lost(self, found: Mapping[str, Any]) -> None:
         """Raise GroundupError for a state that must not become a backup."""
 
-    def replaced(self, found: Mapping[str, Any]) -> Shelf[Kind] | None:  # noqa: ARG002  # a part's own look at it
-        """Return where what a restore replaces is saved; None: there is nothing to save."""
-        return self.shelf()
+    @abstractmethod
+    def replaced(self, found: Mapping[str, Any]) -> Shelf[Kind] | None:
+        """Return where what a restore replaces is saved, apart from backups; None: there is nothing to save.
+
+        A restore that was killed is run again, and takes the newest backup.
+        """
 
     def advice(self, backup: Kind, content: Content) -> dict[str, Any]:  # noqa: ARG002  # a part's own look at it
         """Return what an operator must know before and after a restore, as fields of the result."""
@@ -168,10 +171,9 @@ class BackupPart(ABC, Generic[Kind, Content]):
         return self.on_host(step, **self.options(), **more)
 
     def _save_replaced(self, found: Mapping[str, Any], *, keep: int) -> dict[str, Any]:
-        """Save just before what is replaced, and never remove the backup that is restored."""
+        """Save just before what is replaced."""
         if not (shelf := self.replaced(found)):
             return {}
-        keep = 0 if shelf == self.shelf() else keep
         if keep:  # else none is removed
             refuse_future(shelf.names(), where=str(shelf.home))
         now = datetime.now(UTC)

@@ -87,7 +87,8 @@ def known_ca(site: str) -> str | None:
         return kept.ca_fingerprint if kept else None
     recorded = str(record["ca"])
     if kept and kept.ca_fingerprint != recorded:
-        raise _other(site, kept.ca_fingerprint, recorded, where=str(kubeconfig_path(site)))
+        remedy = "; if the record is right, move the kubeconfig away: the next run has a control host's"
+        raise _other(site, kept.ca_fingerprint, recorded, where=str(kubeconfig_path(site)), more=remedy)
     return recorded
 
 
@@ -149,12 +150,13 @@ def check_cluster(site: str, content: str, *, host: str) -> str | None:
     return ca
 
 
-def _other(site: str, found: str, known: str, *, where: str) -> GroundupError:
+def _other(site: str, found: str, known: str, *, where: str, more: str = "") -> GroundupError:
     return GroundupError(
         f"this kubeconfig is of the cluster with the CA {found[:16]}..., that of site {site} has {known[:16]}...",
         where=f"{where}; recorded in {record_path(site)}",
         why="the run would go on in another cluster, and leave the site's to itself",
-        remedy="correct the addresses in the site file, or restore the state directory that belongs to this cluster",
+        remedy="correct the addresses in the site file, or restore the state directory that belongs to this cluster"
+        + more,
     )
 
 

@@ -28,6 +28,7 @@ from ..vault.rotation import NEXT
 
 LIFETIME = timedelta(days=3650)
 RENEW_BEFORE = timedelta(days=800)  # the longest life of a leaf, so that none outlives its CA
+_NAME = 55  # characters of an authority's name beside its key's identifier
 BACKDATE = timedelta(days=1)  # a host whose clock is slow must accept a new certificate
 
 
@@ -105,6 +106,13 @@ def _why(
     return "another one signs" if found[0] is not current else ""
 
 
+def named_for(certificate: x509.Certificate, site: str) -> bool:
+    """Return whether ``certificate`` is by its name one of the ``site``'s authorities, of now or of before."""
+    names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+    ours = tuple(f"{site} {use} CA"[:_NAME] for use in authorities.USES)
+    return bool(names) and str(names[0].value).startswith(ours) and certificate.subject == certificate.issuer
+
+
 def _named(name: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name[:64])])
 
@@ -112,7 +120,7 @@ def _named(name: str) -> x509.Name:
 def _distinct(key: ec.EllipticCurvePrivateKey, name: str) -> x509.Name:
     """Return ``name`` with the key's identifier: some programs look for an issuer by its subject alone."""
     identifier = x509.SubjectKeyIdentifier.from_public_key(key.public_key()).digest.hex()[:8]
-    return _named(f"{name[:55]} {identifier}")
+    return _named(f"{name[:_NAME]} {identifier}")
 
 
 def _self_signed(key: ec.EllipticCurvePrivateKey, *, subject: x509.Name, now: datetime) -> x509.Certificate:

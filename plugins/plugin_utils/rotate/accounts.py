@@ -188,7 +188,8 @@ class AccountRotation(Kind[Accounts]):
         for change in self._changes(state):
             old, new = change.old, change.new
             self._unused(change)
-            if not self.refuses(old):
+            # An account of its own that is refused may be disabled, or locked for a while.
+            if self.overlaps(old.secret) or not self.refuses(old):
                 self.expel(change)
             self._until(self.refuses, old, "still accepts the old password of")
             self._until(self.accepts, new, "does not accept the new password of")

@@ -44,10 +44,14 @@ class Queue:
         return reason == _NO_OPERATOR
 
     def make(self, login: Credential, host: str) -> None:
-        """Make an account that may do everything in the virtual host ``host``, and nothing else."""
+        """Make an account that may do everything in the virtual host ``host``, and nothing else.
+
+        It is let in when it has its rights.
+        """
         user = quote(login.user, safe="")
-        self._do("PUT", f"users/{user}", {"password": login.password, "tags": ""})
+        self._do("PUT", f"users/{user}", {"password_hash": "", "tags": ""})
         self._do("PUT", f"permissions/{quote(host, safe='')}/{user}", _MAY)
+        self._do("PUT", f"users/{user}", {"password": login.password, "tags": ""})
 
     def replace(self, login: Credential) -> None:
         """Give an administrator a new password: the old one ends, connections stay."""

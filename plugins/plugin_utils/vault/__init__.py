@@ -14,7 +14,7 @@ from .names import SecretsError, references, required
 from .password import PasswordSource, password_source
 from .redact import Redactor
 from .store import FILE as STORE
-from .store import Store, open_store
+from .store import Store, open_lost, open_store
 
 __all__ = [
     "STORE",
@@ -23,6 +23,7 @@ __all__ = [
     "SecretsError",
     "Store",
     "fingerprints",
+    "open_lost",
     "open_store",
     "password_source",
     "references",

@@ -70,6 +70,7 @@ class PasswordSource:
     def stage(self) -> bytes:
         """Return the next password, made when there is none."""
         write_new(self.next, password().encode() + b"\n", mode=0o600)
+        sync(self.path.parent)
         return replace(self, path=self.next).read()
 
     def promote(self) -> None:
@@ -80,9 +81,10 @@ class PasswordSource:
     def keep(self) -> None:
         """Keep a copy of the present password, before another takes its place."""
         if self.read() not in [replace(self, path=one).read() for one in self.formers()]:
-            number = len(self.formers()) + 1
+            numbers = (one.name.rpartition("-")[2] for one in self.formers())  # any of them may have been removed
+            number = max((int(one) for one in numbers if one.isdigit()), default=0) + 1
             write_new(self.path.with_name(f"{self.path.name}.former-{number:03}"), self.path.read_bytes(), mode=0o600)
-            sync(self.path.parent)
+        sync(self.path.parent)
 
     @property
     def stores(self) -> Path:

@@ -263,7 +263,8 @@ class Store:
                 "the secrets store is missing, but the site exists",
                 where=str(self.path),
                 why=f"{', '.join(left)} beside it: the site was deployed, new passwords would not fit its databases",
-                remedy=f"restore {FILE} from your backup; if the site is really gone, remove {self._directory}",
+                remedy=f"restore {FILE} from your backup (groundup.cloud.restore, part state of a set); if the "
+                f"site is really gone, remove {self._directory}",
             )
 
     def _public(self) -> bytes:
@@ -289,3 +290,11 @@ def _holds(path: Path, content: bytes) -> bool:
 def open_store(site: str, *, write: bool = True) -> Store:
     """Open the store of ``site`` in its state directory, with the operator's password source."""
     return Store.open(state_dir(site), password_source(site), write=write)
+
+
+def open_lost(site: str) -> Store:
+    """Return the store of ``site``; where it was lost an empty one, which opens what its password has sealed."""
+    directory, source = state_dir(site), password_source(site)
+    if (directory / FILE).exists():
+        return Store.open(directory, source, write=False)
+    return Store(directory, source, write=False, identity="", values={})

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
@@ -61,6 +63,30 @@ def test_a_second_account_takes_the_place_of_the_first(member: Namespaces) -> No
     queue.delete("nova")
     assert not queue.accepts(old)
     assert queue.accepts(new)
+
+
+@pytest.mark.parametrize("killed", [1, 2, 3])
+def test_an_account_is_let_in_once_it_has_its_rights_wherever_a_run_was_killed(
+    member: Namespaces, monkeypatch: pytest.MonkeyPatch, killed: int
+) -> None:
+    """A rotation that goes on takes an account that is let in for a whole one."""
+    queue = Queue(lambda: connected(member, PORT), Credential("guest", "guest"), member.name)
+    login, done, real = Credential(f"glance-{killed}", "word"), list[str](), Queue._do
+
+    def do(self: Queue, method: str, path: str, body: Any) -> None:
+        real(self, method, path, body)
+        done.append(path)
+        if len(done) == killed:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, suppress(KeyboardInterrupt):
+        patched.setattr(Queue, "_do", do)
+        queue.make(login, "no/va")
+    if not queue.accepts(login):
+        queue.make(login, "no/va")
+    assert queue.accepts(login)
+    status, rights = queue._ask("GET", f"permissions/no%2Fva/{login.user}", login=queue.admin)
+    assert (status, rights["write"]) == (200, ".*")
 
 
 def test_a_virtual_host_that_is_not_there_is_an_error_without_a_password(member: Namespaces) -> None:

@@ -17,7 +17,13 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import documents, etcd_restore, keys, static_pods
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import (
+    documents,
+    etcd_restore,
+    keys,
+    networks,
+    static_pods,
+)
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import NodeApi
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import NodeHost
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.kubeconfig import connect
@@ -149,8 +155,10 @@ def saved(make: Make, monkeypatch: pytest.MonkeyPatch) -> Saved:
         snapshot = old.snapshot()
     kubelet = old.kubeadm("kubeconfig", "user", "--client-name", f"system:node:{NODE.name}", "--org", "system:nodes")
     monkeypatch.setattr(keys, "NodeHost", lambda *, name: NodeHost(name=name, paths=old.paths))
-    content = keys.take(Changes(check=False), {"name": NODE.name})["content"]
-    return Saved(keys=content, snapshot=snapshot, robot=robot, kubelet=kubelet)
+    taken = keys.take(Changes(check=False), {"name": NODE.name})
+    assert {"pod_cidr", "service_cidr"} <= taken["networks"].keys()
+    assert networks.differing(taken["networks"], CLUSTER_HERE) == []
+    return Saved(keys=taken["content"], snapshot=snapshot, robot=robot, kubelet=kubelet)
 
 
 def known(api: NodeApi, token: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -25,7 +26,7 @@ def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
     monkeypatch.setenv("ANSIBLE_VAULT_PASSWORD_FILE", str(tmp_path / "password"))
     plan = make_plan(load_site(COLLECTION / "inventories/lab/site.yml"))
     open_store(plan.site).ensure(["pki/ca-key", "keystone/admin"])
-    return plan
+    return replace(plan, kubernetes=replace(plan.kubernetes, endpoint_address="127.0.0.1", endpoint_port=9))
 
 
 @pytest.fixture
@@ -40,6 +41,7 @@ def made(plan: Plan, shelf: SetShelf) -> Callable[..., SetBackup]:
     def make(
         now: datetime | None = None, *, site: str = plan.site, parts: tuple[str, ...] = parts(plan),
         contents: Mapping[str, bytes] = MappingProxyType({}), versions: Mapping[str, str] = MappingProxyType({}),
+        networks: Mapping[str, str] = MappingProxyType({}),
     ) -> SetBackup:  # fmt: skip
         store = open_store(plan.site, write=False)
         with writing(shelf, site=site, store=store, now=now or datetime.now(UTC)) as writer:
@@ -47,7 +49,7 @@ def made(plan: Plan, shelf: SetShelf) -> Callable[..., SetBackup]:
 
                 def fill(write: Callable[[bytes], object], name: str = name) -> dict[str, Any]:
                     write(contents.get(name, name.encode()))
-                    return {"files": 1, "counts": {}, "keys": [1, 1], "revision": [1, 1]}
+                    return {"files": 1, "counts": {}, "keys": [1, 1], "revision": [1, 1], "networks": dict(networks)}
 
                 writer.part(name, fill, source="a test")
             return writer.finish(

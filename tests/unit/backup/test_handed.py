@@ -173,9 +173,9 @@ def test_networks_are_restored_from_a_set_and_the_youngest_backup_counts(
         shelf.home / made.name / "ovn.sealed"
     )
     assert done[-1] == ("restore", b64(data))
-    assert part.load("newest")[0].name != made.name, "what the restore replaced is younger"
+    assert part.load("newest")[0].name == made.name, "what the restore replaced is no backup"
     assert part.load(made.name)[0] == part.load(str(shelf.home / made.name))[0] == restored
-    with_ovn("a", "b", now=datetime.now(UTC) + timedelta(minutes=2))  # later than what was saved just now
+    with_ovn("a", "b", now=datetime.now(UTC) + timedelta(minutes=2))
     assert part.load("newest")[1].counts["Logical_Switch"] == 2
     assert part.verify(days=1)["backup"]["counts"]["Logical_Switch"] == 2
     late = with_ovn("a", now=datetime.now(UTC) + timedelta(days=1))

@@ -27,12 +27,16 @@ class Toy(SealedPart[SealedBackup, str]):
 
     codes = ("overwrite",)
 
-    def shelf(self) -> Shelf[SealedBackup]:
+    def shelf(self, *, home: str = "toy") -> Shelf[SealedBackup]:
         return Shelf(
-            kind=SealedBackup, home=state_dir(self.plan.site) / "backups/toy", suffix=".vault", subject="the word",
+            kind=SealedBackup, home=state_dir(self.plan.site) / "backups" / home, suffix=".vault", subject="the word",
             playbook="groundup.cloud.toy", unsaved="later words are in none", partial="it would be half a word",
             place="the host", replaces="the host says", consent="toy_force",
         )  # fmt: skip
+
+    def replaced(self, found: Mapping[str, Any]) -> Shelf[SealedBackup]:
+        del found
+        return self.shelf(home="toy/replaced")
 
     def parse(self, data: bytes, *, where: str) -> str:
         if not data:

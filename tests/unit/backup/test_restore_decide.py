@@ -12,6 +12,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore.anew
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore.decide import Control, Present
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import SetBackup
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.mariadb import Contents
+from ansible_collections.groundup.cloud.tests.unit.kubernetes_layer.conftest import CLUSTER
 
 ANEW: dict[str, Any] = {"member": False, "anew": True, "now": {}, "passed": {}, "keys": False, "image": ""}
 AT = datetime(2026, 11, 28, 15, tzinfo=UTC)
@@ -32,7 +33,7 @@ def control(**answers: Any) -> Control:
 def backup(**changes: Any) -> SetBackup:
     taken = {"taken": "2026-11-28T14:00:00+00:00", "files": 3}
     parts = {
-        "kubernetes-keys": dict(taken), "state": dict(taken),
+        "kubernetes-keys": {**taken, "networks": {"pod_cidr": CLUSTER.pod_cidr}}, "state": dict(taken),
         "mariadb": {**taken, "rows": {"nova.instances": [7, 9], "nova.flavors": [3, 3]}},
         "etcd": {**taken, "keys": [41, 40], "revision": [800, 810]},
     }  # fmt: skip
@@ -114,7 +115,7 @@ def lost(**changes: Any) -> Present:
     hosts = Control(
         answers=dict.fromkeys(("control-1", "control-2", "control-3"), ANEW), first="control-1", image=IMAGE
     )
-    given: dict[str, Any] = {"version": "1.36.3", "files": KEYS, "ca": "a", "known": "a"}
+    given: dict[str, Any] = {"cluster": CLUSTER, "files": KEYS, "ca": "a", "known": "a"}
     return present(control=hosts, again=Again(**given | changes))
 
 
@@ -145,10 +146,11 @@ def test_control_hosts_that_were_all_made_anew_get_keys_and_etcd_without_a_conse
         (saved(), lost(), ("kubernetes-keys",), "keys alone make none of them; name etcd in restore_parts, too"),
         (saved(), lost(files=KEYS[:2]), WHOLE, "its part kubernetes-keys lacks pki/etcd/ca.key, pki/sa.key"),
         (saved(), lost(ca="b"), WHOLE, "it is of the cluster with the CA b..., this site's has a..."),
+        (saved(), lost(ca="b"), WHOLE, "if the lost cluster was the set's, move cluster.json and kubeconfig away"),
         (saved(), lost(unread=True), WHOLE, "its Secrets at rest need other keys than control hosts get"),
         (saved(Kubernetes="1.37.2"), lost(), WHOLE, "it is of Kubernetes 1.37.2, the site file says 1.36.3"),
         (saved(etcd="3.7.1"), lost(), WHOLE, "it is of etcd 3.7.1, the control hosts start 3.6.8"),
-        (saved(), lost(api="https://10.0.0.2:6443"), WHOLE, "Kubernetes answers at https://10.0.0.2:6443"),
+        (saved(), lost(api="https://10.0.0.2:6443"), WHOLE, "Kubernetes answers, or hangs, at https://10.0.0.2:6443"),
     ],
 )
 def test_a_set_that_makes_no_cluster_of_empty_hosts_is_refused(
@@ -295,5 +297,4 @@ def test_what_neutron_says_of_a_cloud_that_agrees_is_no_difference() -> None:
     same = ("Could not load neutron.cmd.ovn.neutron_ovn_db_sync_util.Ml2Plugin",
             "Host hypervisor-1 found both in OVN SB DB and Neutron. Trigger updating it")  # fmt: skip
     other = "Port found in OVN but not in Neutron, port_id=b2"
-    log = "\n".join(head + line for line in (*same, other))
-    assert compare.differences_of_networks(log) == [other]
+    assert compare.differences_of_networks("\n".join(head + line for line in (*same, other))) == [other]

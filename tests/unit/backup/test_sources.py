@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import json
 import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host impor
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Paths
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets import etcd, mariadb, scratch, take
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import SetShelf
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.handed import Handed
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Executed
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.piped import PodContainer
@@ -83,7 +85,19 @@ def test_an_answer_that_is_not_understood_is_no_count(text: str) -> None:
         mariadb.parse(text)
 
 
-def test_a_host_hands_over_every_key_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def of_manifest(flag: str) -> str:
+    return json.dumps({"spec": {"containers": [{"command": ["program", f"--{flag}"]}]}})
+
+
+OF_CLUSTER = {
+    "/etc/kubernetes/manifests/kube-apiserver.yaml": of_manifest("service-cluster-ip-range=10.233.0.0/18"),
+    "/etc/kubernetes/manifests/kube-controller-manager.yaml": of_manifest("cluster-cidr=10.233.64.0/18"),
+    "/var/lib/kubelet/config.yaml": json.dumps({"clusterDNS": ["10.233.0.10"], "clusterDomain": "cluster.local"}),
+    "/etc/cni/net.d/10-flannel.conflist": "{}",
+}
+
+
+def test_a_host_hands_over_every_key_or_none(plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = Paths(tmp_path)
     monkeypatch.setattr(keys, "NodeHost", lambda name: NodeHost(name=name, paths=paths))
     given, changes = {"name": "control-1"}, Changes(check=True)
@@ -98,6 +112,19 @@ def test_a_host_hands_over_every_key_or_none(tmp_path: Path, monkeypatch: pytest
     packed = base64.b64decode(keys.take(Changes(check=False), given)["content"])
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         assert keys.ENCRYPTION in archive.getnames()
+    assert looked["networks"] == {}
+    for place, text in OF_CLUSTER.items():
+        paths.at(place).parent.mkdir(parents=True, exist_ok=True)
+        paths.at(place).write_text(text)
+    networks = {
+        "service_cidr": "10.233.0.0/18", "dns_address": "10.233.0.10", "pod_cidr": "10.233.64.0/18",
+        "dns_domain": "cluster.local", "cni": "flannel",
+    }  # fmt: skip
+    said = keys.take(changes, given)
+    assert said["networks"] == networks
+    assert Handed(part="kubernetes-keys", host="control-1", said=said).about(plan) == {
+        "files": len(said["files"]), "networks": networks
+    }  # fmt: skip
     (paths.pki / "sa.key").unlink()
     lacks = keys.take(Changes(check=False), given)
     assert (lacks["leader"], "content" in lacks) == (False, False)

@@ -47,7 +47,7 @@ class Charts:
         }  # fmt: skip
         action: Any = object.__new__(cluster.ActionModule)
         given: dict[str, Any] = {"site": SITE, "version": "1.36.3", "charts": "c", "source": "build"}
-        given |= {"step": step, "images": PINS, "releases": [release]}
+        given |= {"step": step, "images": PINS, "releases": [release], "starts": False}
         action._task = SimpleNamespace(args=given, check_mode=check)
         action._display = SimpleNamespace(display=print)
         result: dict[str, Any] = action.run()

@@ -16,6 +16,9 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.helm import ready
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import nodes, objects, run_lease, verify
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.nodes import SeenNodes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.verify import ClusterReport
+from ansible_collections.groundup.cloud.tests.unit.certificates import issue
+
+from .test_kubeconfig import kubeconfig
 
 SITE = "unit"
 SPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "openstack"}}
@@ -32,6 +35,14 @@ def state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setattr(ActionBase, "run", lambda *_, **__: {})
     monkeypatch.setattr(ActionBase, "validate_argument_spec", lambda self, *_, **__: (None, self._task.args))
     return tmp_path / SITE
+
+
+def keep_kubeconfig(state: Path) -> None:
+    """Keep one of a cluster that does not answer."""
+    client = issue("admin", ca=True)
+    state.mkdir()
+    text = kubeconfig(client.pem, server="https://127.0.0.1:1", certificate=client.pem, key=client.key)
+    (state / "kubeconfig").write_text(text)
 
 
 def run(step: str, *, check: bool = True, **given: Any) -> dict[str, Any]:
@@ -54,6 +65,22 @@ def test_a_dry_run_without_a_cluster_foresees_labels() -> None:
     assert (done["changed"], done["nodes"]) == (True, ["control-1", "worker-1"])
     assert '"rack": "r1"' in done["diff"][1]["after"]
     assert "aside" not in done
+
+
+@pytest.mark.parametrize("step", ["apply", "install", "label"])
+def test_a_dry_run_does_not_ask_a_cluster_that_the_run_would_start(step: str, state: Path) -> None:
+    """Keys and etcd were restored; the control node's kubeconfig is of before, and nobody answers there."""
+    keep_kubeconfig(state)
+    done = run(step, starts=True, objects=[SPACE], hosts=[CONTROL], charts="c", releases=[], version="1.36.3")
+    assert (done["changed"], done["not_known"]) == (True, True)
+    assert "is not known before the restored cluster is started" in done["msg"]
+
+
+def test_a_dry_run_that_meets_a_silent_cluster_otherwise_says_so(state: Path) -> None:
+    keep_kubeconfig(state)
+    done = run("apply", objects=[SPACE])
+    assert done["failed"]
+    assert "the Kubernetes API does not answer" in done["msg"]
 
 
 @pytest.mark.parametrize("step", ["wait", "verify"])

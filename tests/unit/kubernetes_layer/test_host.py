@@ -59,4 +59,6 @@ def test_an_api_that_takes_the_connection_and_hangs_may_live(paths: Paths, monke
     with socket.create_server(("127.0.0.1", 0)) as silent:  # the kernel accepts, and nobody reads
         url = f"https://127.0.0.1:{silent.getsockname()[1]}"
         assert host.speaks(url)
+        paths.at("/etc/kubernetes/pki/ca.crt").unlink()
+        assert host.speaks(url), "any cluster's counts"
     assert not host.speaks(url), "nobody is there"

@@ -107,8 +107,11 @@ def test_the_controller_knows_the_cluster_by_its_record_or_its_kubeconfig_and_re
     assert access.known_ca("s") == digest, "a site from before there was a record"
     access.keep("s", path.read_text())
     path.write_text(kubeconfig(pem(certificate())))
-    with pytest.raises(GroundupError, match=r"(?s)that of site s has.*recorded in .*cluster\.json"):
+    with pytest.raises(GroundupError, match=r"(?s)that of site s has.*recorded in .*cluster\.json") as caught:
         access.known_ca("s")
+    assert "move the kubeconfig away" in caught.value.remedy
+    path.rename(path.with_name("kubeconfig.old"))
+    assert access.keep("s", kubeconfig(pem(ca)))
     record.write_text("{")
     for ask in (access.known_ca, access.known_nodes, lambda site: access.keep_nodes(site, ["worker-1"])):
         with pytest.raises(GroundupError, match="the record of the cluster of site s is damaged"):

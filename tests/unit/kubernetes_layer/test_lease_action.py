@@ -16,7 +16,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLEC
 
 def run(*, check: bool = False) -> dict[str, Any]:
     action = object.__new__(ActionModule)
-    action._task = SimpleNamespace(args={"step": "acquire", "site": "lab"}, check_mode=check)
+    action._task = SimpleNamespace(args={"step": "acquire", "site": "lab", "starts": False}, check_mode=check)
     result: dict[str, Any] = action.run()
     return result
 

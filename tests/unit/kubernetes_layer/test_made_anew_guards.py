@@ -13,8 +13,9 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import access, etcd_restore
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.state import observe
 
-from .conftest import CLUSTER, make_node, run, write
+from .conftest import CA, CLUSTER, make_node, run, write
 from .test_etcd_restore import GIVEN
+from .test_kubeconfig import kubeconfig
 from .test_made_anew import FINGERPRINT, GIVEN_KEYS, Prepare, judge, preparing, restore
 
 
@@ -112,3 +113,24 @@ def test_a_check_foresees_the_start_of_a_restored_host_and_no_other_cluster(empt
     assert access.admin_kubeconfig(host, may_miss=True, **asked) is None
     with pytest.raises(GroundupError, match="no control host that answers belongs to it"):
         access.admin_kubeconfig(host, may_miss=False, **asked)
+
+
+def test_a_check_says_that_the_restored_cluster_is_still_to_be_started(
+    empty: Prepare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = empty(tmp_path)
+    monkeypatch.setattr(access, "NodeHost", lambda *, name: host)  # noqa: ARG005
+    asked: dict[str, Any] = {
+        "name": "control-1", "server": "https://10.0.0.2:6443", "api": "https://10.0.0.16:6444", "workers": False,
+        "control": False, "cluster": None, "expected_ca": FINGERPRINT,
+    }  # fmt: skip
+    etcd_restore.put_keys(Changes(check=False), GIVEN_KEYS)
+    etcd_restore.put(Changes(check=False), GIVEN)
+    for left in ("", kubeconfig(CA)):  # an init that was killed has made the file, and its API may not run
+        if left:
+            write(host.paths, "/etc/kubernetes/admin.conf", left)
+        assert access.hand_out(Changes(check=True), asked)["starts"]
+    run(make_node(initialise=True), host, expected_ca=FINGERPRINT)
+    write(host.paths, "/etc/kubernetes/admin.conf", kubeconfig(CA))
+    for check in (True, False):
+        assert not access.hand_out(Changes(check=check), asked)["starts"]

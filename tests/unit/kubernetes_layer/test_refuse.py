@@ -211,7 +211,7 @@ def test_another_pod_network_than_the_one_pods_are_on_is_refused(member: Node, h
     assert run(member, host) == []
     before = files(paths.root)
     with pytest.raises(
-        GroundupError, match=r"(?s)on flannel, the site file says cilium.*set kubernetes\.cni to flannel"
+        GroundupError, match=r"(?s)with the pod network flannel, the site file says cilium.*write kubernetes\.cni"
     ):
         run(changed(member, cni=dataclasses.replace(CNI, name="cilium")), host)
     assert files(paths.root) == before

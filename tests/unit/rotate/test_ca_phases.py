@@ -108,6 +108,17 @@ def test_the_phases_in_order_end_with_the_new_ca_alone(site: Site) -> None:
     assert site.kind(force=("again",)).run("check")["phases"] == ["both"]
 
 
+def test_a_run_that_was_killed_before_the_layers_brought_a_phase_is_gone_on_with(site: Site) -> None:
+    for phase, lacks in {"both": "bundle-missing", "use": "old-still-used", "drop": "old-still-trusted"}.items():
+        for _ in range(2):
+            assert site.kind().run("check")["phases"] == [phase]
+            site.kind().run(phase)
+            with pytest.raises(GroundupError, match=f"rotation-open.: .*{lacks}"):
+                site.kind().run("verify")
+        site.spread(*PLAN.hosts)
+        assert site.kind().run("verify")["changed"] is False
+
+
 def test_a_site_without_monitoring_has_no_ca_of_it_and_misses_none(site: Site) -> None:
     assert needed(monitoring=False, known=()) == USES[:-1]
     assert needed(monitoring=True, known=()) == needed(monitoring=False, known=[key_name("monitoring")]) == USES

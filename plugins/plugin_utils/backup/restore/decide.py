@@ -13,12 +13,10 @@ from ..sets.disk import SetBackup
 from ..sets.mariadb import Contents
 from ..sets.take import ETCD, KEYS, MARIADB, STATE
 from . import anew
-from .anew import Again
+from .anew import AWAY, Again
 
 ORDER = (STATE, KEYS, ETCD, MARIADB)
-OVERWRITE, OUTDATED, MIXED, SECRETS, AWAY = (
-    "overwrite", "outdated", "mixed-times", "other-secrets", "control-host-away",
-)  # fmt: skip
+OVERWRITE, OUTDATED, MIXED, SECRETS = "overwrite", "outdated", "mixed-times", "other-secrets"
 _APART = timedelta(hours=1)  # between parts of one set: longer than a backup takes
 _TAG = re.compile(r":v?(\d+\.\d+\.\d+)[^@/]*(?:@|$)")
 

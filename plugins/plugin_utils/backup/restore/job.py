@@ -11,14 +11,14 @@ from typing import Any, NoReturn
 
 from ....module_utils._base import consent
 from ....module_utils._base.changes import Changes
-from ... import supply
+from ... import site_identity, supply
 from ...errors import GroundupError
 from ...kube.access import kubeconfig_path
 from ...kube.client import Api
 from ...paths import state_dir
 from ...plan.types import Plan
 from ...upgrade.journal import OPENSTACK, under_way
-from ...vault import STORE, fingerprints, open_store
+from ...vault import STORE, Store, fingerprints, open_lost, open_store
 from ..logs.disk import LogShelf
 from ..logs.replay import Replay, find
 from ..sets import scratch_etcd, take
@@ -56,8 +56,8 @@ class RestoreJob:
         backup, site = self._backup, self._plan.site
         begun = journal.under_way(site)
         journal.refuse(begun, sha256=backup.sha256, parts=self._parts, until=self._given["until"])
-        if take.STATE in self._parts and not begun:
-            state.refuse_living(site)
+        if take.STATE in self._parts:
+            state.refuse_living(site, restored=backup.store if begun else "")
         self._shelf.check(backup, self._place)
         now = self._present(answers, name=begun.name if begun else "")
         given = self._given
@@ -92,12 +92,19 @@ class RestoreJob:
     def state(self) -> dict[str, Any]:
         """Put the state back, unless a run before this one has. Raises GroundupError."""
         home = state_dir(self._plan.site)
-        if (home / STORE).exists():  # refused before, but for a restore that goes on
+        state.refuse_living(self._plan.site, restored=self._backup.store)
+        if (home / STORE).exists():
             return self._changes.result()
         if self._changes.add(f"put the state of the site back into {home}"):
-            number = state.put(self._plan.site, self._content(take.STATE))
+            number, aside = state.put(self._plan.site, self._content(take.STATE), judge=self._judge_state)
             self._say(f"restore: {number} files of the state of {self._plan.site}")
+            self._changes.warnings += [f"other files of before are in {aside}"] if aside else []
         return self._changes.result()
+
+    def _judge_state(self, new: Path) -> None:
+        error = site_identity.other(self._plan, state=new, where=str(self._place))
+        if error and site_identity.OTHER not in self._given["site_force"]:
+            raise error
 
     def keys(self) -> str:
         """Return Kubernetes' keys, a tar archive in base64. Raises GroundupError."""
@@ -185,16 +192,20 @@ class RestoreJob:
         """Return what follows MariaDB's part of the set. Raises GroundupError when nothing does that should."""
         if take.MARIADB not in self._parts:
             return None
-        store, part = open_store(self._plan.site, write=False), self._backup.parts[take.MARIADB]
+        store, part = self._store(), self._backup.parts[take.MARIADB]
         shelf, expected = LogShelf(self._place.parent), self._plan.backups.logs_every > 0
         return find(shelf, part, until=self._given["until"], store=store, expected=expected)
 
+    def _store(self) -> Store:
+        """Return the store; where it is restored and not there yet, one that opens the set alone."""
+        lost = take.STATE in self._parts
+        return open_lost(self._plan.site) if lost else open_store(self._plan.site, write=False)
+
     def _content(self, part: str) -> Iterable[bytes]:
-        store = open_store(self._plan.site, write=False)
-        return self._shelf.content(self._backup, self._place, part, store=store)
+        return self._shelf.content(self._backup, self._place, part, store=self._store())
 
     def _present(self, answers: Mapping[str, Mapping[str, Any]], *, name: str) -> Present:
-        store = open_store(self._plan.site, write=False)
+        store = self._store()
         there = (state_dir(self._plan.site) / STORE).exists()
         # Those that are set aside as well: what is there is not known of them, either.
         control = {host for host, one in self._plan.hosts.items() if "control" in one.roles} | answers.keys()
@@ -209,7 +220,7 @@ class RestoreJob:
             unknown_heads=self._unknown_heads(database),
             store=store.identity if there else "", fingerprints=fingerprints(store.items()) if there else {},
             releases=(opened.source, opened.target) if opened else (self._plan.openstack.release,),
-            again=anew.look(self._plan, self._keys()) if found.makes_anew(name) else None,
+            again=anew.look(self._plan, self._keys(), store) if found.makes_anew(name) else None,
         )  # fmt: skip
 
     def _database(self, name: str) -> tuple[Contents | None, bool, str]:

@@ -40,7 +40,7 @@ class Handed:
     def about(self, plan: Plan) -> dict[str, Any]:
         """Return what set.json says of the content. Raises GroundupError for a damaged one."""
         if self.part == KEYS:
-            return {"files": len(self.said["files"])}
+            return {"files": len(self.said["files"]), "networks": self.said["networks"]}
         if self.part == CEPH:
             _, counts = ceph.judge(_unpacked([self.content]), fsid=self.said["fsid"])
             return {"fsid": self.said["fsid"], "counts": counts}

@@ -19,7 +19,7 @@ from ...kube.client import Api
 from ...kube.piped import Container
 from ...plan.part_types import S3Plan
 from ...plan.types import Plan
-from ...vault import open_store
+from ...vault import open_lost, open_store
 from ..logs import job as logs_job
 from ..logs.disk import LogShelf
 from ..restore import journal
@@ -190,7 +190,7 @@ class BackupJob:
 
     def _open(self, backup: SetBackup, place: Path, into: Path) -> dict[str, Any]:
         wanted = self._given["parts"] or list(backup.parts)
-        store = open_store(self._plan.site, write=False)
+        store = open_lost(self._plan.site)
         if into.exists():
             raise GroundupError(
                 f"{into} is there already", where="the variable backup_into",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import tarfile
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,13 +62,14 @@ def _files(home: Path) -> Iterator[Path]:
 
 
 def take(found: Iterable[tuple[str, Path]], write: Write) -> dict[str, Any]:
-    """Write a tar archive of files; return their number."""
+    """Write a tar archive of files, of links what they lead to; return the number of those that were still there."""
     number = 0
     out: Any = _Writer(write=write)
-    with tarfile.open(fileobj=out, mode="w|") as archive:
+    with tarfile.open(fileobj=out, mode="w|", dereference=True) as archive:
         for name, path in found:
-            archive.add(path, arcname=name, recursive=False)
-            number += 1
+            with suppress(FileNotFoundError):  # half a file, of a program that renames it when it is whole
+                archive.add(path, arcname=name, recursive=False)
+                number += 1
     return {"files": number}
 
 

@@ -43,8 +43,11 @@ class SetWriter:
                 f"there is a set {self.name} already", where=str(shelf.home), why="two sets cannot have one time",
                 remedy="wait a second",
             )  # fmt: skip
+        new = [one for one in (shelf.home, *shelf.home.parents) if not one.exists()]
         with self._room("its directory"):
             self._place.mkdir(mode=0o700, parents=True)
+            for one in new:
+                sync(one.parent)
 
     def part(self, name: str, fill: Fill, *, source: str) -> Mapping[str, Any]:
         """Write a part. ``fill`` writes its content and returns what set.json says of it, beside its digest.

@@ -6,12 +6,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from cryptography import x509
+
 from ....module_utils._base.consent import Reason
 from ....module_utils._base.text import few
+from ...errors import GroundupError
 from ...https import trust_file
 from ...kube.access import kubeconfig_path
 from ...paths import state_dir
 from ...pki import succession
+from ...pki.authority import issued_by, named_for
 from ...pki.succession import Position, Succession, fingerprint
 from ...site_secrets import create
 from ...vault.names import FINGERPRINTS_KEY
@@ -23,6 +27,8 @@ AGAIN, AWAY = "again", "away"
 NO_CLUSTER = "the cluster (the state directory has no kubeconfig)"
 YOUNG = timedelta(days=30)
 _NEXT: Mapping[Position, Phase] = {"closed": "both", "both": "use", "new": "drop"}
+# The phase whose files hosts lack when a run was killed before the layers brought them.
+_LAST: Mapping[Position, Phase] = {"closed": "drop", "both": "both", "new": "use"}
 _DOES: Mapping[Phase, str] = {
     "both": "a second one is trusted beside it, and signs nothing yet",
     "use": "the second one signs, and every certificate is issued again",
@@ -34,6 +40,7 @@ _DOES: Mapping[Phase, str] = {
 class CaPlaces:
     """The CAs, and where their certificates are."""
 
+    site: str
     found: tuple[Succession, ...]
     position: Position
     places: list[Place]
@@ -49,6 +56,38 @@ class CaPlaces:
     def late(self) -> list[str]:
         """Return the places that show a certificate of a CA that leaves."""
         return [str(one) for one in self.places if any(ca.former(leaf) for ca in self.found for leaf in one.shows)]
+
+    @property
+    def left(self) -> list[str]:
+        """Return the places that have a CA of before the last rotation."""
+        return [str(one) for one in self.places if any(map(self._left, one.shows))]
+
+    @property
+    def unfinished(self) -> list[str]:
+        """Return what the layers have not brought of the last phase."""
+        where, what = {
+            "both": (self.lacking, "the CA that is to sign is not trusted (bundle-missing)"),
+            "new": (self.late, "certificates of the CA that leaves are shown (old-still-used)"),
+            "closed": (self.left, "a CA that left is trusted (old-still-trusted)"),
+        }[self.position]
+        return [f"{what} at {few(where)}"] if where else []
+
+    @property
+    def phase(self) -> Phase:
+        """Return the phase of this run: the last one again while it is not finished."""
+        return (_LAST if self.unfinished else _NEXT)[self.position]
+
+    def refuse_unfinished(self, position: Position) -> None:
+        """Raise GroundupError at ``position`` while its phase is not finished."""
+        if self.position == position and self.unfinished:
+            raise GroundupError(
+                "; ".join(self.unfinished), where="rotation of ca", why=Authorities.loses,
+                remedy="run this again: the layers bring that phase first",
+            )  # fmt: skip
+
+    def _left(self, one: x509.Certificate) -> bool:
+        known = [ca for found in self.found for ca in found.trusted]
+        return named_for(one, self.site) and not any(issued_by(one, ca) for ca in known)
 
 
 class Authorities(Kind[CaPlaces]):
@@ -72,7 +111,7 @@ class Authorities(Kind[CaPlaces]):
             for server, leaf in places.served(plan):
                 there += [Place(host=server, path="TLS", trusts=frozenset(), shows=(leaf,))] if leaf else []
                 silent += [] if leaf else [server]
-        return CaPlaces(found=found, position=position, places=there, silent=tuple(silent))
+        return CaPlaces(site=plan.site, found=found, position=position, places=there, silent=tuple(silent))
 
     def reasons(self, state: CaPlaces) -> Iterable[Reason]:
         """Return why the next phase may not begin."""
@@ -82,40 +121,40 @@ class Authorities(Kind[CaPlaces]):
         monitoring = self.asked.plan.monitoring is not None
         if lacking := succession.lacking(state.found, self.asked.store, monitoring=monitoring):
             yield Reason(text=f"the site has no CA of {few(lacking)} yet: run the layers first")
-        elif state.position == "closed" and self._young(state):
+        elif state.position == "closed" and not state.unfinished and self._young(state):
             yield Reason(text=f"the CA is younger than {YOUNG.days} days: was it rotated just now?", code=AGAIN)
-        if state.position == "both" and state.lacking:
-            yield Reason(text=f"the CA that is to sign is not trusted (bundle-missing) at {few(state.lacking)}")
-        if state.position == "new" and state.late:
-            yield Reason(text=f"certificates of the CA that leaves are shown (old-still-used) at {few(state.late)}")
 
     def foresee(self, state: CaPlaces) -> Foreseen:
         """Return the phase, the CAs, and where files change."""
-        phase = _NEXT[state.position]
+        phase = state.phase
         lines = [f"CA of {one.use}: {_DOES[phase]}" for one in state.found]
         for one in state.places:
             if one.taken_up and (one.shows if phase == "use" else one.trusts):
                 lines.append(f"{one} ({one.taken_up})")
-        return Foreseen(lines=lines, open=state.position != "closed", phases=(phase,), layers=(phase,))
+        return Foreseen(
+            lines=lines, open=phase != "both" or state.position != "closed", phases=(phase,), layers=(phase,)
+        )
 
     def both(self, state: CaPlaces) -> None:  # noqa: ARG002  # the frame's
         """Make the second ones."""
         succession.begin(self.asked.store)
         self._settle()
 
-    def use(self, state: CaPlaces) -> None:  # noqa: ARG002  # the frame's
-        """Have the second ones sign."""
+    def use(self, state: CaPlaces) -> None:
+        """Have the second ones sign. Raises GroundupError while a place does not trust them."""
+        state.refuse_unfinished("both")
         succession.switch(self.asked.store)
         self._settle()
 
-    def drop(self, state: CaPlaces) -> None:  # noqa: ARG002  # the frame's
-        """Take the first ones away."""
+    def drop(self, state: CaPlaces) -> None:
+        """Take the first ones away. Raises GroundupError while a place shows a certificate of theirs."""
+        state.refuse_unfinished("new")
         succession.drop(self.asked.store, state_dir(self.asked.plan.site))
         self._settle()
 
     def remains(self, state: CaPlaces) -> list[str]:
         """Return what keeps the next phase from beginning."""
-        return [one.text for one in self.reasons(state) if one.code != AGAIN]
+        return [one.text for one in self.reasons(state) if one.code != AGAIN] + state.unfinished
 
     def next_steps(self) -> str:
         """Return what to do before the next phase."""

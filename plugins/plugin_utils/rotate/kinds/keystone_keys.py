@@ -2,7 +2,7 @@
 
 A key is staged before it signs, and verifies after it has signed: all pods have the new one beforehand, and tokens live
 on. So the phases are in the keys themselves, and one rotation moves them on by one. A leaked repository is out of use
-after as many rotations as it has keys (Keystone's max_active_keys, 3 unless changed).
+after as many rotations as it has keys (max_active_keys: of Fernet by the life of a token, of credentials 3).
 """
 
 from __future__ import annotations
