@@ -49,7 +49,8 @@ def make(admin_url: str, service_url: str) -> None:
     database, user = service.path.lstrip("/"), unquote(service.username or "")
     account = (user, unquote(service.password or ""))
     with connect(admin_url) as connection, connection.cursor() as cursor:
-        cursor.execute(f"CREATE DATABASE IF NOT EXISTS {quoted(database)}", ())
+        # Tables that name the character set, and those that do not, get one collation: else they cannot be joined.
+        cursor.execute(f"CREATE DATABASE IF NOT EXISTS {quoted(database)} CHARACTER SET utf8mb3", ())
         cursor.execute("CREATE USER IF NOT EXISTS %s@'%%' IDENTIFIED BY %s", account)
         if not accepted(service_url):
             cursor.execute("ALTER USER %s@'%%' IDENTIFIED BY %s", account)

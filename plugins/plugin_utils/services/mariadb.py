@@ -56,7 +56,7 @@ def endpoints(_plan: Plan, _sizes: Sizes, client: str) -> Values:
     return {"oslo_db": {"auth": {"admin": admin, **own}}}
 
 
-def _server_options(weight: Weight, members: int, *, logs: int) -> str:
+def _server_options(weight: Weight, members: int, *, logs: int, collation: str = "") -> str:
     # Sync each commit to disk: after a power loss of all members, no other copy exists.
     return (
         "[mysqld]\n"
@@ -68,7 +68,7 @@ def _server_options(weight: Weight, members: int, *, logs: int) -> str:
         "loose_innodb_snapshot_isolation=OFF\n"  # loose: unknown to older servers
         f"wsrep_slave_threads={4 if members > 1 else 1}\n"
         f"{_logs(logs) if logs else ''}"
-    )
+    ) + (f"collation_server={collation}\n" if collation else "")
 
 
 def _logs(size: int) -> str:
@@ -89,6 +89,9 @@ def values(plan: Plan, sizes: Sizes) -> Values:
     members, weight = sizes.members["mariadb"], WEIGHTS[plan.openstack.scale]
     several, volume = members > 1, _VOLUME[plan.profile]
     logs = volume * 128 if plan.backups.logs_every else 0  # MiB: an eighth of the volume
+    # Databases that OpenStack-Helm's charts make get what our image's server gives tables that name the character set.
+    mixed = plan.openstack.charts != "builtin" and plan.supply.source == "build"
+    collation = "utf8mb3_uca1400_ai_ci" if mixed else ""
     return {
         "labels": node_labels(("server", "controller", "job", "test")),
         "pod": {
@@ -106,7 +109,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
             },
         },
         "volume": {"enabled": True, "class_name": plan.kubernetes.storage_class, "size": f"{volume}Gi"},
-        "conf": {"database": {"config_override": _server_options(weight, members, logs=logs)}},
+        "conf": {"database": {"config_override": _server_options(weight, members, logs=logs, collation=collation)}},
         "manifests": {
             # Directs Service `mariadb` to one writer; a single member does not need it.
             "deployment_controller": several,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -31,7 +32,7 @@ ROOT = Path(__file__).resolve().parents[3]
 USER = 42424
 _MARIADB = """
 mariadb-install-db --user=mysql --skip-test-db > /tmp/log 2>&1 || cat /tmp/log
-exec mariadbd --bind-address=127.0.0.1 --innodb-flush-log-at-trx-commit=0 --init-file=/mnt/accounts.sql
+exec mariadbd $CHARACTERS --bind-address=127.0.0.1 --innodb-flush-log-at-trx-commit=0 --init-file=/mnt/accounts.sql
 """
 # Keystone, and after it what the charts' job makes for each service.
 _KEYSTONE = """
@@ -63,6 +64,14 @@ _ENTER = """
 mount --bind "$2" "$1"
 mount --rbind /dev "$1/dev"; mount -t proc proc "$1/proc"; mount -t tmpfs -o mode=1777 tmpfs "$1/tmp"
 """
+
+
+def _characters() -> str:
+    """Return the chart's own options of character sets, of which faults between tables come."""
+    base = chart_values("mariadb")["conf"]["database"]["00_base"]
+    return " ".join(
+        f"--{key}={value}" for key, value in re.findall(r"(character_set_server|collation_server) = (\S+)", base)
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,10 +169,12 @@ class Stage:
         return dict(plain(merge(chart_values(name), release.values)["endpoints"]))
 
     def _accounts(self) -> Iterable[str]:
+        script = (ROOT / "charts/groundup-lib/files/db-init.py").read_text()
+        (made,) = re.findall(r"CREATE DATABASE IF NOT EXISTS \{.*?\}(.*?)\"", script)
         for name in ("keystone", *self.services):
             database = self._endpoints(name)["oslo_db"]
             user, schema = database["auth"][name], database["path"].strip("/")
-            yield f"CREATE DATABASE {schema} CHARACTER SET utf8;\n"
+            yield f"CREATE DATABASE {schema}{made};\n"
             yield f"GRANT ALL ON {schema}.* TO '{user['username']}'@'%' IDENTIFIED BY '{user['password']}';\n"
 
     def _cluster_names(self, name: str) -> Iterable[str]:
@@ -204,7 +215,10 @@ class Stage:
         }
         data = {"/var/lib/mysql": self.folder("data", uid=999), "/run/mysqld": self.folder("run-mysqld", uid=999)}
         return [
-            Part(name="mariadb", root=mariadb.root, script=_MARIADB, uid=999, mounts=data),
+            Part(
+                name="mariadb", root=mariadb.root, script=_MARIADB, uid=999, mounts=data,
+                env={**mariadb.env, "CHARACTERS": _characters()},
+            ),
             Part(
                 name="keystone", root=openstack.root, script=_KEYSTONE, env={**openstack.env, **keystone},
                 mounts={"/etc/keystone": self.folder("etc-keystone")},

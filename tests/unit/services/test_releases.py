@@ -11,7 +11,7 @@ import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan, with_values
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.services.mariadb import WEIGHTS, _server_options
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services.mariadb import WEIGHTS, _server_options, values
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.parts import merge, public_endpoint
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.secrets import secret
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.sizes import majority, sizes
@@ -143,6 +143,17 @@ def test_the_database_logs_what_it_commits_when_backups_copy_it() -> None:
 def test_the_database_takes_two_writers_of_a_row_as_openstack_s_services_expect() -> None:
     mariadb = next(release for release in plan_of("lab").openstack.releases if release.name == "mariadb")
     assert "\nloose_innodb_snapshot_isolation=OFF\n" in mariadb.values["conf"]["database"]["config_override"]
+
+
+def test_tables_of_a_database_have_one_collation_whether_they_name_a_character_set_or_not() -> None:
+    """Of two, columns cannot be compared: seen in Magnum's migrations. Existing databases keep theirs."""
+    script = (ROOT / "charts/groundup-lib/files/db-init.py").read_text()
+    assert "CREATE DATABASE IF NOT EXISTS {quoted(database)} CHARACTER SET utf8mb3" in script
+    plan = plan_of("cloud")
+    assert "collation_server" not in values(plan, sizes(plan))["conf"]["database"]["config_override"]
+    theirs = replace(plan, openstack=replace(plan.openstack, charts="./charts"))
+    options = values(theirs, sizes(theirs))["conf"]["database"]["config_override"]
+    assert options.endswith("\ncollation_server=utf8mb3_uca1400_ai_ci\n")
 
 
 @pytest.mark.parametrize(("members", "stay"), [(1, 0), (3, 2), (5, 3)])
