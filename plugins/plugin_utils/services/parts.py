@@ -18,8 +18,6 @@ from .timeouts import TIMEOUTS
 if TYPE_CHECKING:
     from ..plan.types import EndpointPlan, Plan
 
-FOR_HOSTS = "-hosts"  # suffix of Services for the site's own hosts, without a route at the edge
-
 
 def merge(values: Mapping[str, Any], over: Mapping[str, Any]) -> Values:
     """Return ``values`` overridden by ``over``, like Helm: maps are merged, anything else is replaced."""

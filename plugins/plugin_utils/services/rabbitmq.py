@@ -9,7 +9,7 @@ from ..errors import GroundupError
 from ..health.verification import Check, Verification
 from ..layers.ports import PORTS
 from .certificates import served
-from .parts import FOR_HOSTS, anti_affinity, node_labels, probes, resources
+from .parts import anti_affinity, node_labels, probes, resources
 from .record import Advice, PodCertificate, ServiceRecord, Values
 from .secrets import account, secret
 from .sizes import Sizes
@@ -106,7 +106,7 @@ def _from_hosts(members: int, *, tls: bool) -> Values:
         pod.replace("-", "_"): {
             "apiVersion": "v1",
             "kind": "Service",
-            "metadata": {"name": f"{pod}{FOR_HOSTS}"},
+            "metadata": {"name": f"{pod}-hosts"},
             "spec": {
                 "type": "NodePort",
                 "selector": {"statefulset.kubernetes.io/pod-name": pod},

@@ -37,11 +37,9 @@ def asked(
     node_ports: tuple[int, ...] = (30500,),
     routes: tuple[EndpointPlan, ...] = (),
     releases: tuple[str, ...] | None = None,
-    for_hosts: tuple[int, ...] = (),
     verifier: Verifier = verify_catalog,
 ) -> Verification:
     services = [service(f"of-{port}", port) for port in node_ports]
-    services += [service(f"of-{port}-hosts", port) for port in for_hosts]
     endpoints = (endpoint("keystone", NAME, keystone.base, 30500), *routes)
     release = ReleasePlan(
         name="keystone", chart="keystone", version="2026.1.0", namespace="openstack", needs=(), verify="keystone",
@@ -103,14 +101,14 @@ def test_a_catalog_without_keystones_own_public_url_does_not_verify(keystone: Ke
 
 
 def test_keystone_does_not_judge_what_other_services_have_not_written_yet(keystone: Keystone, tmp_path: Path) -> None:
-    image = endpoint("glance", "image.test", "https://image.test/", 30292)
+    image = endpoint("glance", "image.test", "https://image.test/", 30092)
     assert failures(asked(keystone, tmp_path, routes=(image,), verifier=verify)) == {}
 
 
 def test_a_site_of_two_services_whose_catalog_routes_and_services_agree(keystone: Keystone, tmp_path: Path) -> None:
     image = image_at(keystone)
     keystone.urls.append(image.url)
-    verification = asked(keystone, tmp_path, routes=(image,), node_ports=(30500, 30292))
+    verification = asked(keystone, tmp_path, routes=(image,), node_ports=(30500, 30092))
     assert failures(verification) == {}
     assert [check.detail for check in verification.checks] == [
         "2 public endpoints", "2 routes", "no service has an older name", "2 resolve and verify from outside",
@@ -120,19 +118,26 @@ def test_a_site_of_two_services_whose_catalog_routes_and_services_agree(keystone
 
 
 def test_a_second_service_that_wrote_no_endpoint_is_found(keystone: Keystone, tmp_path: Path) -> None:
-    found = asked(keystone, tmp_path, routes=(image_at(keystone),), node_ports=(30500, 30292))
+    found = asked(keystone, tmp_path, routes=(image_at(keystone),), node_ports=(30500, 30092))
     assert failures(found) == {"endpoints are routes": "route without an endpoint: image.test"}
 
 
 def test_a_second_service_that_opens_no_node_port_is_found(keystone: Keystone, tmp_path: Path) -> None:
     keystone.urls.append(image_at(keystone).url)
     found = asked(keystone, tmp_path, routes=(image_at(keystone),))
-    assert failures(found) == {"routes are services": "no Service behind image.test (port 30292)"}
+    assert failures(found) == {"routes are services": "no Service behind image.test (port 30092)"}
 
 
 def test_a_service_that_no_route_leads_to_is_found(keystone: Keystone, tmp_path: Path) -> None:
-    found = failures(asked(keystone, tmp_path, node_ports=(30500, 30292)))
-    assert found == {"routes are services": "Service without a route: of-30292 (port 30292)"}
+    found = failures(asked(keystone, tmp_path, node_ports=(30500, 30092)))
+    assert found == {"routes are services": "Service without a route: of-30092 (port 30092)"}
+
+
+@pytest.mark.parametrize("port", [30354, 30672, 31999])
+def test_a_service_for_hosts_name_servers_or_of_an_operator_s_own_release_needs_no_route(
+    keystone: Keystone, tmp_path: Path, port: int
+) -> None:
+    assert failures(asked(keystone, tmp_path, node_ports=(30500, port))) == {}
 
 
 def test_a_service_that_is_kept_though_the_site_file_has_it_no_more_needs_no_route(
@@ -198,11 +203,6 @@ def test_an_endpoint_without_a_route_is_found(keystone: Keystone, tmp_path: Path
     wrong = failures(asked(keystone, tmp_path))
     assert wrong["endpoints are routes"] == "endpoint without a route: https://image.test/"
     assert "image.test is not one of the site's public names" in wrong["public urls"]
-
-
-def test_a_service_for_the_sites_own_hosts_needs_no_route(keystone: Keystone, tmp_path: Path) -> None:
-    assert failures(asked(keystone, tmp_path, for_hosts=(30672,))) == {}
-    assert "of-30672" in failures(asked(keystone, tmp_path, node_ports=(30500, 30672)))["routes are services"]
 
 
 def test_a_route_without_a_service_is_found(keystone: Keystone, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from ...https import UnansweredError
 from ...plan.types import EndpointPlan
 from ...services import RECORDS
 from ...services.keystone import token
-from ...services.parts import FOR_HOSTS, public_endpoint
+from ...services.parts import public_endpoint
 from ...services.record import PublicApi
 from ..gate.reasons import holders_of_node_ports
 from ..types import RolloutError
@@ -34,11 +34,12 @@ def verify_catalog(context: VerifierContext) -> Verification:
     urls = public_urls(listed.get("endpoints") or ())
     rolled_out = {release.name for release in context.plan.openstack.releases}
     routes = [route for route in context.plan.edge.endpoints if route.service in rolled_out]
-    held = holders_of_node_ports(context.api)
+    # Others with a node port are for the site's own hosts and name servers, or of an operator's release.
+    behind_routes = {api.node_port for record in RECORDS.values() for api in record.apis}
     served = {
         port: ref.name
-        for port, ref in held.items()
-        if ref.namespace == context.release.namespace and not ref.name.endswith(FOR_HOSTS)
+        for port, ref in holders_of_node_ports(context.api).items()
+        if ref.namespace == context.release.namespace and port in behind_routes
     }
     kept = [
         (record.name, f"{api.host}.{context.plan.domain}", api.node_port)
@@ -140,7 +141,7 @@ def _apis_of(route: EndpointPlan) -> list[PublicApi]:
 
 
 def judge_services(routes: Iterable[EndpointPlan], served: Mapping[int, str]) -> Check:
-    """Return whether every route leads to a Service and every Service with a node port has a route."""
+    """Return whether every route leads to a Service and every Service at a port of an API has a route."""
     by_port = {route.node_port: route for route in routes if not route.servers}
     wrong = [f"no Service behind {route.name} (port {port})" for port, route in by_port.items() if port not in served]
     wrong += [f"Service without a route: {name} (port {port})" for port, name in served.items() if port not in by_port]
