@@ -126,4 +126,4 @@ def endpoint(service: str, name: str, url: str, node_port: int) -> EndpointPlan:
 
 def image_at(keystone: Keystone) -> EndpointPlan:
     """Return the route of a second service, which answers where Keystone does."""
-    return endpoint("glance", "image.test", f"https://image.test:{keystone.port}", 30292)
+    return endpoint("glance", "image.test", f"https://image.test:{keystone.port}", 30092)

@@ -128,11 +128,6 @@ def test_a_second_service_that_opens_no_node_port_is_found(keystone: Keystone, t
     assert failures(found) == {"routes are services": "no Service behind image.test (port 30092)"}
 
 
-def test_a_service_that_no_route_leads_to_is_found(keystone: Keystone, tmp_path: Path) -> None:
-    found = failures(asked(keystone, tmp_path, node_ports=(30500, 30092)))
-    assert found == {"routes are services": "Service without a route: of-30092 (port 30092)"}
-
-
 @pytest.mark.parametrize("port", [30354, 30672, 31999])
 def test_a_service_for_hosts_name_servers_or_of_an_operator_s_own_release_needs_no_route(
     keystone: Keystone, tmp_path: Path, port: int

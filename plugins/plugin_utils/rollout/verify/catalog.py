@@ -5,7 +5,7 @@ Checked once, after all releases: each writes its own endpoints, so none can jud
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -34,29 +34,23 @@ def verify_catalog(context: VerifierContext) -> Verification:
     urls = public_urls(listed.get("endpoints") or ())
     rolled_out = {release.name for release in context.plan.openstack.releases}
     routes = [route for route in context.plan.edge.endpoints if route.service in rolled_out]
-    # Others with a node port are for the site's own hosts and name servers, or of an operator's release.
-    behind_routes = {api.node_port for record in RECORDS.values() for api in record.apis}
-    served = {
-        port: ref.name
-        for port, ref in holders_of_node_ports(context.api).items()
-        if ref.namespace == context.release.namespace and port in behind_routes
-    }
+    held = holders_of_node_ports(context.api)
+    served = {port for port, ref in held.items() if ref.namespace == context.release.namespace}
     kept = [
-        (record.name, f"{api.host}.{context.plan.domain}", api.node_port)
+        (record.name, f"{api.host}.{context.plan.domain}")
         for record in RECORDS.values()
         for api in record.apis
         if record.name not in rolled_out and (api.node_port in served or (api.role and _listed(urls, api, context)))
     ]
-    for _, host, port in kept:  # no longer in the site file, not removed: it has no route on purpose
+    for _, host in kept:  # no longer in the site file, not removed: it has no route on purpose
         urls = [url for url in urls if urlsplit(url).hostname != host]
-        served.pop(port, None)  # absent for APIs that hosts serve
     return Verification(
         checks=(
             judge_endpoints(urls, routes),
             judge_services(routes, served),
             judge_types(issued.catalog, routes),
             _judge_answers(context, urls),
-            *(Check(name="kept", ok=True, detail=f"{name} is no longer in the site file") for name, _, _ in kept),
+            *(Check(name="kept", ok=True, detail=f"{name} is no longer in the site file") for name, _ in kept),
         ),
         facts={"token_expires_at": issued.expires, "catalog": issued.catalog},
     )
@@ -140,11 +134,10 @@ def _apis_of(route: EndpointPlan) -> list[PublicApi]:
     return [api for api in RECORDS[route.service].apis if api.type == route.type and api.official]
 
 
-def judge_services(routes: Iterable[EndpointPlan], served: Mapping[int, str]) -> Check:
-    """Return whether every route leads to a Service and every Service at a port of an API has a route."""
+def judge_services(routes: Iterable[EndpointPlan], served: Collection[int]) -> Check:
+    """Return whether every route leads to a Service. ``served``: node ports, also those for hosts and name servers."""
     by_port = {route.node_port: route for route in routes if not route.servers}
     wrong = [f"no Service behind {route.name} (port {port})" for port, route in by_port.items() if port not in served]
-    wrong += [f"Service without a route: {name} (port {port})" for port, name in served.items() if port not in by_port]
     return Check(
         name="routes are services", ok=not wrong, layer="network", object="the edge",
         detail="; ".join(wrong) or f"{len(by_port)} routes",
