@@ -160,7 +160,9 @@ class Rollout:
     def _with_site(self, result: RolloutResult, *, patience: float = 0.0) -> RolloutResult:
         """Return ``result`` with the checks of the site as a whole and its final catalog."""
         with reminder(self._say, "waiting until catalog, routes and Services agree"):
-            found = self._verifiers.ask_site(patience=patience, go_on=self._processes.raise_if_stopped)
+            found = self._verifiers.ask_site(
+                patience=patience, go_on=self._processes.raise_if_stopped, say=self._say
+            )  # fmt: skip
         if found is None:
             return result
         site = Symptom(

@@ -89,9 +89,13 @@ def test_after_a_rollout_the_site_is_asked_until_it_agrees_or_time_is_up(
     gone = verifiers.ask_site(patience=0.0, go_on=lambda: pytest.fail("there was no time for a second question"))
     assert gone is not None
     assert not gone.ok
-    found = verifiers.ask_site(patience=30.0, go_on=lambda: keystone.urls.append(image.url))
+    told: list[str] = []
+    found = verifiers.ask_site(
+        patience=30.0, go_on=lambda: keystone.urls.extend([image.url][not told :]), say=told.append
+    )  # fmt: skip
     assert found is not None
     assert found.ok
+    assert told == ["not yet: route without an endpoint: image.test"]
 
 
 def test_a_site_without_a_keystone_of_its_own_has_no_catalog_to_judge(keystone: Keystone, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from ...helm.ready import waiting
 from ...https import UnansweredError
 from ...kube.client import Api, ApiError
 from ...plan.types import Plan, ReleasePlan
+from ...progress import Progress, no_progress
 from ...services import RECORDS, keystone
 from .catalog import leave_catalog, verify_catalog
 
@@ -40,16 +41,22 @@ class Verifiers:
         verification = self.ask(release)
         return verification, round(time.monotonic() - started, 1)
 
-    def ask_site(self, *, patience: float, go_on: Callable[[], object]) -> Verification | None:
+    def ask_site(
+        self, *, patience: float, go_on: Callable[[], object], say: Progress = no_progress
+    ) -> Verification | None:
         """Return whether catalog, edge and cluster agree; retry for ``patience`` seconds until they do.
 
         None for a site without its own Keystone. ``go_on`` is called between two tries, and raises to end them.
+        ``say``: what is waited for, whenever that is something else.
         """
         if (release := self._keystone()) is None:
             return None
-        end = time.monotonic() + patience
+        end, before = time.monotonic() + patience, ""
         while not (found := self._asked(verify_catalog, release)).ok and time.monotonic() < end:
             go_on()
+            if (lacking := next(one.detail for one in found.checks if not one.ok)) != before:
+                say(f"not yet: {lacking}")
+                before = lacking
             time.sleep(_PAUSE)
         return found
 
