@@ -35,6 +35,7 @@ def converged(
     check: bool = False,
     predicted: dict[str, str] | None = None,
     step: str = "converge",
+    logs: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the result of the action on a host that says ``said``."""
     plan = planned("lab")
@@ -51,6 +52,8 @@ def converged(
     digests.save("lab", digests.PublishedDigests(files={**published, "other/1/file": "other"}))
     given = {
         "step": step,
+        "site": "lab",
+        "logs": logs or {},
         "directory": "/sets",
         "name": "worker-1",
         "monitoring_host": "worker-1" if central else "seed-1",
