@@ -28,6 +28,7 @@ from .watched import command
 REQUEST = "req-3f0c2b1e-6d1b-4f0e-9a52-0c5a6c0a7c11"
 POD = "/var/log/pods/openstack_nova-api-6d9f_0b1c/nova-api/0.log"
 JOURNAL = "/var/log/journal/0123456789abcdef0123456789abcdef/system.journal"
+STRANGER = Path("/etc/stranger")
 LATER = 20.0  # seconds from a line to the store: files are looked for every ten
 
 
@@ -91,7 +92,7 @@ def site(place: Path, artifact: Callable[[str], Artifact], debian: Path) -> Iter
             if not (libraries / path.name).is_symlink() and not (libraries / path.name).exists():
                 shutil.copy(path, libraries, follow_symlinks=False)
         host.at("etc/machine-id").write_text("0123456789abcdef0123456789abcdef\n")
-        for path in (on_host.PROGRAMS, on_host.LOG_PROGRAMS, on_host.LOG_BUFFER, JOURNAL.rpartition("/")[0]):
+        for path in (on_host.PROGRAMS, on_host.LOG_PROGRAMS, on_host.LOG_BUFFER, Path(JOURNAL).parent):
             host.at(path).mkdir(parents=True, exist_ok=True)
         for of, to, names in (
             ("victoria-metrics", on_host.PROGRAMS, ("victoria-metrics", "vmalert")),
@@ -114,12 +115,9 @@ def _lay_out(host: HostRoot, plan: Plan, address: str) -> None:
     wanted = {central.HOME / path: text for path, text in files(plan).items()}
     tls = {"door.crt": server.pem, "door.crt.key": server.key, "writers-ca.crt": authority.pem}
     wanted |= {central.HOME / "door-tls" / name: text for name, text in tls.items()}
-    for name, (certificate, key) in {
-        "worker-1": (sender.CERTIFICATE, sender.KEY),
-        "stranger": ("/x.crt", "/x.key"),
-    }.items():
+    for name, place in {"worker-1": sender.HOME, "stranger": STRANGER}.items():
         client = issue(f"logs-{name}", authority, client=True)
-        wanted |= {Path(certificate): client.pem, Path(key): client.key}
+        wanted |= {place / sender.CERTIFICATE.name: client.pem, place / sender.KEY.name: client.key}
     wanted[sender.CA] = authority.pem
     for path, text in wanted.items():
         host.at(path).parent.mkdir(parents=True, exist_ok=True)
@@ -173,13 +171,14 @@ def test_lines_of_a_host_are_stored_under_its_name_and_found_by_unit_pod_and_req
 def test_the_door_lets_hosts_of_the_site_write_under_their_own_name_and_nothing_else(
     tmp_path: Path, artifact: Callable[[str], Artifact], root: Callable[[str], Path]
 ) -> None:
-    own = ("--cert", str(sender.CERTIFICATE), "--key", str(sender.KEY))
+    own, others = (("--cert", str(place / sender.CERTIFICATE.name), "--key", str(place / sender.KEY.name))
+                   for place in (sender.HOME, STRANGER))  # fmt: skip
     with site(tmp_path, artifact, root("root-monitoring")) as at:
         until(lambda: at.posted("/", *own) == "403", seconds=LATER)
         assert at.posted("/insert/native?version=none", *own) == "400", "the store's own word"
         assert at.posted("/select/logsql/query?query=*", *own) == "403"
         assert at.posted("/insert/jsonline", *own) == "403"
-        assert at.posted("/insert/native", "--cert", "/x.crt", "--key", "/x.key") == "403", "of no host of the site"
+        assert at.posted("/insert/native", *others) == "403", "of no host of the site"
         assert at.posted("/insert/native") == "000", "without a certificate"
 
 
