@@ -19,7 +19,7 @@ LOOPBACK = "127.0.0.1"
 HOME = watched.HOME / "log-agent"
 CERTIFICATE, KEY, CA = (HOME / name for name in ("agent.crt", "agent.key", "ca.crt"))
 PROGRAM = watched.LOG_PROGRAMS / "vlagent"
-BUFFER = "500MB"  # compressed, and the least that vlagent takes; it holds one such file more while it reads the first
+BUFFER = "1GiB"  # compressed, in files of half of that; one more while the oldest is read
 # Command lines may have a secret in them; the others tell an operator nothing, and are in every line.
 DROPPED = (
     "_CMDLINE", "_BOOT_ID", "_MACHINE_ID", "_CAP_EFFECTIVE", "_SELINUX_CONTEXT", "_STREAM_ID", "_RUNTIME_SCOPE",

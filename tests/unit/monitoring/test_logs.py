@@ -87,7 +87,7 @@ def test_every_unit_of_logs_has_an_account_of_its_own_and_keeps_its_privileges_d
 
 def test_what_waits_on_a_host_is_bounded_and_goes_out_by_tls_alone() -> None:
     text = sender.agent_text(url=URL, node=False)
-    assert "-remoteWrite.maxDiskUsagePerURL=500MB" in text
+    assert "-remoteWrite.maxDiskUsagePerURL=1GiB" in text
     for given in (
         f"url={URL}",
         f"tlsCAFile={sender.CA}",
