@@ -37,9 +37,10 @@ frontend logs
     http-request set-var(txn.labels) ssl_c_s_dn(cn),map({home}/door/hosts.map)
     http-request deny deny_status 403 unless {{ path /insert/native }} {{ var(txn.labels) -m found }}
     http-request set-query version=%[url_param(version)]
-    http-request del-header ^(VL-|AccountID|ProjectID|Content-Type) -m reg
+    http-request del-header ^(vl-|accountid$|projectid$) -m reg
     http-request set-header Content-Type application/octet-stream
     http-request set-header VL-Extra-Fields %[var(txn.labels)]
+    http-request set-header VL-Ignore-Fields host,rack
     default_backend store
 backend store
     server store 127.0.0.1:{store}

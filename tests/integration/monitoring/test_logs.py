@@ -124,11 +124,11 @@ def _lay_out(host: HostRoot, plan: Plan, address: str) -> None:
         host.at(path).write_text(text)
 
 
-def sent(at: Site) -> None:
-    """Start what writes the logs of worker-1."""
+def sent(at: Site, *flags: str, query: str = "") -> None:
+    """Start what writes the logs of worker-1; with more ``flags`` and a ``query`` of its own, as a stolen host may."""
     assert at.plan.monitoring
     assert at.plan.monitoring.logs
-    at.host.start(*command(sender.agent_text(url=at.plan.monitoring.logs.url, node=True)))
+    at.host.start(*command(sender.agent_text(url=at.plan.monitoring.logs.url + query, node=True)), *flags)
     text = sender.journal_text()
     (before,) = re.findall(r"ExecStartPre=/bin/sh -c '(.+)'$", text, re.MULTILINE)
     assert at.host.run("sh", "-c", before).returncode == 0
@@ -196,3 +196,23 @@ def test_lines_of_an_hour_without_the_monitoring_host_are_kept_and_written_after
         at.host.start("/usr/sbin/haproxy", "-db", "-f", f"{central.HOME}/door/haproxy.cfg")
         until(lambda: len(at.ask('"while it was away"')) == 1, seconds=60)
         assert len(at.ask("before")) == 1
+
+
+@pytest.mark.long
+def test_a_host_cannot_write_under_another_name_nor_out_of_sight(
+    tmp_path: Path, artifact: Callable[[str], Artifact], root: Callable[[str], Path]
+) -> None:
+    claims = ("AccountID: 7", "VL-Extra-Fields: host=control-1", "VL-Ignore-Fields: host", "VL-Stream-Fields: x")
+    with site(tmp_path, artifact, root("root-monitoring")) as at:
+        sent(at, f"-remoteWrite.headers={'^^'.join(claims)}", query="?extra_fields=host=control-1&ignore_fields=host")
+        at.pod("claimed")
+        until(lambda: len(at.ask("claimed")) == 1, seconds=LATER)
+        assert at.ask("claimed")[0]["host"] == "worker-1"
+        direct = f"http://127.0.0.1:{on_host.LOG_AGENT_PORT}/insert/jsonline?_stream_fields=host"
+        line = json.dumps({"_msg": "direct", "host": "control-1", "rack": "r9"})
+        kind = "Content-Type: application/stream+json"
+        assert at.host.run("curl", "-sf", "-H", kind, "-d", line, direct).returncode == 0
+        until(lambda: len(at.ask("direct")) == 1, seconds=LATER)
+        (told,) = at.ask("direct")
+        assert told["host"] == "worker-1"
+        assert at.ask('host:="control-1"') == at.ask('rack:="r9"') == []
