@@ -39,7 +39,7 @@ class WatchProgram:
     port: int
     reads: tuple[str, ...]  # its files below HOME, as the first part of their path
     program: str | None = None  # file of the supply; None: of a Debian package
-    of_logs: bool = False  # whether that file is one of VictoriaLogs'
+    of_logs: bool = False  # whether it leaves with those of logs
     takes: Literal["reload", "restart"] = "reload"  # what has it read its files again
 
     @property
@@ -69,7 +69,7 @@ LOGS = (
     WatchProgram(unit=watched.LOG_DOOR, account="groundup-log-door", port=watched.DOOR_PORT, reads=("door",),
                  takes="restart"),
     WatchProgram(unit=watched.LOG_RULES, account="groundup-log-rules", port=watched.LOG_RULES_PORT,
-                 reads=("log-rules",), program="vmalert"),
+                 reads=("log-rules",), program="vmalert", of_logs=True),
 )  # fmt: skip
 
 
@@ -92,7 +92,7 @@ def converge(changes: Changes, wanted: Mapping[str, Any]) -> None:
     for one in programs:
         unit = units[one.unit]
         if one.program:
-            url = kept["programs_url"] if one.of_logs else wanted["programs_url"]
+            url = kept["programs_url"] if one.unit == watched.LOG_STORE else wanted["programs_url"]
             place = Download(
                 url=f"{url}/{one.program}", path=str(one.path), sha256=wanted["digests"].get(one.program)
             )  # fmt: skip

@@ -71,6 +71,7 @@ def agent_text(*, url: str, node: bool) -> str:
         str(PROGRAM), f"-httpListenAddr={LOOPBACK}:{watched.LOG_AGENT_PORT}", f"-tmpDataPath={watched.LOG_BUFFER}",
         f"-remoteWrite.url={url}", f"-remoteWrite.tlsCAFile={CA}", f"-remoteWrite.tlsCertFile={CERTIFICATE}",
         f"-remoteWrite.tlsKeyFile={KEY}", f"-remoteWrite.maxDiskUsagePerURL={BUFFER}", "-remoteWrite.queues=2",
+        "-remoteWrite.maxBlockSize=1MiB",  # 200 of them, compressed, wait in memory before they wait on the disk
         "-journald.streamFields=_HOSTNAME,_SYSTEMD_UNIT", f"-journald.ignoreFields={','.join(DROPPED)}",
     ]  # fmt: skip
     more = _STATE

@@ -95,7 +95,8 @@ def site(place: Path, artifact: Callable[[str], Artifact], debian: Path) -> Iter
         for path in (on_host.PROGRAMS, on_host.LOG_PROGRAMS, on_host.LOG_BUFFER, Path(JOURNAL).parent):
             host.at(path).mkdir(parents=True, exist_ok=True)
         for of, to, names in (
-            ("victoria-metrics", on_host.PROGRAMS, ("victoria-metrics", "vmalert")),
+            ("victoria-metrics", on_host.PROGRAMS, ("victoria-metrics",)),
+            ("victoria-metrics", on_host.LOG_PROGRAMS, ("vmalert",)),
             ("victoria-logs", on_host.LOG_PROGRAMS, ("victoria-logs", "vlagent")),
         ):
             for name in names:
