@@ -15,7 +15,7 @@ from ..plugin_utils.actions import StepAction
 from ..plugin_utils.hosts import spared
 from ..plugin_utils.kube.access import kubeconfig_path
 from ..plugin_utils.kube.client import Api
-from ..plugin_utils.layers.layers import ALERTMANAGER
+from ..plugin_utils.layers.layers import ALERTMANAGER, JOURNAL_UPLOAD, LOG_DOOR
 from ..plugin_utils.monitoring.backups import ages
 from ..plugin_utils.monitoring.files import files
 from ..plugin_utils.monitoring.targets import expected
@@ -61,7 +61,7 @@ class ActionModule(StepAction):
         if plan is None or plan.monitoring is None:  # the site file changed after this run began
             if given["step"] != "converge":
                 return {"changed": False}
-            return super().work({**given, "central": None, "tls": {}})
+            return super().work({**self._logs(given), "central": None, "tls": {}})
         asked: dict[str, Callable[[], dict[str, Any]]] = {
             "verify": lambda: {"targets": expected(plan, without=given["absent"])},
             "tell": lambda: {"files": files(plan)},
@@ -70,7 +70,20 @@ class ActionModule(StepAction):
         }  # fmt: skip
         if more := asked.get(given["step"]):
             return super().work({**given, "interval": plan.monitoring.interval, **more()})
-        return super().work({**given, "central": self._central(plan, plan.monitoring), "tls": self._tls(plan, given)})
+        own = {"central": self._central(plan, plan.monitoring), "tls": self._tls(plan, given)}
+        return super().work({**self._logs(given), **own})
+
+    def _logs(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return the options with the digest of what writes logs."""
+        if not (logs := given["logs"]):
+            return given
+        digest = self._published(given["site"], logs["seed"]).files.get(f"{logs['programs']}/vlagent")
+        return {**given, "logs": {**logs, "sha256": digest, "packages": [JOURNAL_UPLOAD]}}
+
+    def _published(self, site: str, seed: str | None) -> digests.PublishedDigests:
+        return digests.of_dry_run(self.variables, seed=seed) or digests.required(
+            site, seed=seed, dry_run=self.changes.check
+        )
 
     def _tls(self, plan: Plan, given: dict[str, Any]) -> dict[str, str]:
         own = {
@@ -103,14 +116,21 @@ class ActionModule(StepAction):
         return {file: base64.b64decode(found[key]).decode() for file, key in names.items()}
 
     def _central(self, plan: Plan, monitoring: MonitoringPlan) -> dict[str, Any]:
-        seed, place = plan.supply.seed, f"{monitoring.programs}/"
-        record = digests.of_dry_run(self.variables, seed=seed) or digests.required(
-            plan.site, seed=seed, dry_run=self.changes.check
-        )
+        logs = monitoring.logs
+        places = (monitoring.programs, *([logs.programs] if logs else []))
+        published = self._published(plan.site, plan.supply.seed).files.items()
+        kept = logs and {
+            "programs_url": f"{plan.supply.files_url}/{logs.programs}", "retention_days": logs.retention_days,
+            "max_gib": logs.max_gib, "writers": list(plan.supply.readers),
+            "off": [] if monitoring.host in plan.edge.hosts else ["haproxy.service"],  # Debian starts it
+        }  # fmt: skip
         return {
             "files": files(plan), "interval": monitoring.interval, "retention_days": monitoring.retention_days,
-            "hosts": len(plan.hosts), "central_packages": [ALERTMANAGER],
-            "backups": ages(plan, warnings=self.changes.warnings),
+            "hosts": len(plan.hosts), "central_packages": [ALERTMANAGER, *([LOG_DOOR] if logs else [])],
+            "backups": ages(plan, warnings=self.changes.warnings), "kept_logs": kept,
             "programs_url": f"{plan.supply.files_url}/{monitoring.programs}",
-            "digests": {name.removeprefix(place): one for name, one in record.files.items() if name.startswith(place)},
+            "digests": {
+                name.removeprefix(f"{place}/"): one
+                for place in places for name, one in published if name.startswith(f"{place}/")
+            },
         }  # fmt: skip

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: monitoring
-short_description: Converge and verify exporters, store, alert rules and Alertmanager
+short_description: Converge and verify exporters, logs, stores, alert rules and Alertmanager
 version_added: 0.2.0
 description:
   - "Private: for the role P(groundup.cloud.monitoring#role) of the same collection."
   - Every host has Debian's node exporter, with HTTPS and a client certificate. Its port, HAProxy's metrics and Ceph's
     are open to O(readers) alone.
+  - With O(logs), vlagent on every host writes journal and logs of pods to the host O(monitoring_host), where HAProxy
+    admits the certificates of the site's hosts, and VictoriaLogs keeps the lines.
   - The host O(monitoring_host) has VictoriaMetrics, vmalert and Debian's Alertmanager, on loopback, with the files that
     the plan has. The action makes them, and reads the token for API servers from the cluster.
 options:
@@ -23,7 +25,8 @@ options:
         each part. A part keeps its time where that is newer, and has 0 until it is saved.
       - V(drift), on O(monitoring_host), has its node exporter tell O(metrics), what C(groundup.cloud.drift) found.
       - V(verify), on O(monitoring_host), waits until every target of the plan answers, every rule can be judged, and
-        the alert C(AlertingWorks), which always fires, is in Alertmanager. Of Ceph's managers one is enough.
+        the alert C(AlertingWorks), which always fires, is in Alertmanager. Of Ceph's managers one is enough. Of each
+        host that writes logs, the store must have a line of the last ten minutes.
         Hosts of O(absent) are left out.
     type: str
     choices: [converge, tell, backups, drift, verify]
@@ -88,6 +91,15 @@ options:
     description: Credentials of O(monitoring_host) by file name. The action makes them.
     type: dict
     default: {}
+  logs:
+    description: How the host writes its logs (url, user, certificate, node, programs, programs_url, seed). Default is
+      not at all; V(converge) then removes what an earlier run left of it.
+    type: dict
+    default: {}
+  logs_key:
+    description: Private key of the certificate in O(logs), in PEM.
+    type: str
+    default: ""
   files_ca:
     description: CA, in PEM, of the file server. Default is the host's trust store.
     type: str
@@ -136,7 +148,7 @@ RULES = {"required_if": [("step", "converge", _NEEDED)]}
 def main() -> None:
     """Run the step."""
     steps = {"converge": converge, "tell": tell, "backups": backups, "drift": drift, "verify": verify}
-    run_step(steps, secret=("private_key", "client_key", "tls"))
+    run_step(steps, secret=("private_key", "client_key", "tls", "logs_key"))
 
 
 if __name__ == "__main__":

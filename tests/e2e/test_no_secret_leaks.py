@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.central import LOGS_URL
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
 from ansible_collections.groundup.cloud.tests.e2e.leaks import Leaks
 
@@ -32,14 +33,34 @@ def test_the_state_directory_holds_secrets_only_in_the_store_and_the_operators_o
 
 
 def test_no_user_of_a_host_can_read_a_secret(leaks: Leaks, plan: Plan, state: Path) -> None:
-    for name, host in plan.hosts.items():
-        ssh = [
-            *("ssh", "-i", f"{state}/ssh/id_ed25519", "-p", str(plan.access.port)),
-            *("-o", "IdentitiesOnly=yes", "-o", f"UserKnownHostsFile={state}/ssh/known_hosts"),
-            f"{plan.access.user}@{host.address}",
-        ]
-        leaks.look_on_host(ssh, name)
+    for name in plan.hosts:
+        leaks.look_on_host(reached(plan, state, name), name)
     assert leaks.seen == set()
+
+
+def test_no_line_of_a_log_shows_a_secret(leaks: Leaks, plan: Plan, state: Path) -> None:
+    if not (plan.monitoring and plan.monitoring.logs):
+        pytest.skip("the site keeps no logs")
+    asks = ["curl", "-sf", f"{LOGS_URL}/select/logsql/query", "-d", "'query=*'"]
+    query = [*reached(plan, state, plan.monitoring.host), *asks]
+    with subprocess.Popen(query, stdout=subprocess.PIPE) as asked:
+        assert asked.stdout is not None
+        count = 0
+        while lines := asked.stdout.readlines(2**20):
+            leaks.look("the store of logs", b"".join(lines))
+            count += len(lines)
+    assert asked.returncode == 0
+    assert count > 0
+    assert leaks.seen == set()
+
+
+def reached(plan: Plan, state: Path, name: str) -> list[str]:
+    """Return the command that reaches host ``name``."""
+    return [
+        *("ssh", "-i", f"{state}/ssh/id_ed25519", "-p", str(plan.access.port)),
+        *("-o", "IdentitiesOnly=yes", "-o", f"UserKnownHostsFile={state}/ssh/known_hosts"),
+        f"{plan.access.user}@{plan.hosts[name].address}",
+    ]
 
 
 @pytest.mark.parametrize(

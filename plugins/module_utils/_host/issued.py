@@ -16,7 +16,8 @@ PLACES = (
     str(apt.OURS.with_name("seed-ca.crt")), "/etc/containerd/certs.d/*/ca.crt", "/etc/haproxy/tls/*.pem",
     "/etc/nginx/groundup.pem", "/etc/ironic/*.crt", "/var/lib/ceph/radosgw/*/tls.crt", "/etc/ovn/tls/*.pem",
     "/etc/groundup/hypervisor/*.pem", "/etc/pki/CA/cacert.pem", "/etc/pki/libvirt/*cert.pem", "/etc/pki/qemu/*cert.pem",
-    "/etc/pki/qemu/migration/*cert.pem", "/etc/groundup/monitoring/*.crt", "/etc/groundup/monitoring/central/tls/*.crt",
+    "/etc/pki/qemu/migration/*cert.pem", "/etc/groundup/monitoring/*.crt",
+    "/etc/groundup/monitoring/log-agent/*.crt", "/etc/groundup/monitoring/central/*tls/*.crt",
 )  # fmt: skip
 
 

@@ -22,9 +22,22 @@ EXPORTER, STORE, RULES, ALERTS = (
     "prometheus-node-exporter.service", "groundup-metrics.service", "groundup-alert-rules.service",
     "prometheus-alertmanager.service",
 )  # fmt: skip
-CENTRAL = (RULES, STORE, ALERTS)  # of the monitoring host alone; who asks first
+LOG_STORE, LOG_DOOR, LOG_RULES = (
+    "groundup-logs.service", "groundup-logs-door.service", "groundup-log-rules.service",
+)  # fmt: skip
+LOG_AGENT, LOG_JOURNAL, LOG_BEAT, LOG_BEAT_TIMER = (
+    "groundup-log-agent.service", "groundup-log-journal.service", "groundup-log-beat.service",
+    "groundup-log-beat.timer",
+)  # fmt: skip
+LOGS = (LOG_DOOR, LOG_RULES, LOG_STORE)  # of the monitoring host alone
+LOG_SENDERS = (LOG_BEAT_TIMER, LOG_BEAT, LOG_JOURNAL, LOG_AGENT)  # of every host
+LOG_PROGRAMS = Path("/usr/local/lib/groundup/logs")
+LOG_BUFFER = Path("/var/lib/groundup-log-agent")  # what is not written yet, and how far files and journal were read
+CENTRAL = (RULES, STORE, ALERTS, *LOGS)  # of the monitoring host alone; who asks first
 EXPORTER_PORT, EDGE_PORT, CEPH_PORT = PORTS = (9100, 9101, 9283)  # node exporter, HAProxy's metrics, Ceph's
 CENTRAL_PORTS = (8428, 8880, 9093)  # on loopback: store, rules, Alertmanager
+LOG_STORE_PORT, LOG_RULES_PORT, LOG_AGENT_PORT = (9428, 8881, 9429)  # on loopback
+DOOR_PORT = 9430  # where hosts write logs
 PROOF = "AlertingWorks"  # the alert that always fires, and is sent to nobody
 GUARD = Guard(
     table="groundup_monitoring",
@@ -38,28 +51,45 @@ GUARD = Guard(
 
 def unit_file(name: str) -> Path:
     """Return the file with our settings of the unit ``name``: the whole unit, or a drop-in of Debian's."""
-    return UNITS / name if name in (STORE, RULES) else UNITS / f"{name}.d" / "groundup.conf"
+    return UNITS / name if name.startswith("groundup-") else UNITS / f"{name}.d" / "groundup.conf"
 
 
-def rules(readers: Iterable[str]) -> str:
-    """Return the nftables table that admits ``readers`` (addresses) alone to what tells metrics."""
-    return GUARD.text([*admit(sorted(set(readers)), ports=PORTS)], ports=PORTS)
+def rules(readers: Iterable[str], *, writers: Iterable[str] = ()) -> str:
+    """Return the nftables table that admits ``readers`` (addresses) alone to what tells metrics.
+
+    ``writers``: networks that alone may write logs here.
+    """
+    own = sorted(set(writers))
+    admitted = [*admit(sorted(set(readers)), ports=PORTS), *admit(own, ports=[DOOR_PORT])]
+    return GUARD.text(admitted, ports=[*PORTS, *([DOOR_PORT] if own else [])])
 
 
 def remove(changes: Changes, *, central_only: bool = False) -> None:
-    """Stop what monitoring runs here, and remove its files; kept metrics and packages stay. Raises GroundupError.
+    """Stop what monitoring runs here, and remove its files; what is kept, and packages, stay. Raises GroundupError.
 
     ``central_only``: of the monitoring host's part.
     """
-    names = [name for name in (*CENTRAL, *([] if central_only else [EXPORTER])) if unit_file(name).exists()]
-    off(changes, names)
-    for place in [HOME / "central", PROGRAMS, *([] if central_only else [HOME])]:
-        if place.is_dir() and changes.add(f"remove {place}"):
-            shutil.rmtree(place)
+    whole = [] if central_only else [HOME, LOG_PROGRAMS, LOG_BUFFER]
+    names = [*CENTRAL, *([] if central_only else [EXPORTER, *LOG_SENDERS])]
+    _remove(changes, names, [HOME / "central", PROGRAMS, *whole])
     files.remove(changes, BACKUPS)  # it would grow old
     files.remove(changes, DRIFT)
     if not central_only:
         files.remove(changes, CERTIFICATES)
         GUARD.remove(changes)
+
+
+def remove_logs(changes: Changes) -> None:
+    """Stop what writes and keeps logs here, and remove its files; kept logs and packages stay. Raises GroundupError."""
+    own = [HOME / "log-agent", *(HOME / "central" / name for name in ("door", "door-tls", "log-rules"))]
+    _remove(changes, [*LOGS, *LOG_SENDERS], [*own, LOG_PROGRAMS, LOG_BUFFER])
+
+
+def _remove(changes: Changes, units: Iterable[str], places: Iterable[Path]) -> None:
+    names = [name for name in units if unit_file(name).exists()]
+    off(changes, names)
+    for place in places:
+        if place.is_dir() and changes.add(f"remove {place}"):
+            shutil.rmtree(place)
     for name in names:  # last: a killed run is finished by the next
         files.remove(changes, unit_file(name))

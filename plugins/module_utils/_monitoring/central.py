@@ -1,4 +1,4 @@
-"""Converge the monitoring host: VictoriaMetrics, vmalert and Alertmanager on loopback, with the plan's files."""
+"""Converge the monitoring host: its programs, with the plan's files. All but where hosts write are on loopback."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from .._base.changes import Changes
 from .._base.run import run
 from .._host import accounts, ownership, packages, watched
 from .._host.downloads import Download, install
-from .._host.units import Unit
+from .._host.units import Unit, off
 from .units import answers, drop_in, service
 
 HOME = watched.HOME / "central"
 LOOPBACK = "127.0.0.1"
 STORE_PORT, RULES_PORT, ALERTS_PORT = watched.CENTRAL_PORTS
 STORE_URL, RULES_URL, ALERTS_URL = (f"http://{LOOPBACK}:{port}" for port in watched.CENTRAL_PORTS)
+LOGS_URL = f"http://{LOOPBACK}:{watched.LOG_STORE_PORT}"
 ROUTING = "alertmanager.yml"
 AGES = "groundup_backup_newest_timestamp_seconds"
 _AGE = re.compile(rf'^{AGES}{{part="(.+)"}} (\d+)$', re.MULTILINE)
@@ -38,6 +39,13 @@ class WatchProgram:
     port: int
     reads: tuple[str, ...]  # its files below HOME, as the first part of their path
     program: str | None = None  # file of the supply; None: of a Debian package
+    of_logs: bool = False  # whether it leaves with those of logs
+    takes: Literal["reload", "restart"] = "reload"  # what has it read its files again
+
+    @property
+    def path(self) -> Path:
+        """Return where its program is."""
+        return (watched.LOG_PROGRAMS if self.of_logs else watched.PROGRAMS) / str(self.program)
 
     @property
     def group(self) -> int | None:
@@ -55,30 +63,44 @@ ALL = (
     WatchProgram(unit=watched.ALERTS, account="groundup-alerts", port=ALERTS_PORT, reads=(ROUTING,)),
     WatchProgram(unit=watched.RULES, account="groundup-rules", port=RULES_PORT, reads=("rules",), program="vmalert"),
 )  # fmt: skip
+LOGS = (
+    WatchProgram(unit=watched.LOG_STORE, account="groundup-logs", port=watched.LOG_STORE_PORT, reads=(),
+                 program="victoria-logs", of_logs=True),
+    WatchProgram(unit=watched.LOG_DOOR, account="groundup-log-door", port=watched.DOOR_PORT, reads=("door",),
+                 takes="restart"),
+    WatchProgram(unit=watched.LOG_RULES, account="groundup-log-rules", port=watched.LOG_RULES_PORT,
+                 reads=("log-rules",), program="vmalert", of_logs=True),
+)  # fmt: skip
 
 
 def converge(changes: Changes, wanted: Mapping[str, Any]) -> None:
-    """Install and run all three as in ``wanted``. Raises GroundupError, OSError."""
+    """Install and run all as in ``wanted``. Raises GroundupError, OSError."""
     texts = unit_texts(interval=wanted["interval"], days=wanted["retention_days"], hosts=wanted["hosts"])
-    for one in ALL:
+    kept = wanted["kept_logs"]
+    programs = (*ALL, *(LOGS if kept else ()))
+    if kept:
+        texts |= log_unit_texts(hosts=wanted["hosts"], days=kept["retention_days"], gib=kept["max_gib"])
+    tls = {watched.STORE: ("tls", wanted["tls"]), watched.LOG_DOOR: ("door-tls", _door_tls(wanted))}
+    for one in programs:
         accounts.ensure(changes, one.account, home="/nonexistent", login="/usr/sbin/nologin")
     # Before the package, which starts it: it would listen on all addresses. Without its routing it does not start.
-    units = {one.unit: one.as_unit(changes) for one in ALL}
+    units = {one.unit: one.as_unit(changes) for one in programs}
     for name, unit in units.items():
         unit.place(watched.unit_file(name), texts[name])
     packages.installed(changes, wanted["central_packages"])
-    for one in ALL:
+    off(changes, kept["off"] if kept else [])
+    for one in programs:
         unit = units[one.unit]
         if one.program:
+            url = kept["programs_url"] if one.unit == watched.LOG_STORE else wanted["programs_url"]
             place = Download(
-                url=f"{wanted['programs_url']}/{one.program}", path=str(watched.PROGRAMS / one.program),
-                sha256=wanted["digests"].get(one.program),
+                url=f"{url}/{one.program}", path=str(one.path), sha256=wanted["digests"].get(one.program)
             )  # fmt: skip
-            install(changes, place, watched.PROGRAMS / one.program, ca=wanted["files_ca"], reader=unit)
-        if one.unit == watched.STORE:
-            for name, text in wanted["tls"].items():
-                secret = not name.endswith(".crt")
-                unit.place(HOME / "tls" / name, f"{text.rstrip()}\n", mode=0o640, group=one.group, secret=secret)
+            install(changes, place, one.path, ca=wanted["files_ca"], reader=unit)
+        directory, credentials = tls.get(one.unit, ("", {}))
+        for name, text in credentials.items():
+            secret = not name.endswith(".crt")
+            unit.place(HOME / directory / name, f"{text.rstrip()}\n", mode=0o640, group=one.group, secret=secret)
         reader = _configure(changes, one, wanted["files"])
         (unit if unit.stale else reader).running()
     _backups(changes, wanted["backups"])
@@ -90,7 +112,7 @@ def tell(changes: Changes, given: Mapping[str, Any]) -> dict[str, Any]:
     Raises GroundupError, OSError.
     """
     ownership.refuse_other(given["site"])
-    for one in ALL:
+    for one in (*ALL, *LOGS):
         if watched.unit_file(one.unit).exists():
             unit = one.as_unit(changes)  # stale, if a run was killed before its restart
             reader = _configure(changes, one, given["files"])
@@ -125,7 +147,7 @@ def _backups(changes: Changes, taken: Mapping[str, int]) -> None:
 
 def _configure(changes: Changes, one: WatchProgram, wanted: Mapping[str, str]) -> Unit:
     """Write the plan's files for ``one``, remove those that are no longer of it; return its unit, to be reloaded."""
-    reader = one.as_unit(changes, on_change="reload")
+    reader = one.as_unit(changes, on_change=one.takes)
     own = {HOME / path: text for path, text in wanted.items() if path.partition("/")[0] in one.reads}
     for path, text in own.items():
         # The address of a webhook may let whoever knows it send messages.
@@ -170,6 +192,45 @@ def unit_texts(*, interval: int, days: int, hosts: int) -> dict[str, str]:
             more=f"User={accounts_of[watched.ALERTS]}\nGroup={accounts_of[watched.ALERTS]}\n"
                  "StateDirectory=groundup-alerts\nProtectHome=yes\nPrivateDevices=yes\n",
         ),
+    }  # fmt: skip
+
+
+def log_unit_texts(*, hosts: int, days: int, gib: int) -> dict[str, str]:
+    """Return the unit files of what keeps logs, by unit. ``hosts``: of the site."""
+    store = (
+        str(LOGS[0].path), f"-httpListenAddr={LOOPBACK}:{watched.LOG_STORE_PORT}",
+        "-storageDataPath=/var/lib/groundup-logs", f"-retentionPeriod={days}d",
+        f"-retention.maxDiskSpaceUsageBytes={gib}GiB", f"-storage.minFreeDiskSpaceBytes={_FREE}",
+        "-memory.allowedPercent=50",
+    )  # fmt: skip
+    # One process (-db): systemd sees it listen. It has no Debian unit: that one is the edge's.
+    door = ("/usr/sbin/haproxy", "-db", "-f", f"{HOME}/door/haproxy.cfg")
+    judge = (
+        str(LOGS[2].path), f"-httpListenAddr={LOOPBACK}:{watched.LOG_RULES_PORT}", f"-rule={HOME}/log-rules/*.yml",
+        "-rule.defaultRuleType=vlogs", f"-datasource.url={LOGS_URL}", f"-remoteWrite.url={STORE_URL}",
+        "-notifier.blackhole", "-evaluationInterval=60s", f"-rule.evalDelay={_DELAY}",
+    )  # fmt: skip
+    files_open = "LimitNOFILE=65536\n"
+    return {
+        watched.LOG_STORE: service(
+            store, what="Logs of the site (VictoriaLogs)", account=LOGS[0].account, memory=f"{512 + 10 * hosts}M",
+            more=f"StateDirectory=groundup-logs\n{files_open}",
+        ),
+        watched.LOG_DOOR: service(
+            door, what="Where hosts write logs (HAProxy)", account=LOGS[1].account, memory=f"{256 + hosts}M",
+            more=files_open,
+        ),
+        watched.LOG_RULES: service(
+            judge, what="Lines of logs by host (vmalert)", account=LOGS[2].account, memory="256M"
+        ),
+    }  # fmt: skip
+
+
+def _door_tls(wanted: Mapping[str, Any]) -> dict[str, str]:
+    """Return the host's own certificate, for those who write logs here."""
+    return {
+        "door.crt": wanted["certificate"], "door.crt.key": wanted["private_key"],
+        "writers-ca.crt": wanted["ca_certificate"],
     }  # fmt: skip
 
 

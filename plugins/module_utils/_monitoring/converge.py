@@ -6,16 +6,20 @@ from typing import Any
 
 from .._base.changes import Changes
 from .._host import ownership, watched
-from . import central, exporter
+from . import central, exporter, sender
 
 
 def converge(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
     """Converge the host to the options ``given``; return the module's result. Raises GroundupError, OSError."""
     ownership.refuse_other(given["site"])
     exporter.converge(changes, given)
+    if not given["logs"]:
+        watched.remove_logs(changes)
     if given["central"]:
         central.converge(changes, {**given, **given["central"]})
     else:
         watched.remove(changes, central_only=True)  # monitoring.host was this one
+    if given["logs"]:
+        sender.converge(changes, given)
     exporter.tell_certificates(changes)  # last: monitoring's own, too
     return changes.result()

@@ -37,7 +37,8 @@ def converge(changes: Changes, wanted: Mapping[str, Any]) -> None:
     # Before the package, which starts it: with Debian's settings anybody could read it. Without WEB it does not start.
     unit.place(watched.unit_file(watched.EXPORTER), unit_text(wanted["address"], clock=_keeps_clock()))
     packages.installed(changes, wanted["packages"])
-    watched.GUARD.converge(changes, watched.rules(wanted["readers"]))
+    kept = (wanted["central"] or {}).get("kept_logs") or {}
+    watched.GUARD.converge(changes, watched.rules(wanted["readers"], writers=kept.get("writers", ())))
     unit.place(CERTIFICATE, f"{wanted['certificate'].rstrip()}\n")
     unit.place(READERS, f"{wanted['ca_certificate'].rstrip()}\n")
     unit.place(

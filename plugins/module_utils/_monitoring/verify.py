@@ -15,8 +15,10 @@ from .._base.errors import GroundupError
 from .._base.text import few
 from .._base.wait import wait_until
 from .._host.watched import PROOF
-from .central import ALERTS_URL, RULES_URL, STORE_URL
+from .central import ALERTS_URL, LOGS_URL, RULES_URL, STORE_URL
 
+LOGS = "logs"  # the job whose targets are hosts that write them: nobody scrapes it
+_WRITTEN = "_time:10m | stats by (host) count() lines"  # a host writes one in five minutes (sender.beat_texts)
 PATIENCE = 90.0  # seconds beyond two scrapes: the store reads files of targets once a minute
 
 
@@ -31,7 +33,22 @@ def verify(_: Changes, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def silent(targets: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return "job of object" of each of ``targets`` that should answer the store and does not, and why."""
+    """Return "job of object" of each of ``targets`` that should answer or write and does not, and why."""
+    written = [one for one in targets if one["job"] == LOGS]
+    return _unanswered([one for one in targets if one not in written]) | (_unwritten(written) if written else {})
+
+
+def _unwritten(targets: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return those of which the store has no line: who is answered 200 may still have stored nothing."""
+    try:
+        said = _asked(f"{LOGS_URL}/select/logsql/stats_query?{urllib.parse.urlencode({'query': _WRITTEN})}")
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        return {target_name(one): f"the store of logs does not answer: {error}" for one in targets}
+    hosts = {one["metric"].get("host") for one in said["data"]["result"]}
+    return {target_name(one): "no line for ten minutes" for one in targets if one["object"] not in hosts}
+
+
+def _unanswered(targets: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     try:
         active = _asked(f"{STORE_URL}/api/v1/targets?state=active")["data"]["activeTargets"]
     except (OSError, http.client.HTTPException, ValueError) as error:

@@ -210,10 +210,11 @@ LAYERS: dict[str, LayerRecord] = {
         monitoring=True,
         installs=(PackageSet(roles=frozenset(ROLES), packages=("nftables", "prometheus-node-exporter")),),
         library="`plugin_utils/monitoring`, `module_utils/_monitoring`",
-        owns="node exporters; VictoriaMetrics, vmalert and Alertmanager on the monitoring host",
+        owns="node exporters, vlagent; VictoriaMetrics, vmalert, Alertmanager, VictoriaLogs on the monitoring host",
     ),
 }
 ALERTMANAGER = "prometheus-alertmanager"  # of the monitoring host, which the site file names
+LOG_DOOR, JOURNAL_UPLOAD = "haproxy", "systemd-journal-remote"  # of sites that keep logs: of that host, of every one
 
 
 def present(

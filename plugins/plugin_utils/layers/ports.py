@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ...module_utils._host.watched import CENTRAL_PORTS
+from ...module_utils._host.watched import (
+    CENTRAL_PORTS,
+    DOOR_PORT,
+    LOG_AGENT_PORT,
+    LOG_RULES_PORT,
+    LOG_STORE_PORT,
+)
 from ...module_utils._plan.ceph import Backend
 from ...module_utils._plan.container import Purpose
 from .provisioners import Provisioner
@@ -32,6 +38,7 @@ class PortRecord:
     backend: Backend | None = None  # only for sites with this storage backend
     monitoring: bool = False  # only for sites with monitoring
     central: bool = False  # on the monitoring host alone
+    logs: bool = False  # only for sites that keep logs there
     network: Purpose = "management"  # network it listens on
     provisioner: Provisioner | None = None  # only for sites with machines of this provisioner
     written: str | None = None  # key of the site file that changes the number
@@ -233,5 +240,21 @@ PORTS: dict[str, PortRecord] = {
     "alerts": PortRecord(
         port=_ALERTS, what="Alertmanager", programs=("prometheus-aler",), clients="itself", monitoring=True,
         central=True,
+    ),
+    "log-agent": PortRecord(
+        port=LOG_AGENT_PORT, what="vlagent: logs of the host", programs=("vlagent",), clients="itself",
+        roles=frozenset(ROLES), monitoring=True, logs=True,
+    ),
+    "log-store": PortRecord(
+        port=LOG_STORE_PORT, what="VictoriaLogs", programs=("victoria-logs",), clients="itself", monitoring=True,
+        central=True, logs=True,
+    ),
+    "log-rules": PortRecord(
+        port=LOG_RULES_PORT, what="vmalert, for logs", programs=("vmalert",), clients="itself", monitoring=True,
+        central=True, logs=True,
+    ),
+    "log-door": PortRecord(
+        port=DOOR_PORT, what="HAProxy: where hosts write logs", programs=("haproxy",), clients="hosts",
+        monitoring=True, central=True, logs=True,
     ),
 }  # fmt: skip

@@ -12,6 +12,7 @@ from typing import Literal
 
 from ..plan.types import Plan
 from .jobs import counted
+from .logs import ALL_LINES, LINES, SILENT
 
 Severity = Literal["critical", "warning"]
 
@@ -144,6 +145,23 @@ ALERTS: dict[str, AlertRecord] = {
         what="the site was not compared with its file for two days",
         why="what changed since then is unseen",
         remedy="read why: journalctl of the unit groundup-drift-SITE on the control node",
+    ),
+    "LogsStopped": AlertRecord(
+        layer="host", job="log-store", severity="warning", after="5m",
+        # Of those that answer, where others write; a store that lost all is LogsMissing.
+        expr=f'(up{{job="node"}} == 1 unless on (object) label_replace({LINES}, "object", "$1", "host", "(.+)")) '
+        f"and on () {ALL_LINES} > 0",
+        what="the store has no line of the logs of {object} for ten minutes",
+        why="what happens there now may never be read; after a while its buffer drops the oldest lines",
+        remedy=SILENT,
+    ),
+    "LogsMissing": AlertRecord(
+        layer="monitoring", job="log-store", severity="critical", after="5m", object="logs",
+        expr=f"{ALL_LINES} == 0",
+        what="no host's logs are stored",
+        why="nothing that happens now can be read; after a while the hosts' buffers drop the oldest lines",
+        remedy="on the monitoring host: journalctl -n 50 -u groundup-logs-door -u groundup-logs -u groundup-log-rules; "
+        "below 1 GiB of free disk the store takes nothing",
     ),
     "EtcdNoLeader": AlertRecord(
         layer="kubernetes", job="etcd", severity="critical", after="45s",

@@ -8,12 +8,20 @@ import yaml
 
 from ...module_utils._base.files import HEADER
 from ..plan.types import Plan
+from .logs import log_files, log_rules
 from .routing import routing
 from .rules import rules
 from .targets import scrape, targets
 
 ROUTING = "alertmanager.yml"
-WRITTEN = ("targets/*.json", "rules/*.yml", "scrape.yml", ROUTING)  # all that `files` may name
+WRITTEN = (
+    "door/*",
+    "log-rules/*.yml",
+    "targets/*.json",
+    "rules/*.yml",
+    "scrape.yml",
+    ROUTING,
+)  # all that `files` may name
 
 
 def files(plan: Plan) -> dict[str, str]:
@@ -23,8 +31,11 @@ def files(plan: Plan) -> dict[str, str]:
     documents = {
         "scrape.yml": scrape(plan, interval=plan.monitoring.interval), ROUTING: routing(plan.monitoring),
     }  # fmt: skip
+    if plan.monitoring.logs:
+        documents["log-rules/logs.yml"] = log_rules()
     documents |= {f"rules/{layer}.yml": rule for layer, rule in rules(plan).items()}
     return {
         **{f"targets/{layer}.json": json.dumps(each, indent=2) + "\n" for layer, each in targets(plan).items()},
+        **log_files(plan),
         **{path: HEADER + yaml.safe_dump(each, sort_keys=False, width=120) for path, each in documents.items()},
     }

@@ -6,7 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from ...module_utils._host.watched import CENTRAL_PORTS, CEPH_PORT, EDGE_PORT, EXPORTER_PORT
+from ...module_utils._host.watched import (
+    CENTRAL_PORTS,
+    CEPH_PORT,
+    EDGE_PORT,
+    EXPORTER_PORT,
+    LOG_RULES_PORT,
+    LOG_STORE_PORT,
+)
 from ..layers.roles import Role
 from ..plan.types import HostPlan, Plan
 
@@ -58,6 +65,15 @@ def _own(plan: Plan) -> list[HostPlan]:
     return [host for host in _all(plan) if plan.monitoring and host.name == plan.monitoring.host]
 
 
+def _keeps_logs(plan: Plan) -> list[HostPlan]:
+    return _own(plan) if plan.monitoring and plan.monitoring.logs else []
+
+
+def writers(plan: Plan) -> list[HostPlan]:
+    """Return the hosts that write logs."""
+    return _all(plan) if plan.monitoring and plan.monitoring.logs else []
+
+
 JOBS: dict[str, JobRecord] = {
     "node": JobRecord(
         layer="host", what="node exporter: the machine, its disks and its clock", port=EXPORTER_PORT, hosts=_all,
@@ -93,6 +109,14 @@ JOBS: dict[str, JobRecord] = {
     "alerts": JobRecord(
         layer="monitoring", what="Alertmanager", port=_ALERTS, credential="none", hosts=_own, loopback=True,
         remedy="journalctl -n 50 -u prometheus-alertmanager",
+    ),
+    "log-store": JobRecord(
+        layer="monitoring", what="VictoriaLogs, with `monitoring.logs`", port=LOG_STORE_PORT, credential="none",
+        hosts=_keeps_logs, loopback=True, remedy="journalctl -n 50 -u groundup-logs",
+    ),
+    "log-rules": JobRecord(
+        layer="monitoring", what="vmalert that counts lines of logs, with `monitoring.logs`", port=LOG_RULES_PORT,
+        credential="none", hosts=_keeps_logs, loopback=True, remedy="journalctl -n 50 -u groundup-log-rules",
     ),
 }  # fmt: skip
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+from ...module_utils._monitoring.verify import LOGS
 from ..plan.types import Plan
-from .jobs import JOBS, Credential, JobRecord, counted
+from .jobs import JOBS, Credential, JobRecord, counted, writers
+from .logs import SILENT
 
 
 def targets(plan: Plan) -> dict[str, list[dict[str, Any]]]:
@@ -26,6 +28,8 @@ def targets(plan: Plan) -> dict[str, list[dict[str, Any]]]:
 def expected(plan: Plan, *, without: Collection[str] = ()) -> list[dict[str, Any]]:
     """Return job and object of each target, with the remedy when it is silent; not of the hosts ``without``.
 
+    A host that writes logs is one of the job `logs`.
+
     Where one of a job's targets is enough, that may be the one of a host that is set aside.
     """
     found = []
@@ -36,7 +40,11 @@ def expected(plan: Plan, *, without: Collection[str] = ()) -> list[dict[str, Any
             {"job": name, "object": host.name, "remedy": job.remedy, "one_answers": job.one_answers}
             for host in (hosts if there and job.one_answers else there)
         ]
-    return found
+    return found + [
+        {"job": LOGS, "object": host.name, "remedy": SILENT, "one_answers": False}
+        for host in writers(plan)
+        if host.name not in without
+    ]
 
 
 def scrape(plan: Plan, *, interval: int) -> dict[str, Any]:

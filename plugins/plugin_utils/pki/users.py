@@ -55,6 +55,9 @@ def users(plan: Plan) -> tuple[LeafSpec, ...]:
             for host in plan.hosts.values()
             if host.address
         ]
+    if plan.monitoring and plan.monitoring.logs:  # who writes logs is known by its certificate's name
+        hosts = [host for host in plan.hosts.values() if host.address]
+        found += [LeafSpec(user=f"logs-{host.name}", authority="monitoring", usage="client") for host in hosts]
     found += [
         LeafSpec(user=one.user, authority=one.authority, names=one.names, usage=one.usage) for one in certificates(plan)
     ]

@@ -121,6 +121,16 @@ class BackupPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LogsPlan:
+    """Where logs are kept, and how they get there."""
+
+    url: str  # what hosts write to
+    retention_days: int
+    max_gib: int
+    programs: str  # directory of VictoriaLogs' programs, below files_url
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MonitoringPlan:
     """Where metrics are kept, and who gets alerts."""
 
@@ -130,6 +140,7 @@ class MonitoringPlan:
     webhook: str | None  # None: alerts are sent nowhere
     drift: str | None  # OnCalendar of the timer that compares the site with its file; None: no timer
     programs: str  # directory of VictoriaMetrics' programs, below files_url
+    logs: LogsPlan | None = None  # None: the site keeps none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,7 +31,7 @@ _TAKEN_UP = {
     "/var/lib/ceph": "the object gateway restarts, one host at a time",
     "/etc/ovn/tls": "OVN's databases read it; they restart, one host at a time, when a CA leaves it",
     "/etc/groundup/hypervisor": "ovn-controller and Neutron's agent restart",
-    "/etc/groundup/monitoring": "node exporter and store restart",
+    "/etc/groundup/monitoring": "node exporter, stores and what writes logs restart",
     "/etc/pki/CA": "libvirtd restarts, guests run on",
     "/etc/pki/libvirt": "libvirtd restarts, guests run on",
     "/etc/pki/qemu": "guests are told to read it",

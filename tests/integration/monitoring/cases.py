@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.logs import ALL_LINES, LINES
+
 Series = dict[str, str]  # series -> values, one a minute, as vmalert-tool and promtool write them
 
 
@@ -56,6 +58,14 @@ def _manager(name: str) -> Series:
     return {f'ceph_mgr_status{{job="ceph",object="storage-1",ceph_daemon="mgr.{name}"}}': "1x30"}
 
 
+def _lines(host: str) -> Series:
+    return {f'{LINES}{{host="{host}"}}': "7x30"}
+
+
+def _every(store: str, values: str) -> Series:
+    return {f'{ALL_LINES}{{store="{store}"}}': values}  # a real one has no label
+
+
 _DISK = {"job": "node", "object": "worker-1", "device": "/dev/vda", "fstype": "ext4"}
 _CERTIFICATE = 'groundup_certificate_not_after_timestamp_seconds{object="control-1",path="/etc/haproxy/tls/edge.pem"}'
 _SERVER = 'haproxy_server_status{job="haproxy",object="control-1",proxy="public",server="worker-1",state="DOWN"}'
@@ -103,6 +113,16 @@ CASES = (
     Case(
         alert="DriftOld", layer="monitoring", fires={_LOOKED: f"{BEGIN - 2 * DAY}x30"},
         quiet={_LOOKED: f"{BEGIN - DAY}x30"}, labels={"object": "drift"},
+    ),
+    Case(  # worker-1 is up in the case of HostDown that must not fire
+        alert="LogsStopped", layer="host",
+        fires=up("node", "storage-1", "1x30", layer="host") | _lines("storage-3") | _every("1", "9x30"),
+        quiet=up("node", "storage-1", "1x30", layer="host") | _lines("storage-1") | _lines("worker-1"),
+        labels={**_NODES, "object": "storage-1"},
+    ),
+    Case(
+        alert="LogsMissing", layer="monitoring", fires=_every("2", "9 0x30"), quiet=_every("2", "1x30"),
+         labels={"object": "logs", "store": "2"},
     ),
     Case(
         alert="EtcdNoLeader", layer="kubernetes",

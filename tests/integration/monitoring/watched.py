@@ -115,7 +115,7 @@ def watched(place: Path, plan: Plan, artifact: Callable[[str], Artifact], debian
         host.start("prometheus-node-exporter", f"--web.config.file={HOME}/node.yml")
         texts = unit_texts(interval=monitoring.interval, days=monitoring.retention_days, hosts=len(plan.hosts))
         for one in ALL:
-            host.start(*_command(texts[one.unit]))
+            host.start(*command(texts[one.unit]))
         heard = place / "heard"
         receiver = [str(Path(__file__).with_name("receiver.py")), str(HOOK), str(heard)]
         api = [str(Path(__file__).with_name("api_server.py")), str(plan.kubernetes.api_port)]
@@ -147,7 +147,7 @@ def _lay_out(host: HostRoot, plan: Plan, addresses: list[str]) -> None:
         host.at(HOME / path).write_text(text)
 
 
-def _command(unit: str) -> list[str]:
+def command(unit: str) -> list[str]:
     """Return what a unit's text starts."""
     found: list[str] = re.findall(r"^ExecStart=(.+)$", unit.replace("\\\n", " "), re.MULTILINE)
     return found[-1].split()

@@ -46,7 +46,7 @@ def test_a_page_that_is_kept_needs_it(name: str) -> None:
 DENIED = {
     "coming-from": ["`reset.yml`"],
     "zero-touch": ["layers above `host` run by the seed"],
-    "support": ["logs, dashboards"],
+    "support": ["| dashboards |"],
 }
 
 

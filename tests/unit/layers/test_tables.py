@@ -13,7 +13,12 @@ from ansible_collections.groundup.cloud.ci.reference import tables
 from ansible_collections.groundup.cloud.plugins.module_utils._host import clock, trust, updates
 from ansible_collections.groundup.cloud.plugins.module_utils._plan.ceph import Backend
 from ansible_collections.groundup.cloud.plugins.module_utils._plan.container import Purpose
-from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import ALERTMANAGER, LAYERS
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import (
+    ALERTMANAGER,
+    JOURNAL_UPLOAD,
+    LAYERS,
+    LOG_DOOR,
+)
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.provisioners import PROVISIONERS, Provisioner
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.purposes import PURPOSES
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.roles import ROLES, Role
@@ -100,8 +105,8 @@ def test_what_only_sites_with_a_ceph_of_their_own_install_is_in_artifacts_of_the
 def test_what_only_sites_with_monitoring_install_is_in_artifacts_of_their_own_with_all_that_others_have() -> None:
     artifacts, every = load_lock().artifacts, artifacts_inputs("packages-13")["packages"]
     (own,) = LAYERS["monitoring"].installs
-    further = {*own.packages, ALERTMANAGER} - set(every)
-    assert further == {"prometheus-alertmanager", "prometheus-node-exporter"}
+    further = {*own.packages, ALERTMANAGER, LOG_DOOR, JOURNAL_UPLOAD} - set(every)
+    assert further == {"prometheus-alertmanager", "prometheus-node-exporter", "systemd-journal-remote"}
     for release, more in (("13", installed("native")), ("12", set())):
         served = artifacts_inputs(f"packages-monitoring-{release}")
         assert served["packages"] == every
@@ -127,7 +132,7 @@ def test_modules_install_nothing_that_the_tables_do_not_name() -> None:
     tabled = {name for layer in LAYERS.values() for one in layer.installs for name in (*one.packages, *one.substitutes)}
     written = {clock.CHRONY, trust.PACKAGE}
     assert written <= tabled
-    assert (ROOT / "plugins/action/monitoring.py").read_text().count('"central_packages": [ALERTMANAGER]') == 1
+    assert (ROOT / "plugins/action/monitoring.py").read_text().count('"central_packages": [ALERTMANAGER') == 1
     # Only where hosts do not install from the seed, which has the tables' packages: the plan holds to that.
     assert updates.packages({"updates": "site"}) == []
     calls = (ROOT / "plugins").glob("module*/**/*.py")
@@ -135,6 +140,7 @@ def test_modules_install_nothing_that_the_tables_do_not_name() -> None:
     assert named == {
         'wanted["central_packages"]',
         'wanted["packages"]',
+        'logs["packages"]',
         "central.packages",
         "node.packages",
         '[*wanted["packages"], *store, *clock.lacking(), *updates.packages(wanted)]',

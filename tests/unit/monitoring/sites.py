@@ -15,4 +15,4 @@ def planned(name: str, **changes: Any) -> Plan:
 
 
 # Of the site `ha`: every alert has its place there.
-WHOLE = {"backups__schedule": "daily", "monitoring__drift": "daily"}
+WHOLE = {"backups__schedule": "daily", "monitoring__drift": "daily", "monitoring__logs__enabled": True}

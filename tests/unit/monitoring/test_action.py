@@ -13,6 +13,7 @@ from ansible_collections.groundup.cloud.plugins.action import monitoring as acti
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers import aside
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.files import files
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests
 from ansible_collections.groundup.cloud.tests.unit.plan.conftest import ROOT
 from jinja2 import Environment
@@ -35,9 +36,11 @@ def converged(
     check: bool = False,
     predicted: dict[str, str] | None = None,
     step: str = "converge",
+    logs: dict[str, Any] | None = None,
+    plan: Plan | None = None,
 ) -> dict[str, Any]:
     """Return the result of the action on a host that says ``said``."""
-    plan = planned("lab")
+    plan = plan or planned("lab")
     monkeypatch.setattr(action_module, "load_site", lambda _: None)
     monkeypatch.setattr(action_module, "make_plan", lambda _: plan)
     action = object.__new__(action_module.ActionModule)
@@ -51,6 +54,8 @@ def converged(
     digests.save("lab", digests.PublishedDigests(files={**published, "other/1/file": "other"}))
     given = {
         "step": step,
+        "site": "lab",
+        "logs": logs or {},
         "directory": "/sets",
         "name": "worker-1",
         "monitoring_host": "worker-1" if central else "seed-1",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import stat
 import time
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._host import ownership, units, watched
+from ansible_collections.groundup.cloud.plugins.module_utils._host import accounts, ownership, packages, units, watched
 from ansible_collections.groundup.cloud.plugins.module_utils._monitoring import central
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.alerts import ALERTS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.files import files
@@ -52,11 +54,15 @@ def host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MonitoringHost:
     monkeypatch.setattr(central, "_takes_routing", lambda _: None)  # amtool is of a package
     monkeypatch.setattr(central, "answers", lambda *at: found.waited.append(at[-1]))
     monkeypatch.setattr(ownership, "refuse_other", lambda _: None)
-    for one in central.ALL:
+    _installed(central.ALL)
+    return found
+
+
+def _installed(programs: Iterable[central.WatchProgram]) -> None:
+    for one in programs:
         path = watched.unit_file(one.unit)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
-    return found
 
 
 def test_a_new_target_is_taken_up_by_a_reload_and_the_rest_stays(host: MonitoringHost) -> None:
@@ -69,6 +75,48 @@ def test_a_new_target_is_taken_up_by_a_reload_and_the_rest_stays(host: Monitorin
     done = host.told(files=GIVEN["files"] | {"targets/host.json": "[]\n"})
     assert done == [f"write {host.home}/targets/host.json", f"reload {watched.STORE}"]
     assert host.systemd.calls == ["reload"]
+
+
+def test_a_new_host_may_write_logs_at_once(host: MonitoringHost) -> None:
+    plan = planned("lab", monitoring__logs__enabled=True)
+    _installed(central.LOGS)
+    host.told(files=files(plan))
+    assert (host.home / "door/hosts.map").read_text() == files(plan)["door/hosts.map"]
+    newer = files(plan) | {"door/hosts.map": "logs-new host=new\n"}
+    done = [f"write {host.home}/door/hosts.map", f"restart {watched.LOG_DOOR}"]
+    assert host.told(files=newer) == done, "HAProxy as one process reads nothing again"
+
+
+@pytest.mark.parametrize("logs", [False, True])
+def test_the_monitoring_host_gets_all_that_it_runs_and_a_second_run_changes_nothing(
+    host: MonitoringHost, monkeypatch: pytest.MonkeyPatch, *, logs: bool
+) -> None:
+    plan = planned("lab", monitoring__logs__enabled=logs)
+    fetched, idle = list[str](), list[str]()
+    monkeypatch.setattr(accounts, "ensure", lambda *_, **__: None)
+    monkeypatch.setattr(packages, "installed", lambda *_: False)
+    monkeypatch.setattr(central, "off", lambda _, names: idle.extend(names))
+    monkeypatch.setattr(central, "install", lambda _, one, path, **__: fetched.append(f"{one.url} {path}"))
+    kept = {"programs_url": "https://seed/logs", "retention_days": 7, "max_gib": 9, "off": ["haproxy.service"]}
+    given = {
+        **GIVEN, "files": files(plan), "interval": 15, "retention_days": 30, "hosts": 4, "central_packages": [],
+        "programs_url": "https://seed/metrics", "digests": {}, "files_ca": "", "tls": {"monitoring.crt": "PEM"},
+        "certificate": "own", "private_key": "key", "ca_certificate": "ca", "backups": {},
+        "kept_logs": kept if logs else None,
+    }  # fmt: skip
+    for again in (False, True):
+        changes = Changes(check=False)
+        central.converge(changes, given)
+        assert (changes.done == []) is again
+    places = {path.relative_to(host.home).as_posix() for path in host.home.rglob("*") if path.is_file()}
+    door = {"door-tls/door.crt", "door-tls/door.crt.key", "door-tls/writers-ca.crt"}
+    assert places == {*files(plan), "tls/monitoring.crt", *(door if logs else ())}
+    assert stat.S_IMODE((host.home / "tls/monitoring.crt").stat().st_mode) == 0o640
+    assert f"https://seed/metrics/vmalert {watched.PROGRAMS}/vmalert" in fetched
+    assert (f"https://seed/logs/victoria-logs {watched.LOG_PROGRAMS}/victoria-logs" in fetched) is logs
+    assert ("haproxy.service" in idle) is logs
+    started = {one.unit for one in (*central.ALL, *central.LOGS) if watched.unit_file(one.unit).exists()}
+    assert started == {one.unit for one in (*central.ALL, *(central.LOGS if logs else ()))}
 
 
 def test_a_restart_that_a_killed_run_left_open_is_made_and_no_reload_takes_its_place(host: MonitoringHost) -> None:

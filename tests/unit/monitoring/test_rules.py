@@ -51,6 +51,7 @@ def test_an_alert_says_layer_severity_object_and_the_three_lines_of_a_fault() ->
             "BackupOld",
             "SiteDrifted",
             "DriftUnknown",
+            "LogsMissing",
             PROOF,
         )
         assert ("object" in one["labels"]) == written
@@ -89,7 +90,7 @@ def test_drift_is_told_only_where_a_timer_looks_for_it() -> None:
 
 
 def test_targets_that_nobody_asks_any_more_are_missed_by_their_number() -> None:
-    plan = planned("ha")
+    plan = planned("ha", **WHOLE)
     missed = expressions(plan, "DataMissing")
     assert len(missed) == len(JOBS)
     assert f'(count(up{{job="node"}}) or vector(0)) < {len(plan.hosts)}' in missed

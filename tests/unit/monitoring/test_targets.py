@@ -18,7 +18,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.targets 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
 from ansible_collections.groundup.cloud.tests.unit.plan.conftest import example
 
-from .sites import planned
+from .sites import WHOLE, planned
 
 
 def scraped(plan: Plan) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def test_each_target_says_layer_and_rack_and_no_two_are_the_same() -> None:
 
 
 def test_a_job_reads_its_layers_file_and_keeps_its_own_targets() -> None:
-    plan = planned("ha", monitoring__interval=15)
+    plan = planned("ha", monitoring__interval=15, **WHOLE)
     found = scraped(plan)
     written = files(plan)
     assert found["global"] == {"scrape_interval": "15s", "external_labels": {"site": "ha"}}
@@ -109,7 +109,7 @@ def test_a_job_reads_its_layers_file_and_keeps_its_own_targets() -> None:
 
 
 def test_what_leaves_the_monitoring_host_has_a_client_certificate_but_for_ceph() -> None:
-    found = scraped(planned("ha"))["scrape_configs"]
+    found = scraped(planned("ha", **WHOLE))["scrape_configs"]
     open_ones = {one["job_name"] for one in found if one["scheme"] == "http"}
     assert open_ones == {name for name, job in JOBS.items() if job.loopback} | {"ceph"}
     secured = {one["job_name"]: one["tls_config"].keys() for one in found if one["scheme"] == "https"}

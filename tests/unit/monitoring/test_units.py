@@ -13,7 +13,12 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.action import preflight
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._monitoring import units
-from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.central import ALL, unit_texts
+from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.central import (
+    ALL,
+    LOGS,
+    log_unit_texts,
+    unit_texts,
+)
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.serial import host_vars, site_vars
 
 from .sites import planned
@@ -60,12 +65,14 @@ def test_a_unit_between_two_starts_has_no_process(monkeypatch: pytest.MonkeyPatc
         asked(monkeypatch, port, 0)
 
 
+@pytest.mark.parametrize("logs", [False, True])
 @pytest.mark.parametrize("central", ["seed-1", "worker-1"])
-def test_preflight_knows_the_ports_of_the_monitoring_host_and_of_no_other(central: str) -> None:
-    plan = planned("lab", monitoring__host=central)
-    texts = unit_texts(interval=15, days=7, hosts=2)
+def test_preflight_knows_the_ports_of_the_monitoring_host_and_of_no_other(central: str, *, logs: bool) -> None:
+    plan = planned("lab", monitoring__host=central, monitoring__logs__enabled=logs)
+    texts = unit_texts(interval=15, days=7, hosts=2) | log_unit_texts(hosts=2, days=7, gib=1)
     programs = {  # as the kernel names a process
-        f"{one.port}/tcp": (re.findall(r"ExecStart=\S*/(\S+)", texts[one.unit])[0][:15],) for one in ALL
+        f"{one.port}/tcp": (re.findall(r"ExecStart=\S*/(\S+)", texts[one.unit])[0][:15],)
+        for one in (*ALL, *(LOGS if logs else ()))
     }
     for name, host in plan.hosts.items():
         variables = {"groundup_site": site_vars(plan), "groundup_host": host_vars(host)}
@@ -73,3 +80,4 @@ def test_preflight_knows_the_ports_of_the_monitoring_host_and_of_no_other(centra
         assert listens.keys() >= plan.preflight.by_roles["+".join(host.roles)].listens.keys()
         found = {port: tuple(listens[port]) for port in programs if port in listens}
         assert found == (programs if name == central else {})
+        assert listens.get("9429/tcp", []) == (["vlagent"] if logs else [])

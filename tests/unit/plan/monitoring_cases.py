@@ -11,5 +11,6 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("monitoring-without-host", "error", "lab", {**_ON, "machines": {"control": {"count": 1}}}, "monitoring.host"),
     ("monitoring-host-unknown", "error", "lab", {**_ON, "monitoring/host": "seed-9"}, "monitoring.host"),
     ("monitoring-inside", "warning", "lab", {**_ON, "monitoring/host": "worker-1"}, "monitoring.host"),
+    ("logs-without-monitoring", "warning", "lab", {"monitoring/logs/enabled": True}, "monitoring.logs.enabled"),
     ("monitoring-without-receiver", "warning", "lab", _ON, "monitoring.webhook"),
 ]

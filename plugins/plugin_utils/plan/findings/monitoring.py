@@ -13,6 +13,12 @@ def check(context: PlanContext) -> Iterator[Finding]:
     """Yield findings about the monitoring host and its receiver."""
     plan, hosts = context.plan.monitoring, context.plan.hosts
     if plan is None:
+        if context.site.monitoring.logs.enabled:
+            yield warning("logs-without-monitoring", "monitoring.logs.enabled")(
+                what="logs are asked for, and monitoring is not",
+                why="no machine keeps them",
+                remedy="write monitoring.enabled: true",
+            )
         return
     if not plan.host:
         yield error("monitoring-without-host", "monitoring.host")(

@@ -1,4 +1,4 @@
-"""Monitoring in the site file: where it runs, how long metrics stay, and who gets alerts."""
+"""Monitoring in the site file: where it runs, how long metrics and logs stay, and who gets alerts."""
 
 from __future__ import annotations
 
@@ -18,6 +18,16 @@ Url = Annotated[
     ),
     AfterValidator(with_port),
 ]
+
+
+class Logs(Model):
+    """Logs of hosts and pods, kept on the monitoring host."""
+
+    enabled: bool = Field(False, description="Whether hosts write their logs to the monitoring host.")
+    retention_days: int = Field(14, ge=1, le=3650, description="Days that logs are kept.")
+    max_gib: int = Field(
+        20, ge=1, le=100000, description="GiB of disk that logs take before the oldest days go; two days stay."
+    )
 
 
 class Monitoring(Model):
@@ -40,3 +50,4 @@ class Monitoring(Model):
         "tells the number of differences as a metric: OnCalendar of systemd, daily or more often. Default: no timer.",
         json_schema_extra={"examples": ["*-*-* 05:00:00"]},
     )
+    logs: Logs = Field(default_factory=Logs, description="Logs of the whole site. Needs `enabled`.")

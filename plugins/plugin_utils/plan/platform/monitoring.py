@@ -2,24 +2,45 @@
 
 from __future__ import annotations
 
+from ....module_utils._host.watched import DOOR_PORT
 from ..layout.context import Layout
-from ..part_types import MonitoringPlan
+from ..part_types import LogsPlan, MonitoringPlan
 
-ARTIFACTS = {"victoria-metrics": "1.151.0"}  # of supply.lock; a test compares them
+METRICS, LOGS = "victoria-metrics", "victoria-logs"
+ARTIFACTS = {METRICS: "1.151.0", LOGS: "1.52.1"}  # of supply.lock; a test compares them
 
 
 def monitoring(layout: Layout) -> MonitoringPlan | None:
-    """Return where metrics are kept and alerts go; None: the site has no monitoring."""
+    """Return where metrics and logs are kept and alerts go; None: the site has no monitoring."""
     written, seeds = layout.site.monitoring, layout.with_role("seed")
     host = written.host or (seeds[0].name if seeds else "")
     if not written.enabled:
         return None
     return MonitoringPlan(
         host=host, interval=written.interval, retention_days=written.retention_days, webhook=written.webhook,
-        drift=written.drift, programs="/".join(*ARTIFACTS.items()),
+        drift=written.drift, programs=_place(METRICS), logs=_logs(layout, host) if keeps_logs(layout) else None,
     )  # fmt: skip
+
+
+def keeps_logs(layout: Layout) -> bool:
+    """Say whether the site keeps logs."""
+    return layout.site.monitoring.enabled and layout.site.monitoring.logs.enabled
 
 
 def artifacts(layout: Layout) -> tuple[str, ...]:
     """Return the artifacts of supply.lock that only sites with monitoring need."""
-    return tuple(ARTIFACTS) if layout.site.monitoring.enabled else ()
+    if not layout.site.monitoring.enabled:
+        return ()
+    return tuple(ARTIFACTS) if keeps_logs(layout) else (METRICS,)
+
+
+def _logs(layout: Layout, host: str) -> LogsPlan:
+    written, address = layout.site.monitoring.logs, layout.hosts[host].address if host in layout.hosts else host
+    return LogsPlan(
+        url=f"https://{address}:{DOOR_PORT}/insert/native", retention_days=written.retention_days,
+        max_gib=written.max_gib, programs=_place(LOGS),
+    )  # fmt: skip
+
+
+def _place(artifact: str) -> str:
+    return f"{artifact}/{ARTIFACTS[artifact]}"

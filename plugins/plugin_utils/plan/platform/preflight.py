@@ -23,6 +23,7 @@ from ..types import (
     KubernetesPlan,
     SupplyPlan,
 )
+from .monitoring import keeps_logs
 
 _SYSTEM = ("name", "id", "version", "architecture", "kernel", "python")  # what a host's OS must match
 NEXT, CONTROL = 2, 3  # peers a host sends packets to: the next two on each network, and three control hosts
@@ -121,6 +122,8 @@ def _opened(
         if record.provisioner and record.provisioner not in provisioners:
             continue
         if record.monitoring and not layout.site.monitoring.enabled:
+            continue
+        if record.logs and not keeps_logs(layout):
             continue
         yield name, record
 
