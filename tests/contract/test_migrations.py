@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from typing import Any
+
+import pytest
+import yaml
 
 from .conftest import name_of
 from .test_builtin_charts import pods
@@ -35,6 +39,20 @@ def migration(item: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 def env(item: dict[str, Any]) -> dict[str, str]:
     return {one["name"]: one["value"] for one in container(item)["env"] if "value" in one}
+
+
+def test_no_file_of_policies_is_taken_for_json(rendered: dict[str, Any]) -> None:
+    """`{}` is both, and `nova-status` and `placement-status upgrade check` end the migration for it."""
+    files = {
+        release: base64.b64decode(item["data"]["policy.yaml"]).decode()
+        for release, items in rendered.items() for item in items
+        if item["kind"] == "Secret" and "policy.yaml" in (item.get("data") or {})
+    }  # fmt: skip
+    assert files.keys() >= set(MIGRATED)
+    for release, text in files.items():
+        assert isinstance(yaml.safe_load(text), dict), release
+        with pytest.raises(json.JSONDecodeError):
+            json.loads(text)
 
 
 def test_while_former_pods_serve_nothing_is_removed_from_a_schema(rendered: dict[str, Any]) -> None:

@@ -31,7 +31,7 @@
 {{- $value := hasPrefix "." .conf | ternary .root.Values .root.Values.conf -}}
 {{- range splitList "." (trimPrefix "." .conf) }}{{ $value = get ($value | default dict) . }}{{ end -}}
 {{- if not (kindIs "map" $value) }}{{ tpl ($value | default "") .root }}
-{{- else if hasSuffix ".yaml" .name }}{{ $value | toYaml }}
+{{- else if hasSuffix ".yaml" .name }}{{ if not $value }}{{ printf "# By itself, the next line is JSON, which upgrade checks refuse.\n" }}{{ end }}{{ $value | toYaml }}
 {{- else if hasSuffix ".json" .name }}{{ $value | toJson }}
 {{- else -}}
 {{- $value = deepCopy $value -}}
