@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils import site_identity
@@ -16,6 +14,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets import 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
+from ansible_collections.groundup.cloud.tests.unit.killing import Killer
 
 from .restoring import Make, archive, job
 
@@ -31,22 +30,6 @@ def lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def content(home: Path) -> dict[str, str]:
     return {str(one.relative_to(home)): one.read_text() for one in sorted(home.rglob("*")) if one.is_file()}
-
-
-class Killer:
-    """Ends the run after its n-th effect."""
-
-    left = 0
-
-    def after(self, real: Callable[..., Any]) -> Callable[..., Any]:
-        def effect(*arguments: Any, **options: Any) -> Any:
-            found = real(*arguments, **options)
-            self.left -= 1
-            if self.left == 0:
-                raise KeyboardInterrupt
-            return found
-
-        return effect
 
 
 def test_wherever_a_run_is_killed_a_store_is_among_all_its_files_and_the_next_run_ends_it(

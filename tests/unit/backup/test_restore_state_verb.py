@@ -14,9 +14,9 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import Groun
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import STORE, open_store
+from ansible_collections.groundup.cloud.tests.unit.killing import Killer
 
 from .restoring import Make, archive, given, job
-from .test_restore_state_killed import Killer
 
 OTHERS = ("ca.crt", "ovn.json", "pki/edge.crt", "zones.json")
 

@@ -11,7 +11,6 @@ import tarfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
@@ -29,6 +28,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import (
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.etcd import Etcd
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import EncryptionKey, Paths
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.state import Membership, classify, observe
+from ansible_collections.groundup.cloud.tests.unit.killing import Killer
 
 from .conftest import CA, JOIN, KEY, FakeHost, finish, make_node, run, write
 from .test_etcd_restore import ETCD, GIVEN
@@ -109,23 +109,6 @@ def judge(host: FakeHost) -> None:
     assert "kubeadm reset" not in host.verbs()
     assert not half_made.kept_of(paths.kubernetes)
     assert "kubelet.service" in host.running
-
-
-class Killer:
-    """Ends the run after its n-th effect on files, services or by programs."""
-
-    def __init__(self) -> None:
-        self.left = 0
-
-    def after(self, real: Callable[..., Any]) -> Callable[..., Any]:
-        def effect(*arguments: Any, **options: Any) -> Any:
-            found = real(*arguments, **options)
-            self.left -= 1
-            if self.left == 0:
-                raise KeyboardInterrupt
-            return found
-
-        return effect
 
 
 def test_a_host_that_had_nothing_becomes_the_old_clusters_first_wherever_a_run_was_killed(
