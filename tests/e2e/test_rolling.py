@@ -14,6 +14,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import P
 from ansible_collections.groundup.cloud.tests.e2e.cluster import play
 from ansible_collections.groundup.cloud.tests.e2e.conftest import ROOT, SITE_FILE
 from ansible_collections.groundup.cloud.tests.e2e.failover import root
+from ansible_collections.groundup.cloud.tests.e2e.probing import EVERY
 from ansible_collections.groundup.cloud.tests.e2e.unavoidable import explained
 
 pytestmark = [pytest.mark.lab, pytest.mark.long]
@@ -38,10 +39,14 @@ def control(plan: Plan) -> tuple[str, ...]:
 
 
 @contextmanager
-def probed(state: Path) -> Iterator[dict[str, Any]]:
-    """Ask Kubernetes and the cloud while the block runs; fill what is yielded with the figures, and print them."""
+def probed(state: Path, *, every: float = EVERY) -> Iterator[dict[str, Any]]:
+    """Ask Kubernetes and the cloud while the block runs; fill what is yielded with the figures, and print them.
+
+    ``every``: seconds between two requests of a lane.
+    """
     figures: dict[str, Any] = {}
     serving = ["python", "tests/e2e/serving.py", "--kubernetes", str(state / "kubeconfig"), "--openstack"]
+    serving += ["--every", str(every)]
     with subprocess.Popen(
         [ROOT / "ci/lab", "shell", *serving], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as prober:
