@@ -26,4 +26,4 @@ class ActionModule(StepAction):
         if given["step"] == "take":
             return part.take(keep=given["keep"])
         go = given["step"] == "restore"
-        return part.restore(source=given["source"], force=given["force"], keep=given["keep"], go=go)
+        return part.restore(source=given["source"], force=given["force"], go=go)

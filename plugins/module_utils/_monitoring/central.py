@@ -112,7 +112,8 @@ def tell(changes: Changes, given: Mapping[str, Any]) -> dict[str, Any]:
     Raises GroundupError, OSError.
     """
     ownership.refuse_other(given["site"])
-    for one in (*ALL, *LOGS):
+    logs = any(path.startswith("door/") for path in given["files"])  # else a full run removes them
+    for one in (*ALL, *(LOGS if logs else ())):
         if watched.unit_file(one.unit).exists():
             unit = one.as_unit(changes)  # stale, if a run was killed before its restart
             reader = _configure(changes, one, given["files"])

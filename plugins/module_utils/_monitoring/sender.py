@@ -22,7 +22,8 @@ PROGRAM = watched.LOG_PROGRAMS / "vlagent"
 BUFFER = "1GiB"  # compressed, in files of half of that; one more while the oldest is read
 # Command lines may have a secret in them; the others tell an operator nothing, and are in every line.
 DROPPED = (
-    "_CMDLINE", "_BOOT_ID", "_MACHINE_ID", "_CAP_EFFECTIVE", "_SELINUX_CONTEXT", "_STREAM_ID", "_RUNTIME_SCOPE",
+    "_CMDLINE", "OBJECT_CMDLINE", "COREDUMP_CMDLINE", "COREDUMP_ENVIRON",
+    "_BOOT_ID", "_MACHINE_ID", "_CAP_EFFECTIVE", "_SELINUX_CONTEXT", "_STREAM_ID", "_RUNTIME_SCOPE",
     "_SYSTEMD_CGROUP", "_SYSTEMD_SLICE", "_SYSTEMD_INVOCATION_ID", "INVOCATION_ID", "JOB_ID", "MESSAGE_ID",
 )  # fmt: skip
 # Of pods, as kubelet and containerd lay them out; the audit log of the API server, as a pattern: it may not be there.

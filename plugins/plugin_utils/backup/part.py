@@ -145,7 +145,7 @@ class BackupPart(ABC, Generic[Kind, Content]):
             self.refuse_lost(done)
         return self._kept(done, self.shelf(), keep=keep, now=now)
 
-    def restore(self, *, source: str, force: Collection[str], keep: int, go: bool) -> dict[str, Any]:
+    def restore(self, *, source: str, force: Collection[str], go: bool) -> dict[str, Any]:
         """Restore the backup ``source``, and save what it replaces before; without ``go`` only check that it could be.
 
         Raises GroundupError when a reason speaks against it that ``force`` does not accept.
@@ -158,7 +158,7 @@ class BackupPart(ABC, Generic[Kind, Content]):
         wrong, against = self.reasons(backup, content, done)
         self.shelf().refuse(backup, site=self.plan.site, wrong=wrong, against=against, force=force)
         if go:
-            before = self._save_replaced(done, keep=keep)
+            before = self._save_replaced(done)
             if not _works(before):
                 return before
             done = self._run("restore", content=base64.b64encode(data).decode(), source=backup.name)
@@ -170,14 +170,12 @@ class BackupPart(ABC, Generic[Kind, Content]):
     def _run(self, step: str, **more: Any) -> dict[str, Any]:
         return self.on_host(step, **self.options(), **more)
 
-    def _save_replaced(self, found: Mapping[str, Any], *, keep: int) -> dict[str, Any]:
-        """Save just before what is replaced."""
+    def _save_replaced(self, found: Mapping[str, Any]) -> dict[str, Any]:
+        """Save just before what is replaced. None is removed: one of them may be what is restored."""
         if not (shelf := self.replaced(found)):
             return {}
-        if keep:  # else none is removed
-            refuse_future(shelf.names(), where=str(shelf.home))
         now = datetime.now(UTC)
-        return self._kept(self._run("take"), shelf, keep=keep, now=now)
+        return self._kept(self._run("take"), shelf, keep=0, now=now)
 
     def _kept(self, done: dict[str, Any], shelf: Shelf[Kind], *, keep: int, now: datetime) -> dict[str, Any]:
         if packed := done.pop("content", ""):

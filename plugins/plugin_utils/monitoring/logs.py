@@ -7,10 +7,12 @@ from typing import Any
 from ...module_utils._base.files import HEADER
 from ...module_utils._host.watched import DOOR_PORT, LOG_STORE_PORT
 from ...module_utils._monitoring.central import HOME
+from ...module_utils._monitoring.verify import JOURNALS
 from ..plan.types import Plan
 from .jobs import writers
 
-LINES, ALL_LINES = "groundup_log_lines", "groundup_log_lines_all"  # metrics: of a host, of all, in ten minutes
+# Metrics of ten minutes: lines of a host's journal, and of all logs.
+LINES, ALL_LINES = "groundup_log_lines", "groundup_log_lines_all"
 SILENT = (
     "on the host: journalctl -n 50 -u groundup-log-journal -u groundup-log-agent; where one entry of the journal stops "
     "the upload again and again, remove /var/lib/groundup-log-agent/journal and restart groundup-log-journal, which "
@@ -67,6 +69,6 @@ def log_files(plan: Plan) -> dict[str, str]:
 
 def log_rules() -> dict[str, Any]:
     """Return the rules that count what is stored, for the alert on a host that stopped."""
-    counted = {LINES: "stats by (host) count() lines", ALL_LINES: "stats count() lines"}
-    rules = [{"record": name, "expr": f"_time:10m | {each}"} for name, each in counted.items()]
+    counted = {LINES: JOURNALS, ALL_LINES: "_time:10m | stats count() lines"}
+    rules = [{"record": name, "expr": query} for name, query in counted.items()]
     return {"groups": [{"name": "logs", "rules": rules}]}

@@ -130,7 +130,10 @@ class ReleaseUpgrade:
 
         wait_until(silent, timeout=_BACK, pause=_PAUSE)
         if many := crowded(self.plan, todo.aside):
-            raise self._stopped("; ".join(many), where="nova-compute of these hosts")
+            raise self._stopped(
+                "; ".join(many), where="nova-compute of these hosts",
+                remedy="mend or retire all but that many; or run it without hypervisors-down, which tries each alone",
+            )  # fmt: skip
         return {"changed": changed, "hypervisors": [list(batch) for batch in todo.batches]}
 
     def joined(self, hosts: Sequence[str], failed: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -150,7 +153,12 @@ class ReleaseUpgrade:
         """Say at which hypervisors the step stopped, why, and what their units said last. Raises GroundupError."""
         told = (f"{host}: {printable(next(iter(why.splitlines()), 'failed'))}; {self._words(host)}"
                 for host, why in lacking.items())  # fmt: skip
-        raise self._stopped("; ".join(told), where=", ".join(lacking))
+        raise self._stopped(
+            "; ".join(told), where=", ".join(lacking),
+            remedy="put these units right (journalctl -n 50 -u nova-compute -u neutron-ovn-agent there), then run "
+            "groundup.cloud.openstack_upgrade again: one whose nova-compute does not report is first, and alone. "
+            "Accepted as hypervisors-down, it is set aside, and the step stays open without it",
+        )  # fmt: skip
 
     def restart(self) -> dict[str, Any]:
         """Restart what has pinned the former release's messages. Raises GroundupError, ApiError."""
@@ -208,12 +216,11 @@ class ReleaseUpgrade:
             remedy=f"ansible-playbook {by} goes on; --tags check shows what is left",
         )
 
-    def _stopped(self, what: str, *, where: str) -> GroundupError:
+    def _stopped(self, what: str, *, where: str, remedy: str) -> GroundupError:
         return GroundupError(
             f"the step to {self.target} stopped at hypervisors: {what}", where=where,
             why="no other hypervisor is touched; instances go on, and those of the other hosts can be managed",
-            remedy="journalctl -n 50 -u nova-compute there; then run groundup.cloud.openstack_upgrade again: it begins "
-            "there. Accepted as hypervisors-down, it is set aside, and the step stays open without it",
+            remedy=remedy,
         )  # fmt: skip
 
     def _words(self, host: str) -> str:

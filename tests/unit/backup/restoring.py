@@ -14,6 +14,10 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk im
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 
 Make = Callable[..., SetBackup]
+NETWORKS = {
+    "service_cidr": "10.233.0.0/18", "dns_address": "10.233.0.10", "pod_cidr": "10.233.64.0/18",
+    "dns_domain": "cluster.local", "cni": "flannel",
+}  # fmt: skip
 
 
 def job(plan: Plan, *, check: bool = False, **options: Any) -> RestoreJob:

@@ -169,7 +169,7 @@ def test_networks_are_restored_from_a_set_and_the_youngest_backup_counts(
     made = with_ovn("a", now=NOW)
     restored, content, data = part.load("newest")
     assert (restored.name, restored.cluster, content.counts["Logical_Switch"]) == (made.name, "c1", 1)
-    assert part.restore(source="newest", force=[], keep=14, go=True)["backup"]["file"] == str(
+    assert part.restore(source="newest", force=[], go=True)["backup"]["file"] == str(
         shelf.home / made.name / "ovn.sealed"
     )
     assert done[-1] == ("restore", b64(data))

@@ -80,7 +80,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
 
 
 def restore(host: Host, *force: str, go: bool = True) -> dict[str, Any]:
-    return Toy(PLAN, host.step).restore(source="newest", force=force, keep=1, go=go)
+    return Toy(PLAN, host.step).restore(source="newest", force=force, go=go)
 
 
 def test_a_new_part_is_saved_sealed_verified_and_restored_by_what_all_have(host: Host) -> None:

@@ -29,17 +29,13 @@ from ansible_collections.groundup.cloud.tests.unit import tls
 from ansible_collections.groundup.cloud.tests.unit.certificates import issue
 from ansible_collections.groundup.cloud.tests.unit.kubernetes_layer.test_kubeconfig import kubeconfig
 
-from .restoring import Make, archive, job
+from .restoring import NETWORKS, Make, archive, job
 
 KEYS = ("pki/ca.crt", "pki/ca.key", "pki/etcd/ca.key", "pki/sa.key")
 
 
 BLANK = {"member": False, "anew": True, "etcd_data": False, "now": {}, "passed": {}, "keys": False, "image": ""}
 WHOLE = ["kubernetes-keys", "etcd"]
-NETWORKS = {
-    "service_cidr": "10.233.0.0/18", "dns_address": "10.233.0.10", "pod_cidr": "10.233.64.0/18",
-    "dns_domain": "cluster.local", "cni": "flannel",
-}  # fmt: skip
 
 
 @pytest.fixture
@@ -206,9 +202,12 @@ def test_other_networks_than_the_clusters_are_refused_by_name(
     assert job(plan, parts=WHOLE, check=True).decide(answers)["steps"]
 
 
-def test_a_set_that_does_not_say_its_networks_needs_a_consent(plan: Plan, made: Make, answers: dict[str, Any]) -> None:
-    keyed(made, plan, networks={})
-    with pytest.raises(GroundupError, match="it does not say which networks its cluster was made with") as caught:
+@pytest.mark.parametrize("said", [{}, {"cni": "flannel"}])
+def test_a_set_that_does_not_say_all_its_networks_needs_a_consent(
+    plan: Plan, made: Make, answers: dict[str, Any], said: dict[str, str]
+) -> None:
+    keyed(made, plan, networks=said)
+    with pytest.raises(GroundupError, match=r"it does not say with which .*pod_cidr.* its cluster was made") as caught:
         job(plan, parts=WHOLE, check=True).decide(answers)
     assert "unknown-networks" in str(caught.value)
     assert job(plan, parts=WHOLE, check=True, force=["unknown-networks"]).decide(answers)["steps"]

@@ -14,6 +14,8 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk im
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.mariadb import Contents
 from ansible_collections.groundup.cloud.tests.unit.kubernetes_layer.conftest import CLUSTER
 
+from .restoring import NETWORKS
+
 ANEW: dict[str, Any] = {"member": False, "anew": True, "now": {}, "passed": {}, "keys": False, "image": ""}
 AT = datetime(2026, 11, 28, 15, tzinfo=UTC)
 IMAGE = "10.0.0.1:5000/etcd:3.6.8-0@sha256:" + "0" * 64
@@ -33,7 +35,7 @@ def control(**answers: Any) -> Control:
 def backup(**changes: Any) -> SetBackup:
     taken = {"taken": "2026-11-28T14:00:00+00:00", "files": 3}
     parts = {
-        "kubernetes-keys": {**taken, "networks": {"pod_cidr": CLUSTER.pod_cidr}}, "state": dict(taken),
+        "kubernetes-keys": {**taken, "networks": NETWORKS}, "state": dict(taken),
         "mariadb": {**taken, "rows": {"nova.instances": [7, 9], "nova.flavors": [3, 3]}},
         "etcd": {**taken, "keys": [41, 40], "revision": [800, 810]},
     }  # fmt: skip

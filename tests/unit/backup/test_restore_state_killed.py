@@ -75,6 +75,30 @@ def test_what_was_there_is_set_aside_unless_it_is_the_same(plan: Plan, lost: Pat
     assert lost in aside.parents
 
 
+def test_what_another_restore_left_is_in_no_set_and_put_by_none(plan: Plan, lost: Path, tmp_path: Path) -> None:
+    """Its store would take the place of the good one."""
+    stale = ".restoring/secrets.yml"
+    state.put(plan.site, [archive(*NAMES, stale)])
+    home = state_dir(plan.site)
+    assert content(home) == {name: name for name in NAMES}
+    for name in (stale, "20260101T000000Z.before-restore/kubeconfig"):
+        (home / name).parent.mkdir()
+        (home / name).write_text("stale")
+    (tmp_path / "site.yml").write_text("site: lab")
+    kept = [name for name, _ in saved.files(plan.site, str(tmp_path / "site.yml"))]
+    assert kept == [*NAMES, "site-file/site.yml"]
+    assert lost in home.parents
+
+
+def test_a_state_that_is_refused_leaves_nothing_of_itself(plan: Plan, lost: Path) -> None:
+    def refuse(_: Path) -> None:
+        raise GroundupError("another site's", where="here", why="", remedy="")
+
+    with pytest.raises(GroundupError):
+        state.put(plan.site, [archive(*NAMES)], judge=refuse)
+    assert content(lost) == {}
+
+
 def test_the_store_is_on_the_disk_after_all_other_files(
     plan: Plan, lost: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

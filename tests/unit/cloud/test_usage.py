@@ -262,13 +262,24 @@ def test_a_service_that_does_not_answer_is_unknown_and_the_others_are_told(
 
 
 @pytest.mark.usefixtures("cloud")
+@pytest.mark.parametrize("output", ["table", "csv"])
 def test_names_of_users_cannot_write_on_the_terminal(
-    admin: Any, fake: FakeCloud, monkeypatch: pytest.MonkeyPatch
+    admin: Any, fake: FakeCloud, monkeypatch: pytest.MonkeyPatch, output: str
 ) -> None:
     fake.of("projects")[-1]["name"] = "\x1b[2Jweb"
-    _, text = act(admin, monkeypatch, "accounts", usage_from="2026-11-01")
+    _, text = act(admin, monkeypatch, "accounts", usage_from="2026-11-01", output=output)
     assert "\x1b" not in text
     assert "\\x1b[2Jweb" in text
+
+
+@pytest.mark.usefixtures("cloud")
+@pytest.mark.parametrize("word", ["=HYPERLINK(A1)", "+1", "-1", "@SUM(A1)"])
+def test_no_name_of_a_user_is_a_formula_of_a_spreadsheet(
+    admin: Any, fake: FakeCloud, monkeypatch: pytest.MonkeyPatch, word: str
+) -> None:
+    fake.of("projects")[-1]["name"] = word
+    _, text = act(admin, monkeypatch, "accounts", usage_from="2026-11-01", output="csv")
+    assert f",'{word}," in text
 
 
 @pytest.mark.parametrize("given", [{"capacity_days": 0}, {"usage_from": "soon"}])

@@ -177,7 +177,7 @@ def refused(
     about.write_text(json.dumps(asdict(kept) | changed))
     asked = SeedPart(plan, lambda *_, **__: knows(there or {}, seeds_schema))
     try:
-        asked.restore(source="newest", force=list(force), keep=14, go=False)
+        asked.restore(source="newest", force=list(force), go=False)
     except GroundupError as error:
         return str(error)
     return ""
@@ -260,7 +260,7 @@ def stepped(plan: Plan, nodes: Mapping[str, IronicNode], packed: bytes, *, force
         return {**knows(nodes), "changes": [], **content}
 
     try:
-        SeedPart(plan, on_host).restore(source="newest", force=list(force), keep=14, go=True)
+        SeedPart(plan, on_host).restore(source="newest", force=list(force), go=True)
     except GroundupError as error:
         asked.append(error.what)
     return asked

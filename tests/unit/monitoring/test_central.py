@@ -77,6 +77,17 @@ def test_a_new_target_is_taken_up_by_a_reload_and_the_rest_stays(host: Monitorin
     assert host.systemd.calls == ["reload"]
 
 
+def test_logs_that_are_off_in_the_site_file_alone_are_left_to_the_full_run(host: MonitoringHost) -> None:
+    _installed(central.LOGS)
+    kept = [host.home / "door/haproxy.cfg", host.home / "log-rules/logs.yml"]
+    for one in kept:
+        one.parent.mkdir(parents=True)
+        one.touch()
+    host.told()
+    assert all(one.exists() for one in kept)
+    assert watched.LOG_DOOR not in host.waited
+
+
 def test_a_new_host_may_write_logs_at_once(host: MonitoringHost) -> None:
     plan = planned("lab", monitoring__logs__enabled=True)
     _installed(central.LOGS)

@@ -102,7 +102,7 @@ def refused(
     (PART.shelf().home / f"{kept.name}.json").write_text(json.dumps(asdict(kept)))
     here = {"leader": True, "cluster": "cid-nb", "schema": schema, "counts": counts, "changed": False}
     try:
-        OvnPart(PLAN, lambda *_, **__: here).restore(source=kept.name, force=list(force), keep=14, go=False)
+        OvnPart(PLAN, lambda *_, **__: here).restore(source=kept.name, force=list(force), go=False)
     except GroundupError as error:
         return str(error)
     return ""
@@ -239,7 +239,7 @@ def stepped(*, counts: dict[str, int], leads: Sequence[str] = (), go: bool = Tru
         return {"leader": leader, "cluster": "cid-nb", "schema": "7.11.0", "counts": counts, "changed": False}
 
     try:
-        OvnPart(PLAN, on_host).restore(source="newest", force=[], keep=14, go=go)
+        OvnPart(PLAN, on_host).restore(source="newest", force=[], go=go)
     except GroundupError as error:
         asked.append(error.what)
     return asked

@@ -46,7 +46,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def restore(leader: Leader) -> None:
-    OvnPart(PLAN, leader).restore(source="newest", force=[], keep=14, go=True)
+    OvnPart(PLAN, leader).restore(source="newest", force=[], go=True)
 
 
 @pytest.mark.parametrize("dies", ["check", "take", "restore", ""])
@@ -62,5 +62,18 @@ def test_what_a_killed_run_saved_before_it_restored_is_not_the_newest_for_the_ne
     with pytest.raises(GroundupError, match="what was made since is taken away"):
         restore(leader)
     undo = str(min((state / "replaced").glob("*.json")))
-    OvnPart(PLAN, leader).restore(source=undo, force=["overwrite"], keep=14, go=True)
+    OvnPart(PLAN, leader).restore(source=undo, force=["overwrite"], go=True)
     assert list(leader.switches) == []
+
+
+def test_an_undo_keeps_what_it_restores_however_many_were_saved_since(state: Path) -> None:
+    saved("a")
+    leader = Leader()
+    restore(leader)
+    undo = min((state / "replaced").glob("*.json"))
+    for _ in range(15):
+        OvnPart(PLAN, leader).restore(source="newest", force=["overwrite"], go=True)
+    leader.dies = "restore"
+    with pytest.raises(KeyboardInterrupt):
+        OvnPart(PLAN, leader).restore(source=str(undo), force=["overwrite"], go=True)
+    assert undo.exists()

@@ -76,16 +76,17 @@ def against(backup: SetBackup, again: Again, *, hosts: str, named: bool) -> Iter
             text=f"it is of Kubernetes {saved}, the site file says {again.cluster.version}: write "
             f"kubernetes.version {saved}, restore, then upgrade"
         )
-    made = backup.parts.get(KEYS, {}).get("networks")
-    for key, what, text, wanted in networks.differing(made or {}, again.cluster):
+    made = backup.parts.get(KEYS, {}).get("networks") or {}
+    for key, what, text, wanted in networks.differing(made, again.cluster):
         yield Reason(
             text=f"its cluster was made with {what} {text}, the site file says {wanted}: write kubernetes.{key} as it "
             "was; other networks mean a new cluster"
         )
-    if not made:
+    if unknown := networks.FIELDS.keys() - made.keys():
         yield Reason(
-            code=NETWORKS, text="it does not say which networks its cluster was made with (it is of an older "
-            f"collection): compare the site file in its part {STATE} (groundup.cloud.backup_open) with this one",
+            code=NETWORKS, text=f"it does not say with which {', '.join(sorted(unknown))} its cluster was made (it is "
+            "of an older collection, or its control host did not tell): compare the site file in its part "
+            f"{STATE} (groundup.cloud.backup_open) with this one",
         )  # fmt: skip
     if again.api:
         yield Reason(

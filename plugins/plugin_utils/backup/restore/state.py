@@ -21,9 +21,9 @@ from ..sets import state
 from ..shelf import STAMP
 from . import journal
 
-_WRITING, _SUFFIX = ".restoring", ".before-restore"
-# Records of work under way that has ended since.
+# Records of work under way that has ended since, the site file, and what another restore left.
 _PAST = (journal.FILE, *upgrades.FILES)
+_NOT_PUT = (state.SITE_FILE, f"{state.RESTORING}/")
 
 
 def refuse_living(site: str, *, restored: str = "") -> None:
@@ -50,13 +50,13 @@ def put(
     """
     home = state_dir(site)
     refuse_living(site)
-    new, aside = home / _WRITING, home / f"{datetime.now(UTC).strftime(STAMP)}{_SUFFIX}"
+    new, aside = home / state.RESTORING, home / f"{datetime.now(UTC).strftime(STAMP)}{state.SET_ASIDE}"
     if new.exists():
         shutil.rmtree(new)
     new.mkdir(mode=0o700, parents=True)
     with tarfile.open(fileobj=io.BufferedReader(state.reader(pieces), 1 << 16), mode="r|") as archive:
         for member in archive:
-            if not member.name.startswith(state.SITE_FILE) and member.name not in _PAST:
+            if not member.name.startswith(_NOT_PUT) and member.name not in _PAST:
                 _write(new, member, archive.extractfile(member) if member.isfile() else None)
     places, found = [new], list[Path]()
     for path in new.rglob("*"):
@@ -66,7 +66,11 @@ def put(
             f"the set's state has no {STORE}", where=str(new),
             why="a control node without it has no secret of the site", remedy="use an older set",
         )  # fmt: skip
-    judge(new)
+    try:
+        judge(new)
+    except GroundupError:
+        shutil.rmtree(new)
+        raise
     for path in sorted(found, key=lambda path: path == new / STORE):
         if path == new / STORE:
             for place in places:

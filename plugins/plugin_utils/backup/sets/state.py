@@ -14,7 +14,8 @@ from ...paths import state_dir
 from ...vault import STORE, password_source
 
 SITE_FILE = "site-file/"  # its place in the archive
-_LEFT_OUT = ("backups", "lab")  # other backups; volumes of the lab's hosts
+RESTORING, SET_ASIDE = ".restoring", ".before-restore"  # where a restore unpacks; end of where it sets files aside
+_LEFT_OUT = ("backups", "lab", RESTORING)  # other backups; volumes of the lab's hosts
 Write = Callable[[bytes], object]
 
 
@@ -56,7 +57,7 @@ def files(site: str, site_file: str) -> list[tuple[str, Path]]:
 
 def _files(home: Path) -> Iterator[Path]:
     for path in home.iterdir():
-        if path.name in _LEFT_OUT or path.name.endswith(".lock"):
+        if path.name in _LEFT_OUT or path.name.endswith((".lock", SET_ASIDE)):
             continue
         yield from (one for one in (path.rglob("*") if path.is_dir() else (path,)) if one.is_file())
 

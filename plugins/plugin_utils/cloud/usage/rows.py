@@ -70,12 +70,19 @@ def gather(questions: Mapping[str, Callable[[], Iterable[OneKind]]]) -> tuple[li
 
 
 def as_csv(kind: Kind, rows: Sequence[Row]) -> str:
-    """Return a line of column names, and one a row."""
+    """Return a line of column names, and one a row. Names come from users: none is a formula of a spreadsheet."""
     text = io.StringIO()
     writer = csv.DictWriter(text, [one.name for one in fields(kind)], lineterminator="\n")
     writer.writeheader()
-    writer.writerows(asdict(row) for row in rows)
+    writer.writerows({name: _plain(value) for name, value in asdict(row).items()} for row in rows)
     return text.getvalue().rstrip("\n")
+
+
+def _plain(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    text = printable(value)
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
 
 
 def table(kind: Kind, rows: Sequence[Row]) -> str:
