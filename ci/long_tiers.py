@@ -194,6 +194,12 @@ LONG_TIERS = (
         e2e("drill", options=("-s",)),
     ),
     lab_tier(
+        "rotation",  # every kind of secret, under a prober
+        THREE_CONTROL_HOSTS_SITE,
+        ("ci/lab", "up"),
+        e2e("rotation", options=("-s",)),
+    ),
+    lab_tier(
         "storage",
         STORAGE_SITE,
         playbooks(STORAGE_SITE, *CLUSTER, "storage"),
