@@ -28,6 +28,8 @@ from .base import Foreseen, Kind
 from .usage import Usage
 
 _PAUSE, _APPLIES = 2.0, 30.0  # seconds; the second: for all members to do what one was told
+# By the end of a secret's name: the job that makes the account. A service that switches it off has none.
+_MAKES = {"db": "job_db_init", "rabbitmq": "job_rabbit_init"}
 _ON_HOSTS = {NOVA_SECRET, NOVA_ACCOUNTS, NEUTRON_SECRET}
 
 
@@ -150,6 +152,7 @@ class AccountRotation(Kind[Accounts]):
         """Return the accounts, and whose pods restart."""
         usage, lines, hosts = Usage.now(self.api, self.namespace), list[str](), False
         stored = self.asked.store.items()
+        self._known(state)
         for one in state.todo:
             # A run that was killed after the swap left the former value with the cluster and the hypervisors.
             values = [stored[name] for name in (one.secret, one.secret + FORMER) if name in stored]
@@ -169,8 +172,7 @@ class AccountRotation(Kind[Accounts]):
         """Make the new valid beside the old."""
         store = self.asked.store
         if not state.open:
-            if unknown := [one.user for one in state.todo if not self.accepts(self._present(one))]:
-                raise self._failed(self.server, f"does not accept the store's password of {', '.join(unknown)}")
+            self._known(state)
             users = {one.secret: f"{one.user}-{password(8).lower()}" for one in state.todo} if self.renames else {}
             for name in rotation.stage(store, [one.secret for one in state.todo], users=users):
                 self.asked.changes.add(f"next value of {name} in the secrets store")
@@ -202,6 +204,12 @@ class AccountRotation(Kind[Accounts]):
             return [f"{self.at(one.secret)} has two passwords of {one.user}" for one in state.todo]
         refused = [one for one in state.todo if not self.accepts(self._present(one))]
         return [f"{self.at(one.secret)} refuses {one.user}" for one in refused]
+
+    def _known(self, state: Accounts) -> None:
+        """Check before a rotation begins that what the store has is what is let in. Raises GroundupError."""
+        unknown = [] if state.open else [one.user for one in state.todo if not self.accepts(self._present(one))]
+        if unknown:
+            raise self._failed(self.server, f"does not accept the store's password of {', '.join(unknown)}")
 
     def _present(self, one: Account) -> Credential:
         values = self.asked.store.items()
@@ -256,9 +264,10 @@ class AccountRotation(Kind[Accounts]):
 
 
 def of_plan(plan: Plan, of_kind: Callable[[str], bool]) -> list[Account]:
-    """Return the accounts whose secret is ``of_kind``."""
+    """Return the accounts whose secret is ``of_kind``, and which a job of their service makes."""
     found: dict[str, tuple[str, Mapping[str, Any]]] = {}
     rolls: dict[str, list[str]] = {}
+    jobs = {release.name: release.values.get("manifests", {}) for release in plan.openstack.releases}
     for release in plan.openstack.releases:
         found |= {name: (user, values) for user, name, values in _logins(release.values, {}) if of_kind(name)}
         for name in references(release.values):
@@ -266,6 +275,7 @@ def of_plan(plan: Plan, of_kind: Callable[[str], bool]) -> list[Account]:
     return [
         Account(user=user, secret=name, rolls=tuple(sorted(rolls[name])), values=values)
         for name, (user, values) in sorted(found.items())
+        if jobs.get(name.partition("/")[0], {}).get(_MAKES.get(name.rpartition("/")[2], ""), True)
     ]
 
 
