@@ -36,7 +36,7 @@ def unnoticed(name: str, state: Path, *, servers: int) -> Iterator[None]:
     With fewer than three the Kubernetes API may be away, and questions come more rarely: it is a small machine's lab.
     """
     begun = time.monotonic()
-    every, least = (0.5, 160.0) if servers >= 3 else (2.0, 240.0)
+    every, least = (0.5, 240.0) if servers >= 3 else (2.0, 300.0)
     with probed(state, every=every) as figures:
         yield
         seconds = time.monotonic() - begun
