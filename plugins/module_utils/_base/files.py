@@ -110,6 +110,21 @@ def remove(changes: Changes, path: Path, *, secret: bool = False, before: Callab
     return True
 
 
+def directory(changes: Changes, path: Path, *, mode: int, owner: int | None = None, group: int | None = None) -> None:
+    """Have the directory ``path`` with ``mode``. ``owner``, ``group``: ids; None: as they are, or the user's own."""
+    now = path.stat() if path.exists() else None
+    owners = (
+        owner if owner is not None else now.st_uid if now else os.geteuid(),
+        group if group is not None else now.st_gid if now else os.getegid(),
+    )
+    if now and (stat.S_IMODE(now.st_mode), now.st_uid, now.st_gid) == (mode, *owners):
+        return
+    if changes.add(f"set mode {mode:o} and owner of {path}" if now else f"make {path}, mode {mode:o}"):
+        path.mkdir(mode, parents=True, exist_ok=True)
+        os.chown(path, *owners)
+        path.chmod(mode)
+
+
 def link(changes: Changes, path: Path, target: str) -> None:
     """Make ``path`` a symbolic link to ``target``."""
     if path.is_symlink() and str(path.readlink()) == target:

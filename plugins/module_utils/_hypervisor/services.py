@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pwd
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,13 +11,15 @@ from .._base import files
 from .._base.changes import Changes
 from .._base.run import attempt, run
 from .._host import accounts, environment
+from .._host.accounts import group_id
 from .._host.units import Unit, properties
 
 CURRENT = str(environment.ROOT / environment.CURRENT)
 NOVA = (Path("/etc/nova/nova-compute.conf"), Path("/etc/nova/host.conf"))
 AGENT = (Path("/etc/neutron/ovn_agent.ini"), Path("/etc/neutron/host.conf"))
 ACCOUNT = "nova"  # of nova-compute, and its group
-COMPUTE_ID = Path("/var/lib/nova/compute_id")
+HOME, QEMU = Path("/var/lib/nova"), "libvirt-qemu"  # QEMU's group, whatever libvirt runs it as
+COMPUTE_ID = HOME / "compute_id"
 SUDOERS = Path("/etc/sudoers.d/groundup-nova")
 UNITS = Path("/etc/systemd/system")
 _LINE, _LOGIN = 300, re.compile(r"//[^/\s]*@")  # characters of what a service wrote last; an account in a URL
@@ -43,7 +46,7 @@ Group=nova
 Environment=PATH={CURRENT}/bin:/usr/sbin:/usr/bin:/sbin:/bin PYTHONUNBUFFERED=1
 Environment=REQUESTS_CA_BUNDLE=/etc/ssl/certs/ca-certificates.crt
 ExecStart={CURRENT}/bin/nova-compute --config-file {NOVA[0]} --config-file {NOVA[1]}
-StateDirectory=nova nova/instances
+StateDirectory=nova
 RuntimeDirectory=nova
 Restart=always
 RestartSec=5
@@ -110,7 +113,9 @@ def place(changes: Changes, wanted: Mapping[str, Mapping[str, str]], *, compute_
     """Place the services' files; return their units for the caller to start. Raises GroundupError, OSError."""
     compute, agent = Unit(changes, COMPUTE), Unit(changes, OVN_AGENT)
     # A shell, because sshd runs commands with it (`nova_ssh`); no password, and no key known to the host's sshd.
-    nova = accounts.ensure(changes, ACCOUNT, home="/var/lib/nova", login="/bin/sh", groups=("libvirt",))
+    nova = accounts.ensure(changes, ACCOUNT, home=str(HOME), login="/bin/sh", groups=("libvirt",))
+    if nova is not None and (qemu := group_id(QEMU)) is not None:
+        _close(changes, pwd.getpwnam(ACCOUNT).pw_uid, nova, qemu=qemu)
     files.place(changes, SUDOERS, _SUDOERS, mode=0o440, valid=_sudo_takes)
     for path, text in zip(NOVA, (wanted["nova"]["cluster"], wanted["nova"]["host"]), strict=True):
         compute.place(path, text, mode=0o640, group=nova, secret=True)
@@ -122,3 +127,12 @@ def place(changes: Changes, wanted: Mapping[str, Mapping[str, str]], *, compute_
     compute.place(UNITS / COMPUTE, _NOVA_UNIT)
     agent.place(UNITS / OVN_AGENT, _AGENT_UNIT)
     return compute, agent
+
+
+def _close(changes: Changes, owner: int, group: int, *, qemu: int) -> None:
+    """Let QEMU pass to disks and cached images of instances, and no other account of the host. Raises OSError.
+
+    systemd would give a state directory of another group back to Nova, with the disks in it: this one is none.
+    """
+    files.directory(changes, HOME, mode=0o755, owner=owner, group=group)
+    files.directory(changes, HOME / "instances", mode=0o710, owner=owner, group=qemu)

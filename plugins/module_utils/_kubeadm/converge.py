@@ -13,7 +13,19 @@ from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.files import write_file
 from .._host import units
-from . import api_server, data, documents, encryption, etcd_restore, half_made, images, node_ports, renewal, timer
+from . import (
+    api_server,
+    data,
+    documents,
+    encryption,
+    etcd_restore,
+    half_made,
+    images,
+    node_ports,
+    renewal,
+    timer,
+    volumes,
+)
 from .files import KUBELET, prepare
 from .host import NodeHost
 from .members import add_ons, maintain
@@ -188,7 +200,8 @@ def _keep(node: Node, host: NodeHost, result: NodeResult, *, rolling_restart: bo
 
 
 def _secure(node: Node, host: NodeHost, changes: Changes) -> None:
-    """Install the guards against missing data and of the node ports; on control hosts, the timer of certificates."""
+    """Install the guards of data and of the node ports; on control hosts, the timer of certificates."""
+    volumes.close(host.paths, changes)
     data.keep(host.paths, changes, control=node.control)
     node_ports.close(node, host.paths, changes)
     if node.control:

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path
 
-from .._base import consent
+from .._base import consent, files
 from .._base.changes import Changes
 from .._base.consent import Reason
 from .half_made import MOST, SUFFIX
@@ -20,6 +20,14 @@ from .spec import Paths
 DIRECTORY = "/srv/kubernetes-volumes"
 DELETED = ".deleted-"  # of a claim that was deleted, by the class's teardown
 OTHERS = "other-volumes"  # consent
+
+
+def close(paths: Paths, changes: Changes) -> None:
+    """Let no account of the host but root into the directory: pods reach their volumes by mounts. Raises OSError.
+
+    A volume is what its pod makes of it, and many let everybody read: RabbitMQ's messages have users' tokens.
+    """
+    files.directory(changes, paths.at(DIRECTORY), mode=0o700)
 
 
 def refuse(host: NodeHost, named: Collection[str], force: Collection[str]) -> None:

@@ -34,7 +34,7 @@ _FROM_NOW = (
     f"ExecStartPre=/bin/sh -c 'test -e {CURSOR} || "
     f'journalctl --quiet --lines=0 --show-cursor | sed -n "s/^-- cursor: /LAST_CURSOR=/p" >{CURSOR}\'\n'
 )
-_STATE = f"StateDirectory={watched.LOG_BUFFER.name}\nStateDirectoryMode=0700\n"
+_STATE = f"StateDirectory={watched.LOG_BUFFER.name}\n"
 _BEAT = "Line in the journal of a quiet host"
 
 

@@ -21,6 +21,7 @@ PrivateTmp=yes
 ProtectKernelTunables=yes
 ProtectControlGroups=yes
 RestrictSUIDSGID=yes
+StateDirectoryMode=0700
 CapabilityBoundingSet=
 Restart=on-failure
 RestartSec=5

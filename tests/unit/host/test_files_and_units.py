@@ -57,6 +57,19 @@ def test_a_wrong_mode_alone_is_a_change(changes: Changes, tmp_path: Path) -> Non
     assert path.stat().st_mode & 0o777 == 0o600
 
 
+def test_a_directory_has_its_mode_and_keeps_its_owner(changes: Changes, tmp_path: Path) -> None:
+    path = tmp_path / "above/place"
+    files.directory(Changes(check=True), path, mode=0o710)
+    assert not path.parent.exists()
+    files.directory(changes, path, mode=0o710)
+    assert path.stat().st_mode & 0o7777 == 0o710
+    (again := Changes(check=False)).done.clear()
+    files.directory(again, path, mode=0o710)
+    assert again.done == []
+    files.directory(again, path, mode=0o700, owner=path.stat().st_uid, group=path.stat().st_gid)
+    assert (len(again.done), path.stat().st_mode & 0o7777) == (1, 0o700)
+
+
 def test_check_mode_says_what_would_be_and_writes_nothing(tmp_path: Path) -> None:
     changes = Changes(check=True)
     path = tmp_path / "file"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base import files
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._host import environment
-from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import checks, openvswitch
+from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import checks, openvswitch, services
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.model.machines import Compute
 
 NEW, OLD = "a" * 64, "b" * 64
@@ -149,3 +150,20 @@ def test_what_only_some_instances_need_is_looked_for_before_they_come(tmp_path: 
     with pytest.raises(GroundupError, match=f"{lost} \\(instances with a config drive\\)") as error:
         checks.missing({str(there): "disks", str(lost): "instances with a config drive"}, host="hypervisor-1")
     assert "qemu-img" not in str(error.value)
+
+
+def test_disks_of_instances_are_nova_s_and_qemu_s_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As systemd made the directory before: everybody could read cached images and disks."""
+    monkeypatch.setattr(services, "HOME", tmp_path / "nova")
+    (place := tmp_path / "nova/instances").mkdir(parents=True)
+    place.chmod(0o755)
+    services._close(changes := Changes(check=False), os.getuid(), os.getgid(), qemu=os.getgid())
+    assert (place.stat().st_mode & 0o7777, place.parent.stat().st_mode & 0o7777) == (0o710, 0o755)
+    assert any(str(place) in line for line in changes.done)
+    services._close(again := Changes(check=False), os.getuid(), os.getgid(), qemu=os.getgid())
+    assert again.done == []
+
+
+def test_systemd_keeps_no_directory_of_instances_which_it_would_give_back_to_nova() -> None:
+    """It changes the owner of all that is in one whose group is another: disks of running instances are QEMU's."""
+    assert "StateDirectory=nova\n" in services._NOVA_UNIT

@@ -10,6 +10,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._host.downloads import Download
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import converge as steps
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import volumes
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.certificates import fingerprint, first_certificate
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Node, Paths
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.state import Membership
@@ -209,3 +210,22 @@ def test_programs_come_by_digest_and_a_wrong_one_is_not_installed(
     with pytest.raises(GroundupError, match="expected 000"):
         run(dataclasses.replace(worker, downloads=(bad,)), host)
     assert not paths.at(bad.path).exists()
+
+
+@pytest.mark.parametrize("before", [None, 0o755])
+def test_no_account_but_root_gets_at_the_volumes_of_a_node(
+    before: int | None, first: Node, host: FakeHost, paths: Paths
+) -> None:
+    place = paths.at(volumes.DIRECTORY)
+    if before:
+        place.mkdir(parents=True)
+        place.chmod(before)
+        (place / "pvc-1").mkdir()
+    run(first, host)
+    assert place.stat().st_mode & 0o7777 == 0o700
+    place.chmod(0o755)  # as the class's provisioner makes it where it is missing, or a hand
+    told = run(first, host, expected_ca=FINGERPRINT, check=True).actions
+    assert [line.endswith(volumes.DIRECTORY) for line in told] == [True]
+    assert place.stat().st_mode & 0o7777 == 0o755
+    run(first, host, expected_ca=FINGERPRINT)
+    assert place.stat().st_mode & 0o7777 == 0o700

@@ -81,3 +81,11 @@ def test_preflight_knows_the_ports_of_the_monitoring_host_and_of_no_other(centra
         found = {port: tuple(listens[port]) for port in programs if port in listens}
         assert found == (programs if name == central else {})
         assert listens.get("9429/tcp", []) == (["vlagent"] if logs else [])
+
+
+def test_what_is_kept_is_for_the_account_that_keeps_it() -> None:
+    """Logs of a whole site say what no user of the monitoring host is to read."""
+    texts = unit_texts(interval=15, days=7, hosts=2) | log_unit_texts(hosts=2, days=7, gib=1)
+    keeping = {name for name, text in texts.items() if "StateDirectory=" in text}
+    assert len(keeping) == 3
+    assert {name for name, text in texts.items() if "StateDirectoryMode=0700" in text} >= keeping
