@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..module_utils._base.files import write_file
-from ..plugin_utils import site_identity
+from ..plugin_utils import site_identity, state_format
 from ..plugin_utils.actions import DocumentedAction
 from ..plugin_utils.compose import with_values
 from ..plugin_utils.monitoring.files import ROUTING, WRITTEN, files
@@ -60,6 +60,8 @@ class ActionModule(DocumentedAction):
         if given["output"] or not refused:
             directory = Path(given["output"]) if given["output"] else state_dir(plan.site)
             try:
+                if not (given["output"] or self.changes.check):
+                    state_format.adopt(directory)
                 result |= self._write(plan, directory)
             except OSError as error:
                 return {**result, "failed": True, "msg": f"{error.filename or directory}: {error.strerror}"}

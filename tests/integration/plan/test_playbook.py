@@ -37,7 +37,7 @@ def test_the_plan_is_written_once_and_only_again_when_it_differs(runner: Runner)
     plan = runner.state / "lab/plan.json"
     assert json.loads(plan.read_text())["site"] == "lab"
     assert (runner.state / "lab/topology.svg").read_text().startswith("<svg")
-    assert sorted(path.name for path in plan.parent.iterdir()) == ["dns.zone", "plan.json", "topology.svg"]
+    assert sorted(path.name for path in plan.parent.iterdir()) == ["dns.zone", "format", "plan.json", "topology.svg"]
     assert "changed=0" in runner.run().stdout
     runner.site.write_text(LAB.replace("count: 2", "count: 3"))
     assert "changed=1" in runner.run().stdout
