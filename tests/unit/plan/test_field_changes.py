@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -81,3 +85,42 @@ def test_every_version_is_a_number_and_every_top_field_exists() -> None:
     for one in FIELD_CHANGES:
         assert re.fullmatch(r"\d+\.\d+\.\d+", one.since)
         assert one.key.split(".")[0] in Site.model_fields
+
+
+def described(schema: dict[str, Any], part: Any = None, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield every field of a schema by its path, with its default."""
+    part = schema if part is None else part
+    if "$ref" in part:
+        yield from described(schema, schema["$defs"][part["$ref"].rpartition("/")[2]], path)
+    for choice in part.get("anyOf", ()):
+        yield from described(schema, choice, path)
+    for key, inner in part.get("properties", {}).items():
+        name = f"{path}.{key}".lstrip(".")
+        yield name, inner.get("default")
+        yield from described(schema, inner, name)
+    for inner in (part.get("additionalProperties"), part.get("items"), *part.get("patternProperties", {}).values()):
+        if isinstance(inner, dict):
+            yield from described(schema, inner, f"{path}.*")
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        "a3324c7d",
+        "33d5c0c5",
+        "0adaad64",
+    ],
+    ids=["first fields", "before 0.2.0", "before upgrades"],
+)
+def test_what_the_schema_of_a_former_tree_had_is_there_or_in_the_table(tree: str) -> None:
+    former = subprocess.run(
+        ["git", "-C", ROOT, "show", f"{tree}:docs/site.schema.json"], check=False, capture_output=True, text=True
+    )
+    if former.returncode:
+        pytest.skip(f"no history here: {former.stderr.strip()}")
+    now = dict(described(json.loads((ROOT / "docs/site.schema.json").read_text())))
+    before = dict(described(json.loads(former.stdout)))
+    gone = [one.key for one in FIELD_CHANGES if one.gone]
+    assert [key for key in before if key not in now and not any(fnmatchcase(key, one) for one in gone)] == []
+    kept = {one.key for one in FIELD_CHANGES if not one.gone}
+    assert [key for key in before if key in now and before[key] != now[key] and key not in kept] == []
