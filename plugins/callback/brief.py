@@ -19,7 +19,8 @@ description:
   - Retries of a task that waits (C(until)) are printed only with C(-v).
   - Plays without a task that runs, and roles' options that are as they must be, are printed only with C(-v).
   - Of a play with the variable C(groundup_document), standard output is what its tasks print, and nothing else. What
-    failed is on standard error. With the value C(check), so it is in a dry run.
+    failed is on standard error. With the value C(check), so it is in a dry run; with the name of an extra variable,
+    when that is given.
   - Everything else is as in P(ansible.builtin.default#callback), with the same options.
 extends_documentation_fragment:
   - default_callback
@@ -250,6 +251,8 @@ def _site_variables(play: Any) -> dict[str, Any]:
 def prints_document(play: Any) -> bool:
     """Whether standard output is what tasks of the play print, and nothing else."""
     found = play.vars.get(_DOCUMENT)
+    if isinstance(found, str) and found != "check":
+        return found in play.get_variable_manager().extra_vars
     return bool(found) and (found != "check" or bool(context.CLIARGS.get("check")) or "check" in play.only_tags)
 
 

@@ -10,9 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Kind = Literal[
-    "host", "address", "version", "image", "chart", "value", "file", "resource", "finding", "setting"
-]  # fmt: skip
+Kind = Literal["host", "address", "version", "image", "chart", "value", "file", "resource", "finding", "setting"]
 Path = tuple[str, ...]
 NO_LAYER = ""
 HIDDEN = "(hidden)"
@@ -117,9 +115,7 @@ def _word(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value or "")
 
 
-def _row(
-    path: Path, one: Any, other: Any, *, before: Mapping[str, Any], now: Mapping[str, Any]
-) -> PlanDifference:  # fmt: skip
+def _row(path: Path, one: Any, other: Any, *, before: Mapping[str, Any], now: Mapping[str, Any]) -> PlanDifference:
     host = path[1] if path[0] == "hosts" and len(path) > 1 else ""
     own = ("hosts", *path[2:]) if host else path
     return PlanDifference(
@@ -148,10 +144,7 @@ def _layer(own: Path, about: Mapping[str, Any]) -> str:
 
 
 def _kind(own: Path, *, host: str) -> Kind:
-    parts = set(own)
-    rest = own[
-        next((at for at, one in enumerate(own) if one in _RELEASES), len(own)) + 1 :
-    ]  # of a release, its name first
+    parts, rest = set(own), _in_release(own)
     tables: tuple[tuple[Kind, bool], ...] = (
         ("host", bool(host) and len(own) == 1),
         ("finding", own[0] == "findings"),
@@ -166,11 +159,17 @@ def _kind(own: Path, *, host: str) -> Kind:
     return next((kind for kind, fits in tables if fits), "setting")
 
 
+def _in_release(own: Path) -> Path:
+    """Return the path below a list of releases, whose first part is a release's name; () outside."""
+    at = next((at for at, one in enumerate(own) if one in _RELEASES), len(own))
+    return own[at + 1 :]
+
+
 def _what(own: Path) -> str:
     """Return the path as text; of a chart's value, the release and the path in its values."""
-    for at, one in enumerate(own[:-2]):
-        if one in _RELEASES and own[at + 2] in _OPERATORS:
-            return ".".join((own[at + 1], *own[at + 3 :]))
+    rest = _in_release(own)
+    if len(rest) > 2 and rest[1] in _OPERATORS:
+        return ".".join((rest[0], *rest[2:]))
     return ".".join(own[1:] if own[0] == "hosts" and len(own) > 1 else own)
 
 
