@@ -14,7 +14,10 @@ import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import parse_site
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.input import field_changes
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.input.field_changes import FIELD_CHANGES, FieldChange
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.input.field_changes import (
+    FIELD_CHANGES,
+    SiteFieldChange,
+)
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.model import Site
 from ansible_collections.groundup.cloud.tests.unit.plan.refusal import LAB, refused
 
@@ -33,7 +36,7 @@ def with_key(key: str, value: Any = True) -> str:
 
 
 @pytest.mark.parametrize("one", [one for one in FIELD_CHANGES if one.gone], ids=lambda one: one.key)
-def test_a_field_that_is_gone_is_refused_with_the_version_and_what_to_write(one: FieldChange) -> None:
+def test_a_field_that_is_gone_is_refused_with_the_version_and_what_to_write(one: SiteFieldChange) -> None:
     problem = refused(with_key(one.key)).problems[0]
     assert (problem.key, problem.reason) == (one.key.replace("*", "control"), "unknown key")
     assert f"{one.happened} in {one.since}" in problem.remedy
@@ -46,7 +49,7 @@ def test_a_field_of_one_machine_is_told_as_that_of_its_group() -> None:
 
 
 def test_a_renamed_field_is_told_with_its_new_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    renamed = FieldChange(
+    renamed = SiteFieldChange(
         key="machines.*.colour", since="1.2", what="one name", write="machines: {control: {label: red}}", gone=True,
         now="machines.*.label",
     )  # fmt: skip
@@ -62,7 +65,7 @@ def test_a_key_that_no_version_had_is_taken_for_a_slip() -> None:
 
 
 @pytest.mark.parametrize("one", KEPT, ids=lambda one: one.key)
-def test_what_is_to_be_written_is_a_field_of_this_version(one: FieldChange) -> None:
+def test_what_is_to_be_written_is_a_field_of_this_version(one: SiteFieldChange) -> None:
     written = yaml.safe_load(one.write)
     assert parse_site((LAB + one.write).encode())
     for part in (one.now or one.key).split("."):

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FieldChange:
+class SiteFieldChange:
     """One change of a field."""
 
     key: str  # path in the site file; `*` stands for a name
@@ -27,38 +27,38 @@ class FieldChange:
 
 
 FIELD_CHANGES = (
-    FieldChange(
+    SiteFieldChange(
         key="machines.*.bmc.verify_ca", since="0.1.0", gone=True, what="nothing read it", write=""
     ),
-    FieldChange(
+    SiteFieldChange(
         key="supply.files_url", since="0.1.0", what="a site with a seed refuses http: the seed speaks TLS",
         write="supply: {files_url: 'https://registry.lab.test:8080'}",
     ),
-    FieldChange(
+    SiteFieldChange(
         key="ovn.tunnel_ids", since="0.2.0",
         what="the default is 1-65536, it was 1-16777215: Neutron's database has a row for each",
         write="ovn: {tunnel_ids: 1-16777215}",
     ),
-    FieldChange(
+    SiteFieldChange(
         key="kubernetes.cni", since="0.2.0", what="the default of profile region is flannel, it was cilium",
         write="kubernetes: {cni: cilium}",
     ),
-    FieldChange(
+    SiteFieldChange(
         key="hosts.updates", since="0.2.0",
         what="new; hosts that install from their own sources take Debian's security updates, except in profile lab: "
         "nothing but runs changed packages",
         write="hosts: {updates: site}",
     ),
-    FieldChange(
+    SiteFieldChange(
         key="identity.token_life", since="0.2.0", what="new; a token is valid for 3600 seconds, it was for 43200",
         write="identity: {token_life: 43200}",
     ),
-    FieldChange(
+    SiteFieldChange(
         key="openstack.image_sources", since="0.2.0",
         what="new; Glance fetches images from hosts of this list alone, it did from any URL",
         write="openstack: {image_sources: [images.example.org]}",
     ),
-    FieldChange(
+    SiteFieldChange(
         key="openstack.quotas", since="0.2.0",
         what="new; quotas in profile region are larger than OpenStack's own, which a project had",
         write="openstack: {quotas: {instances: 10, cores: 20, ram_gb: 50}}",
@@ -66,7 +66,7 @@ FIELD_CHANGES = (
 )  # fmt: skip
 
 
-def remedy(key: str, changes: tuple[FieldChange, ...] = FIELD_CHANGES) -> str | None:
+def remedy(key: str, changes: tuple[SiteFieldChange, ...] = FIELD_CHANGES) -> str | None:
     """Return what to do about the unknown ``key``, None when no version had it."""
     for one in changes:
         if one.gone and fnmatchcase(key, one.key):
