@@ -23,6 +23,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.storage impo
 )  # fmt: skip
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.systems import SYSTEMS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.input.field_changes import FIELD_CHANGES
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.layout.profiles import HARDWARE
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform.ceph import placement_groups
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS, needs
@@ -99,6 +100,15 @@ def ports(_: Path) -> Iterator[str]:
         only += f"; on the {one.network} network" if one.network != "management" else ""
         other = f" (`{one.written}`)" if one.written else ""
         yield f"| {number}{other} | {roles} | {one.what}{only} | {_WHO[one.clients]} |"
+
+
+def fields(_: Path) -> Iterator[str]:
+    """Yield the table of fields of the site file that a version changed, the newest first."""
+    yield "| since | field | what | to keep what was |"
+    for one in sorted(FIELD_CHANGES, key=lambda one: [-int(part) for part in one.since.split(".")]):
+        what = f"{one.happened}: {one.what}" if one.gone else one.what
+        keep = f"`{one.write}`" if one.write else "leave it out"
+        yield f"| {one.since} | `{one.key.replace('*', '<name>')}` | {what} | {keep} |"
 
 
 def sizes(_: Path) -> Iterator[str]:
@@ -248,6 +258,7 @@ PAGES: dict[str, dict[str, Callable[[Path], Iterator[str]]]] = {  # by page and 
     HOSTS_PAGE: {"systems": systems, "checks": checks, "ports": ports, "sizes": sizes},
     "docs/profiles.md": {"inventories": inventories, "scales": scales},
     STORAGE_PAGE: {"pools": pools, "keys": keys},
+    "docs/product-upgrade.md": {"fields": fields},
     "docs/monitoring.md": {"jobs": monitoring.jobs, "alerts": monitoring.alerts},
     "docs/tenant.md": {"not_offered": not_offered, "apis": apis},
     CHARTS_PAGE: {"services": services, "secrets": names_of_secrets},

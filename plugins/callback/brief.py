@@ -19,7 +19,8 @@ description:
   - Retries of a task that waits (C(until)) are printed only with C(-v).
   - Plays without a task that runs, and roles' options that are as they must be, are printed only with C(-v).
   - Of a play with the variable C(groundup_document), standard output is what its tasks print, and nothing else. What
-    failed is on standard error. With the value C(check), so it is in a dry run.
+    failed is on standard error. With the value C(check), so it is in a dry run; with the name of an extra variable,
+    when that is given.
   - Everything else is as in P(ansible.builtin.default#callback), with the same options.
 extends_documentation_fragment:
   - default_callback
@@ -42,7 +43,9 @@ from ..plugin_utils.progress import reminder
 
 OURS = "groundup.cloud."
 ROLLOUT = f"{OURS}rollout"  # its result says how to reach the cloud
-_JUDGED = frozenset(OURS + name for name in ("status", "drift", "usage"))  # unreachable: something could not be asked
+_JUDGED = frozenset(
+    OURS + name for name in ("plan", "status", "drift", "usage")
+)  # unreachable: something could not be asked
 _DOCUMENT = "groundup_document"  # variable of a play whose standard output is what its tasks print, and nothing else
 _SAYING = frozenset({"ansible.builtin.assert", "ansible.builtin.fail"})  # their message is what a playbook has to say
 _VALIDATION = "ansible.builtin.validate_argument_spec"  # Ansible puts it before a role's own tasks
@@ -248,6 +251,8 @@ def _site_variables(play: Any) -> dict[str, Any]:
 def prints_document(play: Any) -> bool:
     """Whether standard output is what tasks of the play print, and nothing else."""
     found = play.vars.get(_DOCUMENT)
+    if isinstance(found, str) and found != "check":
+        return found in play.get_variable_manager().extra_vars
     return bool(found) and (found != "check" or bool(context.CLIARGS.get("check")) or "check" in play.only_tags)
 
 

@@ -140,7 +140,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
         foreign = self._foreign(plan)
         known: dict[str, str] = {}
         everything = inventory.groups["all"]
-        state = state_dir(plan.site)
+        state, discovered = state_dir(plan.site), home_of(plan.site)
         for name, value in {
             "groundup_site_file": str(Path(path).resolve()),
             "groundup_site": site_vars(plan),
@@ -165,7 +165,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
         for group in (*ROLES, *sorted(named), "provisioner_existing", *fixed):
             inventory.add_group(group)
         for written in plan.hosts.values():
-            host = replace(written, links=as_found(home_of(plan.site), written, plan.networks).links)
+            host = replace(written, links=as_found(discovered, written, plan.networks).links)
             place = (f"rack_{host.rack.replace('-', '_')}", f"provisioner_{host.provisioner}")
             own = groups_of(
                 host.roles,

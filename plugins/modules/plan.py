@@ -24,6 +24,18 @@ options:
         JSON. No findings are printed and no files are written.
       - Fails when the expression is not valid, or finds nothing.
     type: str
+  against:
+    description:
+      - A former plan of the site - a C(plan.json), a directory with one such as the site's state directory, or the root
+        of a clone or an installation of a former version, which then plans the same site file.
+      - What differs is printed, by layer. No findings are printed and no files are written. Fails when something
+        differs, or when the plan has errors; ends as unreachable when nothing can be compared.
+    type: path
+  report:
+    description: What is printed with O(against).
+    type: str
+    choices: [table, json]
+    default: table
 attributes:
   check_mode:
     description: Prints findings, predicts changes of files, and writes nothing.
@@ -47,6 +59,54 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+comparison:
+  description: The document that O(report=json) prints.
+  type: dict
+  returned: with O(against)
+  contains:
+    site:
+      description: Name of the site.
+      type: str
+    against:
+      description: What it was compared with.
+      type: str
+    state:
+      description: V(same) or V(differs).
+      type: str
+    counts:
+      description: Number of differences by layer and kind. The layer is empty for what no run changes.
+      type: dict
+    summary:
+      description: What a run would change, in words.
+      type: str
+    rows:
+      description: One a difference.
+      type: list
+      elements: dict
+      contains:
+        layer:
+          description: Layer whose run makes it so; empty for none.
+          type: str
+        kind:
+          description: V(host), V(address), V(version), V(image), V(chart), V(value), V(file), V(resource), V(finding)
+            or V(setting).
+          type: str
+        what:
+          description: Path in C(plan.json), without the host; of a chart's value, the release and the path in
+            its values.
+          type: str
+        host:
+          description: Host, or empty.
+          type: str
+        change:
+          description: V(new), V(gone) or V(changed).
+          type: str
+        before:
+          description: Former value. Secrets have names; what looks like a secret is hidden.
+          type: raw
+        now:
+          description: Value of this plan.
+          type: raw
 answer:
   description: The answer to O(query).
   type: raw
@@ -55,7 +115,7 @@ findings:
   description: Findings of the plan, errors first.
   type: list
   elements: dict
-  returned: without O(query)
+  returned: without O(query) and O(against)
   sample:
     - name: cidr-overlap
       severity: error
@@ -66,16 +126,16 @@ findings:
 counts:
   description: Findings by severity.
   type: dict
-  returned: when the site file can be planned
+  returned: when the site file can be planned, without O(query) and O(against)
 defaults:
   description: Defaults that the plan filled in, by the site file's key that can set them.
   type: dict
-  returned: when the site file can be planned
+  returned: when the site file can be planned, without O(query) and O(against)
   sample: {kubernetes.cni: flannel}
 hosts:
   description: Number of hosts.
   type: int
-  returned: without O(query)
+  returned: without O(query) and O(against)
 files:
   description: Files of the plan, also in check mode.
   type: list

@@ -10,6 +10,7 @@ import os
 import stat
 from pathlib import Path
 
+from . import state_format
 from .errors import GroundupError
 
 COLLECTION = Path(__file__).resolve().parents[2]  # the root of the installed collection
@@ -37,8 +38,13 @@ def _not_shared(cache: Path, *folders: Path) -> None:
 
 
 def state_dir(site: str) -> Path:
-    """Return the state directory of ``site``: in ``$GROUNDUP_STATE``, else ``groundup`` in the XDG state directory."""
-    return Path(os.environ.get("GROUNDUP_STATE") or Path(_xdg("XDG_STATE_HOME", ".local/state")) / "groundup") / site
+    """Return the state directory of ``site``: in ``$GROUNDUP_STATE``, else ``groundup`` in the XDG state directory.
+
+    Raises GroundupError when a newer version of the collection wrote it.
+    """
+    home = Path(os.environ.get("GROUNDUP_STATE") or Path(_xdg("XDG_STATE_HOME", ".local/state")) / "groundup")
+    state_format.refuse_newer(home / site)
+    return home / site
 
 
 def _xdg(variable: str, default: str) -> str:

@@ -17,6 +17,7 @@ from typing import Any
 from ..module_utils._base import consent
 from ..module_utils._base.consent import Reason
 from ..module_utils._base.files import read, write_file
+from . import state_format
 from .errors import GroundupError
 from .paths import state_dir
 from .plan.types import Plan
@@ -93,7 +94,8 @@ def other(plan: Plan, *, state: Path | None = None, where: str = "") -> Groundup
 
 
 def adopt(plan: Plan) -> None:
-    """Record the site in its state directory, which exists. Raises OSError."""
+    """Record the site and the format in its state directory, which exists. Raises GroundupError, OSError."""
+    state_format.adopt(state_dir(plan.site))
     now = of_plan(plan)
     text = json.dumps({"domain": now.domain, "hosts": now.hosts}, indent=1, sort_keys=True) + "\n"
     path = state_dir(plan.site) / RECORD

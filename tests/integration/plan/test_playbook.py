@@ -37,7 +37,7 @@ def test_the_plan_is_written_once_and_only_again_when_it_differs(runner: Runner)
     plan = runner.state / "lab/plan.json"
     assert json.loads(plan.read_text())["site"] == "lab"
     assert (runner.state / "lab/topology.svg").read_text().startswith("<svg")
-    assert sorted(path.name for path in plan.parent.iterdir()) == ["dns.zone", "plan.json", "topology.svg"]
+    assert sorted(path.name for path in plan.parent.iterdir()) == ["dns.zone", "format", "plan.json", "topology.svg"]
     assert "changed=0" in runner.run().stdout
     runner.site.write_text(LAB.replace("count: 2", "count: 3"))
     assert "changed=1" in runner.run().stdout
@@ -109,3 +109,39 @@ def test_a_file_that_cannot_be_read_says_what_to_correct(runner: Runner) -> None
     assert "networks.management.cidr" in words
     assert "write 10.90.0.0/24" in words
     assert "Traceback" not in words
+
+
+def test_a_former_plan_is_compared_and_nothing_is_written(runner: Runner, tmp_path: Path) -> None:
+    runner.run()
+    state = runner.state / "lab"
+    before = {path.name: path.read_bytes() for path in state.iterdir()}
+    same = runner.run("-e", f"against={state}")
+    assert (same.returncode, same.stdout) == (0, "a run would change nothing\n"), same.stderr
+    runner.site.write_text(LAB.replace("count: 2", "count: 3"))
+    table, document = (runner.run("-e", f"against={state}", "-e", f"output={form}") for form in ("table", "json"))
+    assert (table.returncode, document.returncode) == (2, 2)
+    assert table.stdout.splitlines()[0].split()[:3] == ["layer", "kind", "what"]
+    assert json.loads(document.stdout)["counts"]["metal"] == {"host": 1}
+    assert "failed: [localhost] => a run would change: " in table.stderr
+    none = runner.run("-e", f"against={tmp_path / 'gone'}")
+    assert (none.returncode, none.stdout) == (4, "")
+    assert "unknown: there is nothing to compare with" in none.stderr
+    assert {path.name: path.read_bytes() for path in state.iterdir()} == before
+
+
+def test_a_clone_plans_the_site_file_itself_and_an_installation_is_one_too(runner: Runner) -> None:
+    for place in (ROOT, ROOT / ".run"):
+        done = runner.run("-e", f"against={place}")
+        assert (done.returncode, done.stdout) == (0, "a run would change nothing\n"), done.stderr
+    assert not runner.state.exists()
+
+
+def test_the_state_of_a_newer_version_ends_the_run_with_both_numbers(runner: Runner) -> None:
+    (runner.state / "lab").mkdir(parents=True)
+    (runner.state / "lab/format").write_text("9999\n")
+    done = runner.run()
+    assert done.returncode == 4
+    words = " ".join(done.stderr.split())
+    assert "has format 9999, this version of groundup.cloud knows formats up to 1" in words
+    assert "Traceback" not in words
+    assert [path.name for path in (runner.state / "lab").iterdir()] == ["format"]

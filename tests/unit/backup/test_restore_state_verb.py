@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.plugin_utils import state_format
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore import journal
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.job import BackupJob
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
@@ -89,3 +90,17 @@ def test_a_store_that_was_made_while_a_restore_was_open_is_not_taken_for_the_set
         work.state()
     with pytest.raises(GroundupError, match="this control node has a state of the site: it is not replaced"):
         job(plan, parts=["state"], source=source).decide({})
+
+
+def test_a_set_that_a_newer_version_made_is_not_put_back(
+    plan: Plan, made: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = (state_dir(plan.site) / STORE).read_text()
+    made(contents={"state": archive(**{STORE: store, state_format.FILE: "9999\n"})})
+    shutil.copytree(state_dir(plan.site) / "backups/sets", tmp_path / "sets")
+    monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path / "new"))
+    source = str(next((tmp_path / "sets").iterdir()))
+    with pytest.raises(GroundupError, match="has format 9999") as caught:
+        restore(plan, source)
+    assert caught.value.where == source
+    assert not (state_dir(plan.site) / STORE).exists()

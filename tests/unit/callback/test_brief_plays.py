@@ -100,11 +100,16 @@ def test_a_run_of_other_layers_says_nothing_of_the_cloud(capsys: pytest.CaptureF
         ("check", False, ["all"], False),
         ("check", True, ["all"], True),
         ("check", False, ["check"], True),
+        ("against", True, ["check"], False),
+        ("given", False, ["all"], True),
     ],
 )
-def test_a_play_may_print_a_document_in_a_dry_run_alone(
+def test_a_play_may_print_a_document_in_a_dry_run_or_with_a_variable_alone(
     monkeypatch: pytest.MonkeyPatch, value: object, check: bool, tags: list[str], document: bool
 ) -> None:
     monkeypatch.setattr(context, "CLIARGS", {"check": check})
-    found = SimpleNamespace(vars={} if value is None else {"groundup_document": value}, only_tags=set(tags))
+    found = SimpleNamespace(
+        vars={} if value is None else {"groundup_document": value}, only_tags=set(tags),
+        get_variable_manager=lambda: SimpleNamespace(extra_vars={"given": "x"}),
+    )  # fmt: skip
     assert brief.prints_document(found) is document

@@ -10,6 +10,7 @@ from ansible.errors import AnsibleParserError
 from ansible.inventory.data import InventoryData
 from ansible.parsing.dataloader import DataLoader
 from ansible_collections.groundup.cloud.plugins.inventory.site import InventoryModule
+from ansible_collections.groundup.cloud.plugins.plugin_utils import state_format
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import groups_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.identity import identity_file
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import home_of
@@ -177,3 +178,10 @@ def test_a_discovered_machine_s_network_is_known_by_the_ports_that_were_found() 
     assert members(data)["managed_network"] == {"worker-1", "found-1"}
     links = {link["network"]: link["mac"] for link in data.hosts["found-1"].vars["groundup_host"]["links"]}
     assert links == ports
+
+
+def test_the_state_of_a_newer_version_ends_the_run_before_its_first_play(tmp_path: Path) -> None:
+    (tmp_path / "state/lab").mkdir(parents=True)
+    (tmp_path / "state/lab" / state_format.FILE).write_text("9999\n")
+    with pytest.raises(AnsibleParserError, match=rf"format 9999.* up to {state_format.FORMAT}\b"):
+        inventory(LAB)

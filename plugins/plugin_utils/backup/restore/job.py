@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from ....module_utils._base import consent
 from ....module_utils._base.changes import Changes
-from ... import site_identity, supply
+from ... import site_identity, state_format, supply
 from ...errors import GroundupError
 from ...kube.access import kubeconfig_path
 from ...kube.client import Api
@@ -102,6 +102,7 @@ class RestoreJob:
         return self._changes.result()
 
     def _judge_state(self, new: Path) -> None:
+        state_format.refuse_newer(new, where=str(self._place))
         error = site_identity.other(self._plan, state=new, where=str(self._place))
         if error and site_identity.OTHER not in self._given["site_force"]:
             raise error

@@ -18,6 +18,7 @@ from ..model import Site
 from ..model.cloud import merged
 from ..model.cloud_types import CLOUD_FILE
 from ..model.site import NamedFile
+from . import field_changes
 from .reader import named_files, parse_yaml, read_file
 
 MAX_PROBLEMS = 20  # more than an operator corrects in one go
@@ -85,8 +86,9 @@ def _problem(detail: dict[str, Any], data: dict[str, Any]) -> Problem:
     location: tuple[str | int, ...] = detail["loc"]
     kind: str = detail["type"]
     if kind == "extra_forbidden":
-        remedy = choose(str(location[-1]), _fields_at(location[:-1]))
-        return Problem(key=_key(location), reason="unknown key", remedy=remedy)
+        key = _key(location)
+        remedy = field_changes.remedy(key) or choose(str(location[-1]), _fields_at(location[:-1]))
+        return Problem(key=key, reason="unknown key", remedy=remedy)
     if kind == "missing":
         reason = "required, and not written"
         return Problem(key=_key(location), reason=reason, remedy=f"write it: {_description(location)}")
