@@ -78,17 +78,19 @@ class ActionModule(StepAction):
         self, site: dict[str, Any], host: dict[str, Any], variables: dict[str, Any], *, steps: bool
     ) -> dict[str, dict[str, str]]:
         kubeconfig = kubeconfig_path(site["site"])
-        foreseen = {kind: {"cluster": FORESEEN, "host": FORESEEN} for kind in ("nova", "agent")}
+        foreseen = {kind: {"cluster": FORESEEN, "host": FORESEEN} for kind in ("nova", "agent", "sriov")}
         if self.changes.check and not kubeconfig.is_file():  # the cluster does not exist yet
             return foreseen
         hosts, api, namespace = variables["hostvars"], Api(kubeconfig), site["openstack"]["namespace"]
         release, also = site["openstack"]["release"], () if steps else site["openstack"]["upgrading"]
         refuse_ahead(api, namespace=namespace, release=release, host=host["name"], steps=steps, also=also)
+        cards = site["hypervisor"]["sriov"].get(host["hardware"], ())
         try:
             cluster = read_cluster(
                 api,
                 namespace=namespace,
                 nodes=[hosts[name]["groundup_host"]["address"] for name in variables["groups"]["control"]],
+                with_agents=bool(cards),
                 auth_url=next((one["url"] for one in site["edge"]["endpoints"] if one["service"] == "keystone"), ""),
             )
         except NotYetError:
@@ -96,15 +98,17 @@ class ActionModule(StepAction):
                 return foreseen
             raise
         own = configuration.Host(
+            cards=cards,
             name=host["name"],
             address=host["address"],
             compute=site["hypervisor"]["compute"][host["hardware"]],
             southbound=tuple(site["hypervisor"]["southbound"]),
         )
-        return {
+        found = {
             "nova": {"cluster": cluster.nova, "host": configuration.nova_host(cluster, own)},
             "agent": {"cluster": cluster.agent, "host": configuration.agent_host(own)},
         }
+        return {**found, "sriov": {"cluster": cluster.agents, "host": configuration.sriov_host(cluster, own)}}
 
 
 def volume_key(site: Mapping[str, Any]) -> dict[str, str]:

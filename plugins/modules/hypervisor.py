@@ -21,8 +21,9 @@ options:
         O(configuration), from the plan, the record of digests, and the Secrets of the releases nova and neutron.
       - V(look) returns the state of nova-compute and Neutron's OVN agent, and what each wrote last. Changes nothing.
       - V(stage) places the Python environment of O(release) beside the one that services run from.
-      - V(verify) checks that ovn-controller reaches the southbound database, libvirt answers, both services run, and
-        a full-size packet reaches the next hypervisor. It warns of a certificate that expires within a month.
+      - V(verify) checks that ovn-controller reaches the southbound database, libvirt answers, services run, cards have
+        the virtual functions of O(sriov), and a full-size packet reaches the next hypervisor. It warns of a certificate
+        that expires within a month.
       - V(leave) stops and disables nova-compute, Neutron's OVN agent and ovn-controller, removes the address of OVN's
         southbound database from Open vSwitch, and records that the host was retired. It keeps packages,
         configuration, certificates, libvirt and Open vSwitch. Before any change it refuses a host of another site,
@@ -94,6 +95,13 @@ options:
     description: What services call at run time, by path, and what fails without it. Verified to be there.
     type: dict
     default: {}
+  sriov:
+    description:
+      - Network cards with virtual functions, each with its C(card), number of C(functions), C(physical_network) and
+        C(mtu). Empty takes away their unit and Neutron's agent for them.
+    type: list
+    elements: dict
+    default: []
   environments:
     description:
       - File of the Python environment by Debian release, each with C(path) below O(files_url) and C(sha256).
@@ -141,7 +149,8 @@ options:
     type: str
     default: ""
   configuration:
-    description: Configuration files of the services C(nova) and C(agent), as text, each for C(cluster) and C(host).
+    description:
+      - Configuration files of the services C(nova), C(agent) and C(sriov), as text, each for C(cluster) and C(host).
     type: dict
     default: {}
 attributes:

@@ -10,7 +10,7 @@ from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._host import environment, ownership, packages
 from .._host.units import properties
-from . import checks, disks, leave, libvirt, mtu, nova_ssh, openvswitch, ovn, pki, processor, services, volumes
+from . import checks, disks, leave, libvirt, mtu, nova_ssh, openvswitch, ovn, pki, processor, services, sriov, volumes
 
 
 def converge(changes: Changes, wanted: dict[str, Any]) -> str:
@@ -22,6 +22,7 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> str:
         if not kept:
             environment.refuse_step(wanted["release"], host=wanted["name"])
     checks.refuse(wanted["compute"], hardware=wanted["hardware"], host=wanted["name"])
+    sriov.refuse(wanted["sriov"], hardware=wanted["hardware"], host=wanted["name"])
     disks.refuse_renamed(wanted["configuration"]["nova"]["host"], host=wanted["name"])
     disks.refuse_another(
         wanted["configuration"]["nova"],
@@ -37,6 +38,7 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> str:
     if not asked:
         processor.refuse(wanted["compute"], hardware=wanted["hardware"], host=wanted["name"])
     compute, agent = services.place(changes, wanted["configuration"], compute_id=wanted["compute_id"])
+    for_cards = sriov.place(changes, wanted["sriov"], wanted["configuration"].get("sriov", {}))
     in_ceph = disks.Disks(**wanted["disks"], key=wanted["disk_secret"]) if wanted["disks"] else None
     disks.place(changes, compute, in_ceph)
     copies = nova_ssh.place(changes, nova_ssh.Peers(**wanted["peers"]), key=wanted["ssh_key"])
@@ -67,12 +69,13 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> str:
     if in_ceph:
         volumes.own(changes, volumes.Key(uuid=in_ceph.uuid, client=in_ceph.client, value=in_ceph.key))
     if not is_current:
-        for unit in (compute, agent):
+        for unit in (compute, agent, *for_cards):
             unit.replaced()
             if not changes.check:
                 unit.mark()
         environment.switch(changes, name)
-    agent.running()
+    for unit in (agent, *for_cards):
+        unit.running()
     compute.running()
     openvswitch.close_loopback(changes)  # nova-compute has read by now which way it takes
     copies.running()
@@ -113,10 +116,12 @@ def _environment(changes: Changes, wanted: dict[str, Any], kept: str = "") -> tu
     )
 
 
-def verify(name: str, *, release: str, programs: Mapping[str, str], upgrading: Sequence[str] = ()) -> None:
+def verify(
+    name: str, *, release: str, programs: Mapping[str, str], upgrading: Sequence[str] = (), cards: sriov.Cards = ()
+) -> None:
     """Raise GroundupError unless the host's services work, with the site file's ``release`` and ``programs``.
 
-    ``upgrading``: releases that it may have, while OpenStack is on its way to another.
+    ``upgrading``: releases that it may have, while OpenStack is on its way to another. ``cards``: with SR-IOV.
     """
     checks.missing(programs, host=name)
     faults = {
@@ -127,6 +132,8 @@ def verify(name: str, *, release: str, programs: Mapping[str, str], upgrading: S
         or environment.of_another_release(environment.current(), release, upgrading),
         services.OVN_AGENT: _not_running(services.OVN_AGENT),
         nova_ssh.NAME: _not_running(nova_ssh.NAME),
+        sriov.FUNCTIONS: sriov.short(cards),
+        sriov.AGENT: _not_running(sriov.AGENT) if cards else "",
     }
     if found := {unit: why for unit, why in faults.items() if why}:
         raise GroundupError(
@@ -148,7 +155,7 @@ def work(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
     name = environment.current() if wanted["verify"] else converge(changes, wanted)
     if not changes.check:
         asked = {name: wanted[name] for name in ("release", "programs", "upgrading")}
-        verify(wanted["name"], **asked)
+        verify(wanted["name"], **asked, cards=wanted["sriov"])
         pki.soon(changes, wanted["name"])
         mtu.prove(changes, wanted["underlay"], host=wanted["name"])
     return {**changes.result(), "environment": name}

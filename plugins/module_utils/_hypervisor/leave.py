@@ -11,10 +11,10 @@ from .._base.errors import GroundupError
 from .._base.files import HEADER
 from .._base.run import attempt, run
 from .._host import ownership, units
-from . import nova_ssh, ovn, services
+from . import nova_ssh, ovn, services, sriov
 
 RETIRED = Path("/etc/groundup/retired")
-UNITS = (services.COMPUTE, nova_ssh.NAME, services.OVN_AGENT, ovn.WHOLE, ovn.UNIT)
+UNITS = (services.COMPUTE, nova_ssh.NAME, services.OVN_AGENT, sriov.AGENT, ovn.WHOLE, ovn.UNIT)
 DOMAINS = "domains"  # code for `force`
 _VIRSH = ("virsh", "--connect", "qemu:///system", "list", "--all", "--name")
 _REMOTE = ("ovs-vsctl", "--timeout=10", "--if-exists")

@@ -25,6 +25,17 @@ UNITS = Path("/etc/systemd/system")
 _LINE, _LOGIN = 300, re.compile(r"//[^/\s]*@")  # characters of what a service wrote last; an account in a URL
 COMPUTE, OVN_AGENT = "nova-compute.service", "neutron-ovn-agent.service"
 
+# Of Neutron's agents, which are root: the capabilities that their helpers ask for.
+SANDBOX = """\
+NoNewPrivileges=yes
+CapabilityBoundingSet=CAP_NET_ADMIN CAP_NET_RAW CAP_NET_BIND_SERVICE CAP_SYS_ADMIN CAP_SYS_PTRACE CAP_SETUID CAP_SETGID
+CapabilityBoundingSet=CAP_DAC_OVERRIDE CAP_DAC_READ_SEARCH CAP_CHOWN CAP_FOWNER CAP_KILL CAP_SYS_CHROOT
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+LockPersonality=yes
+SystemCallArchitectures=native
+"""
+
 # sudo only for the helper, and only from an environment that root placed.
 _SUDOERS = f"""\
 # Written by groundup.cloud.
@@ -80,14 +91,7 @@ RestartSec=5
 TimeoutStopSec=60
 KillMode=process
 LimitNOFILE=65536
-NoNewPrivileges=yes
-CapabilityBoundingSet=CAP_NET_ADMIN CAP_NET_RAW CAP_NET_BIND_SERVICE CAP_SYS_ADMIN CAP_SYS_PTRACE CAP_SETUID CAP_SETGID
-CapabilityBoundingSet=CAP_DAC_OVERRIDE CAP_DAC_READ_SEARCH CAP_CHOWN CAP_FOWNER CAP_KILL CAP_SYS_CHROOT
-RestrictRealtime=yes
-RestrictSUIDSGID=yes
-LockPersonality=yes
-SystemCallArchitectures=native
-
+{SANDBOX}
 [Install]
 WantedBy=multi-user.target
 """

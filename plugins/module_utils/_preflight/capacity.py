@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from .._host.sriov import lacking
 from .._plan.preflight import Expected
 from .links import holder
 from .model import MachineFacts, PreflightFault
@@ -71,6 +72,21 @@ def _disks_below(device: Path) -> set[str]:
     if below:
         return set().union(*(_disks_below(one.resolve()) for one in below))
     return {device.parent.name if (device / "partition").exists() else device.name}
+
+
+def cards(machine: MachineFacts, wanted: Expected) -> Iterator[PreflightFault]:
+    """Yield what the machine lacks for virtual functions of its cards, and cards with an address of the host."""
+    planned = {card: one["functions"] for card, one in wanted.hardware.get("sriov", {}).items()}
+    found = list(lacking(planned, root=machine.root))
+    links = machine.links() if planned else {}
+    own = {holder(links, one["address"]) for one in wanted.interfaces if one["address"]}
+    found += [(f"sriov.{card}: the host's own address is on it", card) for card in planned if card in own]
+    severity = "warning" if machine.serves(wanted) else "error"  # the layer hypervisor refuses it there
+    for what, where in found:
+        yield PreflightFault(
+            "sriov", severity, what, where,
+            f"put the machine right, or write what it has into hardware.{wanted.hardware['name']}.sriov",
+        )  # fmt: skip
 
 
 def space(machine: MachineFacts, wanted: Expected) -> Iterator[PreflightFault]:

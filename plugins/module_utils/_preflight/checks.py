@@ -50,6 +50,11 @@ CHECKS: dict[str, HostCheck] = {
         "cores, memory, network ports and system disk of its hardware profile; an error on new hosts of region",
         (capacity.hardware,),
     ),
+    "sriov": HostCheck(
+        "the cards of `sriov` of its hardware profile are there, can have as many functions, and carry nothing of the "
+        "host; an IOMMU is on; a warning on a host that serves",
+        (capacity.cards,),
+    ),
     "space": HostCheck(
         "room where the layers write, and inodes; more free than what has the kubelet evict pods",
         (capacity.space,),

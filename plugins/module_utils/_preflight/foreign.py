@@ -26,7 +26,8 @@ _RUNTIMES = {
     "/snap/bin/docker": "Docker (snap)",
 }
 _CONTAINERS = "/var/lib/containerd/io.containerd.metadata.v1.bolt/meta.db"
-_SERVICES = ("containerd", "kubelet", "nova-compute", "neutron-ovn-agent")  # that connect to the site's own servers
+# That connect to the site's own servers.
+_SERVICES = ("containerd", "kubelet", "nova-compute", "neutron-ovn-agent", "neutron-sriov-nic-agent")
 _PROXY = re.compile(r"^\s*(Default|Pass)?Environment=.*\b(https?|all)_proxy=\S", re.MULTILINE | re.IGNORECASE)
 _NO_PROXY = re.compile(r"^\s*(Default|Pass)?Environment=.*\bno_proxy=\S", re.MULTILINE | re.IGNORECASE)
 _SETTING = re.compile(r"^(manage_etc_hosts|preserve_hostname):[ \t]*[\"']?(\w+)", re.MULTILINE)

@@ -68,7 +68,7 @@ def _of_host(cloud: Cloud, host: str) -> Iterator[Aside]:
     def lack(layer: str, reason: str, remedy: str) -> Aside:
         return Aside(host=host, layer=layer, reason=reason, remedy=remedy)
 
-    agents = [one for one in cloud.agents if one.get("host") == host and _of_ovn(one)]
+    agents = [one for one in cloud.agents if one.get("host") == host and _ours(one)]
     controllers = [one for one in agents if "Controller" in str(one.get("agent_type"))]
     log = f"journalctl -n 50 on {host}:"
     if not controllers:
@@ -76,7 +76,7 @@ def _of_host(cloud: Cloud, host: str) -> Iterator[Aside]:
             "network", "OVN's southbound database has no chassis of it", f"{log} -u ovn-controller; ovs-vsctl show"
         )
     if dead := [str(one["agent_type"]) for one in agents if not one.get("alive")]:
-        yield lack("network", f"not alive: {', '.join(dead)}", f"{log} -u ovn-controller -u neutron-ovn-agent")
+        yield lack("network", f"not alive: {', '.join(dead)}", f"{log} -u ovn-controller -u 'neutron-*-agent'")
     services = [one for one in cloud.services if one.get("host") == host]
     if not services:
         yield lack(
@@ -103,5 +103,5 @@ def _of_host(cloud: Cloud, host: str) -> Iterator[Aside]:
         )
 
 
-def _of_ovn(agent: Mapping[str, Any]) -> bool:
-    return "OVN" in str(agent.get("agent_type"))
+def _ours(agent: Mapping[str, Any]) -> bool:
+    return any(word in str(agent.get("agent_type")) for word in ("OVN", "NIC Switch"))

@@ -13,6 +13,7 @@ from ..rollout.gate import pairs
 from . import ini
 from .configuration import (
     AGENT_FILES,
+    NEUTRON_FILES,
     NEUTRON_SECRET,
     NOVA_ACCOUNTS,
     NOVA_FILES,
@@ -29,8 +30,13 @@ _POD = "statefulset.kubernetes.io/pod-name"
 _QUEUE_PORTS = (5671, 5672)  # with TLS (preferred), and without
 
 
-def read_cluster(api: Api, *, namespace: str, nodes: Sequence[str], auth_url: str) -> CloudAccess:
-    """Return hypervisors' configuration. ``nodes``: addresses that serve node ports. Raises GroundupError, ApiError."""
+def read_cluster(
+    api: Api, *, namespace: str, nodes: Sequence[str], auth_url: str, with_agents: bool = False
+) -> CloudAccess:
+    """Return hypervisors' configuration. ``nodes``: addresses that serve node ports. Raises GroundupError, ApiError.
+
+    ``with_agents``: how Neutron speaks to agents of SR-IOV, too.
+    """
 
     def secret(name: str) -> Object | None:
         return api.find(resource_path("v1", "secrets", namespace=namespace, name=name))
@@ -39,7 +45,9 @@ def read_cluster(api: Api, *, namespace: str, nodes: Sequence[str], auth_url: st
     where = f"Secret {namespace}/"
     nova = secret_file(secret(NOVA_SECRET), NOVA_FILES, where=where + NOVA_SECRET)
     accounts = every_file(secret(NOVA_ACCOUNTS))
-    agent = secret_file(secret(NEUTRON_SECRET), AGENT_FILES, where=where + NEUTRON_SECRET)
+    of_neutron = secret(NEUTRON_SECRET)
+    agent = secret_file(of_neutron, AGENT_FILES, where=where + NEUTRON_SECRET)
+    server = secret_file(of_neutron, NEUTRON_FILES, where=where + NEUTRON_SECRET) if with_agents else ""
     if not ini.value(agent, "DEFAULT", "nova_metadata_host"):
         raise _unreachable("Nova's metadata service", "nova_metadata_host among the values of release neutron")
     secured: set[bool] = set()
@@ -53,6 +61,7 @@ def read_cluster(api: Api, *, namespace: str, nodes: Sequence[str], auth_url: st
         return nodes[int(number) % len(nodes) if number.isdigit() else 0], port
 
     transport_url = reachable(ini.value(nova, "DEFAULT", "transport_url") or "", member)
+    agents_url = reachable(ini.value(server, "DEFAULT", "transport_url") or "", member) if with_agents else ""
     if len(secured) > 1:  # oslo.messaging has one option for all members
         raise _unreachable("the message queue with TLS", f"port {_QUEUE_PORTS[0]} in the Service of every member")
     return CloudAccess(
@@ -61,6 +70,8 @@ def read_cluster(api: Api, *, namespace: str, nodes: Sequence[str], auth_url: st
         transport_url=transport_url,
         queue_tls=True in secured,
         auth_url=auth_url,
+        agents=ini.only(server, ("oslo_messaging_rabbit",)),
+        agents_url=agents_url,
     )
 
 

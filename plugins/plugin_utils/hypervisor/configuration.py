@@ -8,13 +8,14 @@ databases' sections, which hold passwords, never leave the controller.
 from __future__ import annotations
 
 import base64
+import json
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from ...module_utils._hypervisor import disks
+from ...module_utils._hypervisor import disks, sriov
 from ...module_utils._hypervisor.openvswitch import SOCKET
 from ...module_utils._hypervisor.pki import OURS as PKI
 from ...module_utils._hypervisor.services import AGENT, CURRENT, NOVA
@@ -26,6 +27,7 @@ NOVA_ACCOUNTS = "nova-ks-etc"  # OpenStack-Helm's charts keep accounts in a seco
 # Names of files in them; the first present one is used: names differ between charts.
 NOVA_FILES = ("nova-compute.conf", "nova.conf")
 AGENT_FILES = ("ovn_agent.ini", "neutron_ovn_agent.ini", "ovn_metadata_agent.ini", "neutron_ovn_metadata_agent.ini")
+NEUTRON_FILES = ("neutron.conf",)
 _OF_THE_CONTROL_PLANE = (
     "database",
     "api_database",
@@ -57,6 +59,8 @@ class CloudAccess:
     transport_url: str = field(repr=False)  # with members as hosts reach them
     queue_tls: bool
     auth_url: str
+    agents: str = field(default="", repr=False)  # how Neutron speaks to agents of SR-IOV; "": the host has none
+    agents_url: str = field(default="", repr=False)  # as `transport_url`, with Neutron's account
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +71,7 @@ class Host:
     address: str  # on the management network
     compute: Mapping[str, Any]  # of its hardware
     southbound: tuple[str, ...]
+    cards: Sequence[Mapping[str, Any]] = ()  # with SR-IOV: `SriovPlan`s
 
 
 def secret_file(secret: Mapping[str, Any] | None, names: tuple[str, ...], *, where: str) -> str:
@@ -126,8 +131,7 @@ def nova_host(cluster: CloudAccess, host: Host) -> str:
     # After the virtual IP has moved, pooled connections get no answer.
     client = {"auth_url": cluster.auth_url, "valid_interfaces": "public", "cafile": TRUST, "timeout": 60}
     helper = f"sudo {CURRENT}/bin/privsep-helper --config-file {NOVA[0]} --config-file {NOVA[1]}"
-    # RabbitMQ's own CA: oslo.messaging checks no names, so any certificate of a trusted CA would pass.
-    queue = {"ssl": True, "ssl_ca_file": f"{PKI}/queue-ca.pem"} if cluster.queue_tls else {"ssl": False}
+    devices = [{"devname": one["card"], "physical_network": one["physical_network"]} for one in host.cards]
     return ini.text_of(
         {
             "DEFAULT": {
@@ -165,7 +169,8 @@ def nova_host(cluster: CloudAccess, host: Host) -> str:
             },
             "vnc": {"server_listen": host.address, "server_proxyclient_address": host.address},
             "oslo_concurrency": {"lock_path": "/run/nova"},
-            "oslo_messaging_rabbit": queue,
+            **({"pci": {"device_spec": json.dumps(devices)}} if devices else {}),
+            "oslo_messaging_rabbit": _queue(cluster),
             "oslo_messaging_notifications": {"driver": "noop"},
             "os_vif_ovs": {"ovsdb_connection": f"unix:{SOCKET}"},
             **{name: {"helper_command": helper} for name in _NOVA_PRIVSEP},
@@ -179,6 +184,35 @@ def nova_host(cluster: CloudAccess, host: Host) -> str:
                 "barbican_endpoint_type": "public",
                 "verify_ssl_path": TRUST,
             },
+        }
+    )
+
+
+def _queue(cluster: CloudAccess) -> dict[str, object]:
+    """Return how the message queue is reached.
+
+    RabbitMQ's own CA: oslo.messaging checks no names, so any certificate of a trusted CA would pass.
+    """
+    return {"ssl": True, "ssl_ca_file": f"{PKI}/queue-ca.pem"} if cluster.queue_tls else {"ssl": False}
+
+
+def sriov_host(cluster: CloudAccess, host: Host) -> str:
+    """Return the host's own part of the configuration of Neutron's SR-IOV agent, which runs as root. Has a password."""
+    helper = f"{CURRENT}/bin/privsep-helper --config-file {sriov.FILES[0]} --config-file {sriov.FILES[1]}"
+    return ini.text_of(
+        {
+            "DEFAULT": {
+                "host": host.name,
+                "state_path": f"/var/lib/{sriov.STATE}",
+                "transport_url": cluster.agents_url,
+            },
+            "sriov_nic": {
+                "physical_device_mappings": [f"{one['physical_network']}:{one['card']}" for one in host.cards],
+            },
+            "AGENT": {"root_helper": "", "root_helper_daemon": ""},
+            "oslo_concurrency": {"lock_path": sriov.LOCKS},
+            "oslo_messaging_rabbit": _queue(cluster),
+            **{f"privsep{kind}": {"helper_command": helper} for kind in _NEUTRON_PRIVSEP},
         }
     )
 

@@ -29,6 +29,11 @@ def without(text: str, names: Collection[str]) -> str:
     return "".join(f"{line}\n" for name, lines in sections(text) if name not in names for line in lines)
 
 
+def only(text: str, names: Collection[str]) -> str:
+    """Return the sections of ``text`` called ``names``."""
+    return "".join(f"{line}\n" for name, lines in sections(text) if name in names for line in lines)
+
+
 def without_option(text: str, section: str, option: str) -> str:
     """Return ``text`` without an option and the lines that continue it."""
     kept, gone = list[str](), False

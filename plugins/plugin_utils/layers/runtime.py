@@ -29,6 +29,6 @@ TPM: dict[str, tuple[str, str]] = {
 # Extra spec of a flavor (property of an image: "_" for ":") -> what it asks a hypervisor for, and none offers.
 NOT_OFFERED: dict[str, str] = {
     "hw:tpm_secret_security=deployment": "TPM whose secret Nova's own account keeps",
-    "pci_passthrough:alias": "devices for an instance alone (SR-IOV, graphics)",
+    "pci_passthrough:alias": "devices for an instance alone, such as graphics",
     "resources:VGPU": "virtual graphics",
 }

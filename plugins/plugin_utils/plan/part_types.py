@@ -51,6 +51,16 @@ class LinkPlan:
     route_mtu: int | None = None  # of `network`, where the link has more for its VLANs
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SriovPlan:
+    """A network card whose virtual functions instances get."""
+
+    card: str  # name of its port on the host
+    functions: int
+    physical_network: str
+    mtu: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class PreflightPlan(PreflightSite):
     """What preflight expects of all hosts, beside each host's own plan."""

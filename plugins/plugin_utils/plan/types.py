@@ -28,6 +28,7 @@ from .part_types import (
     PreflightPlan,
     ProxyPlan,
     ResourcePlan,
+    SriovPlan,
 )
 
 __all__ = (
@@ -214,6 +215,7 @@ class HypervisorPlan:
     volumes: CephClient | None  # key for Cinder's volumes; Cinder passes it to Nova. None: no volumes in Ceph
     disks: CephClient | None  # key for instances' disks in Ceph; None: no hardware profile has them there
     programs: dict[str, str]  # path of what services call at run time -> what fails without it
+    sriov: dict[str, tuple[SriovPlan, ...]] = field(default_factory=dict)  # by hardware profile; those without: none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..health.verification import Check
-from . import designate, dialects, neutron_plugins, ovn
+from . import designate, dialects, neutron_plugins, ovn, sriov
 from .neutron_workers import COMMANDS, OPTIONS, TLS, worker
 from .parts import WORKERS_OF_SLOW, ChartNames, api_values, merge, public_endpoint, queued, uwsgi
 from .probing import PROBE, Client, forgotten, probe
@@ -40,7 +40,7 @@ def sync_command(namespace: str, mode: str) -> str:
 
 
 def values(plan: Plan, sizes: Sizes) -> Values:
-    """Return the chart's values. All agents are off: OVN does their work."""
+    """Return the chart's values. All agents are off: OVN does their work, and that of cards runs on hypervisors."""
     agents = ("dhcp_agent", "l3_agent", "metadata_agent", "netns_cleanup_cron", "ovs_agent", "sriov_agent")
     own = {
         "network": {"backend": ["ovn"]},
@@ -53,7 +53,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
                         # With an empty availability zone, no network could be created.
                         "default_availability_zones": "",
                         "global_physnet_mtu": max(plan.ovn.path_mtu, *plan.ovn.physical_mtus.values(), 0),
-                        # With OVN, Neutron gets no calls by the message queue.
+                        # With OVN alone, Neutron gets no calls by the message queue.
                         "rpc_workers": 0,
                         "rpc_state_report_workers": 0,
                     }
@@ -79,7 +79,8 @@ def values(plan: Plan, sizes: Sizes) -> Values:
             name.replace("-", "_"): worker(plan, sizes, name, command) for name, command in COMMANDS.items()
         },
     }
-    return merge(api_values(plan, sizes, "neutron", memory="256Mi", limit="2Gi", cpu=500, names=_NAMES), own)
+    shared = api_values(plan, sizes, "neutron", memory="256Mi", limit="2Gi", cpu=500, names=_NAMES)
+    return merge(merge(shared, own), sriov.neutron(plan, sizes))
 
 
 def _names(site: Plan) -> Values:

@@ -35,7 +35,8 @@ _SCRATCH = ("/tmp", "/var/lock", "/var/lib/neutron")  # noqa: S108 - in the pod
 def worker(plan: Plan, sizes: Sizes, name: str, command: str) -> Values:
     """Return the Deployment of a worker that ran inside neutron-server before it moved to uWSGI.
 
-    Without the first, differences between OVN and Neutron stay; without the second, no agent is ever reported dead.
+    Without the first, differences between OVN and Neutron stay; without the second, no agent is ever reported dead;
+    without `neutron-rpc-server`, no agent of SR-IOV reports at all.
     Two pods would work twice, so an update stops the old pod first.
     """
     labels = {"application": "neutron", "component": name, "release_group": "neutron"}

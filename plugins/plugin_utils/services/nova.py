@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..health.verification import Check
-from . import ceph, dialects
+from . import ceph, dialects, sriov
 from .certificates import given
 from .neutron import METADATA_PROXY
 from .parts import (
@@ -122,7 +122,8 @@ def values(plan: Plan, sizes: Sizes) -> Values:
         },
     }  # fmt: skip
     shared = api_values(plan, sizes, "nova", memory="512Mi", limit="2Gi", cpu=500, names=_NAMES)
-    return merge(merge(shared, own), merge(merge(_disks(plan), _domain(plan)), _tpm(plan)))
+    more = merge(merge(_disks(plan), _domain(plan)), merge(_tpm(plan), sriov.nova(plan)))
+    return merge(merge(shared, own), more)
 
 
 def _domain(plan: Plan) -> Values:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,7 @@ def wanted(plan: Plan, host: HostPlan) -> dict[str, Any]:
             "release": plan.openstack.release,
             "upgrading": plan.openstack.upgrading,
             "programs": plan.hypervisor.programs,
+            "cards": [asdict(one) for one in plan.hypervisor.sriov.get(host.hardware, ())],
         }
     return asked
 

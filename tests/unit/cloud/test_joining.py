@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[3]
 HOST = "hypervisor-1"
 CONTROLLER = {"agent_type": "OVN Controller Gateway agent", "host": HOST, "alive": True}
 AGENT = {"agent_type": "OVN Neutron agent", "host": HOST, "alive": True}
+CARDS = {"agent_type": "NIC Switch agent", "host": HOST, "alive": True}
 LOST = "AUTO: Connection to libvirt lost: 1"
 JOINED = Cloud(
     services=[{"host": HOST, "state": "up"}],
@@ -63,6 +64,7 @@ def test_a_wait_ends_when_the_last_host_has_joined(monkeypatch: pytest.MonkeyPat
         ({"agents": []}, "network", "no chassis"),
         ({"agents": [AGENT]}, "network", "no chassis"),
         ({"agents": [CONTROLLER, {**AGENT, "alive": False}]}, "network", "OVN Neutron agent"),
+        ({"agents": [CONTROLLER, AGENT, {**CARDS, "alive": False}]}, "network", "NIC Switch agent"),
         ({"services": []}, "message queue", "never reported"),
         ({"services": [{"host": HOST, "state": "down"}]}, "service", "down"),
         ({"services": [{"host": HOST, "state": "up", "status": "disabled", "disabled_reason": LOST}]}, "service", LOST),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -40,9 +40,9 @@ password = placementpw
 LAB = {"datapath": "netdev", "virt_type": "qemu", "cpu_mode": "custom", "cpu_model": "Nehalem", "machine_type": "pc"}
 
 
-def host(**compute: Any) -> Host:
+def host(cards: Sequence[Mapping[str, Any]] = (), **compute: Any) -> Host:
     return Host(
-        name="hypervisor-1", address="10.90.0.129",
+        cards=cards, name="hypervisor-1", address="10.90.0.129",
         compute=Compute(**{**LAB, **compute}).model_dump(), southbound=("ssl:10.90.0.11:6642",),
     )  # fmt: skip
 

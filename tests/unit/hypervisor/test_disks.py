@@ -139,7 +139,14 @@ def test_the_layer_refuses_a_renamed_host_and_another_place_before_it_changes_an
     (host / "host.conf").write_text(f"[DEFAULT]\nhost = hypervisor-1\n{FILES}")
     for module, name in ((ownership, "refuse_other"), (checks, "refuse")):
         monkeypatch.setattr(module, name, lambda *_, **__: None)
-    wanted: dict[str, Any] = {"site": "unit", "compute": {}, "hardware": "own", "disks": {}, "release_step": True}
+    wanted: dict[str, Any] = {
+        "site": "unit",
+        "compute": {},
+        "hardware": "own",
+        "disks": {},
+        "sriov": [],
+        "release_step": True,
+    }
     for name, text, said in (("rack-7", FILES, "is hypervisor-1 in Nova"), ("hypervisor-1", IMAGES, "would be images")):
         nova = {"cluster": "", "host": f"[DEFAULT]\nhost = {name}\n{text}"}
         with pytest.raises(GroundupError, match=said):

@@ -64,8 +64,8 @@ def test_it_stops_for_good_once(host: Host, tmp_path: Path) -> None:
     assert (host.off, host.ran, mark.exists()) == ([], [], False)
     assert left(mark).done == predicted
     assert set(host.off) == {
-        "nova-compute.service", "nova-ssh.service", "neutron-ovn-agent.service", "ovn-host.service",
-        "ovn-controller.service",
+        "nova-compute.service", "nova-ssh.service", "neutron-ovn-agent.service", "neutron-sriov-nic-agent.service",
+        "ovn-host.service", "ovn-controller.service",
     }  # fmt: skip
     assert any("remove Open_vSwitch . external_ids ovn-remote" in one for one in host.ran)
     assert left(mark).done == []

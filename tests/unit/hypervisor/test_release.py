@@ -153,7 +153,7 @@ def test_while_a_step_is_open_a_host_keeps_its_environment_until_its_batch(
     wanted: dict[str, Any] = dict.fromkeys(names, "") | {
         "site": "unit", "name": "compute-1", "release": "2026.2", "release_step": step, "upgrading": ["2026.1"],
         "configuration": {"nova": {"host": ""}}, "chassis": {"system_id": ""}, "peers": {},
-        "environments": {"13": {"path": "p"}},
+        "environments": {"13": {"path": "p"}}, "sriov": [],
     }  # fmt: skip
     with pytest.raises(GroundupError, match="the end of what is looked at"):
         converge.converge(Changes(check=False), wanted)

@@ -11,6 +11,9 @@ BOND = {"bonds": {"bond0": {"members": ["p1", "p2"]}}}
 OTHERS = {"roles": ["hypervisor"], "count": 1, "offset": 40, "rack": "r1", "hardware": "hypervisor"}
 RACKED = {"r1": {"cidr": "10.77.0.0/26"}, "r2": {"cidr": "10.77.0.64/26"}}
 
+FUNCTIONS = {"functions": 8, "network": "provider"}
+CARD = "hardware/hypervisor/sriov/ens1f0np0"
+
 # name, severity, example, changes, a key the finding points at
 CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     *(
@@ -181,5 +184,27 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
             "machines/hypervisor/wiring": {"networks": {"management": "p1", "tunnel": "p2", "provider": "p3"}},
         },
         "compute.datapath",
+    ),
+    ("sriov-card-in-use", "error", "rack", {CARD: FUNCTIONS}, "hardware.hypervisor.sriov.ens1f0np0"),
+    (
+        "sriov-card-in-use",
+        "error",
+        "rack",
+        {CARD: FUNCTIONS, "hardware/hypervisor/wiring": {"networks": {"management": "ens1f0np0"}}},
+        "hardware.hypervisor.sriov.ens1f0np0",
+    ),
+    (
+        "sriov-without-provider",
+        "error",
+        "rack",
+        {"hardware/hypervisor/sriov/ens2f0np0": {"functions": 8, "network": "tunnel"}},
+        "hardware.hypervisor.sriov.ens2f0np0.network",
+    ),
+    (
+        "sriov-in-container",
+        "error",
+        "cloud",
+        {"hardware/diskless/sriov/ens2f0np0": FUNCTIONS},
+        "hardware.diskless.sriov.ens2f0np0",
     ),
 ]

@@ -33,6 +33,7 @@ from . import (
     resources,
     servers,
     services,
+    sriov,
     storage,
     supply,
     system_disks,
@@ -43,8 +44,8 @@ from . import (
 from .order import ordered
 
 SUBJECTS = (
-    addresses, servers, links, wiring, planes, machines, netboot, pools, public, availability, access, packages, quorum,
-    domains, storage, ceph, disks, cluster, services, extra_releases, directories, identity_providers,
+    addresses, servers, links, wiring, sriov, planes, machines, netboot, pools, public, availability, access, packages,
+    quorum, domains, storage, ceph, disks, cluster, services, extra_releases, directories, identity_providers,
     grants, resources, logins, certificates, authorities, supply, proxy, system_disks, versions, backups, monitoring,
     unsupported,
 )  # fmt: skip

@@ -12,7 +12,7 @@ from ...layers.roles import Role
 from ..layout.names import expand_names
 from .base import Address, InterfaceName, Mac, Model, Name
 from .identifiers import ChassisSerial, ControllerAddress, Serial, System
-from .wiring import Wiring
+from .wiring import VirtualFunctions, Wiring
 
 
 def _name_or_range(value: str) -> str:
@@ -132,6 +132,10 @@ class Hardware(Model):
     osds: Annotated[list[Osd], Field(max_length=200)] = Field(
         default_factory=list,
         description="native: OSDs of a storage host. Disks that are not named here are not touched.",
+    )
+    sriov: dict[InterfaceName, VirtualFunctions] = Field(
+        default_factory=dict,
+        description="Hypervisors: network cards for ports of `--vnic-type direct`, by the name of their port there.",
     )
 
 

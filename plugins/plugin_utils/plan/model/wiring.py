@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -50,3 +50,12 @@ class Wiring(Model):
         description="Port, bond or bridge of each network; a network with a `vlan` is tagged there. Default: a port of "
         "its own (`ports`), else, with a `vlan`, the link of the management network.",
     )
+
+
+class VirtualFunctions(Model):
+    """Virtual functions (SR-IOV) of one network card."""
+
+    functions: Annotated[int, Field(ge=1, le=256)] = Field(
+        description="Virtual functions made at each start of the host: one an instance's port."
+    )
+    network: Name = Field(description="Provider network that the card is on.")

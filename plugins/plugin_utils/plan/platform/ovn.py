@@ -22,9 +22,8 @@ INACTIVITY_PROBE = 60000
 def ovn(layout: Layout) -> OvnPlan:
     """Return the settings of the tenants' network."""
     written = layout.site.ovn
-    providers = [network.name for network in layout.by_purpose("provider")]
     in_tunnels = written.tenant_network == "geneve"
-    mappings = dict(written.bridge_mappings) or {f"physnet{number}": name for number, name in enumerate(providers, 1)}
+    mappings = bridge_mappings(layout)
     mtus = {network.name: network.mtu for network in layout.networks.values()}
     control = sorted(layout.with_role("control"), key=lambda host: host.name)
     fits = min(room(one, written.max_header_size) if in_tunnels else one.mtu for one in carriers(layout))
@@ -44,6 +43,13 @@ def ovn(layout: Layout) -> OvnPlan:
         inactivity_probe=INACTIVITY_PROBE,
         subnet_pool=SubnetPoolPlan(cidr=pool.cidr, prefix=pool.prefix) if (pool := written.subnet_pool) else None,
     )
+
+
+def bridge_mappings(layout: Layout) -> dict[str, str]:
+    """Return the provider network of each physical network."""
+    providers = [network.name for network in layout.by_purpose("provider")]
+    numbered = {f"physnet{number}": name for number, name in enumerate(providers, 1)}
+    return dict(layout.site.ovn.bridge_mappings) or numbered
 
 
 def election_timer(chassis: int) -> int:
