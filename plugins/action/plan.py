@@ -11,6 +11,7 @@ from ..module_utils._base.files import write_file
 from ..plugin_utils import site_identity
 from ..plugin_utils.actions import DocumentedAction
 from ..plugin_utils.compose import with_values
+from ..plugin_utils.monitoring.dashboards import grafana_files
 from ..plugin_utils.monitoring.files import ROUTING, WRITTEN, files
 from ..plugin_utils.paths import state_dir
 from ..plugin_utils.plan import Plan, SiteError, defaults, load_site, make_plan, to_json
@@ -82,7 +83,7 @@ class ActionModule(DocumentedAction):
         if packets := packets_svg(plan):
             wanted[directory / "packets.svg"] = packets
         watched = directory / "monitoring"
-        wanted |= {watched / path: text for path, text in files(plan).items()}
+        wanted |= {watched / path: text for path, text in (files(plan) | grafana_files(plan)).items()}
         for path, text in wanted.items():
             before = path.read_text() if path.is_file() else ""
             if before == text:
