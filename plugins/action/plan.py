@@ -89,7 +89,7 @@ class ActionModule(DocumentedAction):
             if before == text:
                 continue
             changed = True
-            if path.suffix != ".svg":  # a diff of a picture's text helps nobody
+            if path.suffix not in (".svg", ".html"):  # a diff of a picture's text helps nobody
                 diffs.append({"before_header": str(path), "after_header": str(path), "before": before, "after": text})
             if not self._task.check_mode:
                 directory.mkdir(parents=True, exist_ok=True, mode=0o700)

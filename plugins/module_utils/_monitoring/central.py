@@ -59,7 +59,7 @@ class WatchProgram:
 
 ALL = (
     WatchProgram(unit=watched.STORE, account="groundup-metrics", port=STORE_PORT,
-                 reads=("targets", "vmui", "scrape.yml"), program="victoria-metrics"),
+                 reads=("targets", "vmui", "page", "scrape.yml"), program="victoria-metrics"),
     WatchProgram(unit=watched.ALERTS, account="groundup-alerts", port=ALERTS_PORT, reads=(ROUTING,)),
     WatchProgram(unit=watched.RULES, account="groundup-rules", port=RULES_PORT, reads=("rules",), program="vmalert"),
 )  # fmt: skip

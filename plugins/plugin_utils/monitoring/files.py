@@ -10,6 +10,7 @@ from ...module_utils._base.files import HEADER
 from ..plan.types import Plan
 from .dashboards import vmui_files
 from .logs import log_files, log_rules
+from .page import PAGE, page
 from .routing import routing
 from .rules import rules
 from .targets import scrape, targets
@@ -17,6 +18,7 @@ from .targets import scrape, targets
 ROUTING = "alertmanager.yml"
 WRITTEN = (
     "dashboards/*",
+    PAGE,
     "door/*",
     "log-rules/*.yml",
     "targets/*.json",
@@ -41,5 +43,6 @@ def files(plan: Plan) -> dict[str, str]:
         **{f"targets/{layer}.json": json.dumps(each, indent=2) + "\n" for layer, each in targets(plan).items()},
         **log_files(plan),
         **vmui_files(plan),
+        PAGE: page(plan, interval=plan.monitoring.interval),
         **{path: HEADER + yaml.safe_dump(each, sort_keys=False, width=120) for path, each in documents.items()},
     }
