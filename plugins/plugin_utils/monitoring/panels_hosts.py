@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ...module_utils._monitoring.central import AGES
 from ...module_utils._monitoring.exporter import ENDS
-from ..drift.rows import LOOKED, OBJECTS, UNKNOWN
 from .alerts import DISK, with_drift
 from .panels import DashboardRecord, PanelRecord, grown, most, rate
 
@@ -130,15 +129,18 @@ UPKEEP = DashboardRecord(
         ),
         PanelRecord(
             title="Differences from the site file", job="node", legend="{part}", alerts=("SiteDrifted",),
-            expr=with_drift(f'max by (part) ({OBJECTS}{{job="node"}})'), what="objects that drift found, by part",
+            expr=with_drift('max by (part) (groundup_drift_objects{job="node"})'),
+            what="objects that drift found, by part",
         ),
         PanelRecord(
             title="Not compared with the site file", job="node", legend="{part}", alerts=("DriftUnknown",),
-            expr=with_drift(f'max by (part) ({UNKNOWN}{{job="node"}})'), what="objects that drift could not ask about",
+            expr=with_drift('max by (part) (groundup_drift_unknown{job="node"})'),
+            what="objects that drift could not ask about",
         ),
         PanelRecord(
             title="Last look for drift", job="node", unit="days", legend="ago", alerts=("DriftOld",),
-            expr=with_drift(f'(time() - max({LOOKED}{{job="node"}})) / 86400'), what="since the site was compared",
+            expr=with_drift('(time() - max(groundup_drift_looked_timestamp_seconds{job="node"})) / 86400'),
+            what="since the site was compared",
         ),
     ),
 )  # fmt: skip

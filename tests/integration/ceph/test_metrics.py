@@ -56,7 +56,7 @@ def told(ceph: Loopback) -> set[str]:
 def asked_for() -> set[str]:
     """Return the names of Ceph's metrics in alerts and panels."""
     plan: Any = planned("ha")
-    queries = [one.expression(plan) for one in (*ALERTS.values(), *CEPH.panels)]
+    queries = [one.expression(plan) for one in ALERTS.values()] + [one.expression(plan) for one in CEPH.panels]
     return {name for one in queries for name in re.findall(r"\bceph_(?!daemon)\w+", one)}
 
 

@@ -19,7 +19,7 @@ from .watched import watched
 
 PORT = "8430"
 PATIENCE = 120.0  # an alert fires 45 s after its fault
-SCREENSHOTS = COLLECTION / "docs/_static"
+SCREENSHOT = COLLECTION / "docs/_static/site-page.png"
 
 
 @pytest.mark.long
@@ -62,12 +62,9 @@ def test_a_browser_sees_a_lost_machine_and_what_fires(
             assert severe == []
             expect(page.locator('svg circle[data-state="well"]')).to_have_count(2)
             if os.environ.get("GROUNDUP_SCREENSHOTS"):
-                page.screenshot(path=SCREENSHOTS / "site-page.png", full_page=True)
+                page.screenshot(path=SCREENSHOT, full_page=True)
 
             page.goto("http://127.0.0.1:8428/vmui/#/dashboards")
             expect(page.locator("body")).to_contain_text("Processors by rack")
             expect(page.locator("body")).to_contain_text("Backups, certificates, drift")
-            if os.environ.get("GROUNDUP_SCREENSHOTS"):
-                page.wait_for_timeout(5000)
-                page.screenshot(path=SCREENSHOTS / "dashboards.png")
             server.kill()
