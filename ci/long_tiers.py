@@ -41,6 +41,7 @@ LONG_TIERS = (
             ("ci/lab", "supply"),
             ("ci/supply", "build", "plain", "packages", "hypervisor", "openstack-more", "root-provider", "monitoring"),
             ("ci/supply", "build", "former", TEMPEST),
+            ("ci/bootstrap", "browser"),
             ("ci/lab", "destroy"),
             (*PYTEST, "-m", "long", "tests", *(f"--ignore={one}" for one in METAL)),  # they have a tier of their own
             ("ci/lab", "destroy"),

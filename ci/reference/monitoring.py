@@ -1,4 +1,4 @@
-"""Tables of docs/monitoring.md, from the records of jobs and alerts."""
+"""Tables of docs/monitoring.md, from the records of jobs, alerts and dashboards."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.alerts import ALERTS
+from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.dashboards import DASHBOARDS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.jobs import JOBS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
 
@@ -31,3 +32,15 @@ def jobs(root: Path) -> Iterator[str]:
     for name, one in JOBS.items():
         how = f"{_LOGIN[one.credential]}, on loopback" if one.loopback else _LOGIN[one.credential]
         yield f"| `{name}` | {one.layer} | {one.what} | {one.number(plan)} `{one.path}` | {how} |"
+
+
+def panels(_: Path) -> Iterator[str]:
+    """Yield the table of panels; a panel of two dashboards is told with the first."""
+    yield "| dashboard | panel | unit | what | judged by |"
+    told = set[str]()
+    for one in DASHBOARDS.values():
+        for panel in one.panels:
+            if panel.title not in told:
+                alerts = ", ".join(f"`{name}`" for name in panel.alerts)
+                yield f"| {one.title} | {panel.title} | {panel.unit or '-'} | {panel.what} | {alerts or '-'} |"
+            told.add(panel.title)

@@ -259,7 +259,7 @@ PAGES: dict[str, dict[str, Callable[[Path], Iterator[str]]]] = {  # by page and 
     "docs/profiles.md": {"inventories": inventories, "scales": scales},
     STORAGE_PAGE: {"pools": pools, "keys": keys},
     "docs/product-upgrade.md": {"fields": fields},
-    "docs/monitoring.md": {"jobs": monitoring.jobs, "alerts": monitoring.alerts},
+    "docs/monitoring.md": {"jobs": monitoring.jobs, "alerts": monitoring.alerts, "panels": monitoring.panels},
     "docs/tenant.md": {"not_offered": not_offered, "apis": apis},
     CHARTS_PAGE: {"services": services, "secrets": names_of_secrets},
 }

@@ -12,6 +12,7 @@ from ..plugin_utils import former_plan, site_identity, state_format
 from ..plugin_utils.actions import DocumentedAction, ended
 from ..plugin_utils.compose import with_values
 from ..plugin_utils.errors import GroundupError
+from ..plugin_utils.monitoring.dashboards import grafana_files
 from ..plugin_utils.monitoring.files import ROUTING, WRITTEN, files
 from ..plugin_utils.paths import state_dir
 from ..plugin_utils.plan import Plan, SiteError, defaults, load_site, make_plan, to_json
@@ -107,7 +108,7 @@ class ActionModule(DocumentedAction):
             if before == text:
                 continue
             changed = True
-            if path.suffix != ".svg":  # a diff of a picture's text helps nobody
+            if path.suffix not in (".svg", ".html"):  # a diff of a picture's text helps nobody
                 diffs.append({"before_header": str(path), "after_header": str(path), "before": before, "after": text})
             if not self._task.check_mode:
                 directory.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -130,4 +131,5 @@ def _wanted(plan: Plan, directory: Path) -> dict[Path, str]:
     }
     if packets := packets_svg(plan):
         wanted[directory / "packets.svg"] = packets
-    return wanted | {directory / "monitoring" / path: text for path, text in files(plan).items()}
+    watched = files(plan) | grafana_files(plan)
+    return wanted | {directory / "monitoring" / path: text for path, text in watched.items()}

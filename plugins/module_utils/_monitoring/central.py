@@ -58,8 +58,8 @@ class WatchProgram:
 
 
 ALL = (
-    WatchProgram(unit=watched.STORE, account="groundup-metrics", port=STORE_PORT, reads=("targets", "scrape.yml"),
-                 program="victoria-metrics"),
+    WatchProgram(unit=watched.STORE, account="groundup-metrics", port=STORE_PORT,
+                 reads=("targets", "vmui", "page", "scrape.yml"), program="victoria-metrics"),
     WatchProgram(unit=watched.ALERTS, account="groundup-alerts", port=ALERTS_PORT, reads=(ROUTING,)),
     WatchProgram(unit=watched.RULES, account="groundup-rules", port=RULES_PORT, reads=("rules",), program="vmalert"),
 )  # fmt: skip
@@ -167,7 +167,7 @@ def unit_texts(*, interval: int, days: int, hosts: int) -> dict[str, str]:
         str(watched.PROGRAMS / "victoria-metrics"), f"-httpListenAddr={LOOPBACK}:{STORE_PORT}",
         f"-promscrape.config={HOME}/scrape.yml", "-storageDataPath=/var/lib/groundup-metrics",
         f"-retentionPeriod={days}d", f"-storage.minFreeDiskSpaceBytes={_FREE}", f"-search.latencyOffset={_DELAY}",
-        "-memory.allowedPercent=50",
+        "-memory.allowedPercent=50", f"-vmui.customDashboardsPath={HOME}/vmui", f"-vmalert.proxyURL={RULES_URL}",
     )  # fmt: skip
     judge = (
         str(watched.PROGRAMS / "vmalert"), f"-httpListenAddr={LOOPBACK}:{RULES_PORT}", f"-rule={HOME}/rules/*.yml",

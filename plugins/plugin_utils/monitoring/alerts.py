@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..plan.types import Plan
-from .jobs import counted
+from .jobs import expression
 from .logs import ALL_LINES, LINES, SILENT
 
 Severity = Literal["critical", "warning"]
@@ -33,9 +33,7 @@ class AlertRecord:
 
     def expression(self, plan: Plan) -> str:
         """Return its expression on this site; "": the site has no such alert."""
-        if self.job not in counted(plan):
-            return ""
-        return self.expr if isinstance(self.expr, str) else self.expr(plan)
+        return expression(self.expr, job=self.job, plan=plan)
 
 
 def _quorum_at_risk(plan: Plan) -> str:
@@ -50,7 +48,8 @@ def _backup_age(plan: Plan) -> str:
     return f"time() - {newest} > 2 * 86400" if plan.backups.schedule else ""
 
 
-def _drift(expr: str) -> Callable[[Plan], str]:
+def with_drift(expr: str) -> Callable[[Plan], str]:
+    """Return an expression of a site that looks for drift."""
     # Without a timer, nobody looks again.
     return lambda plan: expr if plan.monitoring and plan.monitoring.drift else ""
 
@@ -67,7 +66,8 @@ def _public_name_down(plan: Plan) -> str:
     return _nobody_serves(*types) if types else ""
 
 
-def _rate(only: str) -> str:
+def request_rate(only: str) -> str:
+    """Return the requests of API servers, a second; ``only``: more matchers."""
     return f'sum by (object) (rate(apiserver_request_total{{job="api-server"{only}}}[2m]))'
 
 
@@ -83,8 +83,8 @@ def _lost_managers(plan: Plan) -> str:
     return f'count(max by (ceph_daemon) (ceph_mgr_status{{job="ceph"}})) < {managers}' if managers > 1 else ""
 
 
-_FAILED = ',code=~"5.."'
-_DISK = 'job="node",fstype!~"tmpfs|ramfs|overlay|squashfs"'
+FAILED = ',code=~"5.."'
+DISK = 'job="node",fstype!~"tmpfs|ramfs|overlay|squashfs"'
 
 ALERTS: dict[str, AlertRecord] = {
     "HostDown": AlertRecord(
@@ -97,8 +97,8 @@ ALERTS: dict[str, AlertRecord] = {
     "DiskFilling": AlertRecord(
         layer="host", job="node", severity="warning", after="10m",
         # Once a file system, wherever it is mounted.
-        expr=f"min without (mountpoint) (node_filesystem_avail_bytes{{{_DISK}}} / "
-        f"node_filesystem_size_bytes{{{_DISK}}}) < 0.1",
+        expr=f"min without (mountpoint) (node_filesystem_avail_bytes{{{DISK}}} / "
+        f"node_filesystem_size_bytes{{{DISK}}}) < 0.1",
         what="the file system on {device} of {object} has less than a tenth free",
         why="a full disk stops etcd, databases and instances; a node evicts its pods before that",
         remedy="find what grows (findmnt DEVICE, du -xh --max-depth=2): remove it, or give the file system more room",
@@ -127,21 +127,21 @@ ALERTS: dict[str, AlertRecord] = {
     ),
     "SiteDrifted": AlertRecord(
         layer="monitoring", job="node", severity="warning", after="5m", object="drift",
-        expr=_drift("max by (part) (groundup_drift_objects) > 0"),
+        expr=with_drift("max by (part) (groundup_drift_objects) > 0"),
         what="{part} differs from the site file",
         why="what was changed by hand is undone by the next run, or lost with its host",
         remedy="run groundup.cloud.drift, which names each difference; put it into the site file, or run its layer",
     ),
     "DriftUnknown": AlertRecord(
         layer="monitoring", job="node", severity="warning", after="5m", object="drift",
-        expr=_drift("max by (part) (groundup_drift_unknown) > 0"),
+        expr=with_drift("max by (part) (groundup_drift_unknown) > 0"),
         what="something of {part} could not be compared with the site file",
         why="what was not asked may differ",
         remedy="run groundup.cloud.drift, which names what could not be asked, and why",
     ),
     "DriftOld": AlertRecord(
         layer="monitoring", job="node", severity="warning", after="5m", object="drift",
-        expr=_drift("time() - (max(groundup_drift_looked_timestamp_seconds) or vector(0)) > 2 * 86400"),
+        expr=with_drift("time() - (max(groundup_drift_looked_timestamp_seconds) or vector(0)) > 2 * 86400"),
         what="the site was not compared with its file for two days",
         why="what changed since then is unseen",
         remedy="read why: journalctl of the unit groundup-drift-SITE on the control node",
@@ -179,7 +179,7 @@ ALERTS: dict[str, AlertRecord] = {
     ),
     "ApiServerErrors": AlertRecord(
         layer="kubernetes", job="api-server", severity="warning", after="1m",
-        expr=f"{_rate(_FAILED)} / {_rate('')} > 0.05",
+        expr=f"{request_rate(FAILED)} / {request_rate('')} > 0.05",
         what="the API server of {object} answers more than one request in twenty with an error of its own",
         why="pods are not scheduled or moved while it fails",
         remedy="read its log (crictl logs) and look at etcd of the same host: slow disks show first there",

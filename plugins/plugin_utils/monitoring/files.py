@@ -1,4 +1,4 @@
-"""All files of monitoring that follow from the plan, by their path below one directory."""
+"""All files that the monitoring host has of the plan, by their path below one directory."""
 
 from __future__ import annotations
 
@@ -8,20 +8,25 @@ import yaml
 
 from ...module_utils._base.files import HEADER
 from ..plan.types import Plan
+from .dashboards import vmui_files
 from .logs import log_files, log_rules
+from .page import PAGE, page
 from .routing import routing
 from .rules import rules
 from .targets import scrape, targets
 
 ROUTING = "alertmanager.yml"
 WRITTEN = (
+    "dashboards/*",
+    PAGE,
     "door/*",
     "log-rules/*.yml",
     "targets/*.json",
     "rules/*.yml",
+    "vmui/*.json",
     "scrape.yml",
     ROUTING,
-)  # all that `files` may name
+)  # all that `files` and `grafana_files` may name
 
 
 def files(plan: Plan) -> dict[str, str]:
@@ -37,5 +42,7 @@ def files(plan: Plan) -> dict[str, str]:
     return {
         **{f"targets/{layer}.json": json.dumps(each, indent=2) + "\n" for layer, each in targets(plan).items()},
         **log_files(plan),
+        **vmui_files(plan),
+        PAGE: page(plan, interval=plan.monitoring.interval),
         **{path: HEADER + yaml.safe_dump(each, sort_keys=False, width=120) for path, each in documents.items()},
     }

@@ -124,3 +124,10 @@ JOBS: dict[str, JobRecord] = {
 def counted(plan: Plan) -> dict[str, int]:
     """Return the number of targets of each job that the site has."""
     return {name: number for name, job in JOBS.items() if (number := len(job.hosts(plan)))}
+
+
+def expression(expr: str | Callable[[Plan], str], *, job: str, plan: Plan) -> str:
+    """Return what is asked of the targets of ``job`` on this site; "": it has none, or ``expr`` needs none there."""
+    if job not in counted(plan):
+        return ""
+    return expr if isinstance(expr, str) else expr(plan)

@@ -1,4 +1,4 @@
-"""A real Ceph tells metrics with monitoring, by the names that alerts ask for, and else as its operator says."""
+"""A real Ceph tells metrics with monitoring, by the names that alerts and panels ask for; else as its operator says."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.alerts import ALERTS
+from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.panels_layers import CEPH
 from ansible_collections.groundup.cloud.tests.e2e.waiting import until
 from ansible_collections.groundup.cloud.tests.unit.monitoring.sites import planned
 
@@ -53,9 +54,10 @@ def told(ceph: Loopback) -> set[str]:
 
 
 def asked_for() -> set[str]:
-    """Return the names of Ceph's metrics in alerts."""
+    """Return the names of Ceph's metrics in alerts and panels."""
     plan: Any = planned("ha")
-    return {name for one in ALERTS.values() for name in re.findall(r"\bceph_(?!daemon)\w+", one.expression(plan))}
+    queries = [one.expression(plan) for one in ALERTS.values()] + [one.expression(plan) for one in CEPH.panels]
+    return {name for one in queries for name in re.findall(r"\bceph_(?!daemon)\w+", one)}
 
 
 def test_metrics_are_on_with_monitoring_and_off_without_but_for_those_who_had_them_on(ceph: Loopback) -> None:
@@ -73,7 +75,8 @@ def test_metrics_are_on_with_monitoring_and_off_without_but_for_those_who_had_th
     assert len(converge(ceph, wanted=True)) == 1
     until(lambda: silent(ceph) == "", seconds=PATIENCE)
     assert converge(ceph, wanted=True) == []
-    assert len(asked_for()) == 4
+    assert len(asked_for()) >= 18
+    ceph.ask("osd", "pool", "create", "probe", "1")
     until(lambda: asked_for() <= told(ceph), seconds=PATIENCE)
 
     assert len(converge(ceph, wanted=False, check=True)) == 1

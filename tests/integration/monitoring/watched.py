@@ -112,7 +112,9 @@ def watched(place: Path, plan: Plan, artifact: Callable[[str], Artifact], debian
         shutil.copy(artifact("etcd-programs").path / "etcd", host.at("usr/bin"))
         host.start("etcd", "--data-dir", "/var/lib/etcd", "--listen-metrics-urls", "http://127.0.0.1:2381")
         host.start("haproxy", "-db", "-f", f"{HOME}/haproxy.cfg")
-        host.start("prometheus-node-exporter", f"--web.config.file={HOME}/node.yml")
+        host.at(on_host.TEXTS).mkdir(parents=True, exist_ok=True)
+        texts_of = f"--collector.textfile.directory={on_host.TEXTS}"
+        host.start("prometheus-node-exporter", f"--web.config.file={HOME}/node.yml", texts_of)
         texts = unit_texts(interval=monitoring.interval, days=monitoring.retention_days, hosts=len(plan.hosts))
         for one in ALL:
             host.start(*command(texts[one.unit]))

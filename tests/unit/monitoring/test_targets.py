@@ -124,7 +124,8 @@ def test_the_files_are_what_the_functions_say() -> None:
     written = files(plan)
     assert "https://pager.corp.test/hook" in written["alertmanager.yml"]
     assert json.loads(written["targets/host.json"]) == targets(plan)["host"]
-    assert {path.partition("/")[0] for path in written} == {"targets", "rules", "scrape.yml", "alertmanager.yml"}
+    parts = {path.partition("/")[0] for path in written}
+    assert parts == {"targets", "rules", "vmui", "page", "scrape.yml", "alertmanager.yml"}
 
 
 def test_a_refused_plan_is_written_for_reading() -> None:

@@ -1,0 +1,89 @@
+"""Names and labels of the metrics that real programs told, one file a job; without those of Go.
+
+`ci/run python -m ansible_collections.groundup.cloud.tests.unit.monitoring.recorded JOB < METRICS` records anew.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import textwrap
+from pathlib import Path
+
+from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.jobs import JOBS
+from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.logs import ALL_LINES, LINES
+
+Metrics = dict[str, set[str]]  # labels by name
+
+PLACE = Path(__file__).parent / "told"
+_SAMPLE = re.compile(r"^(\w+)(?:\{(.*)\})? \S+", re.MULTILINE)
+_LABEL = re.compile(r'(\w+)="(?:[^"\\]|\\.)*"')
+_NAMED = re.compile(r"(\w+)(?:\{(.*)\})?")
+_NOBODYS = re.compile("go_|flag$|promhttp_")
+
+# What scraping adds to each series; what the store, vmalert and its counts of logs make themselves.
+OF_TARGETS = {"job", "layer", "object", "rack", "site", "instance"}
+MADE: Metrics = {
+    "up": set(), "scrape_duration_seconds": set(), ALL_LINES: set(), LINES: {"host"},
+    "ALERTS": {"alertname", "alertstate", "severity"},
+}  # fmt: skip
+_TEXT = re.compile(r'"[^"]*"')
+_SELECTOR = re.compile(r"([a-zA-Z_]\w*)\{([^}]*)\}")
+_MATCHER = re.compile(r'(\w+)(?:=~|!~|!=|=)"([^"]*)"')
+_SPAN = re.compile(r"\[\w+\]")
+_GROUPING = re.compile(r"\b(?:by|without|on|ignoring|group_left|group_right) \(([^)]*)\)")
+_BARE = re.compile(r"\b[a-zA-Z_]\w*\b(?!\s*\()")
+_WORDS = {"or", "and", "unless", "bool", "by", "without", "on", "group_left"}
+
+
+def parsed(text: str) -> Metrics:
+    """Return what a target's answer ``text`` tells."""
+    found: Metrics = {}
+    for name, labels in _SAMPLE.findall(text):
+        if not _NOBODYS.match(name):
+            found.setdefault(name, set()).update(_LABEL.findall(labels))
+    return found
+
+
+def recorded(job: str) -> Metrics:
+    """Return what targets of ``job`` told."""
+    words = (PLACE / f"{job}.txt").read_text(encoding="ascii").split()
+    found = (_NAMED.fullmatch(word) for word in words)
+    return {one[1]: set((one[2] or "").split(",")) - {""} for one in found if one}
+
+
+def record(job: str, told: Metrics) -> None:
+    """Keep what targets of ``job`` tell."""
+    words = [name + (f"{{{','.join(sorted(labels))}}}" if labels else "") for name, labels in sorted(told.items())]
+    text = textwrap.fill(" ".join(words), 118, break_long_words=False, break_on_hyphens=False)
+    (PLACE / f"{job}.txt").write_text(f"{text}\n", encoding="ascii")
+
+
+def unknown(query: str, *more: str) -> set[str]:
+    """Return the metrics and labels of ``query``, and the labels ``more``, that no target of its jobs told."""
+    selected = [(name, dict(_MATCHER.findall(text))) for name, text in _SELECTOR.findall(query)]
+    rest = _SELECTOR.sub("", query)
+    for left_out in (_TEXT, _GROUPING, _SPAN):
+        rest = left_out.sub("", rest)
+    selected += [(name, {}) for name in _BARE.findall(rest) if name not in _WORDS]
+    asked = {label.strip() for group in _GROUPING.findall(query) for label in group.split(",")} - {""} | set(more)
+    known, faults = set(OF_TARGETS), set[str]()
+    for name, matchers in selected:
+        asked |= matchers.keys()
+        told = _labels(name, matchers.get("job", ""))
+        known |= told or set()
+        faults |= {name} if told is None else set()
+    return faults | asked - known
+
+
+def _labels(name: str, jobs: str) -> set[str] | None:
+    """Return the labels of the metric ``name`` of ``jobs``, "": of any; None: one does not tell it."""
+    if name in MADE:
+        return MADE[name]
+    found = [told.get(name) for told in map(recorded, jobs.split("|") if jobs else JOBS)]
+    there = [one for one in found if one is not None]
+    return {label for one in there for label in one} if there and (not jobs or len(there) == len(found)) else None
+
+
+if __name__ == "__main__":
+    record(sys.argv[1], parsed(sys.stdin.read()))

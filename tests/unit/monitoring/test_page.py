@@ -1,0 +1,56 @@
+"""The page of a site has all in one file, of the plan alone, and asks the store and nobody else."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.central import STORE_URL
+from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.page import page
+from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.rules import rules
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.topology import topology_svg
+
+from .sites import WHOLE, planned
+
+PLAN = planned("ha", **WHOLE)
+TEXT = page(PLAN, interval=15)
+
+
+def known() -> dict[str, Any]:
+    """Return what the page knows of the plan."""
+    (facts,) = re.findall(r'<script type="application/json" id="plan">(.*?)</script>', TEXT, re.DOTALL)
+    found: dict[str, Any] = json.loads(facts)
+    return found
+
+
+def test_it_shows_the_topology_and_knows_every_machine_and_target() -> None:
+    assert topology_svg(PLAN) in TEXT
+    facts = known()
+    assert facts["hosts"] == list(PLAN.hosts)
+    assert facts["layers"]["host"] == len(PLAN.hosts)
+    assert facts["layers"]["openstack"] == 0
+    assert "etcd control-1" in facts["targets"]
+    assert facts["layers"]["storage"] == 0, "managers that stand by need not answer"
+
+
+def test_it_has_the_words_of_every_alert_by_layer_and_object() -> None:
+    words = known()["alerts"]
+    for layer, file in rules(PLAN).items():
+        for rule in file["groups"][0]["rules"]:
+            if rule["labels"]["severity"] != "none":
+                key = f"{layer} {rule['alert']} {rule['labels'].get('object', '')}"
+                assert words[key]["remedy"] == rule["annotations"]["remedy"]
+
+
+def test_it_asks_the_store_on_loopback_and_loads_nothing() -> None:
+    addresses = set(re.findall(r"https?://[^\s\"'`/]+", TEXT))
+    assert addresses == {STORE_URL, "http://www.w3.org"}, "the second is the name of SVG"
+    (policy,) = re.findall(r'Content-Security-Policy" content="(.+)"', TEXT)
+    assert policy.startswith("default-src 'none'; img-src data:; ")
+    assert policy.endswith(f"connect-src {STORE_URL}")
+    assert not re.search(r"\b(src|@import|url\()\s*=?", TEXT.partition("</style>")[2].replace(topology_svg(PLAN), ""))
+
+
+def test_no_text_of_the_plan_ends_its_script() -> None:
+    assert TEXT.count("</script") == TEXT.count("<script") == 2
