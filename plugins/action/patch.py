@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,12 +18,14 @@ from ..plugin_utils.actions import ended
 from ..plugin_utils.ceph_action import CephAction
 from ..plugin_utils.commands import runnable
 from ..plugin_utils.errors import GroundupError
+from ..plugin_utils.ovn import record
 from ..plugin_utils.patch import decide, journal, report
 from ..plugin_utils.patch.decide import LIGHT
 from ..plugin_utils.patch.run import AGAIN, HostRun, refuse_crowd, release
 from ..plugin_utils.paths import state_dir
 from ..plugin_utils.pki import openpgp
 from ..plugin_utils.plan import Plan, load_site
+from ..plugin_utils.plan.types import HostPlan
 from ..plugin_utils.status import hosts
 from ..plugin_utils.status.asking import AskingAction
 from ..plugin_utils.supply.publish import snapshots
@@ -43,13 +46,17 @@ class ActionModule(AskingAction, CephAction):
         site_identity.refuse_other(plan, self.variables.get("site_force") or ())
         decide.check_groups(given["groups"])
         if given["step"] == "look":
-            return self.ask(plan, "look", lambda host: _source(plan, host.name), proof="restarts")
+            return self.ask(plan, "look", lambda host: _asked(plan, host), proof="restarts")
         if given["step"] in ("report", "room", "close"):
             return getattr(self, f"_{given['step']}")(plan, given)  # type: ignore[no-any-return]
         host = plan.hosts[self.variables["inventory_hostname"]]
         way = HostRun(
             plan=plan, host=host, site_file=given["site_file"], timeout=given["timeout"], say=self._display.display
         )
+        if given["step"] == "peer":
+            return {"changed": False, "lacks": self._ills(replace(way, host=plan.hosts[given["host"]]))}
+        if given["step"] in ("stand_down", "halt"):
+            return self._controls(way, given["step"])
         if given["step"] in ("rest", "rise"):
             options = {"name": host.name, "timeout": given["timeout"]}
             return self.ask_ceph(plan, options, step=given["step"])
@@ -111,6 +118,13 @@ class ActionModule(AskingAction, CephAction):
                 why="after the upgrade nobody could say what made it so; nothing was changed",
                 remedy="see groundup.cloud.status; put it right, then run this again",
             )  # fmt: skip
+        if way.control and (work.emptied or way.record) and (lacking := self._lacking(way, given["peers"])):
+            raise GroundupError(
+                f"the site does not do without {way.host.name} now: {'; '.join(lacking)}",
+                where=f"host {way.host.name}, the other control hosts",
+                why="with it etcd, a database or a queue may lose its quorum; nothing was changed",
+                remedy="see groundup.cloud.status; put that right, then run this again",
+            )
         return way.begin(work, said["boot"]) | {"packages": list(work.packages)}
 
     def _upgrade(self, way: HostRun, given: dict[str, Any]) -> dict[str, Any]:
@@ -147,6 +161,8 @@ class ActionModule(AskingAction, CephAction):
 
         if why := wait_until(silent, timeout=way.timeout, pause=_PAUSE):
             raise _unreachable(way, why)
+        if way.record and way.control and (done := self._controls(way, "stand_up")).get("failed"):
+            return done
         if way.record:
             way.serving(found["boot"])
             if ills := wait_until(lambda: self._ills(way), timeout=way.timeout, pause=_PAUSE):
@@ -158,10 +174,35 @@ class ActionModule(AskingAction, CephAction):
         return {"changed": False}
 
     def _end(self, way: HostRun, _: dict[str, Any]) -> dict[str, Any]:
-        return way.end()
+        return way.give_back()
 
     def _give_up(self, way: HostRun, given: dict[str, Any]) -> dict[str, Any]:
+        """Set the host aside. A control host whose packages are as they were takes back what it handed over."""
+        found = way.record
+        if way.control and found and not found.upgraded and (done := self._controls(way, "stand_up")).get("failed"):
+            return done
         return way.give_up(given["failure"])
+
+    def _lacking(self, way: HostRun, peers: list[dict[str, Any]]) -> list[str]:
+        """Return what the site lacks to do without a control host. ``peers``: what the others said of themselves."""
+        said = {str(one.get("item")): one.get("lacks", "no answer") for one in peers}
+        others = (name for name in decide.control_hosts(way.plan) if name != way.host.name)
+        found = [f"{name}: {why}" for name in others if (why := said.get(name, "it was not asked"))]
+        done = self._controls(way, "spare")
+        return [*found, *done.get("lacking", [str(done.get("msg") or "no answer")]), *way.lacking()]
+
+    def _controls(self, way: HostRun, step: str) -> dict[str, Any]:
+        """Return what the control host says to a step of its maintenance. Raises GroundupError when it is silent."""
+        plan, host = way.plan, way.host
+        others = {name: one.address for name, one in decide.control_hosts(plan).items() if one is not host}
+        peers = [one.address for one in plan.hosts.values() if "network" in hosts.groups(plan, one) and one is not host]
+        try:
+            return self.on_host(step=step, given={
+                "name": host.name, "address": host.address, "api_port": plan.kubernetes.api_port, "others": others,
+                "virtual": _virtual(plan), "peers": peers, "clusters": record.known(plan.site), "timeout": way.timeout,
+            })  # fmt: skip
+        except AnsibleConnectionFailure as error:
+            raise _unreachable(way, error) from error
 
     def _ills(self, way: HostRun) -> str:
         """Return what is wrong with the layers on the host, as `status` finds it; "" when nothing is.
@@ -187,6 +228,16 @@ def _unreachable(way: HostRun, why: object) -> GroundupError:
         f"{way.host.name} is unreachable: {' '.join(str(why).split())}", where=f"host {way.host.name}",
         why=f"{begun}nobody knows how far its upgrade is", remedy="bring it back (its console)",
     )  # fmt: skip
+
+
+def _asked(plan: Plan, host: HostPlan) -> dict[str, Any]:
+    return {**_source(plan, host.name), "virtual": [*_virtual(plan)] if host.name in plan.edge.hosts else []}
+
+
+def _virtual(plan: Plan) -> dict[str, int]:
+    """Return the virtual IPs, each with a port that answers."""
+    users = hosts.users_address(plan)
+    return {plan.edge.address: plan.kubernetes.endpoint_port, **({users: 443} if users else {})}
 
 
 def _places(plan: Plan) -> dict[str, str]:

@@ -14,12 +14,13 @@ description:
   - C(verify) waits until the virtual IP accepts connections on every port, checks its certificate for every name, and
     reads the state of this host's HAProxy. Fails on a timeout, an untrusted certificate or another than O(certificate).
   - C(take_out) has this host's HAProxy send no new connection to the API server of O(server), whose open ones go on.
-    The last one that is up stays in. C(put_back) ends that, as does C(converge) what a killed run left.
+    The last one that is up stays in. C(put_back) ends that, as does C(converge) what a killed run left. C(serve) waits
+    until this host's HAProxy finds that API server ready.
 options:
   step:
     description: What to do.
     type: str
-    choices: [converge, verify, take_out, put_back]
+    choices: [converge, verify, take_out, put_back, serve]
     required: true
   packages:
     description: Packages of the OS to install. With O(step=converge).
@@ -98,10 +99,12 @@ options:
     elements: str
     default: []
   server:
-    description: Name of the control host whose API server it is. With O(step=take_out) and O(step=put_back).
+    description: Name of the control host whose API server it is. With V(take_out), V(put_back) and V(serve).
     type: str
   timeout:
-    description: Seconds to wait for the virtual IP. It is up four seconds after keepalived starts.
+    description:
+      - Seconds to wait for the virtual IP, which is up four seconds after keepalived starts. With V(serve), for the
+        server.
     type: int
     default: 20
 attributes:
@@ -168,6 +171,7 @@ RULES = {
         ("step", "verify", ("virtual_ip",)),
         ("step", "take_out", ("server",)),
         ("step", "put_back", ("server",)),
+        ("step", "serve", ("server",)),
     ],
 }
 
@@ -176,6 +180,7 @@ def main() -> None:
     """Run the step."""
     steps = {
         "converge": serve.converge, "verify": verify.verify, "take_out": servers.take_out, "put_back": servers.put_back,
+        "serve": servers.serve,
     }  # fmt: skip
     run_step(steps, secret=("password", "private_key", "metrics_key"))
 

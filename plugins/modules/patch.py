@@ -24,16 +24,30 @@ options:
       - V(begin) records the maintenance of the host, cordons its node and evicts its pods. V(upgrade) upgrades packages
         and restarts units. V(serve) waits until the host serves again. V(end) has its node take pods, and removes the
         record. V(give_up) sets the host aside.
+      - Of a control host. V(peer), led to each other one, says what the layers on O(host) lack. V(begin) fails unless
+        nobody lacks anything. V(stand_down) hands over virtual IPs, OVN's databases and etcd, V(halt) ends API server
+        and etcd before a reboot. V(serve) waits until they serve again, and V(end) for members in pods.
       - V(rest) sets C(noout) for the host's OSDs when all data have another copy. V(rise) waits until they are up with
         all their data, and clears it. The task is led to a storage host.
-      - V(boot) says which boot of the host this is. For the action.
+      - V(boot) says which boot of the host this is, V(spare) what other control hosts lack; V(stand_up) ends what
+        V(stand_down) and V(halt) began. For the action.
     type: str
-    choices: [look, report, room, begin, rest, upgrade, serve, rise, end, give_up, close, boot]
+    choices: [look, report, room, peer, begin, stand_down, rest, upgrade, halt, serve, rise, end, give_up, close, boot,
+      spare, stand_up]
     required: true
   hosts:
     description: Names of the hosts that were asked; with O(step=room), of the batch.
     type: list
     elements: str
+    default: []
+  host:
+    description: Name of the control host that is asked. With O(step=peer).
+    type: str
+    default: ""
+  peers:
+    description: Results of V(peer), each with its C(item). With O(step=begin), of a control host that is emptied.
+    type: list
+    elements: dict
     default: []
   result:
     description: Name of the variable with what a host said to V(look).
@@ -131,6 +145,11 @@ guests:
   description: Number of QEMU processes.
   type: int
   returned: with O(step=look), when the host answers
+holds:
+  description: Virtual IPs that the host holds.
+  type: list
+  elements: str
+  returned: with O(step=look), when the host answers
 debian:
   description: The host's release of Debian.
   type: str
@@ -146,6 +165,14 @@ order:
   returned: with O(step=report)
 emptied:
   description: Whether the host is emptied.
+  type: bool
+  returned: with O(step=begin)
+lacks:
+  description: What is wrong with the layers on the control host; empty when nothing is.
+  type: str
+  returned: with O(step=peer)
+control:
+  description: Whether the host is a control host that is emptied.
   type: bool
   returned: with O(step=begin)
 instances:
@@ -213,6 +240,7 @@ from typing import Any
 
 from ..module_utils._base.changes import Changes
 from ..module_utils._base.module import run_step
+from ..module_utils._control import maintenance
 from ..module_utils._host import foresight, patching
 
 RULES = {"required_if": [("step", "report", ("hosts",)), ("step", "room", ("hosts",))]}
@@ -225,9 +253,10 @@ def _boot(_: Changes, __: dict[str, Any]) -> dict[str, Any]:
 def main() -> None:
     """Run the step."""
     run_step({
-        "look": foresight.foretell, "report": None, "room": None, "begin": None, "rest": None,
-        "upgrade": patching.upgrade, "serve": None, "rise": None, "end": None, "give_up": None, "close": None,
-        "boot": _boot,
+        "look": foresight.foretell, "report": None, "room": None, "peer": None, "begin": None,
+        "stand_down": maintenance.stand_down, "rest": None, "upgrade": patching.upgrade, "halt": maintenance.halt,
+        "serve": None, "rise": None, "end": None, "give_up": None, "close": None, "boot": _boot,
+        "spare": maintenance.spare, "stand_up": maintenance.stand_up,
     })  # fmt: skip
 
 

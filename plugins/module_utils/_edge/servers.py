@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from .._base.changes import Changes
+from .._base.errors import GroundupError
+from .._base.wait import wait_until
 from . import admin
 from .admin import statistics, told
 
@@ -42,6 +44,24 @@ def put_back(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
     """Let checks decide on an API server again; return the module's result. Raises GroundupError."""
     if wanted["server"] in out({BACKEND: _states()}) and not changes.check:
         _in(wanted["server"])
+    return {"changed": False}
+
+
+def serve(_: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
+    """Wait until this host's HAProxy finds an API server ready; return the module's result. Raises GroundupError."""
+    name = wanted["server"]
+
+    def pending() -> str:
+        state = _states().get(name, UP)  # HAProxy was never started, or does not know it yet
+        return "" if state.startswith(UP) else state
+
+    if state := wait_until(pending, timeout=wanted["timeout"]):
+        raise GroundupError(
+            f"HAProxy sends nothing to the API server of {name}: {state}",
+            where=f"this host's HAProxy, backend {BACKEND}, after {wanted['timeout']} s",
+            why="another control host may go away only when clients reach this one",
+            remedy=f"on {name}: crictl ps -a, journalctl -u kubelet; then run this again",
+        )
     return {"changed": False}
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from .._base.changes import Changes
 from .._base.run import attempt
 from . import apt, mapped, simulation, sources, updates
+from .interfaces import carrying
 from .mapped import PROC
 from .package_age import RESTART
 
@@ -51,6 +52,7 @@ def foretell(_: Changes, given: dict[str, Any]) -> dict[str, Any]:
         "reboot_waiting": reboot_waiting(runs),
         "guests": runs.guests,
         "boot": boot(),
+        "holds": [address for address in given["virtual"] if carrying(address)],
     }
 
 

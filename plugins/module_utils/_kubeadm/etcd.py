@@ -101,6 +101,15 @@ class Etcd:
         own, leader = self._own_and_leader()
         return own == leader
 
+    def behind(self) -> int:
+        """Return how many entries of the leader's log this host's member has not applied. Raises NodeApiError."""
+        _, leader = self._own_and_leader()
+        urls = [url for member in self.members() if member.id == leader for url in member.clients]
+        if not urls:
+            raise NodeApiError("it has no leader")
+        index = int(self._ask(urls[0], "maintenance/status")["raftIndex"])  # before the own one, which goes on
+        return index - int(self._ask(self._server, "maintenance/status")["raftAppliedIndex"])
+
     def _own_and_leader(self) -> tuple[str, str]:
         status = self._ask(self._server, "maintenance/status")
         return str(status["header"]["member_id"]), str(status.get("leader", "0"))

@@ -6,7 +6,7 @@ The caller takes one host at a time, but continues when one fails, so each host 
 from __future__ import annotations
 
 import http
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from urllib.parse import urlsplit
 
@@ -76,6 +76,20 @@ def missing(etcd: Etcd, *, address: str, serves: Callable[[str], str | None]) ->
     if len(others) - len(faults) >= min(quorum(members), len(others)):
         return None
     return "; ".join(f"{name}: {fault}" for name, fault in sorted(faults.items()))
+
+
+def lacking(
+    etcd: Etcd, *, address: str, others: Mapping[str, str], serves: Callable[[str], str | None]
+) -> Iterator[str]:
+    """Yield what the control hosts beside ``address`` lack to be all there. Raises NodeApiError.
+
+    ``others``: their addresses by name. A member on no host of the site counts for the quorum, too.
+    """
+    members = [member for member in etcd.members() if address not in member.addresses]
+    voting = {one for member in voters(members) for one in member.addresses}
+    yield from (f"{name}: no member of etcd with a vote" for name, one in others.items() if one not in voting)
+    faults = {member.name: _fault(member, etcd, serves) for member in voters(members)}
+    yield from (f"{name}: {fault}" for name, fault in faults.items() if fault)
 
 
 def _fault(member: EtcdMember, etcd: Etcd, serves: Callable[[str], str | None]) -> str | None:

@@ -48,6 +48,7 @@ class Aside:
 
 def failed(host: str, layer: str, result: Mapping[str, Any]) -> Aside:
     """Return the `Aside` of ``host``, whose task failed with ``result``."""
+    result = next((one for one in result.get("results") or () if one.get("failed")), result)  # of a loop
     said = str(result.get("msg") or "it failed")
     remedy = _REMEDY.search(said)
     # Output of a module that crashed without a result.

@@ -8,7 +8,9 @@ from typing import Any
 
 from ...module_utils._host.updates import STEPS
 from ..errors import GroundupError
+from ..kube.removal import SMALLEST
 from ..plan.types import HostPlan, Plan
+from ..upgrade.decide import SECONDS
 
 # Units whose restart nobody notices who uses the cloud. With any other one, the host is emptied first.
 LIGHT = frozenset(
@@ -67,6 +69,11 @@ def check_groups(groups: Collection[str]) -> None:
         )  # fmt: skip
 
 
+def control_hosts(plan: Plan) -> dict[str, HostPlan]:
+    """Return the control hosts of the site."""
+    return {name: host for name, host in plan.hosts.items() if "control" in host.roles}
+
+
 def _refused(plan: Plan, host: HostPlan, found: HostWork, said: Mapping[str, Any]) -> str:
     """Return why ``host`` is left out, "" when it is not."""
     if said["removed"]:
@@ -77,8 +84,10 @@ def _refused(plan: Plan, host: HostPlan, found: HostWork, said: Mapping[str, Any
         why = "nothing starts a host of the lab again"
     elif found.emptied and "seed" in host.roles:
         why = "every host fetches from it"
-    elif found.emptied and "control" in host.roles:
-        why = "no run empties a control host in this version"
+    elif found.emptied and "control" in host.roles and len(control := control_hosts(plan)) < SMALLEST:
+        away = f"nobody answers the Kubernetes API until it is back and for about {SECONDS} s more"
+        alone = f"it is the only control host: {away}"
+        why = alone if len(control) == 1 else "etcd has no quorum without it"
     elif found.emptied and "storage" in host.roles and plan.ceph and plan.ceph.backend != "native":
         why = f"{plan.ceph.backend} looks after its OSDs"
     return f"it would {needs}, and {why}: {_BY_HAND}" if why else ""

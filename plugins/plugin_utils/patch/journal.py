@@ -26,6 +26,7 @@ class Maintenance:
     upgraded: bool = False  # whether packages may have changed
     cordoned: bool = False  # by us
     disabled: bool = False  # its nova-compute, by us
+    returned: bool = False  # whether its node takes pods again, and members in them are awaited
 
 
 def directory(site: str) -> Path:

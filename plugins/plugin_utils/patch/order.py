@@ -12,11 +12,14 @@ ROLES: tuple[Role, ...] = ("worker", "hypervisor", "storage", "control", "seed")
 _ALONE = frozenset[Role](("storage", "control", "seed"))  # copies of data, a quorum, what every host fetches
 
 
-def batches(plan: Plan, hosts: Collection[str], *, first: Collection[str] = ()) -> list[tuple[str, ...]]:
+def batches(
+    plan: Plan, hosts: Collection[str], *, first: Collection[str] = (), last: Collection[str] = ()
+) -> list[tuple[str, ...]]:
     """Return those of ``hosts`` that are patched at the same time, in order; a batch is of one zone and rack.
 
     One host is always patched at a time, also where none may be missing: then nothing else may be missing meanwhile.
-    ``first``: hosts in maintenance, which are missing already; they come before the others of their group.
+    ``first``: hosts in maintenance, which are missing already; they come before any other. ``last``: hosts that hold a
+    virtual IP, which moves once if it moves to a host that is done.
     """
     groups: dict[str, list[str]] = {}
     for name, host in plan.hosts.items():
@@ -24,10 +27,11 @@ def batches(plan: Plan, hosts: Collection[str], *, first: Collection[str] = ()) 
             groups.setdefault(host.group, []).append(name)
     ranks = {group: max(ROLES.index(role) for role in plan.hosts[names[0]].roles) for group, names in groups.items()}
     found: list[tuple[str, ...]] = []
-    for group in sorted(groups, key=lambda one: (ranks[one], one)):
-        size = at_once(plan, group)
-        for part in ([one for one in groups[group] if (one in first) is begun] for begun in (True, False)):
-            found += [batch for place in _places(plan, part) for batch in _cut(place, size)]
+    for begun in (True, False):
+        for group in sorted(groups, key=lambda one: (ranks[one], not {*last}.isdisjoint(groups[one]), one)):
+            part = [one for one in groups[group] if (one in first) is begun]
+            cut = [batch for place in _places(plan, part) for batch in _cut(place, at_once(plan, group))]
+            found += sorted(cut, key=lambda batch: not {*last}.isdisjoint(batch))
     return found
 
 

@@ -28,14 +28,14 @@ def document(
 
     ``groups``: steps of their own that were asked for; ``resting``: hosts that a run left in maintenance.
     """
-    found = works(plan, said, groups=groups)
+    found, holders = works(plan, said, groups=groups), [name for name, one in said.items() if one.get("holds")]
     doing = {*decide.names(found), *(name for name in resting if name in found and not found[name].refused)}
     return {
         "site": plan.site,
         "time": time,
         "snapshots": dict(snapshots),
         "groups": list(groups),
-        "order": [list(batch) for batch in order.batches(plan, doing, first=resting)],
+        "order": [list(batch) for batch in order.batches(plan, doing, first=resting, last=holders)],
         "emptied": [name for name, one in found.items() if one.emptied or name in resting],
         "left_out": {name: one.refused for name, one in found.items() if one.refused},
         "maintenance": list(resting),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from ...module_utils._base.wait import wait_until
 from ..compose import site_plan
 from ..errors import GroundupError
 from ..kube import run_lease
@@ -14,7 +15,7 @@ from ..kube.access import kubeconfig_path
 from ..kube.client import Api
 from ..layers import aside
 from ..plan.types import HostPlan, Plan
-from . import journal, maintenance, order
+from . import journal, maintenance, members, order
 from .decide import HostWork
 from .journal import Maintenance
 
@@ -42,6 +43,11 @@ class HostRun:
         """Whether it has OSDs of the site's own Ceph."""
         return bool("storage" in self.host.roles and self.plan.ceph and self.plan.ceph.backend == "native")
 
+    @property
+    def control(self) -> bool:
+        """Whether it is a control host."""
+        return "control" in self.host.roles
+
     def api(self) -> Api:
         """Return the cluster's API, and keep other runs of the Kubernetes layer away. Raises GroundupError."""
         for warning in run_lease.of_site(self.plan.site):
@@ -51,19 +57,20 @@ class HostRun:
     def begin(self, work: HostWork, boot: str) -> dict[str, Any]:
         """Record its maintenance, and empty it as a node; return what the playbook empties. Raises GroundupError."""
         name, site, found = self.host.name, self.plan.site, self.record
-        if not (work.emptied or found):
-            return {"changed": False, "emptied": False, "instances": False, "data": False, "fresh": False}
+        if not work.emptied and (found is None or found.returned):
+            return dict.fromkeys(("changed", "emptied", "control", "instances", "data", "fresh"), False)
         if found is None:
             found = self._record(work, boot)
-        elif not found.upgraded:
-            found = journal.change(site, name, boot=boot, reboot=work.reboot) or found
+        elif not found.upgraded or found.returned:
+            anew: dict[str, Any] = {"boot": boot, "reboot": work.reboot, "upgraded": False, "returned": False}
+            found = journal.change(site, name, **anew) or found
         changes = []
         if self.host.node_labels:
             pods = maintenance.empty(self.api(), name, timeout=self.timeout, say=self.say)
             changes = [f"evict {pod}" for pod in pods]
         return {
-            "changed": True, "changes": changes, "emptied": True, "instances": found.disabled,
-            "data": self.stores, "fresh": not found.upgraded,
+            "changed": True, "changes": changes, "emptied": True, "control": self.control,
+            "instances": found.disabled, "data": self.stores, "fresh": not found.upgraded,
         }  # fmt: skip
 
     def serving(self, boot: str) -> None:
@@ -77,6 +84,37 @@ class HostRun:
             )  # fmt: skip
         if found and self.host.node_labels:
             maintenance.await_node(self.api(), self.host.name, boot, timeout=self.timeout)
+
+    def lacking(self) -> list[str]:
+        """Return what databases and queues in pods lack to do without a control host. Raises GroundupError.
+
+        Of one in maintenance members may be away already.
+        """
+        api = self.api()
+        away = [] if self.record else [*members.unwell(self.plan, api)]
+        return [*away, *members.lost(self.plan, api, self.host.name)]
+
+    def give_back(self) -> dict[str, Any]:
+        """Have it take pods again; of a control host, wait for members in them; forget its maintenance."""
+        found, name, site = self.record, self.host.name, self.plan.site
+        if found and self.control:
+            if found.cordoned:
+                maintenance.uncordon(self.api(), name)
+            journal.change(site, name, returned=True)
+            if why := wait_until(lambda: "; ".join(self._missing()), timeout=self.timeout, pause=maintenance.PAUSE):
+                raise GroundupError(
+                    f"after the maintenance of {name} not all members are in: {why}",
+                    where=f"pods of Node {name}, after {self.timeout:g} s",
+                    why="another control host may go away only when all are in",
+                    remedy=f"groundup.cloud.openstack --tags verify names the cause; then {AGAIN}",
+                )  # fmt: skip
+        return self.end()
+
+    def _missing(self) -> list[str]:
+        try:
+            return [*members.unwell(self.plan, self.api())]
+        except GroundupError as error:
+            return [error.what]
 
     def end(self) -> dict[str, Any]:
         """Have it take pods again, and forget its maintenance."""

@@ -41,7 +41,7 @@ def use(seed, changes=changes):
     return sources.packages_from(changes, sources.SeedRepository(**seed))
 
 def foretold():
-    return foresight.foretell(changes, {"packages_seed": given["new"], "ca_certificate": ""})
+    return foresight.foretell(changes, {"packages_seed": given["new"], "ca_certificate": "", "virtual": []})
 
 """
 PROGRAM = (

@@ -129,3 +129,9 @@ def test_what_is_written_while_the_leadership_moves_is_refused_by_the_leader_and
     assert heir.etcd.leads()
     assert [one.put("after") for one in members] == ["", "", ""]
     assert third.read("dropped") == "", "it was not written: who asks again makes it once"
+    until(lambda: [one.etcd.behind() for one in members] == [0, 0, 0], seconds=PATIENCE)
+    third.process.send_signal(signal.SIGSTOP)
+    assert leader.put("later") == ""
+    assert heir.etcd.behind() <= 0
+    third.process.send_signal(signal.SIGCONT)
+    until(lambda: third.etcd.behind() <= 0, seconds=PATIENCE)

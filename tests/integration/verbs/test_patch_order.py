@@ -24,10 +24,13 @@ if answer.get("failed"):
     module.fail_json(msg=key)
 module.exit_json(changed=False, **answer)
 """
-LIGHT = {"instances": False, "data": False, "fresh": True, "emptied": False}
-EMPTIED = {"instances": True, "data": True, "fresh": True, "emptied": True}
+LIGHT = {"instances": False, "data": False, "fresh": True, "emptied": False, "control": False}
+EMPTIED = {"instances": True, "data": True, "fresh": True, "emptied": True, "control": False}
+CONTROL = {**LIGHT, "emptied": True, "control": True}
 LIGHTLY = ["begin", "upgrade", "serve", "end"]
 WHOLE = ["begin", "drain", "rest", "upgrade", "reboot", "serve", "rise", "enable", "end"]
+# The second `serve` is HAProxy's.
+APART = ["peer", "begin", "take_out", "stand_down", "upgrade", "halt", "reboot", "serve", "put_back", "serve", "end"]
 
 
 def stand_in(task: dict[str, Any], home: Path) -> dict[str, Any]:
@@ -40,8 +43,13 @@ def stand_in(task: dict[str, Any], home: Path) -> dict[str, Any]:
     return {**kept, "stand_in": {"host": "{{ inventory_hostname }}", "step": step[0], "home": str(home)}}
 
 
-def patched(home: Path, order: list[list[str]], answers: dict[str, Any]) -> tuple[int, dict[str, list[str]], str]:
-    """Run the play in ``order``; return the exit code, and the steps of each host in the order of hosts."""
+def patched(
+    home: Path, order: list[list[str]], answers: dict[str, Any], *, control: str = ""
+) -> tuple[int, dict[str, list[str]], str]:
+    """Run the play in ``order``; return the exit code, and the steps of each host in the order of hosts.
+
+    ``control``: a control host, which is emptied.
+    """
     (home / "library").mkdir()
     (home / "library/stand_in.py").write_text(STAND_IN)
     names = [name for batch in order for name in batch]
@@ -51,9 +59,11 @@ def patched(home: Path, order: list[list[str]], answers: dict[str, Any]) -> tupl
     (play,) = (one for one in plays if one.get("name") == "Patch hosts")
     play["tasks"] = [stand_in(one, home) for one in play["tasks"]]
     play["vars"] |= {"groundup_site": {"access": {"user": "root"}}, "groundup_site_file": "-"}
+    told = {"order": order, "patch": {"emptied": [control]}}
+    groups = [{"ansible.builtin.add_host": {"name": control, "groups": "control"}}] if control else []
     first = {
         "hosts": "localhost", "gather_facts": False, "connection": "local",
-        "tasks": [{"ansible.builtin.set_fact": {"patch_found": {"order": order}}, "tags": ["apply"]}],
+        "tasks": [{"ansible.builtin.set_fact": {"patch_found": told}}, *groups],
     }  # fmt: skip
     (home / "play.yml").write_text(json.dumps([first, play]))
     inventory = ",".join([*sorted(names, reverse=True), "spare", ""])
@@ -93,6 +103,22 @@ def test_a_host_that_fails_is_set_aside_and_serves_again_when_it_is_as_it_was(
     assert code == 0, said
     assert found["b"] == ["room", *WHOLE[: WHOLE.index(step) + 1], *then]
     assert (found["a"], found["c"]) == (LIGHTLY, ["room", *LIGHTLY]), "the others go on"
+
+
+def test_a_control_host_leaves_haproxy_hands_over_and_comes_back_before_the_next(tmp_path: Path) -> None:
+    answers = {"b begin": CONTROL, "b upgrade": {"reboot": True}}
+    code, found, said = patched(tmp_path, [["b"], ["c"]], answers, control="b")
+    assert code == 0, said
+    assert found == {"b": ["room", *APART], "c": ["room", *LIGHTLY]}
+
+
+@pytest.mark.parametrize("step", ["begin", "take_out", "stand_down", "upgrade", "halt", "reboot", "end"])
+def test_a_control_host_that_fails_is_put_back_into_haproxy_after_it_is_set_aside(tmp_path: Path, step: str) -> None:
+    answers = {"b begin": CONTROL, "b upgrade": {"reboot": True}, f"b {step}": {"failed": True}}
+    code, found, said = patched(tmp_path, [["b"], ["c"]], answers, control="b")
+    assert code == 0, said
+    assert found["b"] == ["room", *APART[: APART.index(step) + 1], "give_up", "put_back"]
+    assert found["c"] == ["room", *LIGHTLY]
 
 
 def test_the_run_stops_where_there_is_no_room(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.groundup.cloud.plugins.filter.edge_faults import edge_faults
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._edge import admin, servers
 
 HAProxy = dict[str, str]
@@ -61,6 +62,17 @@ def test_a_server_comes_back_and_checks_decide(monkeypatch: pytest.MonkeyPatch, 
     assert said == []
     servers.put_back(Changes(check=False), {"server": "control-1"})
     assert said == ["set server kubernetes/control-1 state ready", "enable health kubernetes/control-1"]
+
+
+@pytest.mark.usefixtures("said")
+def test_a_server_is_back_when_checks_find_it_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = iter(["DOWN", "DOWN 1/2", "UP 1/3"])
+    monkeypatch.setattr(servers, "statistics", lambda: ({}, {"kubernetes": {"control-1": next(found)}}))
+    assert servers.serve(Changes(check=False), {"server": "control-1", "timeout": 20}) == {"changed": False}
+    states(monkeypatch, control_1="DRAIN")
+    with pytest.raises(GroundupError, match="HAProxy sends nothing to the API server of control-1: DRAIN"):
+        servers.serve(Changes(check=False), {"server": "control-1", "timeout": 0})
+    assert servers.serve(Changes(check=False), {"server": "control-3", "timeout": 0}), "HAProxy does not know it yet"
 
 
 @pytest.mark.parametrize("state", ["DRAIN", "MAINT", "no check"])

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import NodeApiError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.etcd import Etcd, listens
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import NodeHost
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Paths
@@ -116,6 +117,17 @@ def test_the_leadership_goes_to_a_healthy_member_with_a_vote_and_only_from_this_
     found = etcd.hand_over()
     moved = [body for path, body in Gateway.asked if path.endswith("transfer-leadership")]
     assert (found and found.id, moved) == (to, [{"targetID": to}] if to else [])
+
+
+def test_how_far_a_member_is_behind_is_told_by_the_leaders_log(paths: Paths, gateway: str) -> None:
+    own = {"ID": "1", "name": "own", "peerURLs": ["https://o"], "clientURLs": [gateway]}
+    status = {"header": {"member_id": "2"}, "leader": "1", "raftIndex": "9007199254740993", "raftAppliedIndex": "17"}
+    Gateway.more = {"/v3/cluster/member/list": {"members": [own]}, "/v3/maintenance/status": status}
+    etcd = Etcd(NodeHost(name="control-1", paths=paths), server=gateway)
+    assert etcd.behind() == 9007199254740993 - 17
+    Gateway.more["/v3/maintenance/status"] = {**status, "leader": "0"}
+    with pytest.raises(NodeApiError, match="it has no leader"):
+        etcd.behind()
 
 
 def test_a_host_without_etcds_credentials_says_so(paths: Paths, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,9 +10,10 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import Groun
 from ansible_collections.groundup.cloud.plugins.plugin_utils.patch import decide, report
 from ansible_collections.groundup.cloud.plugins.plugin_utils.patch.decide import HostWork
 
-from .conftest import PLAN, site
-from .test_report import CONTROL, NOTHING, OTHER, SAME, SEED, change
+from .conftest import NOTHING, PLAN, SAME, change, site
+from .test_report import CONTROL, OTHER, SEED
 
+C2, C3 = "control-2", "control-3"
 BASH, LIBC = change("bash"), change("libc6")
 REBOOTS = {**SAME, "changes": [LIBC], "reboot": ["libc6"]}
 RESTARTS = {**SAME, "changes": [BASH], "restarts": {"kubelet.service": ["bash"]}}
@@ -69,13 +71,29 @@ def test_a_step_that_there_is_not_is_refused_with_those_that_there_are() -> None
 
 
 @pytest.mark.parametrize("said", [REBOOTS, RESTARTS])
-@pytest.mark.parametrize(("host", "why"), [(CONTROL, "no run empties a control host"), (SEED, "every host fetches")])
-def test_control_hosts_and_the_seed_are_left_out_when_they_would_be_emptied(
-    host: str, why: str, said: dict[str, Any]
+def test_the_seed_is_left_out_when_it_would_be_emptied(said: dict[str, Any]) -> None:
+    assert "every host fetches" in work(SEED, said).refused
+    assert not work(SEED, {**SAME, "changes": [BASH]}).refused
+    assert decide.names({"a": work(SEED, said), "b": work(OTHER, said), "c": HostWork()}) == ["b"]
+
+
+@pytest.mark.parametrize("said", [REBOOTS, RESTARTS])
+@pytest.mark.parametrize(
+    ("count", "why"),
+    [
+        (1, "it is the only control host: nobody answers the Kubernetes API until it is back and for about 45 s more"),
+        (2, "etcd has no quorum without it"),
+        (3, ""),
+    ],
+)
+def test_a_control_host_is_emptied_where_two_others_go_on_without_it(
+    count: int, why: str, said: dict[str, Any]
 ) -> None:
-    assert why in work(host, said).refused
-    assert not work(host, {**SAME, "changes": [BASH]}).refused
-    assert decide.names({"a": work(host, said), "b": work(OTHER, said), "c": HostWork()}) == ["b"]
+    plan = replace(PLAN, hosts={name: one for name, one in PLAN.hosts.items() if name not in (C2, C3)[count - 1 :]})
+    found = work(CONTROL, said, plan=plan)
+    assert (found.emptied, bool(found.refused)) == (not why, bool(why))
+    assert why in found.refused
+    assert not work(CONTROL, {**SAME, "changes": [BASH]}, plan=plan).refused
 
 
 def test_what_apt_would_remove_is_left_to_a_person() -> None:
@@ -92,13 +110,13 @@ def test_a_host_of_the_lab_is_not_rebooted() -> None:
 
 def test_the_document_has_the_order_and_names_who_is_left_out_and_who_is_in_maintenance() -> None:
     found = report.document(
-        PLAN, {CONTROL: REBOOTS, OTHER: SAME, SEED: {**SAME, "changes": [BASH]}}, snapshots={}, time="now",
-        resting=[OTHER],
+        PLAN, {CONTROL: {**REBOOTS, "holds": ["10.96.0.2"]}, C2: REBOOTS, OTHER: SAME, SEED: REBOOTS}, snapshots={},
+        time="now", resting=[OTHER],
     )  # fmt: skip
-    assert found["order"] == [[OTHER], [SEED]], "a killed run's host is gone on with"
-    assert [*found["left_out"]] == [CONTROL]
+    assert found["order"] == [[OTHER], [C2], [CONTROL]], "a killed run's host is gone on with; the address moves once"
+    assert [*found["left_out"]] == [SEED]
     table = report.table(found)
     assert f"1. {OTHER} (emptied first)" in table
-    assert f"2. {SEED}\n" in table
-    assert f"{CONTROL}: it would reboot (libc6)" in table
+    assert f"3. {CONTROL} (emptied first)\n" in table
+    assert f"{SEED}: it would reboot (libc6)" in table
     assert f"in maintenance by a run that did not end it: {OTHER}" in table

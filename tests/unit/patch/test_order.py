@@ -50,6 +50,22 @@ def test_hosts_in_maintenance_come_before_the_others_of_their_group() -> None:
     assert found[0] == (workers[2],), "it is missing already: no other one goes with it"
 
 
+def test_a_host_in_maintenance_comes_before_any_other_and_who_holds_the_address_comes_last() -> None:
+    control = [name for name, host in PLAN.hosts.items() if host.group == "control"]
+    found = order.batches(PLAN, PLAN.hosts, first=[control[1]], last=[control[0]])
+    assert found[0] == (control[1],), "it is missing already"
+    assert [batch for batch in found if batch[0] in control] == [(control[1],), (control[2],), (control[0],)]
+
+
+def test_who_holds_the_address_comes_last_of_all_racks_and_groups() -> None:
+    plan = site(control={"count": 1}, more={"count": 2, "roles": ["control"]}, seed={"count": 1})
+    control = [name for name, host in plan.hosts.items() if "control" in host.roles]
+    assert order.batches(plan, control, last=["control-1"])[-1] == ("control-1",)
+    for name, rack in zip(control, ("a", "a", "b"), strict=True):
+        plan.hosts[name] = replace(plan.hosts[name], rack=rack, group="control")
+    assert order.batches(plan, control, last=["control-1"])[-1] == ("control-1",)
+
+
 def test_a_batch_is_of_one_rack() -> None:
     plan = site(control={"count": 1}, seed={"count": 1}, hypervisor={"count": 4, "max_unavailable": 2})
     hosts = [name for name, host in plan.hosts.items() if host.group == "hypervisor"]

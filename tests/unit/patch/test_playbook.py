@@ -14,7 +14,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.verbs.base import A
 from .conftest import PLAN
 
 PLAYS = yaml.safe_load((COLLECTION / "playbooks/patch_hosts.yml").read_text())
-DOCUMENTED = ("groundup.cloud.patch", "groundup.cloud.verb")
+DOCUMENTED = ("groundup.cloud.edge", "groundup.cloud.patch", "groundup.cloud.verb")
 
 
 def tasks(found: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -52,7 +52,23 @@ def test_every_step_of_a_verb_is_one_that_the_verb_has() -> None:
 
 def test_every_step_on_the_controller_that_the_module_documents_is_taken_by_a_play() -> None:
     taken = {options["step"] for name, options in given() if name == "groundup.cloud.patch"}
-    assert taken | {"look", "report", "boot"} == set(documented("groundup.cloud.patch")["step"]["choices"])
+    assert taken | {"look", "report", "boot", "spare", "stand_up"} == set(
+        documented("groundup.cloud.patch")["step"]["choices"]
+    )
+
+
+def test_a_control_host_is_out_of_every_haproxy_before_it_hands_over_and_is_put_back_whatever_fails() -> None:
+    (play,) = (one for one in PLAYS if one.get("name") == "Patch hosts")
+    (block,) = (one for one in play["tasks"] if "block" in one)
+    steps = [
+        (one.get("groundup.cloud.edge") or one.get("groundup.cloud.patch") or {}).get("step") for one in block["block"]
+    ]
+    wanted = ["peer", "begin", "take_out", "stand_down", "upgrade", "halt", "serve", "put_back", "serve", "end"]
+    assert [one for one in steps if one in wanted] == wanted
+    assert block["rescue"][-1]["groundup.cloud.edge"]["step"] == "put_back"
+    for task in (one for one in tasks(play["tasks"]) if "groundup.cloud.edge" in one):
+        assert (task["loop"], task["delegate_to"]) == ("{{ patch_control }}", "{{ item }}")
+        assert task["ignore_unreachable"], "the host itself would count as lost, and nothing be put back"
 
 
 def test_nothing_is_asked_of_ceph_on_the_host_that_rests() -> None:

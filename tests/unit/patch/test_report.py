@@ -8,21 +8,11 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.patch import report
 
-from .conftest import PLAN
+from .conftest import NOTHING, PLAN, SAME, change
 
 CONTROL, OTHER, SEED = (
     next(name for name, host in PLAN.hosts.items() if host.group == group) for group in ("control", "worker", "seed")
 )
-NOTHING: dict[str, Any] = {
-    "debian": "13", "snapshot": "2026-10-01-aaaaaaaa", "offered": "2026-11-28-bbbbbbbb", "changes": [], "removed": [],
-    "kept": [], "held": [], "restarts": {}, "reboot": [], "waiting": [], "reboot_waiting": [], "guests": 0,
-    "boot": "a:1",
-}  # fmt: skip
-SAME = {**NOTHING, "offered": NOTHING["snapshot"]}
-
-
-def change(package: str, step: str = "", *, security: bool = False, before: str = "1") -> dict[str, Any]:
-    return {"package": package, "before": before, "after": "2", "security": security, "step": step}
 
 
 def found(**said: dict[str, Any]) -> dict[str, Any]:

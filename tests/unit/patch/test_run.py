@@ -80,6 +80,12 @@ def test_a_host_whose_packages_are_as_they_were_serves_again_and_another_stays_a
     assert (cluster.cordoned[NAME], journal.hosts(PLAN.site)) == (upgraded, [NAME] if upgraded else [])
 
 
+def test_of_a_loop_the_item_that_failed_is_the_reason(way: HostRun) -> None:
+    items = [{"failed": False}, {"failed": True, "msg": "HAProxy does not obey\n  remedy: mend it"}]
+    (told,) = way.give_up({"failed": True, "msg": "One or more items failed", "results": items})["aside"]
+    assert (told["reason"], told["remedy"]) == ("HAProxy does not obey", "mend it")
+
+
 def test_a_pod_that_may_not_leave_and_one_that_nobody_makes_again_are_named(way: HostRun, cluster: Cluster) -> None:
     cluster.budget = True
     with pytest.raises(GroundupError, match="it would violate the disruption budget") as error:

@@ -1,0 +1,1 @@
+# Private: a control host in maintenance, across the layers on it.
