@@ -42,7 +42,9 @@ from ..plugin_utils.progress import reminder
 
 OURS = "groundup.cloud."
 ROLLOUT = f"{OURS}rollout"  # its result says how to reach the cloud
-_JUDGED = frozenset(OURS + name for name in ("status", "drift", "usage"))  # unreachable: something could not be asked
+_JUDGED = frozenset(
+    OURS + name for name in ("status", "drift", "failure", "usage")
+)  # unreachable: something could not be asked
 _DOCUMENT = "groundup_document"  # variable of a play whose standard output is what its tasks print, and nothing else
 _SAYING = frozenset({"ansible.builtin.assert", "ansible.builtin.fail"})  # their message is what a playbook has to say
 _VALIDATION = "ansible.builtin.validate_argument_spec"  # Ansible puts it before a role's own tasks
@@ -53,6 +55,7 @@ _SPEAKING = frozenset(
         "backup_set test",
         "cluster install",
         "drift compare",
+        "failure look",
         "hypervisors probe",
         "hypervisors wait",
         "machines approve",
