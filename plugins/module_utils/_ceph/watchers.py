@@ -23,7 +23,8 @@ def watchers(cluster: CephCluster, disks: Mapping[str, Collection[str]]) -> dict
                 for name in images:
                     try:
                         with rbd.Image(data, name, read_only=True) as image:  # which is no watch itself
-                            found[name] = sorted({_address(one["addr"]) for one in image.watchers_list()})
+                            clients = {_address(one["addr"]) for one in image.watchers_list()}
+                            found[name] = sorted({*found.get(name, ()), *clients})
                     except rbd.ImageNotFound:
                         continue
         except (rados.Error, rbd.Error) as error:

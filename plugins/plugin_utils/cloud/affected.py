@@ -7,8 +7,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ...module_utils._base.text import few, printable
+from .connection import said
 from .failure import Suspect
-from .resources.api import CloudApi
+from .resources.api import CloudApi, HttpException
 
 DOWN = "groundup_hypervisor_down_instances"
 LOOKED = "groundup_hypervisor_looked_timestamp_seconds"
@@ -93,7 +94,14 @@ def _remedy(one: Suspect) -> str:
 
 
 def project(api: CloudApi, identity: str) -> AffectedProject:
-    """Return a project without its instances; one that Keystone has no more has its id alone."""
+    """Return a project without its instances; what Keystone does not say about it, it does not have."""
+    try:
+        return _project(api, identity)
+    except HttpException as error:  # such as of a directory that does not answer: instances are told without it
+        return AffectedProject(id=identity, people=(printable(f"not known: {said(error)}"),))
+
+
+def _project(api: CloudApi, identity: str) -> AffectedProject:
     found = (api.call("identity", "GET", f"/projects/{identity}", absent=True) or {}).get("project")
     if not found:
         return AffectedProject(id=identity)
@@ -115,8 +123,8 @@ def _person(api: CloudApi, identity: str) -> str:
 
 def summary(site: str, found: Sequence[FailedHypervisor]) -> str:
     """Return the verdict in one line."""
-    said = "; ".join(f"{one.host}: {one.state}" for one in found)
-    return f"{site}: {said or 'every hypervisor is heard'}"
+    words = "; ".join(f"{one.host}: {one.state}" for one in found)
+    return f"{site}: {words or 'every hypervisor is heard'}"
 
 
 def table(site: str, found: Sequence[FailedHypervisor]) -> str:
@@ -124,7 +132,7 @@ def table(site: str, found: Sequence[FailedHypervisor]) -> str:
     lines = list[str]()
     for one in found:
         lines.append(f"{one.host}  {one.state}, last heard {one.since or 'never'}")
-        lines += [f"  {name} {said}" for name, said in one.witnesses.items()]
+        lines += [f"  {name} {word}" for name, word in one.witnesses.items()]
         lines += [f"  not evacuated by itself: {why}" for why in one.against if one.state == "told"]
         for each in one.projects:
             named = f"{each.name} ({each.id}), domain {each.domain}" if each.name else each.id

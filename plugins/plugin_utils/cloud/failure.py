@@ -195,9 +195,9 @@ def _heard(one: Suspect) -> Iterator[str]:
 
 
 def _watched(plan: Plan, one: Suspect, ceph: Ceph) -> Witness:
-    """Return what Ceph says: a guest that runs has its disks open, whatever the other networks say."""
+    """Return what Ceph says: a guest that runs, there or elsewhere, has its disks open, whatever networks say."""
     pools = plan.ceph.pools if plan.ceph else {}
-    own = {str(each["id"]): _images(each) for each in one.leaving}
+    own = {str(each["id"]): _images(each) for each in one.leaving if evacuate.way_of(each) != "wait"}
     asked = sorted({image for images in own.values() for image in images})
     disks = {pools[name].name: asked for name in ("vms", "volumes") if name in pools}
     try:
@@ -206,10 +206,9 @@ def _watched(plan: Plan, one: Suspect, ceph: Ceph) -> Witness:
         return Witness(name="Ceph", word="unknown", said=error.what)
     if unseen := [name for name, images in own.items() if not images & clients.keys()]:
         return Witness(name="Ceph", word="unknown", said=f"it has no disk of {few(unseen)}")
-    addresses = {each.address for each in plan.hosts[one.host.name].interfaces}
-    if used := [image for image, at in clients.items() if addresses & {*at}]:
-        return Witness(name="Ceph", word="answers", said=f"it has {few(used)} open")
-    return Witness(name="Ceph", word="silent", said="it has no disk open")
+    if used := [f"{image} at {few(at)}" for image, at in clients.items() if at]:
+        return Witness(name="Ceph", word="answers", said=f"open are {few(used)}")
+    return Witness(name="Ceph", word="silent", said="no disk of an instance is open")
 
 
 def _images(server: Any) -> set[str]:

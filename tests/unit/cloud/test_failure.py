@@ -154,10 +154,11 @@ def test_any_witness_that_hears_it_keeps_it(look: Looking, dead: Hypervisors) ->
     agent["alive"] = True
     assert "OVN hears it: OVN Controller" in look.why()
     agent["alive"] = False
-    look.ceph.open = {f"{one['id']}_disk": ["10.79.3.128"] for one in dead.of("servers")}
-    assert "Ceph hears it: it has server" in look.why(), "its guests run: only the management network is cut"
-    look.ceph.open = {f"{one['id']}_disk": ["10.79.3.129"] for one in dead.of("servers")}
-    assert look.evacuates == [HERE], "who has it open is another host"
+    for address in ("10.79.3.128", "10.79.3.129"):  # its own, and that of a host that a migration may have left it on
+        look.ceph.open = {f"{one['id']}_disk": [address] for one in dead.of("servers")}
+        assert f"_disk at {address}" in look.why(), "its guests run: only the management network is cut"
+    dead.of("servers")[0]["status"] = "REBUILD"
+    assert look.evacuates == [HERE], "an evacuation that was killed has begun it there"
 
 
 def test_a_witness_that_cannot_be_asked_is_no_word_for_a_death(look: Looking, dead: Hypervisors) -> None:
@@ -269,7 +270,7 @@ def test_a_volume_that_ceph_does_not_have_is_a_doubt(look: Looking, dead: Hyperv
     dead.of("servers")[0][VOLUMES] = [{"id": "v1"}]
     assert look.evacuates == [HERE]
     look.ceph.open = {"volume-v1": ["10.79.0.128"]}
-    assert "Ceph hears it: it has volume-v1 open" in look.why()
+    assert "Ceph hears it: open are volume-v1 at 10.79.0.128" in look.why()
 
 
 def told(look: Looking) -> list[affected.FailedHypervisor]:
@@ -301,6 +302,13 @@ def test_owners_are_told_by_project_and_no_person_is_in_a_metric(look: Looking, 
     assert "anna" not in lines
     assert affected.document("cloud", "now", found)["state"] == "failed"
     assert affected.document("cloud", "now", [])["state"] == "clean"
+
+
+def test_owners_that_keystone_cannot_say_keep_nobody_from_being_told(look: Looking, dead: Hypervisors) -> None:
+    dead.refuses["GET projects"] = (500, "the directory does not answer")
+    (row,) = told(look)
+    assert row.state == "evacuates"
+    assert "not known: " in row.projects[0].people[0]
 
 
 def test_a_project_that_is_gone_is_its_id_and_one_that_is_back_is_undrained(look: Looking, dead: Hypervisors) -> None:
