@@ -13,6 +13,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.changes impor
 from ansible_collections.groundup.cloud.plugins.plugin_utils import site_identity
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import failure as looking
+from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 
@@ -32,7 +33,7 @@ def act(monkeypatch: pytest.MonkeyPatch, operator: Any, *, check: bool = False, 
     action = object.__new__(failure.ActionModule)
     action._display = SimpleNamespace(display=printed.append)
     action.changes = Changes(check=check)
-    known: dict[str, Any] = {name: {"failure_said": {"rc": 0}} for name in failure.site_plan(SITE).hosts}
+    known: dict[str, Any] = {name: {"failure_said": {"rc": 0}} for name in site_plan(SITE).hosts}
     action.variables = {"hostvars": known | {name: {"failure_said": said} for name, said in LOGINS.items()}}
     action.variables |= given.pop("variables", {})
     asked = {"step": "look", "site_file": str(SITE), "result": "failure_said", "output": "table", "path": None}
@@ -47,14 +48,19 @@ def test_the_report_is_printed_and_its_file_is_the_owners_alone(
     nova.service()["state"] = "down"
     seen: list[Any] = []
     real = looking.look
-    monkeypatch.setattr(looking, "look", lambda *given, now: [seen.append(given[2]), real(*given, now=now)][1])
+
+    def look(*given: Any, now: Any) -> Any:
+        seen.append(given[2])
+        return real(*given, now=now)
+
+    monkeypatch.setattr(looking, "look", look)
     path = tmp_path / "report.json"
     result, _ = act(monkeypatch, operator, check=True, path=str(path))
     assert not path.exists(), "a dry run writes nothing"
     result, printed = act(monkeypatch, operator, path=str(path), output="json")
     words = {name: one.word for name, one in seen[0].items()}
     assert words == {HERE: "silent", THERE: "answers", "storage-1": "answers"}
-    assert json.loads(printed[0]) == json.loads(path.read_text()) == result["failure"]
+    assert json.loads(printed[0]) == json.loads(path.read_text()) == json.loads(json.dumps(result["failure"]))
     assert path.stat().st_mode & 0o777 == 0o600, "it names people"
     assert result["failure"]["hypervisors"][0]["host"] == HERE
     assert result["evacuate"] == "", "the site has no policy"
