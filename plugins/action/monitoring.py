@@ -24,7 +24,7 @@ from ..plugin_utils.plan.part_types import MonitoringPlan
 from ..plugin_utils.supply.publish import digests
 
 ACCOUNT = "/api/v1/namespaces/kube-system/secrets/groundup-monitoring"  # the role makes it
-_BESIDE = ("tell", "backups", "drift")  # steps of runs of something else
+_BESIDE = ("tell", "backups", "drift", "failure")  # steps of runs of something else
 PATIENCE = 30.0  # seconds for Kubernetes to fill it in
 
 
@@ -67,6 +67,7 @@ class ActionModule(StepAction):
             "tell": lambda: {"files": files(plan)},
             "backups": lambda: {"backups": ages(plan, given["directory"], warnings=self.changes.warnings)},
             "drift": dict,
+            "failure": dict,
         }  # fmt: skip
         if more := asked.get(given["step"]):
             return super().work({**given, "interval": plan.monitoring.interval, **more()})

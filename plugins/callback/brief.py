@@ -44,7 +44,7 @@ from ..plugin_utils.progress import reminder
 OURS = "groundup.cloud."
 ROLLOUT = f"{OURS}rollout"  # its result says how to reach the cloud
 _JUDGED = frozenset(
-    OURS + name for name in ("plan", "status", "drift", "usage")
+    OURS + name for name in ("plan", "status", "drift", "failure", "usage")
 )  # unreachable: something could not be asked
 _DOCUMENT = "groundup_document"  # variable of a play whose standard output is what its tasks print, and nothing else
 _SAYING = frozenset({"ansible.builtin.assert", "ansible.builtin.fail"})  # their message is what a playbook has to say
@@ -56,6 +56,7 @@ _SPEAKING = frozenset(
         "backup_set test",
         "cluster install",
         "drift compare",
+        "failure look",
         "hypervisors probe",
         "hypervisors wait",
         "machines approve",

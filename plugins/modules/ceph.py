@@ -28,7 +28,7 @@ options:
         are complete. V(undrain) lets it take data again. V(retire) removes its OSDs, its monitor and its CRUSH
         location. V(replace) destroys one OSD and keeps its number, for V(daemons) to create. V(erase) changes
         nothing, and refuses a host on which the cluster has OSDs or a monitor. V(member) returns what the cluster
-        has of a host, V(images) the images in a pool.
+        has of a host, V(images) the images in a pool, V(watchers) the clients that have images open.
       - V(rest) sets C(noout) for a host when all data and the quorum can do without it. V(rise) waits until its OSDs
         are up with all their data, and clears it.
       - V(fence) adds O(addresses) of a host to Ceph's blocklist, or removes them. Its writes are refused then, and
@@ -58,6 +58,7 @@ options:
       - erase
       - member
       - images
+      - watchers
       - fence
       - orchestrate
     required: true
@@ -120,6 +121,9 @@ options:
   pool:
     description: Pool whose images are listed.
     type: str
+  disks:
+    description: Names of images by pool. With O(step=watchers).
+    type: dict
   here:
     description: Whether the module runs on the host itself. V(retire) then stops its daemons and removes their data.
     type: bool
@@ -181,6 +185,10 @@ images:
   type: list
   elements: str
   returned: with O(step=images)
+watchers:
+  description: Addresses of clients by name of image.
+  type: dict
+  returned: with O(step=watchers)
 known:
   description: Whether the host has an OSD of the cluster.
   type: bool
@@ -220,7 +228,7 @@ from ..module_utils._ceph.gateway import converge as converge_gateway
 from ..module_utils._ceph.model import ADMIN, entities, node, plan, watching
 
 DAEMONS = ("maintain", "monitor", "daemons", "restart")
-VERBS = ("drain", "undrain", "rest", "rise", "retire", "replace", "erase", "member", "images")
+VERBS = ("drain", "undrain", "rest", "rise", "retire", "replace", "erase", "member", "images", "watchers")
 _GATEWAY = ("name", "address", "password", "ca_certificate", "certificate", "private_key")
 RULES = {
     "required_if": [
@@ -230,6 +238,7 @@ RULES = {
         *(("step", step, ("ceph", "keys", "name")) for step in VERBS),
         ("step", "replace", ("osd", "hardware")),
         ("step", "images", ("pool",)),
+        ("step", "watchers", ("disks",)),
         ("step", "fence", ("ceph", "keys", "addresses", "fenced")),
         ("step", "orchestrate", ("site_file",)),
     ]

@@ -23,13 +23,14 @@ options:
       - V(tell), on O(monitoring_host), writes the plan's files alone, for a run that is limited to other hosts.
       - V(backups), on O(monitoring_host), has its node exporter tell when the newest backup set in O(directory) saved
         each part. A part keeps its time where that is newer, and has 0 until it is saved.
-      - V(drift), on O(monitoring_host), has its node exporter tell O(metrics), what C(groundup.cloud.drift) found.
+      - V(drift), on O(monitoring_host), has its node exporter tell O(metrics), what C(groundup.cloud.drift) found;
+        V(failure) in the same way what C(groundup.cloud.hypervisor_failure) found.
       - V(verify), on O(monitoring_host), waits until every target of the plan answers, every rule can be judged, and
         the alert C(AlertingWorks), which always fires, is in Alertmanager. Of Ceph's managers one is enough. Of each
         host that writes logs, the store must have a line of the last ten minutes.
         Hosts of O(absent) are left out.
     type: str
-    choices: [converge, tell, backups, drift, verify]
+    choices: [converge, tell, backups, drift, failure, verify]
     required: true
   site_file:
     description: Path of the site file.
@@ -53,7 +54,7 @@ options:
     type: str
     default: ""
   metrics:
-    description: Metrics as text. With O(step=drift).
+    description: Metrics as text. With O(step=drift) and O(step=failure).
     type: str
     default: ""
   address:
@@ -137,7 +138,7 @@ targets:
 """
 
 from ..module_utils._base.module import run_step
-from ..module_utils._monitoring.central import backups, drift, tell
+from ..module_utils._monitoring.central import backups, drift, failure, tell
 from ..module_utils._monitoring.converge import converge
 from ..module_utils._monitoring.verify import verify
 
@@ -147,8 +148,8 @@ RULES = {"required_if": [("step", "converge", _NEEDED)]}
 
 def main() -> None:
     """Run the step."""
-    steps = {"converge": converge, "tell": tell, "backups": backups, "drift": drift, "verify": verify}
-    run_step(steps, secret=("private_key", "client_key", "tls", "logs_key"))
+    told = {"tell": tell, "backups": backups, "drift": drift, "failure": failure}
+    run_step({"converge": converge, **told, "verify": verify}, secret=("private_key", "client_key", "tls", "logs_key"))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .._base.changes import Changes
@@ -9,10 +10,11 @@ from .._base.errors import GroundupError
 from . import drain, flags, maintenance, members, replace, retire
 from .cluster import CephCluster, connected
 from .model import ADMIN, entities, node, plan, watching
+from .watchers import watchers
 
 
 def run(verb: str, changes: Changes, given: dict[str, Any]) -> dict[str, Any] | None:
-    """Run ``verb``: drain, undrain, rest, rise, retire, replace, erase; member and images return them.
+    """Run ``verb``: drain, undrain, rest, rise, retire, replace, erase; member, images and watchers return them.
 
     Raises GroundupError.
     """
@@ -32,10 +34,13 @@ def run(verb: str, changes: Changes, given: dict[str, Any]) -> dict[str, Any] | 
             remedy=f"-e replace_machine=NAME, one of {', '.join(ceph.locations)}",
         )
     with connected(ADMIN, entities(given["keys"])[ADMIN], watching(ceph)) as cluster:
-        if verb == "member":
-            return {"changed": False, "member": members.told(cluster, name)}
-        if verb == "images":
-            return {"changed": False, "images": images(cluster, given["pool"])}
+        reads: dict[str, Callable[[], Any]] = {
+            "member": lambda: members.told(cluster, name),
+            "images": lambda: images(cluster, given["pool"]),
+            "watchers": lambda: watchers(cluster, given["disks"]),
+        }
+        if verb in reads:
+            return {"changed": False, verb: reads[verb]()}
         if verb == "rest":
             maintenance.rest(cluster, changes, name, monitors=watching(ceph))
             return None

@@ -17,6 +17,7 @@ PROGRAMS = Path("/usr/local/lib/groundup/monitoring")
 TEXTS = Path("/var/lib/prometheus/node-exporter")  # Debian's directory for metrics in text files
 BACKUPS = TEXTS / "groundup-backups.prom"  # on the monitoring host
 DRIFT = TEXTS / "groundup-drift.prom"  # on the monitoring host
+FAILURE = TEXTS / "groundup-hypervisor-failure.prom"  # on the monitoring host
 CERTIFICATES = TEXTS / "groundup-certificates.prom"
 EXPORTER, STORE, RULES, ALERTS = (
     "prometheus-node-exporter.service", "groundup-metrics.service", "groundup-alert-rules.service",
@@ -74,6 +75,7 @@ def remove(changes: Changes, *, central_only: bool = False) -> None:
     _remove(changes, names, [HOME / "central", PROGRAMS, *whole])
     files.remove(changes, BACKUPS)  # it would grow old
     files.remove(changes, DRIFT)
+    files.remove(changes, FAILURE)
     if not central_only:
         files.remove(changes, CERTIFICATES)
         GUARD.remove(changes)

@@ -131,9 +131,18 @@ def backups(changes: Changes, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def drift(changes: Changes, given: Mapping[str, Any]) -> dict[str, Any]:
     """Have the node exporter tell what ``given["metrics"]`` says of drift. Raises OSError."""
+    return _metrics(changes, given, watched.DRIFT)
+
+
+def failure(changes: Changes, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Have the node exporter tell what ``given["metrics"]`` says of dead hypervisors. Raises OSError."""
+    return _metrics(changes, given, watched.FAILURE)
+
+
+def _metrics(changes: Changes, given: Mapping[str, Any], path: Path) -> dict[str, Any]:
     ownership.refuse_other(given["site"])
     if watched.unit_file(watched.STORE).exists():
-        files.place(changes, watched.DRIFT, given["metrics"])
+        files.place(changes, path, given["metrics"])
     return changes.result()
 
 

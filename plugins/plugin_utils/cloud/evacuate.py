@@ -22,6 +22,7 @@ class Evacuation(Drain):
     """One evacuation under way."""
 
     verb = "evacuate"
+    only: Collection[str] | None = None  # ids of the instances that leave; None: all
 
     def way_of(self, server: Any) -> Way:
         """Return how an instance leaves now."""
@@ -29,7 +30,8 @@ class Evacuation(Drain):
 
     def _waiting(self) -> list[Any]:
         known = self._moving.keys() | self.stuck.keys()
-        return [one for one in instances(self.compute, self.name) if one["id"] not in known]
+        found = [one for one in instances(self.compute, self.name) if one["id"] not in known]
+        return [one for one in found if self.only is None or one["id"] in self.only]
 
     def _unended(self) -> list[Any]:
         """Return nothing: the dead host's migrations never end; an evacuation is tracked by its instance."""
@@ -45,6 +47,12 @@ def of_volume(server: Any) -> bool:
     """Return whether all disks of an instance are volumes: it boots from one, and its flavor brings none."""
     flavor = server["flavor"] or {}
     return not (server["image"] and server["image"]["id"]) and not flavor.get("ephemeral")
+
+
+def kept_by(images: Collection[str]) -> Kept:
+    """Return a function that tells whether an instance's disk outlives its host. ``images``: all of Nova's in Ceph."""
+    own = {name.partition("_disk")[0] for name in images if "_disk" in name}
+    return lambda server: of_volume(server) or str(server["id"]) in own
 
 
 def reasons(host: ComputeHost, *, kept: Kept, fences: bool) -> Iterator[Reason]:

@@ -36,6 +36,11 @@ _NO_WAY = (
     r"(Connection refused|[Tt]imed out|No route to host|(Network|Host) is (unreachable|down)|No address associated"
     r"|[Nn]ame or service not known|[Nn]ame resolution|nodename nor servname|[Nn]on-recoverable failure)"
 )
+# What nobody answers; a banner that does not come is of a machine whose kernel does.
+_NOBODY = re.compile(
+    r"(ssh: connect to (host|address)|open failed: connect failed:).* *([Tt]imed out|No route to host|Host is down)"
+    r"|Timeout, server \S+ not responding"
+)
 # The first match counts: specific patterns come first. Without a match, the host answered: `login-failed`.
 _SIGNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("host-key-changed", re.compile(r"REMOTE HOST IDENTIFICATION HAS CHANGED|is marked as revoked")),
@@ -178,6 +183,15 @@ def kind_of(said: str) -> Kind:
     """Return the kind of fault in ``said``, output of ssh, sudo or the host's shell."""
     told = words(said)
     return next((kind for kind, sign in _SIGNS if sign.search(told)), "login-failed")
+
+
+def presence(said: str) -> Literal["silent", "answers", "unknown"]:
+    """Return whether a machine answers, by an error of ssh: silent only if neither its sshd nor its kernel does."""
+    if "Connection refused" in said:
+        return "answers"
+    if _NOBODY.search(words(said)):
+        return "silent"
+    return "unknown" if kind_of(said) in ("ssh-broken", "silent", "unreachable") else "answers"
 
 
 def words(said: str) -> str:

@@ -54,6 +54,10 @@ def with_drift(expr: str) -> Callable[[Plan], str]:
     return lambda plan: expr if plan.monitoring and plan.monitoring.drift else ""
 
 
+def _failure(expr: str) -> Callable[[Plan], str]:
+    return lambda plan: expr if plan.openstack.hypervisor_failure else ""
+
+
 def _nobody_serves(*proxies: str) -> str:
     """Return the backends of HAProxy for whom no control host has a server that passes its check, as objects."""
     # Not by their state: servers that are never checked stand by for public names.
@@ -145,6 +149,23 @@ ALERTS: dict[str, AlertRecord] = {
         what="the site was not compared with its file for two days",
         why="what changed since then is unseen",
         remedy="read why: journalctl of the unit groundup-drift-SITE on the control node",
+    ),
+    "HypervisorFailed": AlertRecord(
+        layer="hypervisor", job="node", severity="critical", after="0s",
+        expr=_failure(
+            'label_replace(max by (hypervisor, project) (groundup_hypervisor_down_instances) > 0, "object", "$1", '
+            '"hypervisor", "(.+)")'
+        ),
+        what="instances of project {project} are down with {object}, or out of reach",
+        why="nobody comes to what they serve, and their owners do not know why",
+        remedy="run groundup.cloud.hypervisor_failure: it names instances and owners, and why they are not evacuated",
+    ),
+    "HypervisorLookOld": AlertRecord(
+        layer="monitoring", job="node", severity="warning", after="5m", object="hypervisor_failure",
+        expr=_failure("time() - (max(groundup_hypervisor_looked_timestamp_seconds) or vector(0)) > 900"),
+        what="nobody looked for dead hypervisors for a quarter of an hour",
+        why="one that dies now is neither told nor evacuated",
+        remedy="read why: journalctl of the unit groundup-hypervisor-failure-SITE on the control node",
     ),
     "LogsStopped": AlertRecord(
         layer="host", job="log-store", severity="warning", after="5m",

@@ -131,6 +131,14 @@ class BackupPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FailurePlan:
+    """What is done about a hypervisor that died."""
+
+    action: Literal["tell", "evacuate"]
+    after: int  # seconds of silence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogsPlan:
     """Where logs are kept, and how they get there."""
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..cloud import leftover
+from ..cloud.compute_host import EVACUATE
 from ..cloud.connection import Ask
 from ..plan.types import Plan
 from .rows import StatusRow, run_layer
@@ -51,9 +52,16 @@ def _row(
         name=name,
         state="broken" if broken else "ok" if enabled else "warning",
         what="; ".join([what, *faults]),
-        remedy=f"{run_layer('hypervisor')}, tag verify" if broken else "" if enabled else enable,
+        remedy="" if enabled and not broken else _remedy(broken=broken, reason=reason, enable=enable),
         facts={
             "state": state, "enabled": enabled, "reason": reason, "instances": instances, "chassis": chassis,
             "agents_down": [str(one["agent_type"]) for one in agents if not one.get("alive")],
         },
     )  # fmt: skip
+
+
+def _remedy(*, broken: bool, reason: str, enable: str) -> str:
+    """Return what takes a hypervisor back. Nova has an evacuated one down until its undrain, also when it is back."""
+    if reason == EVACUATE:
+        return f"{'when it is back: ' if broken else ''}{enable}"
+    return f"{run_layer('hypervisor')}, tag verify" if broken else enable

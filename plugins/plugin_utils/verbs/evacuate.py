@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any
 
 from ...module_utils._base.consent import Reason
 from ..cloud import compute_host, connection, drain, evacuate
-from ..cloud.compute_host import ComputeHost
+from ..cloud.compute_host import ComputeHost, called
 from ..progress import reminder
 from .base import Verb
 from .parts import REMEDY
@@ -20,16 +21,19 @@ class Evacuate(Verb[ComputeHost]):
     name = "evacuate"
     one = "one hypervisor is evacuated at a time"
     loses = "instances of tenants, or what the cloud keeps of them, would be lost"
-    codes = ("fenced", "migrating", "disks")
+    codes = ("fenced", "migrating", "disks", "stay")
 
     def around(self) -> AbstractContextManager[None]:
         """Make Nova's errors ours."""
         return connection.answered("Nova", remedy=REMEDY)
 
     def survey(self) -> ComputeHost:
-        """Return the hypervisor's service, instances and migrations."""
+        """Return the hypervisor's service, migrations and instances, with ``stay`` those whose disks outlive it."""
         self.compute = connection.of_site(self.asked.plan).compute
-        return compute_host.refuse_unknown(compute_host.look(self.compute, self.asked.machine))
+        found = compute_host.refuse_unknown(compute_host.look(self.compute, self.asked.machine))
+        leaving = tuple(filter(self._kept(found), found.servers)) if "stay" in self.asked.force else found.servers
+        self.left = tuple(one for one in found.servers if one not in leaving)
+        return replace(found, servers=leaving)
 
     @property
     def fences(self) -> bool:
@@ -39,11 +43,14 @@ class Evacuate(Verb[ComputeHost]):
 
     def reasons(self, state: ComputeHost) -> Iterable[Reason]:
         """Return what would be lost or run twice."""
-        return evacuate.reasons(state, kept=self._kept(state), fences=self.fences)
+        yield from evacuate.reasons(state, kept=self._kept(state), fences=self.fences)
+        if {"disks", "stay"} <= {*self.asked.force}:
+            yield Reason(text="disks has instances start from their image, and stay has them wait: accept one")
 
     def predict(self, state: ComputeHost) -> list[str]:
-        """Return what comes back."""
-        return evacuate.foreseen(state)
+        """Return what comes back, and what stays."""
+        lines = evacuate.foreseen(state)
+        return lines + [f"leave {called(one)} there, as its disk" for one in self.left if lines]
 
     def facts(self, state: ComputeHost) -> dict[str, Any]:  # noqa: ARG002  # as of every machine of the plan
         """Return whether the playbook fences it."""
@@ -62,6 +69,7 @@ class Evacuate(Verb[ComputeHost]):
         changes = evacuate.close(self.compute, state)
         options = drain.DrainOptions(parallel=self.asked.parallel or 4, timeout=self.asked.timeout or 1800)
         moves = evacuate.Evacuation(self.compute, state.name, options, self.asked.say)
+        moves.only = {str(one["id"]) for one in state.servers} if "stay" in self.asked.force else None
         with reminder(self.asked.say, f"[evacuate] {state.name}"):
             moves.run()
         if moves.stuck:
@@ -92,9 +100,7 @@ class Evacuate(Verb[ComputeHost]):
             return evacuate.of_volume
         if "disks" in self.asked.force:
             return lambda _server: False
-        there = self.asked.ceph("images", pool=ceph.pools["vms"].name)["images"]
-        own = {str(name).partition("_disk")[0] for name in there if "_disk" in name}
-        return lambda server: evacuate.of_volume(server) or str(server["id"]) in own
+        return evacuate.kept_by(self.asked.ceph("images", pool=ceph.pools["vms"].name)["images"])
 
 
 VERB = Evacuate

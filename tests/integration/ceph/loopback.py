@@ -80,7 +80,7 @@ work, admin = getattr(importlib.import_module(base + module), name), given.pop("
 try:
     if admin:
         with connected("client.admin", **admin) as cluster:
-            reads = name in ("cards", "images", "silent", "unsafe")
+            reads = name in ("cards", "images", "silent", "unsafe", "watchers")
             found = work(cluster, **given) if reads else work(cluster, changes, **given)
             result = {"result": [str(one) for one in found] if name == "cards" else found}  # it returns errors
     else:

@@ -152,6 +152,21 @@ def test_the_next_client_takes_the_lock_of_a_dead_one_which_cannot_write_when_it
         assert again.write(0, 5) == "written", "who starts anew is another client, and not fenced"
 
 
+def watching(ceph: Loopback) -> list[str]:
+    """Return the addresses of those that have the volume open, as the playbook hypervisor_failure asks."""
+    found: dict[str, list[str]] = ceph.administered("_ceph.watchers.watchers", disks={POOL: [DISK, "none"]})["result"]
+    assert set(found) == {DISK}
+    return found[DISK]
+
+
+def test_ceph_knows_an_instance_that_lives_until_it_dies(volume: Loopback) -> None:
+    with instance(volume) as one:
+        assert one.write(3, 1) == "written"
+        assert watching(volume) == ["127.0.0.1"]
+        one.signal("KILL")
+        until(lambda: watching(volume) == [], seconds=PATIENCE)
+
+
 def test_a_hypervisor_that_nobody_reaches_is_fenced_by_its_address_and_released_again(volume: Loopback) -> None:
     # Last: all are at one address here, and the manager is fenced, too.
     with instance(volume) as lost:

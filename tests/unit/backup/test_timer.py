@@ -11,7 +11,11 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.changes impor
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets import timer
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import BackupPlan, MonitoringPlan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import (
+    BackupPlan,
+    FailurePlan,
+    MonitoringPlan,
+)
 from ansible_collections.groundup.cloud.plugins.plugin_utils.status.backup_sets import set_rows
 
 # Stands for systemd, which this machine may lack: says what a file says, and keeps what it is told.
@@ -75,6 +79,20 @@ def test_a_site_is_compared_by_a_timer_that_takes_drift_for_no_failure(plan: Pla
     assert f'Environment="ANSIBLE_VAULT_PASSWORD_FILE={machine}/password"' in service
     assert "OnCalendar=*-*-* 05:00\n" in (machine / "units/groundup-drift-lab.timer").read_text()
     assert converged(plan) == [f"remove {machine}/units/groundup-drift-lab.{kind}" for kind in ("timer", "service")]
+
+
+def test_a_timer_looks_for_dead_hypervisors_where_the_site_has_a_policy(plan: Plan, machine: Path) -> None:
+    cloud = replace(plan.openstack, hypervisor_failure=FailurePlan(action="tell", after=300))
+    watched = replace(plan, openstack=cloud)
+    assert len(converged(watched, check=True)) == 3
+    converged(watched)
+    service = (machine / "units/groundup-hypervisor-failure-lab.service").read_text()
+    assert '"groundup.cloud.hypervisor_failure" "-e" "failure_file=' in service
+    assert '/hypervisor-failure.json" "-e" "failure_publish=true"\n' in service
+    assert "SuccessExitStatus=2 4\n" in service, "a dead hypervisor is no fault of the look"
+    assert "OnCalendar=*:0/2\n" in (machine / "units/groundup-hypervisor-failure-lab.timer").read_text()
+    removed = [f"remove {machine}/units/groundup-hypervisor-failure-lab.{kind}" for kind in ("timer", "service")]
+    assert converged(plan) == removed
 
 
 def test_the_copy_of_binary_logs_runs_all_the_time(plan: Plan, machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:

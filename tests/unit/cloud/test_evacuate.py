@@ -203,6 +203,30 @@ def test_a_disk_outlives_the_host_by_cephs_own_word_whatever_the_site_file_has_f
     assert step("check", ceph=silent, force=["disks"])["changes"]
 
 
+def test_instances_whose_disks_are_on_it_may_stay_while_the_others_come_back(dead: Hypervisors, step: Any) -> None:
+    for name in ("web", "local"):
+        dead.server(name)["image"] = {"id": "an-image"}
+    with pytest.raises(GroundupError, match="accept one"):
+        step("evacuate", force=["disks", "stay"])
+    assert writes(dead) == []
+    assert any(line.startswith("leave local (") for line in step("check", force=["stay"])["changes"])
+    step("evacuate", force=["stay"])
+    assert on(dead, HERE) == {"local"}
+    assert on(dead, THERE) == {"web"}
+    step("verify", force=["stay"])
+    assert not step("check", force=["stay"])["changed"], "what stays is nothing to do"
+    with pytest.raises(GroundupError, match="is not done: instances local"):
+        step("verify")
+
+
+def test_what_stays_needs_no_other_hypervisor_and_no_consent(dead: Hypervisors, step: Any) -> None:
+    dead.server("local")["image"] = {"id": "an-image"}
+    dead.service(THERE)["status"] = "disabled"
+    with pytest.raises(GroundupError, match="no other hypervisor"):
+        step("check")
+    assert step("check", force=["stay"])["changes"]
+
+
 def test_nobody_vouches_for_disks_in_a_ceph_that_is_not_the_sites_own(dead: Hypervisors, step: Any) -> None:
     dead.server("web")["image"] = {"id": "an-image"}
     plan = make_plan(load_site(CEPH))

@@ -5,7 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.contact.faults import Kind, fault_of, kind_of, words
+from ansible_collections.groundup.cloud.plugins.plugin_utils.contact.faults import (
+    Kind,
+    fault_of,
+    kind_of,
+    presence,
+    words,
+)
 from ansible_collections.groundup.cloud.plugins.plugin_utils.contact.host_keys import fingerprint
 
 KEY = "AAAAC3NzaC1lZDI1NTE5AAAAIIl4ihn7CPPqL8ikWg4Zjy7gMq376PVX8z7nSORWMyX9"
@@ -127,6 +133,30 @@ SAID: list[tuple[str, Kind]] = [
 @pytest.mark.parametrize(("said", "kind"), SAID)
 def test_what_is_said_has_a_meaning(said: str, kind: Kind) -> None:
     assert kind_of(said) == kind
+
+
+@pytest.mark.parametrize(
+    ("said", "word"),
+    [
+        ("Failed to connect to the host via ssh: ssh: connect to host h port 22: Connection timed out", "silent"),
+        ("ssh: connect to host 10.0.0.1 port 22: No route to host", "silent"),
+        ("ssh: connect to host 10.0.0.1 port 22: Host is down", "silent"),
+        ("Timeout, server 10.0.0.1 not responding.", "silent"),
+        ("channel 0: open failed: connect failed: No route to host\nstdio forwarding failed", "silent"),
+        ("ssh: connect to host 10.0.0.1 port 22: Connection refused", "answers"),
+        ("nc: connect to 10.0.0.1 port 22 (tcp) failed: Connection refused", "answers"),
+        ("ops@10.0.0.1: Permission denied (publickey).", "answers"),
+        ("kex_exchange_identification: read: Connection reset by peer", "answers"),
+        (UNKNOWN, "answers"),
+        ("Connection timed out during banner exchange\nConnection to 10.0.0.1 port 22 timed out", "unknown"),
+        ("ssh: connect to host 10.0.0.1 port 22: Network is unreachable", "unknown"),
+        ("ssh: Could not resolve hostname node-1: Name or service not known", "unknown"),
+        ("Bad owner or permissions on /root/.ssh/config", "unknown"),
+        ("Failed to connect to the host via ssh: ", "unknown"),
+    ],
+)
+def test_only_a_machine_whose_kernel_does_not_answer_is_silent(said: str, word: str) -> None:
+    assert presence(said) == word
 
 
 def test_the_login_that_came_furthest_decides() -> None:

@@ -50,6 +50,7 @@ def host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MonitoringHost:
     monkeypatch.setattr(watched, "UNITS", tmp_path / "systemd")
     monkeypatch.setattr(watched, "BACKUPS", tmp_path / "texts/groundup-backups.prom")
     monkeypatch.setattr(watched, "DRIFT", tmp_path / "texts/groundup-drift.prom")
+    monkeypatch.setattr(watched, "FAILURE", tmp_path / "texts/groundup-hypervisor-failure.prom")
     monkeypatch.setattr(central, "HOME", found.home)
     monkeypatch.setattr(central, "_takes_routing", lambda _: None)  # amtool is of a package
     monkeypatch.setattr(central, "answers", lambda *at: found.waited.append(at[-1]))
@@ -193,15 +194,17 @@ def test_an_age_is_never_replaced_by_an_older_one() -> None:
 
 
 @pytest.mark.usefixtures("host")
-def test_drift_is_told_where_the_store_is() -> None:
+@pytest.mark.parametrize("step", ["drift", "failure"])
+def test_what_a_timer_found_is_told_where_the_store_is(step: str) -> None:
     def done(text: str) -> list[str]:
         changes = Changes(check=False)
-        central.drift(changes, {"site": "lab", "metrics": text})
+        getattr(central, step)(changes, {"site": "lab", "metrics": text})
         return changes.done
 
-    assert done("a 1\n") == [f"write {watched.DRIFT}"]
+    file = getattr(watched, step.upper())
+    assert done("a 1\n") == [f"write {file}"]
     assert done("a 1\n") == []
-    assert watched.DRIFT.read_text() == "a 1\n"
+    assert file.read_text() == "a 1\n"
     watched.unit_file(watched.STORE).unlink()
     assert done("a 2\n") == []
 
@@ -235,11 +238,12 @@ def test_a_backup_tells_its_age_before_what_may_fail_though_it_is_there() -> Non
     assert [step for step in steps if step] == ["take", "backups", "test", "upload", "verify"]
 
 
-@pytest.mark.parametrize("playbook", ["backup", "drift"])
+@pytest.mark.parametrize("playbook", ["backup", "drift", "hypervisor_failure"])
 def test_on_a_site_without_monitoring_nobody_is_told(playbook: str) -> None:
     """Ansible templates `delegate_to` before it asks `when`."""
     plays = yaml.safe_load((ROOT / f"playbooks/{playbook}.yml").read_text())
     asked = [one["delegate_to"] for play in plays for one in play.get("tasks", ()) if "delegate_to" in one]
+    asked = [one for one in asked if "monitoring" in one]
     (text,) = (Environment(autoescape=True, undefined=StrictUndefined).from_string(one) for one in asked)
     assert text.render(groundup_site={"monitoring": None}) == "localhost"
     assert text.render(groundup_site={"monitoring": {"host": "seed-1"}}) == "seed-1"

@@ -161,6 +161,7 @@ def _moved(place: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     monkeypatch.setattr(watched, "PROGRAMS", place / "lib/monitoring")
     monkeypatch.setattr(watched, "BACKUPS", place / "node-exporter/groundup-backups.prom")
     monkeypatch.setattr(watched, "DRIFT", place / "node-exporter/groundup-drift.prom")
+    monkeypatch.setattr(watched, "FAILURE", place / "node-exporter/groundup-hypervisor-failure.prom")
     monkeypatch.setattr(watched, "CERTIFICATES", place / "node-exporter/groundup-certificates.prom")
     monkeypatch.setattr(watched, "off", lambda _, names: stopped.append(list(names)))
     return stopped

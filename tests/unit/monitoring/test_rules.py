@@ -89,6 +89,12 @@ def test_drift_is_told_only_where_a_timer_looks_for_it() -> None:
         assert len(expressions(planned("ha", **WHOLE), name)) == 1
 
 
+def test_dead_hypervisors_are_told_only_where_a_timer_looks_for_them() -> None:
+    for name in ("HypervisorFailed", "HypervisorLookOld"):
+        assert expressions(planned("ha"), name) == []
+        assert len(expressions(planned("ha", openstack__hypervisor_failure={"action": "tell"}), name)) == 1
+
+
 def test_targets_that_nobody_asks_any_more_are_missed_by_their_number() -> None:
     plan = planned("ha", **WHOLE)
     missed = expressions(plan, "DataMissing")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 _ON = {"monitoring/enabled": True}
+_FAILURE, _FAILED = "openstack/hypervisor_failure", "openstack.hypervisor_failure"
 
 # name, severity, example, changes, a key the finding points at
 CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
@@ -13,4 +14,10 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("monitoring-inside", "warning", "lab", {**_ON, "monitoring/host": "worker-1"}, "monitoring.host"),
     ("logs-without-monitoring", "warning", "lab", {"monitoring/logs/enabled": True}, "monitoring.logs.enabled"),
     ("monitoring-without-receiver", "warning", "lab", _ON, "monitoring.webhook"),
-]
+    ("failure-unheard", "warning", "lab", {f"{_FAILURE}/action": "tell"}, _FAILED),
+    (
+        "evacuation-without-fence", "error", "rack",
+        {f"{_FAILURE}/action": "evacuate", "storage/backend": "external"}, f"{_FAILED}.action",
+    ),
+    ("failure-without-hypervisors", "error", "lab", {f"{_FAILURE}/action": "tell"}, _FAILED),
+]  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.compute_host import DRAIN
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.compute_host import DRAIN, EVACUATE
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.status.hypervisors import hypervisor_rows
 
@@ -54,3 +54,10 @@ def test_what_is_down_disabled_missing_or_too_much_is_told(plan: Plan) -> None:
     assert (down["hypervisor-2"].state, "no chassis" in down["hypervisor-2"].what) == ("broken", True)
     dead = rows(plan, [service("hypervisor-1")], [agent("hypervisor-1", alive=False)])
     assert dead["hypervisor-1"].what.endswith("not alive: OVN Controller agent")
+
+
+def test_an_evacuated_one_is_taken_back_by_an_undrain_and_by_no_run_of_the_layer(plan: Plan) -> None:
+    """Nova has it down for as long as nobody undrains it, also when it is back."""
+    found = rows(plan, [service("hypervisor-1", "down", EVACUATE)], [agent("hypervisor-1")])["hypervisor-1"]
+    assert found.state == "broken"
+    assert found.remedy == "when it is back: ansible-playbook groundup.cloud.undrain -e machine=hypervisor-1"

@@ -1,6 +1,6 @@
-"""The units of backups and of drift: of systemd on the control node, of the user who made them.
+"""The units of backups, of drift and of dead hypervisors: of systemd on the control node, of the user who made them.
 
-Timers start the backup and the comparison; the copy of MariaDB's binary logs runs all the time.
+Timers start the backup, the comparison and the look; the copy of MariaDB's binary logs runs all the time.
 
 The services run their playbooks as a person does, with this run's programs and collections. The password of the secrets
 store is in neither unit: they name its file.
@@ -17,12 +17,15 @@ from ....module_utils._base import files
 from ....module_utils._base.changes import Changes
 from ....module_utils._base.run import run
 from ...errors import GroundupError
+from ...paths import state_dir
 from ...plan.types import Plan
 from ...vault.password import VARIABLE, password_source
 from ..logs.job import PLAYBOOK as LOGS_PLAYBOOK
 from .disk import PLAYBOOK
 
 DRIFT_PLAYBOOK = "groundup.cloud.drift"
+FAILURE_PLAYBOOK = "groundup.cloud.hypervisor_failure"
+_LOOKS = "*:0/2"  # OnCalendar: each second minute
 _BOOTED = Path("/run/systemd/system")  # sd_booted(3)
 _PASSED = ("GROUNDUP_", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "ANSIBLE_COLLECTIONS_PATH",
            "ANSIBLE_CONFIG", "HOME")  # fmt: skip
@@ -43,11 +46,17 @@ def drift_unit(site: str) -> str:
     return f"groundup-drift-{site}"
 
 
+def failure_unit(site: str) -> str:
+    """Return the name of the units that look for dead hypervisors, without their kind."""
+    return f"groundup-hypervisor-failure-{site}"
+
+
 def converge(plan: Plan, site_file: str, changes: Changes, environ: Mapping[str, str] = os.environ) -> None:
     """Install the units that the site file asks for, remove the others. Raises GroundupError."""
-    name, logs, drift = unit(plan.site), logs_unit(plan.site), drift_unit(plan.site)
+    name, logs, drift, failed = (of(plan.site) for of in (unit, logs_unit, drift_unit, failure_unit))
     compared, passed = plan.monitoring.drift if plan.monitoring else None, {}
-    if not (plan.backups.schedule or compared) and plan.backups.logs_every and not _BOOTED.is_dir():
+    looks = _LOOKS if plan.openstack.hypervisor_failure else None
+    if not (plan.backups.schedule or compared or looks) and plan.backups.logs_every and not _BOOTED.is_dir():
         changes.warnings.append(f"no systemd here: let what starts jobs run the playbook {LOGS_PLAYBOOK}")
     elif wanted := _wanted(plan):
         _refuse_without_systemd(wanted)
@@ -67,6 +76,14 @@ def converge(plan: Plan, site_file: str, changes: Changes, environ: Mapping[str,
         ),
         f"{drift}.timer": _timer(plan, compared, what="Drift"),
     }  # fmt: skip
+    report = f"failure_file={state_dir(plan.site) / 'hypervisor-failure.json'}"
+    look = {
+        f"{failed}.service": _service(
+            plan, FAILURE_PLAYBOOK, site_file, passed, "-e", report, "-e", "failure_publish=true",
+            what="Dead hypervisors", how="Type=oneshot\nTimeoutStartSec=12h\nSuccessExitStatus=2 4\n", install="",
+        ),
+        f"{failed}.timer": _timer(plan, looks, what="Dead hypervisors"),
+    }  # fmt: skip
     target = "multi-user.target" if _root() else "default.target"
     # Both are read once, at its start: in its text, a change restarts it.
     into = (plan.backup_directory or "the state directory").replace("%", "%%")
@@ -78,6 +95,7 @@ def converge(plan: Plan, site_file: str, changes: Changes, environ: Mapping[str,
     )  # fmt: skip
     _converge(backup, f"{name}.timer", changes, wanted=bool(plan.backups.schedule))
     _converge(comparison, f"{drift}.timer", changes, wanted=bool(compared))
+    _converge(look, f"{failed}.timer", changes, wanted=bool(looks))
     _converge({logs: copy}, logs, changes, wanted=plan.backups.logs_every > 0 and bool(passed))
 
 
@@ -86,6 +104,7 @@ def _wanted(plan: Plan) -> str:
     fields = {
         f"backups.schedule ({plan.backups.schedule})": plan.backups.schedule,
         f"backups.logs_every ({plan.backups.logs_every})": plan.backups.logs_every,
+        "openstack.hypervisor_failure": plan.openstack.hypervisor_failure,
         **({f"monitoring.drift ({plan.monitoring.drift})": plan.monitoring.drift} if plan.monitoring else {}),
     }
     return ", ".join(field for field, value in fields.items() if value)
@@ -179,8 +198,8 @@ def _refuse_without_systemd(wanted: str) -> None:
         raise GroundupError(
             f"{wanted} needs systemd, which does not run this machine",
             where="the control node", why="units that nobody starts do nothing",
-            remedy=f"leave it out; run the playbooks {PLAYBOOK}, {LOGS_PLAYBOOK} and {DRIFT_PLAYBOOK} by what starts "
-            "jobs here",
+            remedy=f"leave it out; run the playbooks {PLAYBOOK}, {LOGS_PLAYBOOK}, {DRIFT_PLAYBOOK} and "
+            f"{FAILURE_PLAYBOOK} by what starts jobs here",
         )  # fmt: skip
     if not _root() and not Path(f"/var/lib/systemd/linger/{Path.home().owner()}").exists():
         raise GroundupError(

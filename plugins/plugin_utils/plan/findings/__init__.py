@@ -17,6 +17,7 @@ from . import (
     disks,
     domains,
     extra_releases,
+    failure,
     grants,
     identity_providers,
     links,
@@ -47,7 +48,7 @@ SUBJECTS = (
     addresses, servers, links, wiring, sriov, planes, machines, netboot, pools, public, availability, access, packages,
     quorum, domains, storage, ceph, disks, cluster, services, extra_releases, directories, identity_providers,
     grants, resources, logins, certificates, authorities, supply, proxy, system_disks, versions, backups, monitoring,
-    unsupported,
+    failure, unsupported,
 )  # fmt: skip
 
 

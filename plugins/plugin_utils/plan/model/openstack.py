@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, create_model
 from pydantic.config import JsonDict
@@ -143,6 +143,18 @@ class Dns(Model):
     )
 
 
+class HypervisorFailure(Model):
+    """What a timer on the control node does about a hypervisor that died."""
+
+    action: Literal["tell", "evacuate"] = Field(
+        description="tell: report its instances by project, with whom to tell. evacuate: also have those come back "
+        "elsewhere whose disks outlive it, when nothing speaks against it; needs storage.backend: native."
+    )
+    after: Annotated[int, Field(ge=120, le=86400)] = Field(
+        300, description="Seconds of silence until it is evacuated: a reboot is shorter."
+    )
+
+
 class OpenStack(Model):
     """The OpenStack cloud."""
 
@@ -172,6 +184,11 @@ class OpenStack(Model):
         "Default: none, and users upload.",
     )
     dns: Dns = Field(default_factory=Dns, description="DNS names of instances, and name servers of users' zones.")
+    hypervisor_failure: HypervisorFailure | None = Field(
+        None,
+        description="What happens when a hypervisor dies (playbook groundup.cloud.hypervisor_failure, by a timer on "
+        "the control node). Default: nothing by itself.",
+    )
     overrides: dict[Name, Override] = Field(
         default_factory=dict,
         json_schema_extra=_RELEASES,

@@ -19,7 +19,7 @@ from ..layout.wires import gateway_of
 from ..model.base import Model
 from ..model.machines import Hardware
 from ..model.platform import Hosts
-from ..part_types import AccessPlan
+from ..part_types import AccessPlan, FailurePlan
 from ..types import (
     DnsPlan,
     EdgePlan,
@@ -270,6 +270,7 @@ def openstack(layout: Layout) -> OpenStackPlan:
         scale=_scale(layout),
         cpu_share=_cpu_share(layout),
         dns=planned(DnsPlan, written.dns),
+        hypervisor_failure=written.hypervisor_failure and planned(FailurePlan, written.hypervisor_failure),
         replicas={name: size for name, size in written.replicas.model_dump().items() if size is not None},
         quotas={**quotas.defaults(layout.site.profile), **written.quotas.model_dump(exclude_none=True)},
         workers={name: count for name, count in written.workers.model_dump().items() if count is not None},

@@ -1,0 +1,325 @@
+"""Dead hypervisors: all witnesses must agree on one and on no other host, else somebody is told and nothing touched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import affected, compute_host, failure
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.failure import Suspect, Witness
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources.api import CloudApi
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import FailurePlan
+
+from .hypervisors import HERE, THERE, Hypervisors
+from .test_drain import writes
+
+SITES = Path(__file__).resolve().parents[3] / "inventories"
+NOW = datetime(2026, 11, 29, 22, 0, tzinfo=UTC)
+THIRD, VOLUMES = "hypervisor-3", "os-extended-volumes:volumes_attached"
+SILENT = Witness(name="ssh", word="silent", said="ssh: connect to host 10.79.0.128 port 22: No route to host")
+HEARD = Witness(name="ssh", word="answers", said="a login")
+
+
+class FakeCeph:
+    """Has the disks of all instances whose name says nothing else; ``open``: by whom."""
+
+    def __init__(self, nova: Hypervisors) -> None:
+        self.nova, self.open, self.asked, self.breaks = nova, dict[str, list[str]](), list[str](), set[str]()
+
+    def __call__(self, step: str, *, name: str, **options: Any) -> dict[str, Any]:
+        assert name
+        self.asked.append(step)
+        if step in self.breaks:
+            raise GroundupError("no quorum of monitors", where="", why="", remedy="")
+        own = {f"{one['id']}_disk" for one in self.nova.of("servers") if "local" not in one["name"]}
+        own |= {f"volume-{each['id']}" for one in self.nova.of("servers") for each in one.get(VOLUMES, ())}
+        if step == "images":
+            return {"images": sorted(own)}
+        assert set(options["disks"]) == {"vms", "volumes"}
+        return {"watchers": {image: self.open.get(image, []) for image in options["disks"]["vms"] if image in own}}
+
+
+@pytest.fixture
+def plan() -> Plan:
+    made = make_plan(load_site(SITES / "cloud/site.yml"))
+    cloud = replace(made.openstack, hypervisor_failure=FailurePlan(action="evacuate", after=300))
+    third = replace(made.hosts[THERE], name=THIRD)
+    return replace(made, openstack=cloud, hosts={**made.hosts, THIRD: third})
+
+
+@pytest.fixture
+def dead(nova: Hypervisors) -> Hypervisors:
+    """A cloud of three hypervisors; the first has been silent for seven minutes."""
+    nova.hosts.join(THIRD)
+    nova.add("agents", {"host": THIRD, "agent_type": "OVN Controller agent", "alive": True}, "")
+    for name in (THERE, THIRD):
+        beat(nova, name, ago=3)
+    kill(nova, HERE)
+    nova.server("web")["image"] = {"id": "an-image"}
+    return nova
+
+
+def beat(nova: Hypervisors, name: str, *, ago: float) -> None:
+    nova.service(name)["updated_at"] = f"{NOW - timedelta(seconds=ago):%Y-%m-%dT%H:%M:%S.%f}"
+
+
+def kill(nova: Hypervisors, name: str, *, ago: float = 420) -> None:
+    nova.service(name)["state"] = "down"
+    beat(nova, name, ago=ago)
+    for one in nova.of("agents"):
+        one["alive"] = one["alive"] and one["host"] != name
+
+
+class Looking:
+    """Looks at the cloud; ssh reaches all but the hosts ``silent``."""
+
+    def __init__(self, plan: Plan, operator: Any, ceph: FakeCeph) -> None:
+        self.plan, self.operator, self.ceph, self.silent = plan, operator, ceph, {HERE}
+        self.ssh: dict[str, Witness] = {}
+
+    def __call__(self) -> tuple[dict[str, Suspect], Mapping[str, list[str]]]:
+        contacts = {name: SILENT if name in self.silent else HEARD for name in self.plan.hosts} | self.ssh
+        found, against = failure.look(self.plan, self.operator, contacts, self.ceph, now=NOW)
+        return {one.host.name: one for one in found}, against
+
+    @property
+    def evacuates(self) -> list[str]:
+        return [name for name, why in self()[1].items() if not why]
+
+    def why(self, name: str = HERE) -> str:
+        return "; ".join(self()[1][name])
+
+
+@pytest.fixture
+def look(plan: Plan, operator: Any, dead: Hypervisors) -> Looking:
+    return Looking(plan, operator, FakeCeph(dead))
+
+
+def test_one_that_nobody_hears_is_evacuated(look: Looking, dead: Hypervisors) -> None:
+    found, against = look()
+    assert against == {HERE: []}
+    assert [(one.name, one.word) for one in found[HERE].witnesses] == [
+        ("nova-compute", "silent"), ("ssh", "silent"), ("OVN", "silent"), ("Ceph", "silent"),
+    ]  # fmt: skip
+    assert [one["name"] for one in found[HERE].leaving] == ["web"]
+    assert writes(dead) == [], "a look changes nothing"
+
+
+@pytest.mark.parametrize("also", [(THERE, THIRD), (THERE,), ("storage-1",), ("worker-1", "control-1")])
+def test_several_silent_hosts_are_a_rack_or_a_network_and_nothing_is_touched(
+    look: Looking, dead: Hypervisors, also: tuple[str, ...]
+) -> None:
+    look.silent |= {*also}
+    for name in {THERE, THIRD} & {*also}:
+        kill(dead, name)
+    assert look.evacuates == []
+    assert f"{sorted(also)[0]}" in look.why()
+    assert "a rack or a network is likelier" in look.why()
+    assert "watchers" not in look.ceph.asked
+
+
+def test_two_that_nova_alone_does_not_hear_are_a_queue_that_fails(look: Looking, dead: Hypervisors) -> None:
+    kill(dead, THERE)
+    assert look.evacuates == []
+    assert f"{THERE} cannot be reached either" in look.why()
+
+
+def test_heartbeats_that_are_all_late_are_no_death(look: Looking, dead: Hypervisors) -> None:
+    """The clock of this machine is ahead, or the database stands still: the others are as late."""
+    for name in (THERE, THIRD):
+        beat(dead, name, ago=400)
+    assert "its record changed at" in look.why()
+    assert look.evacuates == []
+
+
+def test_one_that_is_silent_for_less_than_the_policy_says_may_only_reboot(look: Looking, dead: Hypervisors) -> None:
+    beat(dead, HERE, ago=299)
+    assert "it was heard 296 s ago: less than 300" in look.why()
+    assert look.evacuates == []
+
+
+def test_any_witness_that_hears_it_keeps_it(look: Looking, dead: Hypervisors) -> None:
+    look.ssh = {HERE: replace(SILENT, word="answers", said="Permission denied")}
+    assert "ssh hears it: Permission denied" in look.why()
+    look.ssh = {HERE: replace(SILENT, word="unknown", said="Could not resolve hostname")}
+    assert "ssh does not know" in look.why()
+    look.ssh = {}
+    (agent, *_) = (one for one in dead.of("agents") if one["host"] == HERE)
+    agent["alive"] = True
+    assert "OVN hears it: OVN Controller" in look.why()
+    agent["alive"] = False
+    for address in ("10.79.3.128", "10.79.3.129"):  # its own, and that of a host that a migration may have left it on
+        look.ceph.open = {f"{one['id']}_disk": [address] for one in dead.of("servers")}
+        assert f"_disk at {address}" in look.why(), "its guests run: only the management network is cut"
+    dead.of("servers")[0]["status"] = "REBUILD"
+    assert look.evacuates == [HERE], "an evacuation that was killed has begun it there"
+
+
+def test_a_witness_that_cannot_be_asked_is_no_word_for_a_death(look: Looking, dead: Hypervisors) -> None:
+    look.ceph.breaks = {"watchers"}
+    assert "Ceph does not know: no quorum of monitors" in look.why()
+    look.ceph.breaks = {"images"}
+    assert "no instance on it has a disk that outlives it" in look.why()
+    assert not look()[0][HERE].sure
+    look.ceph.breaks = set()
+    dead.kinds["agents"] = [one for one in dead.of("agents") if one["host"] != HERE]
+    assert "OVN does not know: it has no chassis of it" in look.why()
+    dead.service()["updated_at"] = None
+    assert "nova-compute does not know" in look.why()
+
+
+def test_a_host_that_answers_again_between_two_looks_is_left_alone(look: Looking, dead: Hypervisors) -> None:
+    assert look.evacuates == [HERE]
+    look.silent = set()
+    assert look.evacuates == []
+    assert "ssh hears it" in look.why()
+    dead.service()["state"] = "up"
+    assert look() == ({}, {})
+
+
+def test_an_evacuation_that_was_killed_in_the_middle_goes_on_unless_the_host_answers(
+    look: Looking, dead: Hypervisors
+) -> None:
+    dead.server("came back", host=THERE)
+    dead.service().update(status="disabled", disabled_reason=compute_host.EVACUATE, forced_down=True)
+    beat(dead, HERE, ago=70)  # that was this update
+    assert look.evacuates == [HERE]
+    beat(dead, HERE, ago=5)
+    assert "its record changed at" in look.why(), "nova-compute reports, though Nova has it forced down"
+    beat(dead, HERE, ago=70)
+    look.silent = set()
+    assert "ssh hears it" in look.why()
+
+
+@pytest.mark.parametrize("reason", [compute_host.DRAIN, compute_host.RETIRE, "a new board", "", None])
+def test_one_that_somebody_disabled_or_forced_down_is_theirs(
+    look: Looking, dead: Hypervisors, reason: str | None
+) -> None:
+    state = {"forced_down": True} if reason is None else {"status": "disabled", "disabled_reason": reason}
+    dead.service().update(state)
+    assert "somebody is at work there" in look.why()
+    assert look.evacuates == []
+
+
+def test_an_evacuated_one_and_an_empty_one_out_of_service_do_not_stop_the_next_evacuation(
+    look: Looking, dead: Hypervisors
+) -> None:
+    for server in dead.of("servers"):
+        server["OS-EXT-SRV-ATTR:host"] = THIRD
+    dead.service().update(status="disabled", disabled_reason=compute_host.EVACUATE, forced_down=True)
+    kill(dead, THERE)
+    dead.service(THERE).update(status="disabled", disabled_reason="a new board")
+    dead.hosts.join("hypervisor-4")
+    look.plan.hosts["hypervisor-4"] = replace(look.plan.hosts[THERE], name="hypervisor-4")
+    beat(dead, "hypervisor-4", ago=1)
+    kill(dead, THIRD)
+    look.silent = {HERE, THERE, THIRD}
+    found, against = look()
+    assert set(found) == {HERE, THIRD}, "an empty one that somebody disabled is no failure"
+    assert against == {HERE: ["what could leave it has left"], THIRD: []}
+
+
+def test_what_an_evacuation_would_refuse_is_not_begun(look: Looking, dead: Hypervisors) -> None:
+    web = dead.of("servers")[0]
+    dead.migration(web, kind="live-migration", status="running").update(dest_compute=THERE, left=99)
+    assert "migrated live when it died" in look.why()
+    dead.kinds["migrations"] = []
+    for name in (THERE, THIRD):
+        dead.service(name)["status"] = "disabled"
+    assert "no other hypervisor is up and enabled" in look.why()
+
+
+def test_without_a_fence_or_beside_another_role_it_only_tells(look: Looking, plan: Plan) -> None:
+    assert plan.ceph
+    look.plan = replace(plan, ceph=replace(plan.ceph, backend="external"))
+    assert look.evacuates == []
+    both = replace(plan.hosts[HERE], roles=("hypervisor", "storage"))
+    look.plan = replace(plan, hosts={**plan.hosts, HERE: both})
+    assert "it is storage, too, which the fence would cut from Ceph" in look.why()
+
+
+def test_by_the_policy_tell_nothing_is_asked_of_ceph_but_which_disks_it_has(look: Looking, plan: Plan) -> None:
+    for policy in (FailurePlan(action="tell", after=300), None):
+        look.plan = replace(plan, openstack=replace(plan.openstack, hypervisor_failure=policy))
+        assert look.why() == "the site's policy is to tell"
+    assert set(look.ceph.asked) == {"images"}
+
+
+def test_instances_whose_disks_are_on_it_stay_and_alone_are_no_reason_to_evacuate(
+    look: Looking, dead: Hypervisors
+) -> None:
+    dead.server("local")["image"] = {"id": "an-image"}
+    found, against = look()
+    assert against == {HERE: []}
+    assert [one["name"] for one in found[HERE].staying] == ["local"]
+    dead.kinds["servers"] = [one for one in dead.of("servers") if one["name"] == "local"]
+    assert look.why() == "no instance on it has a disk that outlives it"
+    dead.kinds["servers"] = []
+    assert look.why() == "no instance is on it"
+
+
+def test_a_volume_that_ceph_does_not_have_is_a_doubt(look: Looking, dead: Hypervisors) -> None:
+    dead.of("servers")[0].update({"image": "", VOLUMES: []})
+    assert "Ceph does not know: it has no disk of servers-" in look.why()
+    dead.of("servers")[0][VOLUMES] = [{"id": "v1"}]
+    assert look.evacuates == [HERE]
+    look.ceph.open = {"volume-v1": ["10.79.0.128"]}
+    assert "Ceph hears it: open are volume-v1 at 10.79.0.128" in look.why()
+
+
+def told(look: Looking) -> list[affected.FailedHypervisor]:
+    contacts = {name: SILENT if name in look.silent else HEARD for name in look.plan.hosts}
+    return affected.rows(CloudApi(look.operator), *failure.look(look.plan, look.operator, contacts, look.ceph, now=NOW))
+
+
+def test_owners_are_told_by_project_and_no_person_is_in_a_metric(look: Looking, dead: Hypervisors) -> None:
+    dead.server("local")["image"] = {"id": "an-image"}
+    dead.add("projects", {"id": "a-project", "name": 'sh"op', "domain_id": "d", "description": "pager: 7\x1b[2J"}, "")
+    dead.add("domains", {"id": "d", "name": "Customers"}, "")
+    dead.add("users", {"id": "anna", "name": "anna", "email": "anna@example.com"}, "")
+    scope = {"project": {"id": "a-project"}}
+    dead.recorded["identity role_assignments"] = {
+        "": {"role_assignments": [{"user": {"id": one}, "scope": scope} for one in ("anna", "anna", "left")]}
+    }
+    (row,) = found = told(look)
+    assert (row.state, row.against) == ("evacuates", ())
+    (project,) = row.projects
+    assert (project.domain, project.people) == ("Customers", ("anna <anna@example.com>",))
+    assert {one.name: one.disks for one in project.instances} == {"web": "outlive it", "local": "are on it"}
+    text = affected.table("cloud", found)
+    assert "\x1b" not in text
+    for said in ("tell anna <anna@example.com>", "; its disks are on it", "groundup.cloud.evacuate -e machine="):
+        assert said in text
+    lines = affected.metrics(found, now=7.0)
+    assert f'{affected.DOWN}{{hypervisor="{HERE}",project="sh\\"op",project_id="a-project"}} 2\n' in lines
+    assert f"{affected.LOOKED} 7\n" in lines
+    assert "anna" not in lines
+    assert affected.document("cloud", "now", found)["state"] == "failed"
+    assert affected.document("cloud", "now", [])["state"] == "clean"
+
+
+def test_owners_that_keystone_cannot_say_keep_nobody_from_being_told(look: Looking, dead: Hypervisors) -> None:
+    dead.refuses["GET projects"] = (500, "the directory does not answer")
+    (row,) = told(look)
+    assert row.state == "evacuates"
+    assert "not known: " in row.projects[0].people[0]
+
+
+def test_a_project_that_is_gone_is_its_id_and_one_that_is_back_is_undrained(look: Looking, dead: Hypervisors) -> None:
+    (row,) = told(look)
+    assert [one.name for one in row.projects] == [""]
+    assert "  project a-project\n    tell nobody" in affected.table("cloud", [row])
+    dead.service().update(status="disabled", disabled_reason=compute_host.EVACUATE, forced_down=True)
+    dead.kinds["servers"] = []
+    (row,) = told(look)
+    assert row.state == "evacuated"
+    assert row.remedy.startswith("when it is back: ansible-playbook groundup.cloud.undrain")
+    look.silent = set()
+    (row,) = told(look)
+    assert row.remedy.startswith("it answers again: ansible-playbook groundup.cloud.undrain")
