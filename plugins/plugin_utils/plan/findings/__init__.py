@@ -33,6 +33,7 @@ from . import (
     resources,
     servers,
     services,
+    signatures,
     storage,
     supply,
     system_disks,
@@ -45,8 +46,8 @@ from .order import ordered
 SUBJECTS = (
     addresses, servers, links, wiring, planes, machines, netboot, pools, public, availability, access, packages, quorum,
     domains, storage, ceph, disks, cluster, services, extra_releases, directories, identity_providers,
-    grants, resources, logins, certificates, authorities, supply, proxy, system_disks, versions, backups, monitoring,
-    unsupported,
+    grants, resources, signatures, logins, certificates, authorities, supply, proxy, system_disks, versions, backups,
+    monitoring, unsupported,
 )  # fmt: skip
 
 
