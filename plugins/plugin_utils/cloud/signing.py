@@ -34,7 +34,7 @@ def sign(cloud: Connection, image: Path, *, name: str, readers: Iterable[str] = 
         "img_signature": base64.b64encode(signature).decode(),
         "img_signature_hash_method": "SHA-256",
         "img_signature_key_type": "ECC_SECP384R1",
-        CERTIFICATE: keep(CloudApi(cloud), _certificate(key, name), name=name, readers=list(readers)),
+        CERTIFICATE: _keep(CloudApi(cloud), _certificate(key, name), name=name, readers=list(readers)),
     }
 
 
@@ -52,7 +52,7 @@ def _certificate(key: ec.EllipticCurvePrivateKey, name: str) -> bytes:
     return made.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
 
 
-def keep(api: CloudApi, certificate: bytes, *, name: str, readers: list[str]) -> str:
+def _keep(api: CloudApi, certificate: bytes, *, name: str, readers: list[str]) -> str:
     """Store a certificate; return its id."""
     secret = {
         "name": name, "secret_type": "certificate", "payload": base64.b64encode(certificate).decode(),

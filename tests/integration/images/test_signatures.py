@@ -32,6 +32,7 @@ STORE = {  # files in place of the site's Ceph
     "OS_GLANCE_STORE__DEFAULT_BACKEND": "kept",
     "OS_KEPT__FILESYSTEM_STORE_DATADIR": "/var/lib/glance",
 }
+STARTS = ("RSA-PSS", "RSA-PSS, by the administrator", "ECC_SECP384R1", "own", "public, by its reader")
 _ALONE = {"OS_SERVICE_USER__SEND_SERVICE_USER_TOKEN": "false"}  # Nova has no account here
 
 
@@ -85,7 +86,7 @@ def test_a_right_signature_is_taken_and_started_and_a_wrong_one_refused_by_glanc
         **dict.fromkeys(("wrong", "unknown", "forbidden"), (400, "queued")),
     }, told
     assert found["starts"] == {
-        **dict.fromkeys(("RSA-PSS", "ECC_SECP384R1", "own", "public, by its reader"), "started"),
+        **dict.fromkeys(STARTS, "started"),
         "altered": "InvalidSignature",
         **dict.fromkeys(
             ("unsigned", "public", "own, by the administrator", "own, forgotten"), "SignatureVerificationError"
