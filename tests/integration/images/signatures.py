@@ -15,9 +15,9 @@ from typing import Any
 import cryptography.exceptions
 import openstack
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, signing
-from cursive.exception import SignatureVerificationError
-from nova import config, context
-from nova.image.glance import API
+from cursive.exception import SignatureVerificationError  # type: ignore[import-not-found]  # of the image
+from nova import config, context  # type: ignore[import-not-found]  # of the image
+from nova.image.glance import API  # type: ignore[import-not-found]  # of the image
 
 WORD = "a-word-of-a-test"
 IMAGE = Path("/tmp/guest")  # noqa: S108 - in the image's own root

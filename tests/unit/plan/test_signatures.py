@@ -33,8 +33,8 @@ def test_nova_holds_images_to_their_signature_where_the_site_requires_it(
 def test_a_site_with_disks_on_hosts_is_told_what_remains_outside_and_nothing_else(plan_of: PlanOf) -> None:
     """An image with its whole signature is no finding."""
     words = ("signature", "signature_hash_method", "signature_key_type", "signature_certificate_uuid")
-    image = {"source": "/srv/guest.raw", "sha256": "a" * 64, "format": "raw"}
-    image |= {"properties": {f"img_{word}": "x" for word in words}}
+    properties = {f"img_{word}": "x" for word in words}
+    image = {"source": "/srv/guest.raw", "sha256": "a" * 64, "format": "raw", "properties": properties}
     plan = plan_of("cloud", {**REQUIRED, "cloud/images": {"guest": image}})
     found = {one.name for one in plan.findings if "signature" in one.name or "signed" in one.name}
     assert found == {"signatures-bind-moves"}
