@@ -62,7 +62,10 @@ class ActionModule(DocumentedAction):
             names = ("user", "memory_mb", "disk_gb", "timeout")
             image = guest_image(given["image"], progress=self._display.display)
             metadata = next((one.url for one in plan.edge.endpoints if one.type == "compute-metadata"), "")
-            options = TenantOptions(image=image, metadata_url=metadata, **{name: given[name] for name in names})
+            options = TenantOptions(
+                image=image, metadata_url=metadata, signed=plan.openstack.image_signatures == "required",
+                **{name: given[name] for name in names},
+            )  # fmt: skip
             judged = probe.probe(admin, options, steps, found.new, limit=max(1, given["parallel"]))
         away = probe.record(judged, changes)
         return changes.result() | {

@@ -42,6 +42,7 @@ class ActionModule(DocumentedAction):
         options = tenant.TenantOptions(
             image=guest_image(given["image"], progress=self._display.display),
             metadata_url=served.get("compute-metadata", ""),
+            signed=plan is not None and plan.openstack.image_signatures == "required",
             console=not plan or nova.has_console(plan),
             **{name: given[name] for name in names},
         )

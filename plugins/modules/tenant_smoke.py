@@ -10,6 +10,7 @@ version_added: 0.2.0
 description:
   - Creates a project with a user, and as that user a keypair, security group, network, router, image, instance and
     floating IP. Waits for ssh, sends random bytes there and back, and compares their SHA-256.
+  - Signs the image where the site file requires signatures (C(openstack.image_signatures)).
   - Deletes all of it, also after a failure, SIGTERM or Ctrl-C, and leftovers of a killed run of this control node.
     Lists what could not be deleted.
   - Prints each step with its seconds. A failed step shows the cloud's message, with layer, object and remedy.

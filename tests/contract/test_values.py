@@ -209,11 +209,10 @@ def test_a_secret_given_to_a_charts_own_pod_is_for_everyone_in_it(plan: Plan) ->
     assert all(secret["defaultMode"] & 0o004 for secret in secrets)
 
 
-def test_nova_and_cinder_ask_barbican_for_keys_at_the_clusters_keystone(plan: Plan) -> None:
-    found = {
-        one.name: one.values["conf"][one.name] for one in plan.openstack.releases if one.name in ("nova", "cinder")
-    }
-    assert set(found) == {"nova", "cinder"}
+def test_who_asks_barbican_for_keys_and_certificates_does_so_at_the_clusters_keystone(plan: Plan) -> None:
+    names = {"cinder", "glance", "nova"}
+    found = {one.name: one.values["conf"][one.name] for one in plan.openstack.releases if one.name in names}
+    assert set(found) == names
     for conf in found.values():
         assert conf["key_manager"] == {"backend": "barbican"}
         assert conf["barbican"]["auth_endpoint"].startswith(f"http://keystone-api.{plan.openstack.namespace}.svc.")

@@ -163,7 +163,7 @@ def _end(proof: Tenant) -> list[str]:
         return []
     left: list[str] = []
     with suppress(SmokeError), proof.steps.step("deletion", layer="compute") as step:
-        left = sweep(proof.admin, proof.name)
+        left = [*proof.forget(), *sweep(proof.admin, proof.name)]
         step.detail = f"{len(left)} left" if left else "nothing is left"
     for line in left:
         proof.steps.say(f"[smoke] not deleted: {line}")

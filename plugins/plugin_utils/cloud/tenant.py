@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .connection import as_user
+from . import signing
+from .connection import ERRORS, as_user, said
 from .guest import make_key
 from .steps import SmokeError, Steps
 from .sweep import description
@@ -34,6 +35,7 @@ class TenantOptions:
     thorough: bool = False  # consoles and a live migration, too
     console: bool = True  # whether a console proxy is deployed, if known
     metadata_url: str = ""  # of Nova's metadata service, if known
+    signed: bool = False  # whether the image is to be: hypervisors start no other
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +60,7 @@ class Tenant:
     tenant: Any = None
     project: str = ""
     mtu: int = 1500  # of the tenant's network
+    signature: dict[str, str] = field(default_factory=dict)  # properties of a signed image
     password: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
 
     def prepare(self, *, chooses: bool) -> Ground:
@@ -75,6 +78,10 @@ class Tenant:
             external = self._external()
             self._router(external, subnet)
             step.detail = f"gateway in {external['name']}"
+        if self.options.signed:
+            with self.steps.step("signature", layer="image"):
+                readers = [str(self.admin.current_user_id)]  # who moves an instance fetches its image
+                self.signature = signing.sign(self.tenant, self.options.image, name=self.name, readers=readers)
         with self.steps.step("image", layer="image") as step:
             image = self._image()
             step.detail = f"{self.options.image.stat().st_size / MEGABYTE:.0f} MB"
@@ -89,6 +96,15 @@ class Tenant:
             name=name, image_id=ground.image["id"], flavor_id=ground.flavor["id"], key_name=self.name,
             networks=[{"uuid": ground.network["id"]}], security_groups=[{"name": self.name}], **place,
         )  # fmt: skip
+
+    def forget(self) -> list[str]:
+        """Delete the certificate, which is the tenant's alone; return what could not be deleted, and why."""
+        try:
+            if self.signature:
+                signing.forget(self.tenant, self.signature)
+        except ERRORS as error:
+            return [f"certificate {self.signature[signing.CERTIFICATE]}: {said(error)}"]
+        return []
 
     def floating_ip(self, ground: Ground, server: Any) -> str:
         """Assign a floating IP to an instance; return the address."""
@@ -162,6 +178,7 @@ class Tenant:
             self.name, filename=str(self.options.image), disk_format="qcow2", container_format="bare",
             visibility="private", allow_duplicates=True, wait=True, timeout=self.options.timeout,
             hw_rng_model="virtio",  # without it sshd waits half a minute for entropy
+            **self.signature,
         )  # fmt: skip
 
     def _flavor(self) -> Any:

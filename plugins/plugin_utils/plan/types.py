@@ -256,6 +256,7 @@ class OpenStackPlan:
     quotas: dict[str, int] = field(default_factory=dict)  # of a project, by `services.quotas`; -1: no limit
     image_sources: list[str] = field(default_factory=list)  # hosts that Glance fetches images from for users
     hypervisor_failure: FailurePlan | None = None  # None: nothing happens by itself
+    image_signatures: Literal["optional", "required"] = "optional"  # required: of what hypervisors start
     overrides: dict[str, dict[str, Any]] = field(default_factory=dict)  # release -> values merged over the plan's
     extra_releases: dict[str, ExtraReleasePlan] = field(default_factory=dict)
     upgrading: tuple[str, ...] = ()  # while a step is open, the other releases that hypervisors may have

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from ..health.verification import Check
@@ -122,8 +123,8 @@ def values(plan: Plan, sizes: Sizes) -> Values:
         },
     }  # fmt: skip
     shared = api_values(plan, sizes, "nova", memory="512Mi", limit="2Gi", cpu=500, names=_NAMES)
-    more = merge(merge(_disks(plan), _domain(plan)), merge(_tpm(plan), sriov.nova(plan)))
-    return merge(merge(shared, own), more)
+    parts = (shared, own, _disks(plan), _domain(plan), _tpm(plan), _signatures(plan), sriov.nova(plan))
+    return reduce(merge, parts)
 
 
 def _domain(plan: Plan) -> Values:
@@ -139,6 +140,12 @@ def _tpm(plan: Plan) -> Values:
     """
     offered = {"swtpm_enabled": True, "supported_tpm_secret_security": "user,host"}
     return {"conf": {"nova": {"libvirt": offered}}} if "barbican" in plan.openstack.services else {}
+
+
+def _signatures(plan: Plan) -> Values:
+    """Return the option by which nova-compute starts only images with a right signature, where it copies them."""
+    required = plan.openstack.image_signatures == "required"
+    return {"conf": {"nova": {"glance": {"verify_glance_signatures": True}}}} if required else {}
 
 
 def _disks(plan: Plan) -> Values:

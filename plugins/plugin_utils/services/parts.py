@@ -65,8 +65,11 @@ def _roles(record: ServiceRecord) -> Values:
 
 
 def _keys(plan: Plan, record: ServiceRecord) -> Values:
-    """Return `conf` of who asks Barbican for keys of encrypted volumes: Castellan looks for Keystone on localhost."""
-    if record.name not in ("cinder", "nova") or "barbican" not in plan.openstack.services:
+    """Return `conf` of who asks Barbican: keys of encrypted volumes, certificates of signed images.
+
+    Castellan would look for Keystone on localhost.
+    """
+    if record.name not in ("cinder", "glance", "nova") or "barbican" not in plan.openstack.services:
         return {}
     identity = f"http://keystone-api.{plan.openstack.namespace}.svc.{plan.kubernetes.dns_domain}:5000/v3"
     options = {

@@ -90,18 +90,17 @@ class Stage:
     """A site's services without its cluster."""
 
     def __init__(
-        self, place: Path, *services: str, absent: Sequence[str] = (), identity: Mapping[str, Any] | None = None
+        self, place: Path, *services: str, absent: Sequence[str] = (), site: Mapping[str, Any] | None = None
     ) -> None:
         """Plan a site with ``services``; write what their charts do below ``place``.
 
-        ``absent`` are planned alone; ``identity`` is written into the site file.
+        ``absent`` are planned alone; ``site`` is merged over the site file.
         """
         place.chmod(0o755)
         self.place, self.services = place, services
         data = yaml.safe_load((ROOT / "inventories/cloud/site.yml").read_text())
         data["openstack"]["services"] = list(dict.fromkeys(["keystone", *absent, *services]))
-        data |= {"identity": identity} if identity else {}
-        self.plan: Plan = with_values(make_plan(build_site(data)))
+        self.plan: Plan = with_values(make_plan(build_site(merge(data, site or {}))))
         self.objects = {name: self.render(name) for name in services}
         accounts = {f"{name}.identity.json": self.file(name, "identity.json") for name in services}
         self.shared = self.folder("mnt", accounts)

@@ -141,7 +141,7 @@ def seen(image: Callable[[str], Image], root: Callable[[str], Path], tmp_path_fa
     signing = pair(names=["corp"])
     authority = signing.certificate
     place = tmp_path_factory.mktemp("logins")
-    stage = Stage(place, absent=("horizon",), identity=identity(authority))
+    stage = Stage(place, absent=("horizon",), site={"identity": identity(authority)})
     openstack = image("openstack")
     parts = [
         stage.shared_parts(image("mariadb"), openstack)[0],
@@ -166,7 +166,7 @@ def test_the_images_apache_takes_the_configuration_and_the_dashboards_settings_a
     image: Callable[[str], Image], tmp_path: Path
 ) -> None:
     authority = pair(names=["corp"]).certificate
-    stage = Stage(tmp_path, absent=("horizon",), identity=identity(authority))
+    stage = Stage(tmp_path, absent=("horizon",), site={"identity": identity(authority)})
     part = keystone(stage, image("openstack"), authority)
     script = "set +u; . /etc/apache2/envvars; exec apache2 -t"
     done = image("openstack").run("bash", "-c", script, uid=USER, mounts=folders(part))

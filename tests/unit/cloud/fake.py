@@ -16,9 +16,10 @@ from .fake_hosts import FakeHosts
 
 ADMIN = "admin-project"
 TENANTS = ("projects", "users", "keypairs", "security_groups", "networks", "subnets", "routers", "ports", "images",
-           "flavors", "servers", "floatingips", "volumes")  # fmt: skip
+           "flavors", "servers", "floatingips", "volumes", "secrets")  # fmt: skip
 Entry = dict[str, Any]
-_PATHS = {"identity": "/v3", "network": "/v2.0", "compute": "/v2.1", "image": "/v2", "placement": "", "volumev3": "/v3"}
+_PATHS = {"identity": "/v3", "network": "/v2.0", "compute": "/v2.1", "image": "/v2", "placement": "", "volumev3": "/v3",
+          "key-manager": "/v1"}  # fmt: skip
 _VERSIONED = ("identity", "compute", "volumev3")  # whose URL in the catalog says it
 _STATUS = {"servers": "ACTIVE", "floatingips": "DOWN"}
 
@@ -80,6 +81,8 @@ class FakeCloud:
             made |= {"status": status, "fault": {"message": fault}, "OS-EXT-SRV-ATTR:host": host or "hypervisor-2"}
             port = {"device_id": made["id"], "device_owner": "compute:nova", "binding:vif_type": self.binding}
             self.add("ports", port, project)
+        if kind == "secrets":
+            made["secret_ref"] = f"{self.url('key-manager')}/v1/secrets/{made['id']}"
         if kind == "keypairs":
             made["id"] = made["name"]
         if kind == "volumes":
@@ -224,7 +227,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         single = kind.removesuffix("s")
         if self.command == "POST":
             made = self.fake.add(kind, body.get(single, body), self._project())
-            self._answer(201, made if service == "image" else {single: made})
+            self._answer(201, made if service in ("image", "key-manager") else {single: made})
         else:
             found = [one for one in self.fake.of(kind) if self._fits(one, query)]
             self._answer(200, {kind: [{single: one} for one in found] if kind == "keypairs" else found})
@@ -250,6 +253,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if part == "file":
             (one,) = (each for each in self.fake.of(kind) if each["id"] == identity)
             one["status"] = "active"
+        if part == "acl":
+            self.fake.of(kind)[-1]["acl"] = body
         if part == "action":
             return 200, {"output": self.fake.console} if "os-getConsoleOutput" in body else {}
         if part == "remote-consoles":

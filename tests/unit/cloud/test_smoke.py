@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,9 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.smoke import 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.steps import SmokeError, Steps
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.sweep import description, sweep
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.tenant import TenantOptions
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from .fake import ADMIN, TENANTS, FakeCloud, left
 
@@ -88,6 +93,30 @@ def test_it_works_as_the_tenant_but_for_account_and_flavor(admin: Any, fake: Fak
         assert [one["project_id"] for one in fake.of(kind) if one.get("name") != "provider"] == [project["id"]], kind
     assert not fake.of("flavors")[0]["os-flavor-access:is_public"]
     assert fake.of("images")[0]["visibility"] == "private"
+
+
+def test_where_signatures_are_required_the_image_has_one_by_a_certificate_of_the_tenant(
+    admin: Any, fake: FakeCloud, options: TenantOptions
+) -> None:
+    steps = Steps(lambda _: None)
+    smoke(admin, replace(options, signed=True, keep=True), steps)
+    assert [one.name for one in steps.done] == [*STEPS[:7], "signature", *STEPS[7:-1]]
+    (secret,), (image,) = fake.of("secrets"), fake.of("images")
+    key = x509.load_pem_x509_certificate(base64.b64decode(secret["payload"])).public_key()
+    assert isinstance(key, ec.EllipticCurvePublicKey)
+    key.verify(base64.b64decode(image["img_signature"]), options.image.read_bytes(), ec.ECDSA(hashes.SHA256()))
+    assert (image["img_signature_key_type"], image["img_signature_hash_method"]) == ("ECC_SECP384R1", "SHA-256")
+    assert image["img_signature_certificate_uuid"] == secret["id"]
+    assert (secret["project_id"], secret["acl"]["read"]["users"]) == (image["project_id"], [admin.current_user_id])
+    assert secret["expiration"], "a killed run's is forgotten by Barbican"
+
+
+def test_a_certificate_goes_with_its_tenant_or_is_named(admin: Any, fake: FakeCloud, options: TenantOptions) -> None:
+    smoke(admin, replace(options, signed=True), Steps(lambda _: None))
+    assert left(fake) == []
+    fake.refuses["DELETE secrets"] = (500, "Secret deletion failure seen")
+    with pytest.raises(SmokeError, match=r"certificate secrets-\d+: .*Secret deletion failure seen"):
+        smoke(admin, replace(options, signed=True), Steps(lambda _: None))
 
 
 def test_reverse_order_of_deletion(admin: Any, fake: FakeCloud, options: TenantOptions) -> None:

@@ -116,6 +116,12 @@ def test_the_host_part_wins_over_what_answers_inside_the_cluster_only() -> None:
     assert ini.value(text, "DEFAULT", "transport_url") == "rabbit://nova:pw@10.90.0.11:30672/nova"
 
 
+def test_what_the_release_says_of_signatures_is_the_hosts_too() -> None:
+    text = f"{NOVA}\n[glance]\nverify_glance_signatures = true\n"
+    both = configuration.for_hosts(text) + configuration.nova_host(cluster(), host())
+    assert ini.value(both, "glance", "verify_glance_signatures") == "true"
+
+
 def test_the_hardware_profile_says_what_guests_see_and_what_stays_for_the_host() -> None:
     text = configuration.nova_host(cluster(), host(reserved_memory_gb=4, reserved_cores=1))
     assert ini.value(text, "libvirt", "cpu_models") == "Nehalem"

@@ -19,6 +19,10 @@ _KEY = "identity.passwords"
 _REAL = {"openstack/charts": "/srv/charts"}
 _KEYSTONE = "openstack.overrides.keystone.values.conf.keystone"
 
+_SIGNATURES = "openstack.image_signatures"
+_SIGNED = {"openstack/image_signatures": "required"}
+_SERVICES = ["keystone", "placement", "glance", "neutron", "nova", "cinder", "barbican"]
+
 # name, severity, example, changes, a key the finding points at
 CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     *(
@@ -32,6 +36,16 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("image-source-inside", "error", "cloud", {"openstack/image_sources": ["keystone-api"]}, "openstack.image_sources"),
     ("image-source-inside", "error", "cloud", {"openstack/image_sources": ["keystone-api.openstack.svc"]},
      "openstack.image_sources"),
+    ("signatures-without-service", "error", "cloud", _SIGNED, "openstack.services"),
+    ("signatures-never-read", "error", "cloud", {**_SIGNED, "openstack/services": _SERVICES},
+     "hardware.diskless.compute.disks"),
+    ("signatures-not-of-volumes", "warning", "cloud", {**_SIGNED, "openstack/services": _SERVICES}, _SIGNATURES),
+    ("signatures-bind-moves", "warning", "cloud", {**_SIGNED, "openstack/services": _SERVICES}, _SIGNATURES),
+    ("cloud-image-unsigned", "warning", "cloud",
+     {**_SIGNED, "openstack/services": _SERVICES,
+      "cloud/images": {"debian": {"source": "/srv/debian.raw", "sha256": "a" * 64, "format": "raw",
+                                  "properties": {"img_signature": "c2ln"}}}},
+     "cloud.images.debian.properties"),
     *(("dns-domain-taken", "error", "cloud", {"openstack/dns": {"domain": domain}}, "openstack.dns.domain")
       for domain in ("cloud.test", "cluster.local", "openstacklocal")),
     *(("dns-without-service", "error", "edge", {"openstack/dns": {key: value}, "openstack/services": ["keystone"]},

@@ -34,6 +34,7 @@ from . import (
     resources,
     servers,
     services,
+    signatures,
     sriov,
     storage,
     supply,
@@ -47,8 +48,8 @@ from .order import ordered
 SUBJECTS = (
     addresses, servers, links, wiring, sriov, planes, machines, netboot, pools, public, availability, access, packages,
     quorum, domains, storage, ceph, disks, cluster, services, extra_releases, directories, identity_providers,
-    grants, resources, logins, certificates, authorities, supply, proxy, system_disks, versions, backups, monitoring,
-    failure, unsupported,
+    grants, resources, signatures, logins, certificates, authorities, supply, proxy, system_disks, versions, backups,
+    monitoring, failure, unsupported,
 )  # fmt: skip
 
 

@@ -183,6 +183,11 @@ class OpenStack(Model):
         description="Names of hosts that Glance fetches images from when a user names their URL (web-download). "
         "Default: none, and users upload.",
     )
+    image_signatures: Literal["optional", "required"] = Field(
+        "optional",
+        description="optional: with barbican, Glance holds an upload to the signature that its image has. required: "
+        "hypervisors start an image on their own disks by a right signature alone, and none without.",
+    )
     dns: Dns = Field(default_factory=Dns, description="DNS names of instances, and name servers of users' zones.")
     hypervisor_failure: HypervisorFailure | None = Field(
         None,
