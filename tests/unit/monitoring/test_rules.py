@@ -46,7 +46,8 @@ def test_an_alert_says_layer_severity_object_and_the_three_lines_of_a_fault() ->
         assert {"layer", "severity"} <= set(one["labels"])
         assert one["labels"]["site"] == "ha"
         # From the series, or written.
-        grouped = re.search(r"sum by \((\w+)\)|\b(sum|max|count)\(", one["expr"])
+        named = one["expr"].startswith("label_replace(")
+        grouped = None if named else re.search(r"sum by \((\w+)\)|\b(sum|max|count)\(", one["expr"])
         written = bool(grouped and grouped[1] != "object") or one["alert"] in (
             "BackupOld",
             "SiteDrifted",
@@ -58,7 +59,8 @@ def test_an_alert_says_layer_severity_object_and_the_three_lines_of_a_fault() ->
 
 
 def test_a_layer_that_the_site_lacks_has_no_rules() -> None:
-    assert set(rules(planned("ha"))) == {"host", "kubernetes", "storage", "openstack", "monitoring"}
+    every = {"host", "kubernetes", "storage", "network", "openstack", "hypervisor", "monitoring"}
+    assert set(rules(planned("ha"))) == every
     assert set(rules(planned("lab"))) == {"host", "kubernetes", "openstack", "monitoring"}
     assert set(rules(planned("lab", openstack__services=[]))) == {"host", "kubernetes", "monitoring"}
 

@@ -1,0 +1,63 @@
+"""Alerts of what carries the cloud and has no exporter: each host's own program tells of it (`host_metrics`)."""
+
+from __future__ import annotations
+
+from .record import AlertRecord
+
+_LAST_RUN = "groundup_host_metrics_last_run_timestamp_seconds"
+_LEADER = "ovn_db_cluster_has_leader"
+_WRITTEN = "max(ovn_southbound_nb_cfg offset 1m)"
+
+
+def _named(expr: str, label: str) -> str:
+    """Return ``expr`` with its ``label`` as the object."""
+    return f'label_replace({expr}, "object", "$1", "{label}", "(.+)")'
+
+
+CARRIERS: dict[str, AlertRecord] = {
+    "HostMetricsOld": AlertRecord(
+        layer="host", job="node", severity="warning", after="1m",
+        expr=f'up{{job="node"}} == 1 unless on (object) {_LAST_RUN} > time() - 120',
+        what="{object} has told nothing for two minutes of OVN, libvirt, databases and queues that run on it",
+        why="the alerts of what it runs stay as they are",
+        remedy="on the host: journalctl -n 50 -u groundup-host-metrics; run groundup.cloud.monitoring",
+    ),
+    "OvnNoLeader": AlertRecord(
+        layer="network", job="node", severity="critical", after="45s",
+        expr=_named(f"max by (db_name) ({_LEADER}) == 0", "db_name"),
+        what="no member of {object} has a leader",
+        why="Neutron can change no network, and hypervisors hear of no change; what is there goes on",
+        remedy="start control hosts that are down; groundup.cloud.status names them; with most members lost for good, "
+        "restore (docs/backup.md)",
+    ),
+    "OvnMemberOut": AlertRecord(
+        layer="network", job="node", severity="warning", after="45s",
+        expr=f"{_LEADER} == 0 and on (db_name) max by (db_name) ({_LEADER}) == 1",
+        what="the member of {db_name} on {object} does not answer, or is out of its cluster",
+        why="one more lost member may cost the leader, and then no network can be changed",
+        remedy="run groundup.cloud.network, which brings it back or says why not; groundup.cloud.status names its host",
+    ),
+    "ChassisLag": AlertRecord(
+        layer="hypervisor", job="node", severity="warning", after="1m",
+        # Less than what the southbound database had a minute ago: each is behind for a moment.
+        expr=_named(f"max by (chassis) (ovn_chassis_nb_cfg) < on () group_left () {_WRITTEN}", "chassis"),
+        what="{object} has not applied networks of more than a minute ago",
+        why="new ports and changed rules do not work there",
+        remedy="on it: ovn-appctl -t ovn-controller connection-status, and top: one that calculates without end; of a "
+        "host that is gone for good: openstack network agent delete",
+    ),
+    "ChassisCut": AlertRecord(
+        layer="hypervisor", job="node", severity="warning", after="45s",
+        expr="ovn_controller_southbound_database_connected == 0",
+        what="ovn-controller of {object} does not run, or does not reach OVN's southbound database",
+        why="its guests keep the networks that they have; new ports and changed rules do not work there",
+        remedy="run groundup.cloud.hypervisor --tags verify: it says why each member of the database is not reached",
+    ),
+    "SwitchStuck": AlertRecord(
+        layer="hypervisor", job="node", severity="critical", after="45s",
+        expr="ovs_up == 0 or ovs_cur_cfg < ovs_next_cfg",
+        what="Open vSwitch of {object} does not answer, or does not apply what is in its database",
+        why="guests there get no network, or lose it",
+        remedy="on the host: journalctl -n 50 -u ovs-vswitchd -u ovsdb-server",
+    ),
+}  # fmt: skip
