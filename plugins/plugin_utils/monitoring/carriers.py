@@ -60,4 +60,11 @@ CARRIERS: dict[str, AlertRecord] = {
         why="guests there get no network, or lose it",
         remedy="on the host: journalctl -n 50 -u ovs-vswitchd -u ovsdb-server",
     ),
+    "LibvirtSilent": AlertRecord(
+        layer="hypervisor", job="node", severity="critical", after="1m",
+        expr="libvirt_up == 0",
+        what="libvirt of {object} does not answer",
+        why="Nova can start, stop and move no instance there; those that run go on",
+        remedy="on the host: journalctl -n 50 -u libvirtd; systemctl restart libvirtd leaves instances as they are",
+    ),
 }  # fmt: skip

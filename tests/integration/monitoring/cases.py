@@ -237,6 +237,10 @@ CASES = (
         quiet={'ovs_cur_cfg{object="hypervisor-2"}': "7+1x30", 'ovs_next_cfg{object="hypervisor-2"}': "7+1x30"},
         labels={"object": "hypervisor-2"},
     ),
+    Case(
+        alert="LibvirtSilent", layer="hypervisor", fires={'libvirt_up{object="hypervisor-1"}': "1 0x30"},
+        quiet={'libvirt_up{object="hypervisor-1"}': "1x30"}, labels={"object": "hypervisor-1"},
+    ),
     Case(  # of the member that the quorum lacks, too
         alert="TargetDown", layer="kubernetes", fires=up("etcd", "control-3", "1 0x30"),
         quiet=up("etcd", "control-3", "1x30"), labels={"job": "etcd", "object": "control-3"},

@@ -10,7 +10,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base import bundle
 from ansible_collections.groundup.cloud.plugins.module_utils._host.watched import HOST_PROGRAM, TEXTS
 from ansible_collections.groundup.cloud.plugins.module_utils._monitoring import host_timer
-from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.host_metrics import ovn, program
+from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.host_metrics import libvirt, ovn, program
 from ansible_collections.groundup.cloud.plugins.module_utils._ovn.databases import DATABASES, NB, RUN, SB, Database
 from ansible_collections.groundup.cloud.tests.e2e.waiting import until
 from ansible_collections.groundup.cloud.tests.integration.host_root import HostRoot, host_root
@@ -147,3 +147,14 @@ def _chassis(told: Told) -> None:
     told.done("ovs-vsctl", "--no-wait", "set", "Open_vSwitch", ".", *(f"external_ids:{one}" for one in ids))
     host.start("ovs-vswitchd", "--enable-dummy=override", "--disable-system")
     host.start("ovn-controller", "--pidfile")
+
+
+def test_a_hypervisor_tells_its_domains_by_state_and_a_libvirtd_that_is_silent(told: Told) -> None:
+    told.host.at(libvirt.HYPERVISOR).parent.mkdir(parents=True, exist_ok=True)
+    told.host.at(libvirt.HYPERVISOR).touch()
+    assert told.metrics()["libvirt_up"] == 0
+    told.host.start("/usr/sbin/libvirtd")
+    told.is_told(libvirt_up=1)
+    # None is defined: libvirt would ask QEMU what this machine can do.
+    domains = {name: value for name, value in told.metrics().items() if name.startswith("libvirt_domains")}
+    assert domains == {f'libvirt_domains{{state="{state}"}}': 0 for state in libvirt.STATES}

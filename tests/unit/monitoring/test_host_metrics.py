@@ -14,9 +14,9 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base import bundle
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._host import units, watched
-from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import openvswitch
+from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import openvswitch, services
 from ansible_collections.groundup.cloud.plugins.module_utils._monitoring import host_timer
-from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.host_metrics import ovn, program
+from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.host_metrics import libvirt, ovn, program
 from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.host_metrics.samples import Sample, text
 from ansible_collections.groundup.cloud.tests.unit.host.test_files_and_units import Systemd
 
@@ -98,6 +98,15 @@ def test_who_ends_before_the_answer_is_silent(served: Callable[..., Path]) -> No
 def test_a_chassis_is_known_by_what_the_layer_writes() -> None:
     assert ovn.CHASSIS == openvswitch.SYSTEM_ID
     assert ovn.SWITCH == openvswitch.SOCKET
+
+
+def test_domains_are_counted_by_their_state() -> None:
+    said = "Domain: 'a'\n  state.state=1\n  state.reason=1\n\nDomain: 'b'\n  state.state=5\n  state.reason=2\n\n"
+    assert libvirt.counted(said * 2 + "Domain: 'c'\n  state.state=99\n") == {"running": 2, "shutoff": 2, "unknown": 1}
+
+
+def test_a_hypervisor_is_known_by_the_unit_that_the_layer_writes() -> None:
+    assert libvirt.HYPERVISOR == services.UNITS / services.COMPUTE
 
 
 def test_program_and_timer_are_installed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
