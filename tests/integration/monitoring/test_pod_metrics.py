@@ -6,13 +6,17 @@ import base64
 import http.client
 import json
 import os
+import re
 import subprocess
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base import bundle
+from ansible_collections.groundup.cloud.plugins.module_utils._monitoring import host_timer
 from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.host_metrics import pods, services
+from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.host_metrics import program as host_program
 from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.host_metrics.samples import Sample, text
 from ansible_collections.groundup.cloud.tests.e2e.waiting import until
 from ansible_collections.groundup.cloud.tests.integration.images.conftest import Image
@@ -65,6 +69,22 @@ def told(part: Callable[[], Iterable[Sample]]) -> dict[str, str]:
     return dict(line.rsplit(" ", 1) for line in lines)
 
 
+def _as_the_unit(expression: str, pod: pods.Pod, *, place: Path) -> str:
+    """Return what the program gets from ``pod`` with the unit's own privileges and Debian's Python."""
+    program = place / "host-metrics.pyz"
+    program.write_bytes(bundle.program(host_program))
+    (may,) = re.findall(r"^CapabilityBoundingSet=(.+)$", host_timer.SERVICE, re.MULTILINE)
+    bounds = ",".join(f"+{one.removeprefix('CAP_').lower()}" for one in may.split())
+    code = f"""
+import sys; sys.path.insert(0, {str(program)!r})
+from groundup._monitoring.host_metrics import pods, services
+pod = pods.Pod(*{tuple(pod)!r}); print({expression})
+"""
+    limited = ("setpriv", "--no-new-privs", f"--bounding-set=-all,{bounds}", "--inh-caps=-all")
+    argv = (*limited, "/usr/bin/python3", "-I", "-S", "-c", code)
+    return subprocess.run(argv, capture_output=True, text=True, check=True, timeout=60).stdout.strip()
+
+
 def _own(path: Path) -> Path:
     path.mkdir()
     os.chown(path, USER, USER)
@@ -88,6 +108,7 @@ def test_a_member_of_galera_tells_its_state_and_one_of_them_novas_hypervisors(
         assert {name: found[f"mysql_global_status_wsrep_{name}"] for name in expected} == expected
         assert (found["mysql_up"], found["mysql_global_variables_max_connections"]) == ("1", "77")
         (here,) = pods.running("mariadbd")
+        assert _as_the_unit("services._rows(pod, 'SELECT 7')", here, place=tmp_path) == "[['7']]"
         services._rows(here, _NOVA)
         agents = {name: value for name, value in told(services.mariadb).items() if name.startswith("openstack")}
         assert agents == {
@@ -99,7 +120,7 @@ def test_a_member_of_galera_tells_its_state_and_one_of_them_novas_hypervisors(
         assert told(services.mariadb) == {"mysql_up": "0"}
 
 
-def _manage(method: str, path: str, body: dict[str, object]) -> None:
+def _manage(method: str, path: str, body: Mapping[str, object]) -> None:
     """Have RabbitMQ's management do something."""
     (here,) = pods.running("beam.smp")
     client = http.client.HTTPConnection("localhost")
@@ -126,6 +147,8 @@ def test_a_member_of_rabbitmq_tells_alarms_peers_and_deep_queues(
         )
         assert found["rabbitmq_unreachable_cluster_peers_count"] == found["rabbitmq_queue_messages_ready"] == "0"
         assert set(found) == {"rabbitmq_up", *services._QUEUE}
+        (here,) = pods.running("beam.smp")
+        assert _as_the_unit("len(services._told(pod, '/metrics')) > 100", here, place=tmp_path) == "True"
         monkeypatch.setattr(services, "DEEP", 2)
         for queue, depth in (('the "deep" one', 2), ("shallow", 1)):
             _manage("PUT", f"queues/%2F/{queue}".replace(" ", "%20").replace('"', "%22"), {})

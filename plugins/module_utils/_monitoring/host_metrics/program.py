@@ -34,7 +34,7 @@ def write(path: Path, parts: Iterable[Callable[[], Iterable[Sample]]] = PARTS) -
             samples += list(part())
         except Exception:  # noqa: BLE001  # what nobody foresaw must not hide the rest
             failed = True
-            print(f"<3>{traceback.format_exc()}", file=sys.stderr)
+            print(*(f"<3>{line}" for line in traceback.format_exc().splitlines()), sep="\n", file=sys.stderr)
     if not failed:
         samples.append(Sample(LAST_RUN, time.time()))
     draft = path.with_name(f"{path.name}.new")  # the node exporter reads *.prom
