@@ -19,6 +19,9 @@ BACKUPS = TEXTS / "groundup-backups.prom"  # on the monitoring host
 DRIFT = TEXTS / "groundup-drift.prom"  # on the monitoring host
 FAILURE = TEXTS / "groundup-hypervisor-failure.prom"  # on the monitoring host
 CERTIFICATES = TEXTS / "groundup-certificates.prom"
+HOST_METRICS = TEXTS / "groundup-host.prom"
+HOST_PROGRAM = Path("/usr/local/lib/groundup/host-metrics/host-metrics.pyz")  # writes it
+HOST_SERVICE, HOST_TIMER = "groundup-host-metrics.service", "groundup-host-metrics.timer"
 EXPORTER, STORE, RULES, ALERTS = (
     "prometheus-node-exporter.service", "groundup-metrics.service", "groundup-alert-rules.service",
     "prometheus-alertmanager.service",
@@ -70,14 +73,15 @@ def remove(changes: Changes, *, central_only: bool = False) -> None:
 
     ``central_only``: of the monitoring host's part.
     """
-    whole = [] if central_only else [HOME, LOG_PROGRAMS, LOG_BUFFER]
-    names = [*CENTRAL, *([] if central_only else [EXPORTER, *LOG_SENDERS])]
+    whole = [] if central_only else [HOME, HOST_PROGRAM.parent, LOG_PROGRAMS, LOG_BUFFER]
+    names = [*CENTRAL, *([] if central_only else [EXPORTER, HOST_TIMER, HOST_SERVICE, *LOG_SENDERS])]
     _remove(changes, names, [HOME / "central", PROGRAMS, *whole])
     files.remove(changes, BACKUPS)  # it would grow old
     files.remove(changes, DRIFT)
     files.remove(changes, FAILURE)
     if not central_only:
         files.remove(changes, CERTIFICATES)
+        files.remove(changes, HOST_METRICS)
         GUARD.remove(changes)
 
 

@@ -6,13 +6,14 @@ from typing import Any
 
 from .._base.changes import Changes
 from .._host import ownership, watched
-from . import central, exporter, sender
+from . import central, exporter, host_timer, sender
 
 
 def converge(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
     """Converge the host to the options ``given``; return the module's result. Raises GroundupError, OSError."""
     ownership.refuse_other(given["site"])
     exporter.converge(changes, given)
+    host_timer.converge(changes)
     if not given["logs"]:
         watched.remove_logs(changes)
     if given["central"]:

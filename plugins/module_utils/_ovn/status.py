@@ -12,6 +12,7 @@ from .databases import CA, MEMBER, Database
 
 _SERVER = re.compile(r"^ +([0-9a-f]{4}) \([^)]*? at (\S+?)\)( \(self\))?", re.MULTILINE)
 _FIELD = re.compile(r"^([A-Z][A-Za-z ]+): (.*)$", re.MULTILINE)
+_LOG = re.compile(r"^Log: \[\d+, (\d+)\]$", re.MULTILINE)
 _ID = re.compile(r"\(([0-9a-f-]{36})\)")
 ASK = 5  # seconds per request
 
@@ -28,6 +29,9 @@ class Status:
     behind: int  # log entries not yet applied
     servers: dict[str, str]  # address -> first letters of the id
     own: str = ""  # its own address of them
+    term: int = 0
+    uncommitted: int = 0  # log entries not yet at most members
+    next: int = 0  # index of the next log entry
 
     @property
     def works(self) -> bool:
@@ -37,7 +41,7 @@ class Status:
 
 def parse(text: str) -> Status:
     """Parse the output of `cluster/status`."""
-    fields = dict(_FIELD.findall(text))
+    fields, log = dict(_FIELD.findall(text)), _LOG.search(text)
     return Status(
         cluster=_id(fields.get("Cluster ID", "")),
         state=fields.get("Status", "unknown"),
@@ -47,6 +51,9 @@ def parse(text: str) -> Status:
         behind=int(fields.get("Entries not yet applied", 0)),
         servers={address: short for short, address, _ in _SERVER.findall(text)},
         own=next((address for _, address, own in _SERVER.findall(text) if own), ""),
+        term=int(fields.get("Term", 0)),
+        uncommitted=int(fields.get("Entries not yet committed", 0)),
+        next=int(log[1]) if log else 0,
     )
 
 

@@ -1,39 +1,13 @@
-"""Alerts, one record each, in the words of the failure cards: layer, object, what, why, remedy.
-
-In ``what``, ``{label}`` stands for a label of the series. Numbers that follow from the plan (members, targets) are put
-into the expression: nothing is guessed from what happens to be there.
-"""
+"""Alerts, one record each. Numbers that follow from the plan (members, targets) are put into the expression."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
 
 from ..plan.types import Plan
-from .jobs import expression
+from .carriers import CARRIERS
 from .logs import ALL_LINES, LINES, SILENT
-
-Severity = Literal["critical", "warning"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlertRecord:
-    """One alert."""
-
-    layer: str
-    job: str  # whose targets its series come from: a site without them has no such alert
-    severity: Severity
-    expr: str | Callable[[Plan], str]  # "": this site needs none
-    after: str  # how long it must hold
-    object: str = ""  # at fault; "": the series' own label `object`
-    what: str
-    why: str
-    remedy: str
-
-    def expression(self, plan: Plan) -> str:
-        """Return its expression on this site; "": the site has no such alert."""
-        return expression(self.expr, job=self.job, plan=plan)
+from .record import AlertRecord
 
 
 def _quorum_at_risk(plan: Plan) -> str:
@@ -254,4 +228,5 @@ ALERTS: dict[str, AlertRecord] = {
         why="data is unavailable or in danger",
         remedy="ceph health detail names what; full OSDs come first",
     ),
+    **CARRIERS,
 }  # fmt: skip

@@ -11,8 +11,9 @@ from typing import Any
 
 from ...module_utils._host.watched import PROOF
 from ..plan.types import Plan
-from .alerts import ALERTS, AlertRecord
+from .alerts import ALERTS
 from .jobs import JOBS, counted
+from .record import AlertRecord
 
 _LABEL = re.compile(r"\{(\w+)\}")
 

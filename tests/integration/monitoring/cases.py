@@ -58,7 +58,8 @@ def _manager(name: str) -> Series:
     return {f'ceph_mgr_status{{job="ceph",object="storage-1",ceph_daemon="mgr.{name}"}}': "1x30"}
 
 
-def _lines(host: str) -> Series:
+def lines(host: str) -> Series:
+    """Return the series that counts the logs of ``host``."""
     return {f'{LINES}{{host="{host}"}}': "7x30"}
 
 
@@ -72,13 +73,13 @@ _SERVER = 'haproxy_server_status{job="haproxy",object="control-1",proxy="public"
 _BACKUP = 'groundup_backup_newest_timestamp_seconds{object="seed-1",part="etcd"}'
 _NEVER = _BACKUP.replace("etcd", "state")
 _LOOKED = 'groundup_drift_looked_timestamp_seconds{object="seed-1"}'
-_NODES = {"job": "node", "layer": "host"}
+NODES = {"job": "node", "layer": "host"}
 BEGIN, DAY = 946684800, 86400  # vmalert-tool's time begins with 2000
 
 CASES = (
     Case(
         alert="HostDown", layer="host", fires=up("node", "worker-1", "1 0x20", layer="host"),
-        quiet=up("node", "worker-1", "1x13 0 1x5", layer="host"), labels={**_NODES, "object": "worker-1"},
+        quiet=up("node", "worker-1", "1x13 0 1x5", layer="host"), labels={**NODES, "object": "worker-1"},
     ),
     Case(alert="DiskFilling", layer="host", fires=_disk("9x30"), quiet=_disk("11x30"), labels=_DISK),
     Case(
@@ -116,9 +117,9 @@ CASES = (
     ),
     Case(  # worker-1 is up in the case of HostDown that must not fire
         alert="LogsStopped", layer="host",
-        fires=up("node", "storage-1", "1x30", layer="host") | _lines("storage-3") | _every("1", "9x30"),
-        quiet=up("node", "storage-1", "1x30", layer="host") | _lines("storage-1") | _lines("worker-1"),
-        labels={**_NODES, "object": "storage-1"},
+        fires=up("node", "storage-1", "1x30", layer="host") | lines("storage-3") | _every("1", "9x30"),
+        quiet=up("node", "storage-1", "1x30", layer="host") | lines("storage-1") | lines("worker-1"),
+        labels={**NODES, "object": "storage-1"},
     ),
     Case(
         alert="LogsMissing", layer="monitoring", fires=_every("2", "9 0x30"), quiet=_every("2", "1x30"),

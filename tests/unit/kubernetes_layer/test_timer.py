@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base import bundle
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import documents, renewal, timer, unattended
@@ -64,8 +65,8 @@ def test_nothing_is_renewed_while_the_cluster_cannot_do_without_the_host(
 @pytest.mark.skipif(Path("/etc/kubernetes").exists(), reason="this machine is a node: the program would work on it")
 def test_the_program_is_whole_and_needs_nothing_but_python(tmp_path: Path) -> None:
     program = tmp_path / "kubeadm.pyz"
-    program.write_bytes(timer.program())
-    assert timer.program() == program.read_bytes()
+    program.write_bytes(bundle.program(unattended))
+    assert bundle.program(unattended) == program.read_bytes()
     command = [sys.executable, "-I", "-S", str(program)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert (done.returncode, done.stderr.splitlines()[0][:43]) == (1, "the configuration of kubeadm cannot be read")

@@ -22,7 +22,7 @@ _NAMED = re.compile(r"(\w+)(?:\{(.*)\})?")
 _NOBODYS = re.compile("go_|flag$|promhttp_")
 
 # What scraping adds to each series; what the store, vmalert and its counts of logs make themselves.
-OF_TARGETS = {"job", "layer", "object", "rack", "site", "instance"}
+OF_TARGETS = {"job", "layer", "object", "rack", "site", "instance", "__name__"}
 MADE: Metrics = {
     "up": set(), "scrape_duration_seconds": set(), ALL_LINES: set(), LINES: {"host"},
     "ALERTS": {"alertname", "alertstate", "severity"},
@@ -33,7 +33,7 @@ _MATCHER = re.compile(r'(\w+)(?:=~|!~|!=|=)"([^"]*)"')
 _SPAN = re.compile(r"\[\w+\]")
 _GROUPING = re.compile(r"\b(?:by|without|on|ignoring|group_left|group_right) \(([^)]*)\)")
 _BARE = re.compile(r"\b[a-zA-Z_]\w*\b(?!\s*\()")
-_WORDS = {"or", "and", "unless", "bool", "by", "without", "on", "group_left"}
+_WORDS = {"or", "and", "unless", "bool", "by", "without", "on", "group_left", "offset"}
 
 
 def parsed(text: str) -> Metrics:

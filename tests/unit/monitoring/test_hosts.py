@@ -122,6 +122,8 @@ def test_what_an_earlier_run_left_is_removed_and_kept_metrics_stay(
         watched.PROGRAMS / "vmalert",
         watched.BACKUPS,
         watched.CERTIFICATES,
+        watched.HOST_METRICS,
+        watched.HOST_PROGRAM,
     ]
     for path in (*units, *own, tmp_path / "var/lib/groundup-metrics/x"):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -163,6 +165,8 @@ def _moved(place: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     monkeypatch.setattr(watched, "DRIFT", place / "node-exporter/groundup-drift.prom")
     monkeypatch.setattr(watched, "FAILURE", place / "node-exporter/groundup-hypervisor-failure.prom")
     monkeypatch.setattr(watched, "CERTIFICATES", place / "node-exporter/groundup-certificates.prom")
+    monkeypatch.setattr(watched, "HOST_METRICS", place / "node-exporter/groundup-host.prom")
+    monkeypatch.setattr(watched, "HOST_PROGRAM", place / "lib/host-metrics/host-metrics.pyz")
     monkeypatch.setattr(watched, "off", lambda _, names: stopped.append(list(names)))
     return stopped
 

@@ -67,6 +67,8 @@ def test_a_member_says_who_leads_who_else_there_is_and_how_far_behind_it_is() ->
         behind=3,
         servers={"ssl:10.0.0.11:6644": "fbcd", "ssl:10.0.0.12:6644": "3318"},
         own="ssl:10.0.0.12:6644",
+        term=2,
+        next=7,
     )
     assert found.works
 

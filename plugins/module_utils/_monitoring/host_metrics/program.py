@@ -1,0 +1,43 @@
+"""Write what this host's OVN, Open vSwitch and libvirt, and its pods' databases and queues say into one text file.
+
+A part that is not there tells nothing, one that is silent tells so. Only a run of which all parts are done says when.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from . import libvirt, ovn, services
+from .samples import Sample, text
+
+LAST_RUN = "groundup_host_metrics_last_run_timestamp_seconds"
+PARTS: tuple[Callable[[], Iterable[Sample]], ...] = (
+    ovn.central, ovn.chassis, libvirt.domains, services.mariadb, services.rabbitmq, services.memcached,
+)  # fmt: skip
+
+
+def main() -> None:
+    """Write the file that is named in the command line."""
+    write(Path(sys.argv[1]))
+
+
+def write(path: Path, parts: Iterable[Callable[[], Iterable[Sample]]] = PARTS) -> None:
+    """Write what ``parts`` tell; one that fails is in the journal, and the others tell."""
+    samples: list[Sample] = []
+    failed = False
+    for part in parts:
+        try:
+            samples += list(part())
+        except Exception:  # noqa: BLE001  # what nobody foresaw must not hide the rest
+            failed = True
+            print(*(f"<3>{line}" for line in traceback.format_exc().splitlines()), sep="\n", file=sys.stderr)
+    if not failed:
+        samples.append(Sample(LAST_RUN, time.time()))
+    draft = path.with_name(f"{path.name}.new")  # the node exporter reads *.prom
+    draft.write_text(text(samples), encoding="utf-8")
+    draft.chmod(0o644)
+    draft.replace(path)

@@ -1,0 +1,27 @@
+"""Samples, and their text as Prometheus reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+_ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+
+
+class Sample(NamedTuple):
+    """One value."""
+
+    name: str
+    value: float
+    labels: Mapping[str, str] = {}
+
+
+def text(samples: Iterable[Sample]) -> str:
+    """Return ``samples`` as text."""
+    lines = (f"{one.name}{_braces(one.labels)} {one.value:.15g}\n" for one in samples)
+    return "".join(sorted(lines))  # those of one name together
+
+
+def _braces(labels: Mapping[str, str]) -> str:
+    inside = ",".join(f'{name}="{value.translate(_ESCAPES)}"' for name, value in labels.items())
+    return f"{{{inside}}}" if inside else ""

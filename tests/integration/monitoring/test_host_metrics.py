@@ -1,0 +1,160 @@
+"""What a host's program tells of the real OVN, Open vSwitch and libvirt, as the node exporter passes it on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base import bundle
+from ansible_collections.groundup.cloud.plugins.module_utils._host.watched import HOST_PROGRAM, TEXTS
+from ansible_collections.groundup.cloud.plugins.module_utils._monitoring import host_timer
+from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.host_metrics import libvirt, ovn, program
+from ansible_collections.groundup.cloud.plugins.module_utils._ovn.databases import DATABASES, NB, RUN, SB, Database
+from ansible_collections.groundup.cloud.tests.e2e.waiting import until
+from ansible_collections.groundup.cloud.tests.integration.host_root import HostRoot, host_root
+
+from .watched import command
+
+HEARS = "ovn_controller_southbound_database_connected"
+SB_LABELS = '{db_name="OVN_Southbound"}'
+
+
+class Told:
+    """A host with the program, and what the node exporter makes of its file."""
+
+    def __init__(self, host: HostRoot) -> None:
+        """Take the host."""
+        self.host = host
+
+    def done(self, *argv: str) -> str:
+        """Return what ``argv`` says on the host, which must do it."""
+        said = self.host.run(*argv)
+        assert said.returncode == 0, said.stdout
+        return said.stdout
+
+    def metrics(self) -> dict[str, float]:
+        """Return each series and its value, after one run."""
+        self.done(*command(host_timer.SERVICE))
+        found = re.findall(r"^((?:ovn|ovs|libvirt|groundup)_\S+) (\S+)$", self._passed_on(), re.M)
+        assert program.LAST_RUN in dict(found), "a part failed"
+        return {name: float(value) for name, value in found}
+
+    def _passed_on(self) -> str:
+        said = self.done("curl", "-sf", "http://127.0.0.1:9100/metrics")
+        assert "\nnode_textfile_scrape_error 0\n" in said
+        return said
+
+    def is_told(self, *, seconds: float = 60, **expected: float) -> None:
+        """Wait until the metrics without labels are as ``expected``."""
+        until(lambda: expected.items() <= self.metrics().items(), seconds=seconds)
+
+
+def _exporter(host: HostRoot, debian: Path) -> None:
+    host.at(HOST_PROGRAM).parent.mkdir(parents=True)
+    host.at(HOST_PROGRAM).write_bytes(bundle.program(program))
+    host.at(TEXTS).mkdir(parents=True)
+    name = "prometheus-node-exporter"
+    host.at(f"usr/bin/{name}").write_bytes((debian / "usr/bin" / name).read_bytes())
+    host.at(f"usr/bin/{name}").chmod(0o755)
+    only = ("--collector.disable-defaults", "--collector.textfile", f"--collector.textfile.directory={TEXTS}")
+    host.start(name, "--web.listen-address=127.0.0.1:9100", *only)
+
+
+@pytest.fixture
+def told(tmp_path: Path, root: Callable[[str], Path]) -> Iterator[Told]:
+    with host_root(tmp_path, "10.90.0.41/24") as host:
+        _exporter(host, root("root-monitoring"))
+        found = Told(host)
+        until(lambda: host.run("curl", "-sf", "http://127.0.0.1:9100/metrics").returncode == 0, seconds=30)
+        yield found
+
+
+def _database(host: HostRoot, one: Database) -> None:
+    """Run this host's member, and another one: two that need each other."""
+    host.at(one.file).parent.mkdir(parents=True, exist_ok=True)
+    host.at(RUN).mkdir(parents=True, exist_ok=True)
+    first, second = f"tcp:127.0.0.1:{one.raft_port}", f"tcp:127.0.0.1:{one.raft_port + 10}"
+    host.run("ovsdb-tool", "create-cluster", str(one.file), str(one.schema), first)
+    host.start("ovsdb-server", f"--remote=p{one.socket}", f"--unixctl={one.control}", str(one.file))
+    host.run("ovsdb-tool", "join-cluster", f"/srv/{one.short}.db", one.name, second, first)
+    host.start(
+        "ovsdb-server", f"--unixctl=/srv/{one.short}.ctl", f"--pidfile=/srv/{one.short}.pid", f"/srv/{one.short}.db"
+    )
+
+
+def test_a_control_host_tells_role_leader_and_lag_of_its_members(told: Told) -> None:
+    assert set(told.metrics()) == {program.LAST_RUN}, "a host without OVN"
+    for one in DATABASES:
+        told.host.at(one.file).parent.mkdir(parents=True, exist_ok=True)
+        told.host.at(one.file).touch()
+    silent = told.metrics()
+    assert {silent[f'ovn_db_cluster_has_leader{{db_name="{one.name}"}}'] for one in DATABASES} == {0}
+    for one in DATABASES:
+        told.host.at(one.file).unlink()
+        _database(told.host, one)
+    until(lambda: told.metrics().get(f"ovn_db_cluster_has_leader{SB_LABELS}") == 1, seconds=60)
+    found = told.metrics()
+    assert found['ovn_db_cluster_server_role{db_name="OVN_Southbound",server_role="leader"}'] == 1
+    assert found[f"ovn_db_cluster_term{SB_LABELS}"] >= 1
+    assert found[f"ovn_db_cluster_log_index_next{SB_LABELS}"] > 1
+    assert found[f"ovn_db_cluster_log_not_applied{SB_LABELS}"] == 0
+    assert found[f"ovn_db_db_size_bytes{SB_LABELS}"] > 100
+    other = told.host.at("/srv/sb.pid").read_text().strip()
+    told.done("kill", "-KILL", other)
+    until(lambda: told.metrics().get(f"ovn_db_cluster_has_leader{SB_LABELS}") == 0, seconds=60)
+
+
+def test_a_chassis_that_hears_nothing_and_a_switch_that_stands_still_are_told(told: Told) -> None:
+    host = told.host
+    for one in DATABASES:
+        host.at(one.file).parent.mkdir(parents=True, exist_ok=True)
+        host.at(RUN).mkdir(parents=True, exist_ok=True)
+        told.done("ovsdb-tool", "create-cluster", str(one.file), str(one.schema), f"tcp:127.0.0.1:{one.raft_port}")
+        host.start("ovsdb-server", f"--remote=p{one.socket}", f"--unixctl={one.control}", str(one.file))
+    until(lambda: host.run("ovn-nbctl", f"--db={NB.socket}", "init").returncode == 0, seconds=60)
+    until(lambda: host.run("ovn-sbctl", f"--db={SB.socket}", "init").returncode == 0, seconds=60)
+    host.start("ovn-northd", f"--ovnnb-db={NB.socket}", f"--ovnsb-db={SB.socket}")
+    _chassis(told)
+    told.done("ovn-nbctl", f"--db={NB.socket}", "set", "NB_Global", ".", "nb_cfg=7")
+    told.is_told(ovn_sb_cfg=7, ovn_hv_cfg=7, ovn_southbound_nb_cfg=7, ovs_up=1, **{HEARS: 1})
+    found = told.metrics()
+    assert found['ovn_chassis_nb_cfg{chassis="worker-1"}'] == 7
+    assert found["ovs_cur_cfg"] == found["ovs_next_cfg"]
+
+    told.done("pkill", "ovn-controller")
+    told.done("pkill", "-KILL", "ovs-vswitchd")
+    told.done("ovn-nbctl", f"--db={NB.socket}", "set", "NB_Global", ".", "nb_cfg=8")
+    assert told.host.run("ovs-vsctl", "--timeout=2", "add-br", "br-new").returncode != 0, "nobody makes it"
+    told.is_told(ovn_southbound_nb_cfg=8, **{HEARS: 0})
+    found = told.metrics()
+    assert found['ovn_chassis_nb_cfg{chassis="worker-1"}'] == 7
+    assert found["ovs_cur_cfg"] < found["ovs_next_cfg"]
+    told.done("pkill", "-f", "/srv/conf.db")
+    until(lambda: told.metrics()["ovs_up"] == 0, seconds=30)
+
+
+def _chassis(told: Told) -> None:
+    host = told.host
+    host.at(ovn.CHASSIS).parent.mkdir(parents=True, exist_ok=True)
+    host.at(ovn.CHASSIS).write_text("worker-1\n")
+    host.at(ovn.SWITCH).parent.mkdir(parents=True, exist_ok=True)
+    told.done("ovsdb-tool", "create", "/srv/conf.db", "/usr/share/openvswitch/vswitch.ovsschema")
+    host.start("ovsdb-server", f"--remote=punix:{ovn.SWITCH}", "/srv/conf.db")
+    until(lambda: host.run("ovs-vsctl", "--no-wait", "init").returncode == 0, seconds=30)
+    ids = ("system-id=worker-1", f"ovn-remote={SB.socket}", "ovn-encap-type=geneve", "ovn-encap-ip=10.90.0.41")
+    told.done("ovs-vsctl", "--no-wait", "set", "Open_vSwitch", ".", *(f"external_ids:{one}" for one in ids))
+    host.start("ovs-vswitchd", "--enable-dummy=override", "--disable-system")
+    host.start("ovn-controller", "--pidfile")
+
+
+def test_a_hypervisor_tells_its_domains_by_state_and_a_libvirtd_that_is_silent(told: Told) -> None:
+    told.host.at(libvirt.HYPERVISOR).parent.mkdir(parents=True, exist_ok=True)
+    told.host.at(libvirt.HYPERVISOR).touch()
+    assert told.metrics()["libvirt_up"] == 0
+    told.host.start("/usr/sbin/libvirtd")
+    told.is_told(libvirt_up=1)
+    # None is defined: libvirt would ask QEMU what this machine can do.
+    domains = {name: value for name, value in told.metrics().items() if name.startswith("libvirt_domains")}
+    assert domains == {f'libvirt_domains{{state="{state}"}}': 0 for state in libvirt.STATES}
