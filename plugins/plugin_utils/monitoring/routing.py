@@ -9,7 +9,7 @@ from ..plan.part_types import MonitoringPlan
 
 
 def routing(monitoring: MonitoringPlan) -> dict[str, Any]:
-    """Return the configuration: one message an object and layer, and a lost host hides what was on it."""
+    """Return the configuration: one message an object and layer, and a lost rack or host hides what was on it."""
     url = monitoring.webhook
     receiver = {"webhook_configs": [{"url": url, "send_resolved": True}]} if url else {}
     return {
@@ -23,10 +23,15 @@ def routing(monitoring: MonitoringPlan) -> dict[str, Any]:
         },
         "inhibit_rules": [
             {
+                "source_matchers": ['alertname="RackDown"'],
+                "target_matchers": ['alertname="HostDown"'],  # which hides the rest of its host all the same
+                "equal": ["site", "rack"],
+            },
+            {
                 "source_matchers": ['alertname="HostDown"'],
-                "target_matchers": ['alertname!="HostDown"'],
+                "target_matchers": ['alertname!~"HostDown|RackDown"'],
                 "equal": ["site", "object"],
-            }
+            },
         ],
         "receivers": [{"name": "site", **receiver}, {"name": "nobody"}],
     }

@@ -112,10 +112,33 @@ def test_the_alert_that_always_fires_is_sent_to_nobody() -> None:
     assert route == {"receiver": "nobody", "matchers": [f'alertname="{PROOF}"']}
 
 
-def test_a_lost_host_hides_what_was_on_it_and_not_itself() -> None:
-    (rule,) = routed(planned("ha"))["inhibit_rules"]
-    assert rule == {
-        "source_matchers": ['alertname="HostDown"'],
-        "target_matchers": ['alertname!="HostDown"'],
-        "equal": ["site", "object"],
-    }
+def test_a_lost_rack_hides_its_hosts_and_a_lost_host_what_was_on_it() -> None:
+    assert routed(planned("ha"))["inhibit_rules"] == [
+        {
+            "source_matchers": ['alertname="RackDown"'],
+            "target_matchers": ['alertname="HostDown"'],
+            "equal": ["site", "rack"],
+        },
+        {
+            "source_matchers": ['alertname="HostDown"'],
+            "target_matchers": ['alertname!~"HostDown|RackDown"'],
+            "equal": ["site", "object"],
+        },
+    ]
+
+
+def test_a_rack_is_down_when_most_of_its_hosts_are_beside_the_one_that_tells_it() -> None:
+    assert expressions(planned("ha"), "RackDown") == [], "no host of it has a rack"
+    (found,) = expressions(planned("lab"), "RackDown")  # four machines, the seed tells
+    assert (
+        found == 'label_replace(count by (rack) (up{job="node",rack=~"r1"} == 0) >= 2, "object", "$1", "rack", "(.+)")'
+    )
+    (found,) = expressions(planned("rack"), "RackDown")  # r3: the seed and two more
+    assert re.findall(r'rack=~"([^"]+)"} == 0\) >= (\d+)', found) == [("r3", "2"), ("r1|r2", "7")]
+    assert expressions(planned("lab", machines__worker__count=0, machines__control__rack="r2"), "RackDown") == []
+
+
+def test_a_rack_is_told_before_its_hosts() -> None:
+    rules_of_hosts = {one["alert"]: one["for"] for one in rules(planned("lab"))["host"]["groups"][0]["rules"]}
+    assert list(rules_of_hosts)[:2] == ["RackDown", "HostDown"]
+    assert (rules_of_hosts["RackDown"], rules_of_hosts["HostDown"]) == ("30s", "45s")
