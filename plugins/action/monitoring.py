@@ -18,10 +18,12 @@ from ..plugin_utils.kube.client import Api
 from ..plugin_utils.layers.layers import ALERTMANAGER, JOURNAL_UPLOAD, LOG_DOOR
 from ..plugin_utils.monitoring.backups import ages
 from ..plugin_utils.monitoring.files import files
+from ..plugin_utils.monitoring.routing import secrets_of
 from ..plugin_utils.monitoring.targets import expected
 from ..plugin_utils.plan import Plan, load_site, make_plan
 from ..plugin_utils.plan.part_types import MonitoringPlan
 from ..plugin_utils.supply.publish import digests
+from ..plugin_utils.vault import open_store
 
 ACCOUNT = "/api/v1/namespaces/kube-system/secrets/groundup-monitoring"  # the role makes it
 _BESIDE = ("tell", "backups", "drift")  # steps of runs of something else
@@ -64,14 +66,20 @@ class ActionModule(StepAction):
             return super().work({**self._logs(given), "central": None, "tls": {}})
         asked: dict[str, Callable[[], dict[str, Any]]] = {
             "verify": lambda: {"targets": expected(plan, without=given["absent"])},
-            "tell": lambda: {"files": files(plan)},
+            "tell": lambda: {"files": files(plan), **self._receivers(plan)},
             "backups": lambda: {"backups": ages(plan, given["directory"], warnings=self.changes.warnings)},
             "drift": dict,
         }  # fmt: skip
         if more := asked.get(given["step"]):
             return super().work({**given, "interval": plan.monitoring.interval, **more()})
-        own = {"central": self._central(plan, plan.monitoring), "tls": self._tls(plan, given)}
+        own = {"central": self._central(plan, plan.monitoring), "tls": self._tls(plan, given), **self._receivers(plan)}
         return super().work({**self._logs(given), **own})
+
+    def _receivers(self, plan: Plan) -> dict[str, Any]:
+        """Return the secrets by which alerts are sent, by path."""
+        names = secrets_of(plan.monitoring) if plan.monitoring else {}
+        store = open_store(plan.site, write=False) if names else None
+        return {"receivers": {path: store.get(name) for path, name in names.items()} if store else {}}
 
     def _logs(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the options with the digest of what writes logs."""

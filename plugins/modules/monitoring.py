@@ -148,7 +148,7 @@ RULES = {"required_if": [("step", "converge", _NEEDED)]}
 def main() -> None:
     """Run the step."""
     steps = {"converge": converge, "tell": tell, "backups": backups, "drift": drift, "verify": verify}
-    run_step(steps, secret=("private_key", "client_key", "tls", "logs_key"))
+    run_step(steps, secret=("private_key", "client_key", "tls", "logs_key", "receivers"))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.layers import aside
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.files import files
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
 from ansible_collections.groundup.cloud.tests.unit.plan.conftest import ROOT
 from jinja2 import Environment
 
@@ -118,6 +119,20 @@ def test_what_another_run_did_is_done_when_the_monitoring_host_cannot_be_told(
     (warning,) = done["warnings"]
     assert warning.startswith("monitoring on worker-1 was not told: ")
     assert "run groundup.cloud.monitoring" in warning
+
+
+@pytest.mark.parametrize("step", ["tell", "converge"])
+def test_the_monitoring_host_gets_the_secrets_that_alerts_are_sent_by(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, step: str
+) -> None:
+    monkeypatch.setenv("GROUNDUP_VAULT_PASSWORD_FILE", str(tmp_path / "password"))
+    (tmp_path / "password").write_text("word of a test\n")
+    open_store("lab").take({"monitoring/pagerduty": "their-key"})
+    plan = planned("lab", monitoring__pagerduty={})
+    assert "their-key" not in str(files(plan))
+    done = converged(monkeypatch, dict, central=True, step=step, plan=plan)
+    assert done["given"]["receivers"] == {"receivers/pagerduty": "their-key"}
+    assert converged(monkeypatch, dict, central=True, step=step)["given"]["receivers"] == {}
 
 
 @pytest.mark.parametrize("step", ["converge", "backups"])

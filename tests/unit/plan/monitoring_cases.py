@@ -13,4 +13,5 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("monitoring-inside", "warning", "lab", {**_ON, "monitoring/host": "worker-1"}, "monitoring.host"),
     ("logs-without-monitoring", "warning", "lab", {"monitoring/logs/enabled": True}, "monitoring.logs.enabled"),
     ("monitoring-without-receiver", "warning", "lab", _ON, "monitoring.webhook"),
+    ("monitoring-warnings-unheard", "warning", "lab", {**_ON, "monitoring/pagerduty": {}}, "monitoring.mail"),
 ]
