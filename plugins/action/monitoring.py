@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import os
+import socket
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -26,7 +28,13 @@ from ..plugin_utils.supply.publish import digests
 from ..plugin_utils.vault import open_store
 
 ACCOUNT = "/api/v1/namespaces/kube-system/secrets/groundup-monitoring"  # the role makes it
-_BESIDE = ("tell", "backups", "drift")  # steps of runs of something else
+_BESIDE = {  # steps of runs of something else -> the remedy when they fail
+    "tell": "run groundup.cloud.monitoring when that is mended",
+    "backups": "run groundup.cloud.monitoring when that is mended",
+    "drift": "run groundup.cloud.monitoring when that is mended",
+    "silence": "expect alerts about what this run works on",
+    "hear": "the silence ends by itself; to end it now: amtool silence expire, on that host",
+}
 PATIENCE = 30.0  # seconds for Kubernetes to fill it in
 
 
@@ -54,8 +62,8 @@ class ActionModule(StepAction):
             result = {"failed": True, "msg": f"it does not answer: {error}"}
         if not result.get("failed"):
             return result
-        again = "Remedy: run groundup.cloud.monitoring when that is mended"
-        return {"changed": False, "warnings": [f"monitoring on {given['name']} was not told: {result['msg']}. {again}"]}
+        said = f"monitoring on {given['name']} was not told: {result['msg']}. Remedy: {_BESIDE[given['step']]}"
+        return {"changed": False, "warnings": [said]}
 
     def _told(self, given: dict[str, Any], *, central: bool) -> dict[str, Any]:
         """Run the step with what the monitoring host is told of the plan."""
@@ -69,6 +77,8 @@ class ActionModule(StepAction):
             "tell": lambda: {"files": files(plan), **self._receivers(plan)},
             "backups": lambda: {"backups": ages(plan, given["directory"], warnings=self.changes.warnings)},
             "drift": dict,
+            "silence": lambda: {"run": f"{given['run']}, by process {os.getppid()} on {socket.gethostname()}"},
+            "hear": dict,
         }  # fmt: skip
         if more := asked.get(given["step"]):
             return super().work({**given, "interval": plan.monitoring.interval, **more()})

@@ -24,12 +24,14 @@ options:
       - V(backups), on O(monitoring_host), has its node exporter tell when the newest backup set in O(directory) saved
         each part. A part keeps its time where that is newer, and has 0 until it is saved.
       - V(drift), on O(monitoring_host), has its node exporter tell O(metrics), what C(groundup.cloud.drift) found.
+      - V(silence), on O(monitoring_host), has Alertmanager mute alerts about O(hosts), O(osds) and O(layers) for
+        O(minutes); one of a former run is made longer. V(hear) ends that. A failure of these two is a warning.
       - V(verify), on O(monitoring_host), waits until every target of the plan answers, every rule can be judged, and
         the alert C(AlertingWorks), which always fires, is in Alertmanager. Of Ceph's managers one is enough. Of each
         host that writes logs, the store must have a line of the last ten minutes.
         Hosts of O(absent) are left out.
     type: str
-    choices: [converge, tell, backups, drift, verify]
+    choices: [converge, tell, backups, drift, silence, hear, verify]
     required: true
   site_file:
     description: Path of the site file.
@@ -56,6 +58,29 @@ options:
     description: Metrics as text. With O(step=drift).
     type: str
     default: ""
+  hosts:
+    description: Hosts that a run works on. With O(step=silence) and O(step=hear).
+    type: list
+    elements: str
+    default: []
+  osds:
+    description: Numbers of OSDs that a run works on.
+    type: list
+    elements: int
+    default: []
+  layers:
+    description: Layers that a run works on as a whole.
+    type: list
+    elements: str
+    default: []
+  run:
+    description: What the run does, for whoever looks at the silence.
+    type: str
+    default: ""
+  minutes:
+    description: Minutes after which the silence ends by itself.
+    type: int
+    default: 60
   address:
     description: Address of the host, where its node exporter listens. With O(step=converge).
     type: str
@@ -129,7 +154,7 @@ changes:
   description: Changes made, or predicted in check mode, one line each.
   type: list
   elements: str
-  returned: but with O(step=verify)
+  returned: but with O(step=verify), O(step=silence) and O(step=hear)
 targets:
   description: Number of targets that were asked for.
   type: int
@@ -139,6 +164,7 @@ targets:
 from ..module_utils._base.module import run_step
 from ..module_utils._monitoring.central import backups, drift, tell
 from ..module_utils._monitoring.converge import converge
+from ..module_utils._monitoring.silences import hear, silence
 from ..module_utils._monitoring.verify import verify
 
 _NEEDED = ("address", "readers", "packages", "user", "certificate", "private_key", "ca_certificate")
@@ -147,7 +173,10 @@ RULES = {"required_if": [("step", "converge", _NEEDED)]}
 
 def main() -> None:
     """Run the step."""
-    steps = {"converge": converge, "tell": tell, "backups": backups, "drift": drift, "verify": verify}
+    steps = {
+        "converge": converge, "tell": tell, "backups": backups, "drift": drift, "silence": silence, "hear": hear,
+        "verify": verify,
+    }  # fmt: skip
     run_step(steps, secret=("private_key", "client_key", "tls", "logs_key", "receivers"))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -58,6 +60,7 @@ def converged(
         "site": "lab",
         "logs": logs or {},
         "directory": "/sets",
+        "run": "drain of worker-1",
         "name": "worker-1",
         "monitoring_host": "worker-1" if central else "seed-1",
     }
@@ -108,7 +111,7 @@ def test_a_limited_run_and_a_backup_hand_over_what_the_plan_and_the_sets_say(
 
 
 @pytest.mark.parametrize("said", [lambda: dict(FAILED), gone])
-@pytest.mark.parametrize("step", ["tell", "backups", "drift"])
+@pytest.mark.parametrize("step", ["tell", "backups", "drift", "silence", "hear"])
 def test_what_another_run_did_is_done_when_the_monitoring_host_cannot_be_told(
     monkeypatch: pytest.MonkeyPatch, said: Callable[[], dict[str, Any]], step: str
 ) -> None:
@@ -118,7 +121,12 @@ def test_what_another_run_did_is_done_when_the_monitoring_host_cannot_be_told(
     assert "failed" not in done
     (warning,) = done["warnings"]
     assert warning.startswith("monitoring on worker-1 was not told: ")
-    assert "run groundup.cloud.monitoring" in warning
+    assert "Remedy: " in warning
+
+
+def test_a_silence_says_whose_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    done = converged(monkeypatch, dict, central=True, step="silence")
+    assert done["given"]["run"] == f"drain of worker-1, by process {os.getppid()} on {socket.gethostname()}"
 
 
 @pytest.mark.parametrize("step", ["tell", "converge"])
