@@ -10,6 +10,8 @@ import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils import verbs
 from ansible_collections.groundup.cloud.tests.unit.plan.conftest import ROOT
+from jinja2 import StrictUndefined
+from jinja2.nativetypes import NativeEnvironment
 
 ROLE = "ansible.builtin.import_role"
 STAY = {"remove"}  # what left the machine is missed until it has left the site file
@@ -49,6 +51,26 @@ def test_a_verb_that_is_refused_mutes_nothing(name: str) -> None:
     at = next(number for number, task in enumerate(found) if silent(task))
     assert any("'check'" in str(task) for task in found[:at])
     assert all(checks(task) for task in found[:at])
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (
+            {"verb": "drain", "groundup_machine": "worker-1"},
+            {"hosts": ["worker-1"], "osds": [], "layers": [], "run": "groundup.cloud.drain of worker-1", "minutes": 60},
+        ),
+        (
+            {"silence_about": {"layers": ["kubernetes"]}, "silence_run": "upgrade", "silence_minutes": 240},
+            {"hosts": [], "osds": [], "layers": ["kubernetes"], "run": "groundup.cloud.upgrade", "minutes": 240},
+        ),
+    ],
+)
+def test_a_verb_tells_its_machine_and_others_what_they_work_on(given: dict[str, Any], told: dict[str, Any]) -> None:
+    (task,) = yaml.safe_load((ROOT / "roles/monitoring/tasks/silence.yml").read_text())
+    args = task["groundup.cloud.monitoring"]
+    templates = NativeEnvironment(undefined=StrictUndefined, autoescape=True)
+    assert {name: templates.from_string(args[name]).render(given) for name in told} == told
 
 
 def test_a_machine_that_does_not_serve_afterwards_stays_muted() -> None:
