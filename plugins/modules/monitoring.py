@@ -116,6 +116,10 @@ options:
     description: Credentials of O(monitoring_host) by file name. The action makes them.
     type: dict
     default: {}
+  receivers:
+    description: Secrets by which O(monitoring_host) sends alerts, by file. The action reads them from the store.
+    type: dict
+    default: {}
   logs:
     description: How the host writes its logs (url, user, certificate, node, programs, programs_url, seed). Default is
       not at all; V(converge) then removes what an earlier run left of it.
