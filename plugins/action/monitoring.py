@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import os
+import socket
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -18,13 +20,22 @@ from ..plugin_utils.kube.client import Api
 from ..plugin_utils.layers.layers import ALERTMANAGER, JOURNAL_UPLOAD, LOG_DOOR
 from ..plugin_utils.monitoring.backups import ages
 from ..plugin_utils.monitoring.files import files
+from ..plugin_utils.monitoring.routing import secrets_of
 from ..plugin_utils.monitoring.targets import expected
 from ..plugin_utils.plan import Plan, load_site, make_plan
 from ..plugin_utils.plan.part_types import MonitoringPlan
 from ..plugin_utils.supply.publish import digests
+from ..plugin_utils.vault import open_store
 
 ACCOUNT = "/api/v1/namespaces/kube-system/secrets/groundup-monitoring"  # the role makes it
-_BESIDE = ("tell", "backups", "drift", "failure")  # steps of runs of something else
+_BESIDE = {  # steps of runs of something else -> the remedy when they fail
+    "tell": "run groundup.cloud.monitoring when that is mended",
+    "backups": "run groundup.cloud.monitoring when that is mended",
+    "drift": "run groundup.cloud.monitoring when that is mended",
+    "failure": "run groundup.cloud.monitoring when that is mended",
+    "silence": "expect alerts about what this run works on",
+    "hear": "the silence ends by itself; to end it now: amtool silence expire, on that host",
+}
 PATIENCE = 30.0  # seconds for Kubernetes to fill it in
 
 
@@ -52,8 +63,8 @@ class ActionModule(StepAction):
             result = {"failed": True, "msg": f"it does not answer: {error}"}
         if not result.get("failed"):
             return result
-        again = "Remedy: run groundup.cloud.monitoring when that is mended"
-        return {"changed": False, "warnings": [f"monitoring on {given['name']} was not told: {result['msg']}. {again}"]}
+        said = f"monitoring on {given['name']} was not told: {result['msg']}. Remedy: {_BESIDE[given['step']]}"
+        return {"changed": False, "warnings": [said]}
 
     def _told(self, given: dict[str, Any], *, central: bool) -> dict[str, Any]:
         """Run the step with what the monitoring host is told of the plan."""
@@ -64,15 +75,23 @@ class ActionModule(StepAction):
             return super().work({**self._logs(given), "central": None, "tls": {}})
         asked: dict[str, Callable[[], dict[str, Any]]] = {
             "verify": lambda: {"targets": expected(plan, without=given["absent"])},
-            "tell": lambda: {"files": files(plan)},
+            "tell": lambda: {"files": files(plan), **self._receivers(plan)},
             "backups": lambda: {"backups": ages(plan, given["directory"], warnings=self.changes.warnings)},
             "drift": dict,
             "failure": dict,
+            "silence": lambda: {"run": f"{given['run']}, by process {os.getppid()} on {socket.gethostname()}"},
+            "hear": dict,
         }  # fmt: skip
         if more := asked.get(given["step"]):
             return super().work({**given, "interval": plan.monitoring.interval, **more()})
-        own = {"central": self._central(plan, plan.monitoring), "tls": self._tls(plan, given)}
+        own = {"central": self._central(plan, plan.monitoring), "tls": self._tls(plan, given), **self._receivers(plan)}
         return super().work({**self._logs(given), **own})
+
+    def _receivers(self, plan: Plan) -> dict[str, Any]:
+        """Return the secrets by which alerts are sent, by path."""
+        names = secrets_of(plan.monitoring) if plan.monitoring else {}
+        store = open_store(plan.site, write=False) if names else None
+        return {"receivers": {path: store.get(name) for path, name in names.items()} if store else {}}
 
     def _logs(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the options with the digest of what writes logs."""

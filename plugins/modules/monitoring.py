@@ -25,12 +25,14 @@ options:
         each part. A part keeps its time where that is newer, and has 0 until it is saved.
       - V(drift), on O(monitoring_host), has its node exporter tell O(metrics), what C(groundup.cloud.drift) found;
         V(failure) in the same way what C(groundup.cloud.hypervisor_failure) found.
+      - V(silence), on O(monitoring_host), has Alertmanager mute alerts about O(hosts), O(osds) and O(layers) for
+        O(minutes); one of a former run is made longer. V(hear) ends that. A failure of these two is a warning.
       - V(verify), on O(monitoring_host), waits until every target of the plan answers, every rule can be judged, and
         the alert C(AlertingWorks), which always fires, is in Alertmanager. Of Ceph's managers one is enough. Of each
         host that writes logs, the store must have a line of the last ten minutes.
         Hosts of O(absent) are left out.
     type: str
-    choices: [converge, tell, backups, drift, failure, verify]
+    choices: [converge, tell, backups, drift, failure, silence, hear, verify]
     required: true
   site_file:
     description: Path of the site file.
@@ -57,6 +59,29 @@ options:
     description: Metrics as text. With O(step=drift) and O(step=failure).
     type: str
     default: ""
+  hosts:
+    description: Hosts that a run works on. With O(step=silence) and O(step=hear).
+    type: list
+    elements: str
+    default: []
+  osds:
+    description: Numbers of OSDs that a run works on.
+    type: list
+    elements: int
+    default: []
+  layers:
+    description: Layers that a run works on as a whole.
+    type: list
+    elements: str
+    default: []
+  run:
+    description: What the run does, for whoever looks at the silence.
+    type: str
+    default: ""
+  minutes:
+    description: Minutes after which the silence ends by itself.
+    type: int
+    default: 60
   address:
     description: Address of the host, where its node exporter listens. With O(step=converge).
     type: str
@@ -90,6 +115,10 @@ options:
     default: ""
   tls:
     description: Credentials of O(monitoring_host) by file name. The action makes them.
+    type: dict
+    default: {}
+  receivers:
+    description: Secrets by which O(monitoring_host) sends alerts, by file. The action reads them from the store.
     type: dict
     default: {}
   logs:
@@ -130,7 +159,7 @@ changes:
   description: Changes made, or predicted in check mode, one line each.
   type: list
   elements: str
-  returned: but with O(step=verify)
+  returned: but with O(step=verify), O(step=silence) and O(step=hear)
 targets:
   description: Number of targets that were asked for.
   type: int
@@ -140,6 +169,7 @@ targets:
 from ..module_utils._base.module import run_step
 from ..module_utils._monitoring.central import backups, drift, failure, tell
 from ..module_utils._monitoring.converge import converge
+from ..module_utils._monitoring.silences import hear, silence
 from ..module_utils._monitoring.verify import verify
 
 _NEEDED = ("address", "readers", "packages", "user", "certificate", "private_key", "ca_certificate")
@@ -148,8 +178,11 @@ RULES = {"required_if": [("step", "converge", _NEEDED)]}
 
 def main() -> None:
     """Run the step."""
-    told = {"tell": tell, "backups": backups, "drift": drift, "failure": failure}
-    run_step({"converge": converge, **told, "verify": verify}, secret=("private_key", "client_key", "tls", "logs_key"))
+    steps = {
+        "converge": converge, "tell": tell, "backups": backups, "drift": drift, "failure": failure,
+        "silence": silence, "hear": hear, "verify": verify,
+    }  # fmt: skip
+    run_step(steps, secret=("private_key", "client_key", "tls", "logs_key", "receivers"))
 
 
 if __name__ == "__main__":

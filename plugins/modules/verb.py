@@ -93,6 +93,10 @@ machine:
   description: Name of the machine.
   type: str
   returned: success
+off:
+  description: Whether the machine does not serve at the end of the verb.
+  type: bool
+  returned: success
 hypervisor:
   description: Whether the machine leaves as a hypervisor.
   type: bool

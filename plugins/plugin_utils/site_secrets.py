@@ -129,6 +129,19 @@ def _kinds(plan: Plan) -> Iterator[_Given]:
             why="the provider makes the secret of its client: it would refuse a generated one",
             how="register this cloud there as a client", value="...",
         )  # fmt: skip
+    pager, mail = (plan.monitoring.pagerduty, plan.monitoring.mail) if plan.monitoring else (None, None)
+    if pager:
+        yield _Given(
+            names=[pager.secret], where="monitoring.pagerduty",
+            why="PagerDuty makes the key of its service: events with a generated one would be refused",
+            how="add an integration (Events API v2) to a service there", value="...",
+        )  # fmt: skip
+    if mail and mail.secret:
+        yield _Given(
+            names=[mail.secret], where="monitoring.mail.username",
+            why="the mail server has the password of its account already: a generated one would be refused",
+            how="ask who runs it for it", value="...",
+        )  # fmt: skip
     for key, login in _logins(plan).items():
         yield _Given(names=[login], where=key, why=NOBODY, how="ask who runs it for a login", value=LOGIN_FORM)
 

@@ -24,6 +24,7 @@ STORE_PORT, RULES_PORT, ALERTS_PORT = watched.CENTRAL_PORTS
 STORE_URL, RULES_URL, ALERTS_URL = (f"http://{LOOPBACK}:{port}" for port in watched.CENTRAL_PORTS)
 LOGS_URL = f"http://{LOOPBACK}:{watched.LOG_STORE_PORT}"
 ROUTING = "alertmanager.yml"
+RECEIVERS = "receivers"  # secrets of those that get alerts, one a file
 AGES = "groundup_backup_newest_timestamp_seconds"
 _AGE = re.compile(rf'^{AGES}{{part="(.+)"}} (\d+)$', re.MULTILINE)
 _FREE = "1GiB"  # disk that the store leaves to others: below it, it takes no more
@@ -60,7 +61,7 @@ class WatchProgram:
 ALL = (
     WatchProgram(unit=watched.STORE, account="groundup-metrics", port=STORE_PORT,
                  reads=("targets", "vmui", "page", "scrape.yml"), program="victoria-metrics"),
-    WatchProgram(unit=watched.ALERTS, account="groundup-alerts", port=ALERTS_PORT, reads=(ROUTING,)),
+    WatchProgram(unit=watched.ALERTS, account="groundup-alerts", port=ALERTS_PORT, reads=(RECEIVERS, ROUTING)),
     WatchProgram(unit=watched.RULES, account="groundup-rules", port=RULES_PORT, reads=("rules",), program="vmalert"),
 )  # fmt: skip
 LOGS = (
@@ -101,7 +102,7 @@ def converge(changes: Changes, wanted: Mapping[str, Any]) -> None:
         for name, text in credentials.items():
             secret = not name.endswith(".crt")
             unit.place(HOME / directory / name, f"{text.rstrip()}\n", mode=0o640, group=one.group, secret=secret)
-        reader = _configure(changes, one, wanted["files"])
+        reader = _configure(changes, one, wanted)
         (unit if unit.stale else reader).running()
     _backups(changes, wanted["backups"])
 
@@ -116,7 +117,7 @@ def tell(changes: Changes, given: Mapping[str, Any]) -> dict[str, Any]:
     for one in (*ALL, *(LOGS if logs else ())):
         if watched.unit_file(one.unit).exists():
             unit = one.as_unit(changes)  # stale, if a run was killed before its restart
-            reader = _configure(changes, one, given["files"])
+            reader = _configure(changes, one, given)
             (unit if unit.stale else reader).running()
     return changes.result()
 
@@ -155,15 +156,16 @@ def _backups(changes: Changes, taken: Mapping[str, int]) -> None:
     files.place(changes, watched.BACKUPS, "\n".join([*head, *lines, ""]))
 
 
-def _configure(changes: Changes, one: WatchProgram, wanted: Mapping[str, str]) -> Unit:
+def _configure(changes: Changes, one: WatchProgram, wanted: Mapping[str, Any]) -> Unit:
     """Write the plan's files for ``one``, remove those that are no longer of it; return its unit, to be reloaded."""
     reader = one.as_unit(changes, on_change=one.takes)
-    own = {HOME / path: text for path, text in wanted.items() if path.partition("/")[0] in one.reads}
+    texts: dict[str, str] = {**wanted["receivers"], **wanted["files"]}
+    own = {HOME / path: text for path, text in texts.items() if path.partition("/")[0] in one.reads}
+    # The address of a webhook may let whoever knows it send messages.
+    closed = one.unit == watched.ALERTS
     for path, text in own.items():
-        # The address of a webhook may let whoever knows it send messages.
-        closed = path.name == ROUTING
         reader.place(path, text, mode=0o640 if closed else 0o644, group=one.group if closed else None, secret=closed,
-                     valid=_takes_routing if closed else None)  # fmt: skip
+                     valid=_takes_routing if path.name == ROUTING else None)  # fmt: skip
     for path in sorted(path for part in one.reads for path in (HOME / part).glob("*") if path not in own):
         if files.remove(changes, path, before=reader.mark):
             reader.replaced()
@@ -245,4 +247,7 @@ def _door_tls(wanted: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _takes_routing(path: Path) -> None:
-    run(["amtool", "check-config", str(path)], remedy="correct monitoring.webhook; the old file is still in use")
+    run(
+        ["amtool", "check-config", str(path)],
+        remedy="correct monitoring.webhook, pagerduty or mail; the old file is still in use",
+    )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
+from ..plan.layout.places import NO_RACK
 from ..plan.types import Plan
 from .carriers import CARRIERS
 from .logs import ALL_LINES, LINES, SILENT
@@ -49,10 +51,29 @@ def request_rate(only: str) -> str:
     return f'sum by (object) (rate(apiserver_request_total{{job="api-server"{only}}}[2m]))'
 
 
-def _daemon(metric: str) -> str:
+def _of_lost_hosts(label: str, value: str = "$1") -> str:
+    """Return the hosts that do not answer, by ``value`` in ``label``: of what is on them, `HostDown` tells."""
+    return f'label_replace(up{{job="node"}} == 0, "{label}", "{value}", "object", "(.+)")'
+
+
+def _daemon(metric: str, on_lost_hosts: str) -> str:
     """Return the daemons of Ceph whose ``metric`` is 0, as objects: the manager that tells it is not at fault."""
-    lost = f'max by (ceph_daemon) ({metric}{{job="ceph"}}) == 0'
+    lost = f'max by (ceph_daemon) ({metric}{{job="ceph"}}) == 0 unless on (ceph_daemon) {on_lost_hosts}'
     return f'label_replace({lost}, "object", "$1", "ceph_daemon", "(.+)")'
+
+
+def _racks(plan: Plan) -> str:
+    """Return the racks most of whose hosts do not answer, as objects; without the monitoring host, which tells it."""
+    hosts = [host for host in plan.hosts.values() if plan.monitoring and host.name != plan.monitoring.host]
+    by_least: dict[int, list[str]] = {}
+    for rack, number in sorted(Counter(host.rack for host in hosts if host.rack != NO_RACK).items()):
+        if number > 1:
+            by_least.setdefault(number // 2 + 1, []).append(rack)
+    lost = " or ".join(
+        f'count by (rack) (up{{job="node",rack=~"{"|".join(racks)}"}} == 0) >= {least}'
+        for least, racks in sorted(by_least.items())
+    )
+    return f'label_replace({lost}, "object", "$1", "rack", "(.+)")' if lost else ""
 
 
 def _lost_managers(plan: Plan) -> str:
@@ -64,7 +85,17 @@ def _lost_managers(plan: Plan) -> str:
 FAILED = ',code=~"5.."'
 DISK = 'job="node",fstype!~"tmpfs|ramfs|overlay|squashfs"'
 
+_OSDS = 'max by (ceph_daemon, hostname) (ceph_osd_metadata{job="ceph"})'
+
 ALERTS: dict[str, AlertRecord] = {
+    "RackDown": AlertRecord(
+        # Before HostDown, which it hides: some of its hosts are asked later.
+        layer="host", job="node", severity="critical", after="30s",
+        expr=_racks,
+        what="most hosts of the rack {object} do not answer",
+        why="what runs there is lost or unseen: its power or its switch failed; its hosts are not told one by one",
+        remedy="look at the rack's power and its switch; groundup.cloud.status names the hosts that do not answer",
+    ),
     "HostDown": AlertRecord(
         layer="host", job="node", severity="critical", after="45s",
         expr='up{job="node"} == 0',
@@ -188,7 +219,7 @@ ALERTS: dict[str, AlertRecord] = {
     ),
     "HaproxyServerOut": AlertRecord(
         layer="kubernetes", job="haproxy", severity="warning", after="45s",
-        expr='haproxy_server_status{job="haproxy",state="DOWN"} == 1',
+        expr=f'haproxy_server_status{{job="haproxy",state="DOWN"}} == 1 unless on (server) {_of_lost_hosts("server")}',
         what="HAProxy of {object} has taken {server} out of {proxy}",
         why="fewer servers carry the load; with the last one the API or the public name is gone",
         remedy="run groundup.cloud.status: it names the pod or host behind that server",
@@ -202,14 +233,14 @@ ALERTS: dict[str, AlertRecord] = {
     ),
     "CephMonitorDown": AlertRecord(
         layer="storage", job="ceph", severity="critical", after="45s",
-        expr=_daemon("ceph_mon_quorum_status"),
+        expr=_daemon("ceph_mon_quorum_status", _of_lost_hosts("ceph_daemon", "mon.$1")),
         what="{object} is not in the quorum of Ceph's monitors",
         why="one more lost monitor may stop all volumes, images and disks in Ceph",
         remedy="start it: systemctl status ceph-mon@HOST on its host; look at the host's clock",
     ),
     "CephOsdDown": AlertRecord(
         layer="storage", job="ceph", severity="warning", after="45s",
-        expr=_daemon("ceph_osd_up"),
+        expr=_daemon("ceph_osd_up", f"({_OSDS} and on (hostname) {_of_lost_hosts('hostname')})"),
         what="{object} is down",
         why="its data has one copy less until it is back, or until Ceph has copied it elsewhere",
         remedy="ceph osd find names its host; a broken disk: groundup.cloud.storage_replace",

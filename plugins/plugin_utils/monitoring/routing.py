@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from ...module_utils._host.watched import PROOF
-from ..plan.part_types import MonitoringPlan
+from ...module_utils._monitoring.central import HOME, RECEIVERS
+from ..plan.part_types import MailPlan, MonitoringPlan, PagerdutyPlan
+
+_SUBJECT = "{{ .Status }}: {{ .GroupLabels.object }}, layer {{ .GroupLabels.layer }} of site {{ .GroupLabels.site }}"
+_TEXT = """\
+{{ range .Alerts }}{{ .Labels.alertname }}, {{ .Labels.severity }}, {{ .Status }}: {{ .Annotations.what }}
+  since:  {{ .StartsAt.UTC.Format "2006-01-02 15:04:05" }} UTC
+  why:    {{ .Annotations.why }}
+  remedy: {{ .Annotations.remedy }}
+
+{{ end }}"""
+_IMPLICIT_TLS = ":465"  # there Alertmanager begins with TLS, and would wait for STARTTLS in vain
 
 
 def routing(monitoring: MonitoringPlan) -> dict[str, Any]:
-    """Return the configuration: one message an object and layer, and a lost host hides what was on it."""
-    url = monitoring.webhook
-    receiver = {"webhook_configs": [{"url": url, "send_resolved": True}]} if url else {}
+    """Return the configuration: one message an object and layer, and a lost rack or host hides what was on it."""
+    url, pagerduty, mail = monitoring.webhook, monitoring.pagerduty, monitoring.mail
+    every = {"webhook_configs": [{"url": url, "send_resolved": True}]} if url else {}
+    receivers = [{"name": "site", **every, **({"email_configs": [_mail(mail)]} if mail else {})}, {"name": "nobody"}]
+    routes = [{"receiver": "nobody", "matchers": [f'alertname="{PROOF}"']}]
+    if pagerduty:
+        receivers.append({"name": "critical", **every, "pagerduty_configs": [_pagerduty(pagerduty)]})
+        routes.append({"receiver": "critical", "matchers": ['severity="critical"']})
     return {
         "route": {
             "receiver": "site",
@@ -19,14 +36,49 @@ def routing(monitoring: MonitoringPlan) -> dict[str, Any]:
             "group_wait": "5s",
             "group_interval": "1m",
             "repeat_interval": "4h",
-            "routes": [{"receiver": "nobody", "matchers": [f'alertname="{PROOF}"']}],
+            "routes": routes,
         },
         "inhibit_rules": [
             {
+                "source_matchers": ['alertname="RackDown"'],
+                "target_matchers": ['alertname="HostDown"'],  # which hides the rest of its host all the same
+                "equal": ["site", "rack"],
+            },
+            {
                 "source_matchers": ['alertname="HostDown"'],
-                "target_matchers": ['alertname!="HostDown"'],
+                "target_matchers": ['alertname!~"HostDown|RackDown"'],
                 "equal": ["site", "object"],
-            }
+            },
         ],
-        "receivers": [{"name": "site", **receiver}, {"name": "nobody"}],
+        "receivers": receivers,
     }
+
+
+def secrets_of(monitoring: MonitoringPlan) -> dict[str, str]:
+    """Return the name in the secrets store of each file that Alertmanager reads a secret from, by its path."""
+    names = [one.secret for one in (monitoring.pagerduty, monitoring.mail) if one and one.secret]
+    return {_file(name): name for name in names}
+
+
+def _file(secret: str) -> str:
+    return f"{RECEIVERS}/{Path(secret).name}"
+
+
+def _pagerduty(plan: PagerdutyPlan) -> dict[str, Any]:
+    return {
+        "routing_key_file": f"{HOME}/{_file(plan.secret)}", **({"url": plan.url} if plan.url else {}),
+        "send_resolved": True, "severity": "critical", "client": "groundup.cloud", "client_url": "",
+        "description": "{{ .GroupLabels.site }}: {{ range .Alerts }}{{ .Annotations.what }}. {{ end }}",
+        "component": "{{ .GroupLabels.object }}", "group": "{{ .GroupLabels.layer }}",
+    }  # fmt: skip
+
+
+def _mail(plan: MailPlan) -> dict[str, Any]:
+    login = (
+        {"auth_username": plan.username, "auth_password_file": f"{HOME}/{_file(plan.secret)}"} if plan.secret else {}
+    )
+    return {
+        "to": ", ".join(plan.to), "from": plan.sender, "smarthost": plan.smarthost, **login,
+        "require_tls": plan.require_tls and not plan.smarthost.endswith(_IMPLICIT_TLS), "send_resolved": True,
+        "headers": {"Subject": _SUBJECT}, "html": "", "text": _TEXT,
+    }  # fmt: skip

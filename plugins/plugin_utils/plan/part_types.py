@@ -149,13 +149,35 @@ class LogsPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MailPlan:
+    """How alerts are mailed."""
+
+    to: tuple[str, ...]
+    sender: str
+    smarthost: str  # host:port
+    username: str | None  # None: no login
+    require_tls: bool
+    secret: str | None  # name of the password, which is given; None: no login
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PagerdutyPlan:
+    """Where critical alerts page somebody."""
+
+    url: str | None  # None: PagerDuty's own
+    secret: str  # name of its key, which is given
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MonitoringPlan:
     """Where metrics are kept, and who gets alerts."""
 
     host: str  # machine that scrapes and alerts; "": none, which is a finding
     interval: int  # seconds between scrapes
     retention_days: int
-    webhook: str | None  # None: alerts are sent nowhere
+    webhook: str | None  # gets all alerts
+    pagerduty: PagerdutyPlan | None
+    mail: MailPlan | None
     drift: str | None  # OnCalendar of the timer that compares the site with its file; None: no timer
     programs: str  # directory of VictoriaMetrics' programs, below files_url
     logs: LogsPlan | None = None  # None: the site keeps none

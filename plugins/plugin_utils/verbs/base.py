@@ -53,6 +53,7 @@ class Verb(ABC, Generic[State]):
     one: ClassVar[str]  # why it acts on one machine that is named
     loses: ClassVar[str]  # what would be lost if a reason were ignored
     codes: ClassVar[tuple[str, ...]] = ()  # of reasons that ``force`` may accept
+    off: ClassVar[bool] = False  # whether the machine does not serve at its end: alerts about it stay muted for a while
 
     def __init__(self, asked: Asked) -> None:
         """Take what is asked. Raises GroundupError without a machine."""
@@ -136,5 +137,7 @@ class Verb(ABC, Generic[State]):
         return self._result({"changes": []})
 
     def _result(self, done: dict[str, Any]) -> dict[str, Any]:
-        named = {"machine": self.asked.machine, "steps": list(self.steps()), "next": self.next_steps()}
+        named = {
+            "machine": self.asked.machine, "steps": list(self.steps()), "next": self.next_steps(), "off": self.off,
+        }  # fmt: skip
         return {"changed": bool(done["changes"]), **named, **done}

@@ -47,10 +47,14 @@ def enabled(ceph: Loopback) -> bool:
     return "prometheus" in ceph.ask("mgr", "module", "ls")["enabled_modules"]
 
 
+def text(ceph: Loopback) -> str:
+    """Return the metrics that any manager tells."""
+    return ceph.run('exec python3 -c "$@"', _READ, *_ADDRESSES.values())
+
+
 def told(ceph: Loopback) -> set[str]:
     """Return the names of the metrics that any manager tells."""
-    text = ceph.run('exec python3 -c "$@"', _READ, *_ADDRESSES.values())
-    return set(re.findall(r"^(ceph_\w+)", text, re.MULTILINE))
+    return set(re.findall(r"^(ceph_\w+)", text(ceph), re.MULTILINE))
 
 
 def asked_for() -> set[str]:
@@ -78,6 +82,7 @@ def test_metrics_are_on_with_monitoring_and_off_without_but_for_those_who_had_th
     assert len(asked_for()) >= 18
     ceph.ask("osd", "pool", "create", "probe", "1")
     until(lambda: asked_for() <= told(ceph), seconds=PATIENCE)
+    assert re.search(r'^ceph_osd_metadata{.*ceph_daemon="osd.0".*hostname="[^"]+"', text(ceph), re.MULTILINE)
 
     assert len(converge(ceph, wanted=False, check=True)) == 1
     assert enabled(ceph)

@@ -25,6 +25,23 @@ def up(job: str, host: str, values: str, *, layer: str = "kubernetes") -> Series
     return {f'up{{job="{job}",layer="{layer}",object="{host}"}}': values}
 
 
+def rack(*values: str) -> Series:
+    """Return the series that say whether storage-1, storage-2, ... answer, in their rack."""
+    name = 'up{job="node",layer="host",rack="r1",object="storage-'
+    return {f'{name}{number}"}}': each for number, each in enumerate(values, 1)}
+
+
+def on_storage(number: int) -> Series:
+    """Return what is lost with a storage host: an OSD, a monitor, a server of HAProxy."""
+    host, ceph = f"storage-{number}", 'job="ceph",object="storage-3",ceph_daemon='
+    return {
+        f'ceph_osd_up{{{ceph}"osd.{number}"}}': "0x30",
+        f'ceph_osd_metadata{{{ceph}"osd.{number}",hostname="{host}"}}': "1x30",
+        f'ceph_mon_quorum_status{{{ceph}"mon.{host}"}}': "0x30",
+        _SERVER.replace("worker-2", host): "1x30",
+    }
+
+
 def _disk(free: str) -> Series:
     """Return one file system that is mounted twice."""
     places = [
@@ -69,7 +86,7 @@ def _every(store: str, values: str) -> Series:
 
 _DISK = {"job": "node", "object": "worker-1", "device": "/dev/vda", "fstype": "ext4"}
 _CERTIFICATE = 'groundup_certificate_not_after_timestamp_seconds{object="control-1",path="/etc/haproxy/tls/edge.pem"}'
-_SERVER = 'haproxy_server_status{job="haproxy",object="control-1",proxy="public",server="worker-1",state="DOWN"}'
+_SERVER = 'haproxy_server_status{job="haproxy",object="control-1",proxy="public",server="worker-2",state="DOWN"}'
 _BACKUP = 'groundup_backup_newest_timestamp_seconds{object="seed-1",part="etcd"}'
 _NEVER = _BACKUP.replace("etcd", "state")
 _LOOKED = 'groundup_drift_looked_timestamp_seconds{object="seed-1"}'
@@ -143,7 +160,7 @@ CASES = (
     ),
     Case(
         alert="HaproxyServerOut", layer="kubernetes", fires={_SERVER: "0 1x30"}, quiet={_SERVER: "0x30"},
-        labels={"job": "haproxy", "object": "control-1", "proxy": "public", "server": "worker-1", "state": "DOWN"},
+        labels={"job": "haproxy", "object": "control-1", "proxy": "public", "server": "worker-2", "state": "DOWN"},
     ),
     Case(
         alert="ApiServersOut", layer="kubernetes",
@@ -189,3 +206,20 @@ CASES = (
         quiet=up("etcd", "control-3", "1x30"), labels={"job": "etcd", "object": "control-3"},
     ),
 )  # fmt: skip
+
+# Of storage-1 to storage-3, the third answers.
+LOST_RACK = (
+    Case(alert="RackDown", layer="host", fires={}, quiet={}, labels={"object": "r1", "rack": "r1"}),
+    Case(alert="CephOsdDown", layer="storage", fires={}, quiet={}, labels={"object": "osd.3", "ceph_daemon": "osd.3"}),
+    Case(
+        alert="CephMonitorDown", layer="storage", fires={}, quiet={},
+        labels={"object": "mon.storage-3", "ceph_daemon": "mon.storage-3"},
+    ),
+    Case(
+        alert="HaproxyServerOut", layer="kubernetes", fires={}, quiet={},
+        labels={"job": "haproxy", "object": "control-1", "proxy": "public", "server": "storage-3", "state": "DOWN"},
+    ),
+)  # fmt: skip
+ONE_OF_A_RACK = Case(
+    alert="HostDown", layer="host", fires={}, quiet={}, labels={**NODES, "object": "storage-2", "rack": "r1"}
+)

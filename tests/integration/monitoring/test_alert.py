@@ -12,6 +12,8 @@ from ansible_collections.groundup.cloud.tests.unit.monitoring.sites import plann
 
 from .watched import HOOK, watched
 
+# The rack r1 has worker-1 and worker-2, beside the monitoring host.
+_SITE = {"monitoring__webhook": f"http://127.0.0.1:{HOOK}/hook", "machines__control__rack": "r2"}
 SOON = 90.0  # seconds from a fault to its alert
 
 
@@ -19,7 +21,7 @@ SOON = 90.0  # seconds from a fault to its alert
 def test_a_lost_host_is_told_by_webhook_with_its_name_and_hides_what_was_on_it(
     tmp_path: Path, artifact: Callable[[str], Artifact], root: Callable[[str], Path]
 ) -> None:
-    plan = planned("lab", monitoring__webhook=f"http://127.0.0.1:{HOOK}/hook")
+    plan = planned("lab", **_SITE)
     control, lost = plan.hosts["control-1"].address, plan.hosts["worker-2"].address
     expected = {("node", name): True for name in plan.hosts}
     expected |= {(job, "seed-1"): True for job in ("store", "rules", "alerts")}
@@ -45,9 +47,24 @@ def test_a_lost_host_is_told_by_webhook_with_its_name_and_hides_what_was_on_it(
         assert told["annotations"]["what"] == "worker-2 does not answer"
         assert set(told["annotations"]) == {"what", "why", "remedy"}
 
-        hidden = {(job, "control-1") for job in ("haproxy", "etcd", "api-server")}
-        until(lambda: site.hidden() == hidden, seconds=SOON + 60)
+        hidden = {("TargetDown", job, "control-1") for job in ("haproxy", "etcd", "api-server")}
+        until(lambda: {one for one in site.hidden() if one[0] == "TargetDown"} == hidden, seconds=SOON + 60)
         assert not site.told("TargetDown", "firing", job="etcd")
 
         site.back(lost)
         until(lambda: bool(site.told("HostDown", "resolved", object="worker-2")), seconds=SOON + 60)
+
+
+@pytest.mark.long
+def test_a_lost_rack_is_told_in_place_of_its_hosts(
+    tmp_path: Path, artifact: Callable[[str], Artifact], root: Callable[[str], Path]
+) -> None:
+    plan = planned("lab", **_SITE)
+    with watched(tmp_path, plan, artifact, root("root-monitoring")) as site:
+        until(lambda: site.up().get(("node", "worker-2"), False), seconds=60)
+        for name in ("worker-1", "worker-2"):
+            site.away(plan.hosts[name].address)
+        until(lambda: bool(site.told("RackDown", "firing", object="r1", rack="r1")), seconds=SOON)
+        lost = {("HostDown", "node", name) for name in ("worker-1", "worker-2")}
+        until(lambda: lost <= site.hidden(), seconds=SOON)
+        assert not site.told("HostDown", "firing")

@@ -16,7 +16,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.artifa
 from ansible_collections.groundup.cloud.tests.unit.monitoring.sites import WHOLE, planned
 
 from .carrier_cases import ALONE, CARRIERS
-from .cases import CASES, Case, Series, up
+from .cases import CASES, LOST_RACK, ONE_OF_A_RACK, Case, Series, on_storage, rack, up
 
 Alert = dict[str, Any]
 TOGETHER = (*CASES, *CARRIERS)
@@ -48,7 +48,7 @@ def judge(
 
 
 def test_every_alert_has_a_case() -> None:
-    assert {case.alert for case in (*TOGETHER, *ALONE)} == {*ALERTS, "TargetDown"}
+    assert {case.alert for case in (*TOGETHER, *ALONE)} | {"RackDown"} == {*ALERTS, "TargetDown"}
 
 
 def test_every_alert_fires_with_its_object_and_its_words_and_only_then(
@@ -82,6 +82,19 @@ def test_targets_that_nobody_asks_are_missed(
     assert judged.returncode == 0, judged.stdout + judged.stderr
 
 
+def test_a_lost_rack_is_told_and_what_runs_on_lost_hosts_is_not(
+    judge: Callable[[list[Alert]], subprocess.CompletedProcess[str]], plan: Plan
+) -> None:
+    """Of the rack r1, two of three hosts are most; OSDs, monitors and servers of the third are told as ever."""
+    on_them = _merged([on_storage(number) for number in (1, 2, 3)])
+    tests = [
+        _group(_merged([rack("0x30", "0x30", "1x30"), on_them]), [_told(case, plan) for case in LOST_RACK]),
+        _group(rack("1x30", "0x30", "1x30"), [_asked("host", "RackDown", []), _told(ONE_OF_A_RACK, plan)]),
+    ]
+    judged = judge(tests)
+    assert judged.returncode == 0, judged.stdout + judged.stderr
+
+
 def _test(cases: Sequence[Case], plan: Plan, *, fires: bool) -> Alert:
     """Return all ``cases`` as one test: no series of one means something to the alert of another."""
     wanted: dict[tuple[str, str], list[Alert]] = {(case.layer, case.alert): [] for case in cases}
@@ -99,6 +112,10 @@ def _fired(case: Case, plan: Plan) -> Alert:
         for name, text in rule["annotations"].items()
     }
     return {"exp_labels": labels, "exp_annotations": words}
+
+
+def _told(case: Case, plan: Plan) -> Alert:
+    return _asked(case.layer, case.alert, [_fired(case, plan)])
 
 
 def _asked(layer: str, alert: str, expected: list[Alert]) -> Alert:

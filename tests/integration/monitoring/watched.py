@@ -75,11 +75,11 @@ class Watched:
         wanted = {"alertname": name, **labels}.items()
         return [one for one in self.heard() if one["status"] == status and wanted <= one["labels"].items()]
 
-    def hidden(self) -> set[tuple[str, str]]:
-        """Return job and object of the TargetDown alerts that another alert hides."""
+    def hidden(self) -> set[tuple[str, str, str]]:
+        """Return name, job and object of the alerts of targets that another alert hides."""
         said = self.ask("9093/api/v2/alerts?inhibited=true") or []
-        down = [one for one in said if one["labels"]["alertname"] == "TargetDown" and one["status"]["inhibitedBy"]]
-        return {(one["labels"]["job"], one["labels"]["object"]) for one in down}
+        labels = [one["labels"] for one in said if one["status"]["inhibitedBy"] and "job" in one["labels"]]
+        return {(one["alertname"], one["job"], one["object"]) for one in labels}
 
     def away(self, address: str) -> None:
         """Take a host off the network."""

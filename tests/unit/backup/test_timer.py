@@ -68,7 +68,14 @@ def test_the_timer_runs_the_playbook_with_the_password_file_and_never_the_passwo
 
 def test_a_site_is_compared_by_a_timer_that_takes_drift_for_no_failure(plan: Plan, machine: Path) -> None:
     watched = MonitoringPlan(
-        host="seed-1", interval=15, retention_days=30, webhook=None, drift="*-*-* 05:00", programs=""
+        host="seed-1",
+        interval=15,
+        retention_days=30,
+        pagerduty=None,
+        mail=None,
+        webhook=None,
+        drift="*-*-* 05:00",
+        programs="",
     )
     compared = replace(plan, monitoring=watched)
     assert len(converged(compared, check=True)) == 3

@@ -22,10 +22,11 @@ _NAMED = re.compile(r"(\w+)(?:\{(.*)\})?")
 _NOBODYS = re.compile("go_|flag$|promhttp_")
 
 # What scraping adds to each series; what the store, vmalert and its counts of logs make themselves.
-OF_TARGETS = {"job", "layer", "object", "rack", "site", "instance", "__name__"}
+OF_TARGETS = {"job", "layer", "object", "rack", "site", "instance"}
 MADE: Metrics = {
     "up": set(), "scrape_duration_seconds": set(), ALL_LINES: set(), LINES: {"host"},
     "ALERTS": {"alertname", "alertstate", "severity"},
+    "__name__": {"pod"},  # by a pattern: of what pods tell
 }  # fmt: skip
 _TEXT = re.compile(r'"[^"]*"')
 _SELECTOR = re.compile(r"([a-zA-Z_]\w*)\{([^}]*)\}")

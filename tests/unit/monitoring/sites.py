@@ -15,5 +15,7 @@ def planned(name: str, **changes: Any) -> Plan:
 
 
 # Of the site `ha`: every alert has its place there.
-WHOLE = {"backups__schedule": "daily", "monitoring__drift": "daily", "monitoring__logs__enabled": True,
-         "openstack__hypervisor_failure": {"action": "tell"}}  # fmt: skip
+WHOLE = {
+    "backups__schedule": "daily", "monitoring__drift": "daily", "monitoring__logs__enabled": True,
+    "machines__storage__rack": "r1", "openstack__hypervisor_failure": {"action": "tell"},
+}  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.layers import aside
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.files import files
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
 from ansible_collections.groundup.cloud.tests.unit.plan.conftest import ROOT
 from jinja2 import Environment
 
@@ -57,6 +60,7 @@ def converged(
         "site": "lab",
         "logs": logs or {},
         "directory": "/sets",
+        "run": "drain of worker-1",
         "name": "worker-1",
         "monitoring_host": "worker-1" if central else "seed-1",
     }
@@ -107,7 +111,7 @@ def test_a_limited_run_and_a_backup_hand_over_what_the_plan_and_the_sets_say(
 
 
 @pytest.mark.parametrize("said", [lambda: dict(FAILED), gone])
-@pytest.mark.parametrize("step", ["tell", "backups", "drift"])
+@pytest.mark.parametrize("step", ["tell", "backups", "drift", "silence", "hear"])
 def test_what_another_run_did_is_done_when_the_monitoring_host_cannot_be_told(
     monkeypatch: pytest.MonkeyPatch, said: Callable[[], dict[str, Any]], step: str
 ) -> None:
@@ -117,7 +121,26 @@ def test_what_another_run_did_is_done_when_the_monitoring_host_cannot_be_told(
     assert "failed" not in done
     (warning,) = done["warnings"]
     assert warning.startswith("monitoring on worker-1 was not told: ")
-    assert "run groundup.cloud.monitoring" in warning
+    assert "Remedy: " in warning
+
+
+def test_a_silence_says_whose_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    done = converged(monkeypatch, dict, central=True, step="silence")
+    assert done["given"]["run"] == f"drain of worker-1, by process {os.getppid()} on {socket.gethostname()}"
+
+
+@pytest.mark.parametrize("step", ["tell", "converge"])
+def test_the_monitoring_host_gets_the_secrets_that_alerts_are_sent_by(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, step: str
+) -> None:
+    monkeypatch.setenv("GROUNDUP_VAULT_PASSWORD_FILE", str(tmp_path / "password"))
+    (tmp_path / "password").write_text("word of a test\n")
+    open_store("lab").take({"monitoring/pagerduty": "their-key"})
+    plan = planned("lab", monitoring__pagerduty={})
+    assert "their-key" not in str(files(plan))
+    done = converged(monkeypatch, dict, central=True, step=step, plan=plan)
+    assert done["given"]["receivers"] == {"receivers/pagerduty": "their-key"}
+    assert converged(monkeypatch, dict, central=True, step=step)["given"]["receivers"] == {}
 
 
 @pytest.mark.parametrize("step", ["converge", "backups"])

@@ -24,7 +24,7 @@ from jinja2 import Environment, StrictUndefined
 
 from .sites import planned
 
-GIVEN: dict[str, Any] = {"site": "lab", "files": files(planned("lab"))}
+GIVEN: dict[str, Any] = {"site": "lab", "files": files(planned("lab")), "receivers": {}}
 
 
 class MonitoringHost:
@@ -76,6 +76,21 @@ def test_a_new_target_is_taken_up_by_a_reload_and_the_rest_stays(host: Monitorin
     done = host.told(files=GIVEN["files"] | {"targets/host.json": "[]\n"})
     assert done == [f"write {host.home}/targets/host.json", f"reload {watched.STORE}"]
     assert host.systemd.calls == ["reload"]
+
+
+def test_secrets_of_receivers_are_for_alertmanager_alone_and_leave_with_them(host: MonitoringHost) -> None:
+    files_of_site = files(planned("lab", monitoring__pagerduty={}))
+    given: dict[str, Any] = {
+        "files": files_of_site, "receivers": {"receivers/pagerduty": "key", "receivers/mail": "word"},
+    }  # fmt: skip
+    done = host.told(**given)
+    assert done.index(f"write {host.home}/receivers/pagerduty") < done.index(f"write {host.home}/alertmanager.yml")
+    place = host.home / "receivers/pagerduty"
+    assert (place.read_text(), stat.S_IMODE(place.stat().st_mode)) == ("key", 0o640)
+    changed: dict[str, Any] = given | {"receivers": {"receivers/pagerduty": "another"}}
+    gone = f"remove {host.home}/receivers/mail"
+    assert host.told(**changed) == [f"write {place}", gone, f"reload {watched.ALERTS}"]
+    assert host.told(**changed) == []
 
 
 def test_logs_that_are_off_in_the_site_file_alone_are_left_to_the_full_run(host: MonitoringHost) -> None:

@@ -6,10 +6,8 @@ import re
 from typing import Any
 
 import pytest
-import yaml
 from ansible_collections.groundup.cloud.plugins.module_utils._host.watched import PROOF
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.alerts import ALERTS
-from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.files import files
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.jobs import JOBS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.rules import rules
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
@@ -21,12 +19,6 @@ from .sites import WHOLE, planned
 def expressions(plan: Plan, name: str) -> list[str]:
     """Return the expressions of the alerts ``name``."""
     return [one["expr"] for one in _every(plan) if one["alert"] == name]
-
-
-def routed(plan: Plan) -> dict[str, Any]:
-    """Return Alertmanager's configuration."""
-    found: dict[str, Any] = yaml.safe_load(files(plan)["alertmanager.yml"])
-    return found
 
 
 def _every(plan: Plan) -> list[dict[str, Any]]:
@@ -119,26 +111,22 @@ def test_targets_that_nobody_asks_any_more_are_missed_by_their_number() -> None:
     assert f'(count(up{{job="node"}}) or vector(0)) < {len(plan.hosts)}' in missed
 
 
-def test_alerts_go_to_the_webhook_of_the_site_file() -> None:
-    url = "https://pager.corp.test/hook"
-    receiver, _ = routed(planned("ha", monitoring__webhook=url))["receivers"]
-    assert [one["url"] for one in receiver["webhook_configs"]] == [url]
-    silent, nobody = routed(planned("ha"))["receivers"]
-    assert "webhook_configs" not in silent
-    assert nobody == {"name": "nobody"}
+def test_one_alert_always_fires() -> None:
+    assert expressions(planned("ha"), PROOF) == ["vector(1)"]
 
 
-def test_the_alert_that_always_fires_is_sent_to_nobody() -> None:
-    plan = planned("ha", monitoring__webhook="https://pager.corp.test/hook")
-    assert expressions(plan, PROOF) == ["vector(1)"]
-    (route,) = routed(plan)["route"]["routes"]
-    assert route == {"receiver": "nobody", "matchers": [f'alertname="{PROOF}"']}
+def test_a_rack_is_down_when_most_of_its_hosts_are_beside_the_one_that_tells_it() -> None:
+    assert expressions(planned("ha"), "RackDown") == [], "no host of it has a rack"
+    (found,) = expressions(planned("lab"), "RackDown")  # four machines, the seed tells
+    assert (
+        found == 'label_replace(count by (rack) (up{job="node",rack=~"r1"} == 0) >= 2, "object", "$1", "rack", "(.+)")'
+    )
+    (found,) = expressions(planned("rack"), "RackDown")  # r3: the seed and two more
+    assert re.findall(r'rack=~"([^"]+)"} == 0\) >= (\d+)', found) == [("r3", "2"), ("r1|r2", "7")]
+    assert expressions(planned("lab", machines__worker__count=0, machines__control__rack="r2"), "RackDown") == []
 
 
-def test_a_lost_host_hides_what_was_on_it_and_not_itself() -> None:
-    (rule,) = routed(planned("ha"))["inhibit_rules"]
-    assert rule == {
-        "source_matchers": ['alertname="HostDown"'],
-        "target_matchers": ['alertname!="HostDown"'],
-        "equal": ["site", "object"],
-    }
+def test_a_rack_is_told_before_its_hosts() -> None:
+    rules_of_hosts = {one["alert"]: one["for"] for one in rules(planned("lab"))["host"]["groups"][0]["rules"]}
+    assert list(rules_of_hosts)[:2] == ["RackDown", "HostDown"]
+    assert (rules_of_hosts["RackDown"], rules_of_hosts["HostDown"]) == ("30s", "45s")

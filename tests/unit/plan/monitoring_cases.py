@@ -20,4 +20,5 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         {f"{_FAILURE}/action": "evacuate", "storage/backend": "external"}, f"{_FAILED}.action",
     ),
     ("failure-without-hypervisors", "error", "lab", {f"{_FAILURE}/action": "tell"}, _FAILED),
+    ("monitoring-warnings-unheard", "warning", "lab", {**_ON, "monitoring/pagerduty": {}}, "monitoring.mail"),
 ]  # fmt: skip

@@ -63,6 +63,17 @@ def test_a_directorys_password_is_given(planned: Callable[..., Plan]) -> None:
     create(planned("cloud", domain(bind_dn=None, cleartext=True, url="ldap://ldap.corp.test")), {}, write=True)
 
 
+def test_what_alerts_are_sent_by_is_given(planned: Callable[..., Plan]) -> None:
+    pager = {"monitoring/enabled": True, "monitoring/pagerduty": {}}
+    mail = {"to": ["a@b.test"], "sender": "c@d.test", "smarthost": "mail.b.test:587"}
+    both = planned("cloud", {**pager, "monitoring/mail": {**mail, "username": "alerts"}})
+    with pytest.raises(SecretsError, match="has no monitoring/pagerduty, monitoring/mail\n"):
+        create(both, {}, write=True)
+    create(both, {"monitoring/mail": "their-word", "monitoring/pagerduty": "their-key"}, write=True)
+    assert {"monitoring/mail", "monitoring/pagerduty"} <= never_generated(both)
+    create(planned("lab", {"monitoring/enabled": True, "monitoring/mail": mail}), {}, write=True)
+
+
 def test_what_somebody_else_made_is_replaced_on_purpose_alone(planned: Callable[..., Plan]) -> None:
     plan, name = planned("cloud", domain()), "keystone/ldap-corp"
     create(plan, {name: "first"}, write=True)

@@ -147,5 +147,17 @@ def test_a_reason_against_it_is_told_with_the_word_that_accepts_it(toy: Toy) -> 
     assert toy.of("control-3") == "first second"
 
 
+def test_a_monitoring_host_that_does_not_answer_fails_no_verb(toy: Toy) -> None:
+    site = toy.root / "inventories/lab/site.yml"
+    text = site.read_text()
+    site.write_text(f"{text}monitoring: {{enabled: true, webhook: https://a.test/b}}\n")
+    try:
+        said = toy.play("-e", "machine=control-4", "-e", "ansible_host=127.0.0.1", "-e", "ansible_port=1")
+    finally:
+        site.write_text(text)
+    assert said.count("monitoring on seed-1 was not told: it does not answer") == 2
+    assert toy.of("control-4") == "first second"
+
+
 def test_without_a_machine_it_says_how_to_name_one(toy: Toy) -> None:
     assert "groundup.cloud.label -e machine=NAME" in toy.play(code=2)

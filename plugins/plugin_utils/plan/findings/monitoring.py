@@ -38,9 +38,15 @@ def check(context: PlanContext) -> Iterator[Finding]:
             why="a host that fails takes the alert about itself with it",
             remedy="name a machine that is no node, such as the seed",
         )
-    if not plan.webhook:
+    if plan.pagerduty and not (plan.webhook or plan.mail):
+        yield warning("monitoring-warnings-unheard", "monitoring.mail")(
+            what="warnings are sent nowhere: pagerduty gets critical alerts alone",
+            why="a disk that fills or a certificate that ends stays unseen until it is critical",
+            remedy="write monitoring.mail or monitoring.webhook, too",
+        )
+    if not (plan.webhook or plan.pagerduty or plan.mail):
         yield warning("monitoring-without-receiver", "monitoring.webhook")(
             what="alerts are sent nowhere",
             why="a fault stays unseen until somebody asks Alertmanager's API",
-            remedy="write monitoring.webhook, the URL of what pages your operators",
+            remedy="write monitoring.pagerduty and monitoring.mail, or monitoring.webhook, a URL of your own",
         )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from .backups import Schedule
-from .base import Model, Name, with_port
+from .base import Model, Name, Text, with_port
 
 Url = Annotated[
     str,
@@ -18,6 +18,51 @@ Url = Annotated[
     ),
     AfterValidator(with_port),
 ]
+
+
+MailAddress = Annotated[
+    str,
+    Field(
+        pattern=r"^[A-Za-z0-9._%+=~/-]+@[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$",
+        max_length=254,
+        json_schema_extra={"examples": ["operators@example.com"]},
+    ),
+]
+
+
+class Mail(Model):
+    """Who gets alerts by mail, and by which server."""
+
+    to: Annotated[list[MailAddress], Field(min_length=1)] = Field(description="Addresses that get alerts.")
+    sender: MailAddress = Field(description="Address that they are from.")
+    smarthost: Annotated[
+        str,
+        Field(
+            pattern=r"^[A-Za-z0-9.-]+:[0-9]{1,5}$",
+            max_length=260,
+            json_schema_extra={"examples": ["mail.example.com:587"]},
+        ),
+        AfterValidator(with_port),
+    ] = Field(description="Server that takes them, host:port. With port 465 the connection begins with TLS.")
+    username: Text | None = Field(
+        None,
+        description="Name to log in by; its password is monitoring/mail of the secrets store, given. Default: none.",
+    )
+    require_tls: bool = Field(
+        True, description="Whether nothing is sent without TLS, with a certificate that the monitoring host trusts."
+    )
+
+    @model_validator(mode="after")
+    def _no_password_in_clear(self) -> Mail:
+        if self.username and not self.require_tls:
+            raise ValueError("a login without TLS tells the password to the network: leave require_tls or username out")
+        return self
+
+
+class Pagerduty(Model):
+    """PagerDuty, or what takes its events (API v2). Its key is monitoring/pagerduty of the secrets store, given."""
+
+    url: Url | None = Field(None, description="URL that takes events. Default: PagerDuty's own.")
 
 
 class Logs(Model):
@@ -41,8 +86,12 @@ class Monitoring(Model):
     retention_days: int = Field(30, ge=1, le=3650, description="Days that metrics are kept.")
     webhook: Url | None = Field(
         None,
-        description="URL that Alertmanager posts alerts to (JSON), without a secret in it. Default: alerts are sent "
-        "nowhere, and seen in its API alone.",
+        description="URL that Alertmanager posts all alerts to (JSON), without a secret in it. Default, without mail "
+        "and pagerduty: alerts are sent nowhere, and seen in its API alone.",
+    )
+    pagerduty: Pagerduty | None = Field(None, description="Where critical alerts page somebody. Default: nowhere.")
+    mail: Mail | None = Field(
+        None, description="Who gets alerts by mail: warnings; without pagerduty, critical ones, too. Default: nobody."
     )
     drift: Schedule | None = Field(
         None,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from ....module_utils._host.watched import DOOR_PORT
 from ..layout.context import Layout
-from ..part_types import LogsPlan, MonitoringPlan
+from ..model.monitoring import Mail
+from ..part_types import LogsPlan, MailPlan, MonitoringPlan, PagerdutyPlan
 
 METRICS, LOGS = "victoria-metrics", "victoria-logs"
+MAIL, PAGERDUTY = "monitoring/mail", "monitoring/pagerduty"  # secrets that somebody else made
 ARTIFACTS = {METRICS: "1.151.0", LOGS: "1.52.1"}  # of supply.lock; a test compares them
 
 
@@ -18,7 +20,9 @@ def monitoring(layout: Layout) -> MonitoringPlan | None:
         return None
     return MonitoringPlan(
         host=host, interval=written.interval, retention_days=written.retention_days, webhook=written.webhook,
-        drift=written.drift, programs=_place(METRICS), logs=_logs(layout, host) if keeps_logs(layout) else None,
+        pagerduty=PagerdutyPlan(url=written.pagerduty.url, secret=PAGERDUTY) if written.pagerduty else None,
+        mail=_mail(written.mail) if written.mail else None, drift=written.drift, programs=_place(METRICS),
+        logs=_logs(layout, host) if keeps_logs(layout) else None,
     )  # fmt: skip
 
 
@@ -39,6 +43,13 @@ def _logs(layout: Layout, host: str) -> LogsPlan:
     return LogsPlan(
         url=f"https://{address}:{DOOR_PORT}/insert/native", retention_days=written.retention_days,
         max_gib=written.max_gib, programs=_place(LOGS),
+    )  # fmt: skip
+
+
+def _mail(written: Mail) -> MailPlan:
+    return MailPlan(
+        to=tuple(written.to), sender=written.sender, smarthost=written.smarthost, username=written.username,
+        require_tls=written.require_tls, secret=MAIL if written.username else None,
     )  # fmt: skip
 
 
