@@ -164,8 +164,8 @@ def tasks() -> Iterator[str]:
                 yield task[STEP]["step"]
             elif ROLLOUT in task and "openstack_upgrade_due" in task["when"]:
                 yield "first" if "only" in task[ROLLOUT] else "rollout"
-            elif "ansible.builtin.import_role" in task:
-                yield task["ansible.builtin.import_role"]["tasks_from"]
+            elif (role := task.get("ansible.builtin.import_role")) and role["tasks_from"] != "silence":
+                yield role["tasks_from"]
 
 
 def run(cloud: Cloud, plan: Plan, **more: Any) -> list[str]:
