@@ -93,7 +93,7 @@ machine:
   description: Name of the machine.
   type: str
   returned: success
-off:
+stays_off:
   description: Whether the machine does not serve at the end of the verb.
   type: bool
   returned: success

@@ -95,7 +95,9 @@ class Line:
         # Before the first answer, what can be read are TLS session tickets.
         if self._connection.sock is None or not self._served:
             return False
-        left = bool(select.select([self._connection.sock], [], [], 0)[0])
+        look = select.poll()  # select() takes no descriptor beyond 1023
+        look.register(self._connection.sock, select.POLLIN)
+        left = bool(look.poll(0))
         self.reopened += left
         return left
 

@@ -53,7 +53,7 @@ class Verb(ABC, Generic[State]):
     one: ClassVar[str]  # why it acts on one machine that is named
     loses: ClassVar[str]  # what would be lost if a reason were ignored
     codes: ClassVar[tuple[str, ...]] = ()  # of reasons that ``force`` may accept
-    off: ClassVar[bool] = False  # whether the machine does not serve at its end: alerts about it stay muted for a while
+    stays_off: ClassVar[bool] = False  # whether the machine does not serve at its end: its alerts stay muted a while
 
     def __init__(self, asked: Asked) -> None:
         """Take what is asked. Raises GroundupError without a machine."""
@@ -138,6 +138,7 @@ class Verb(ABC, Generic[State]):
 
     def _result(self, done: dict[str, Any]) -> dict[str, Any]:
         named = {
-            "machine": self.asked.machine, "steps": list(self.steps()), "next": self.next_steps(), "off": self.off,
+            "machine": self.asked.machine, "steps": list(self.steps()), "next": self.next_steps(),
+            "stays_off": self.stays_off,
         }  # fmt: skip
         return {"changed": bool(done["changes"]), **named, **done}

@@ -30,7 +30,7 @@ class Erase(Verb[Erasure]):
     name = "erase"
     one = "one machine is erased at a time"
     loses = "its disks are not erased, and nothing says that nobody reads them"
-    off = True
+    stays_off = True
     codes = (erase.LOST, erase.DEAD, erase.OSDS, erase.CLUSTER_SILENT, erase.CLOUD_SILENT, erase.OVN_SILENT, SILENT)
     stays: ClassVar[bool] = False  # in Ironic, because it is installed again
 

@@ -22,7 +22,7 @@ class Remove(Verb[LeavingNode]):
     name = "remove"
     one = "one machine is removed at a time"
     loses = "what is left of it may be waited for"
-    off = True
+    stays_off = True
     codes = (
         "local-volumes",
         "other-volumes",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -14,6 +15,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.logs import job, replay
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.logs.disk import LogShelf
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore import journal
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets import timer
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import SetBackup
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.job import BackupJob, site_shelf
@@ -191,6 +193,26 @@ def test_logs_of_another_database_or_that_do_not_reach_the_set_are_refused(
         find(logs, saved, store)
     until = caught.value.remedy.rpartition("=")[2]
     assert find(logs, saved, store, until=until)
+
+
+def test_a_restore_that_goes_on_replays_what_was_there_when_it_began(
+    saved: dict[str, Any], server: Server, logs: LogShelf, store: Store, follow: Callable[..., None]
+) -> None:
+    """It was killed, and a member came up meanwhile: with nothing, or with what the restore had put there."""
+    restore = journal.begin("lab", None, source="set", sha256="", parts=["mariadb"], until="")
+    assert (before := find(logs, saved, store))
+    time.sleep(max(0.0, restore.at.timestamp() + 1.0 - time.time()))  # times have whole seconds
+    for file in server.home.glob("binlog.*"):
+        file.unlink()
+    server.rotate("binlog.000001")
+    server.commit("of the other one")
+    follow(looks=3)
+    assert len(logs.streams()) == 2
+    with pytest.raises(replay.GapError, match="do not follow them"):
+        find(logs, saved, store)
+    found = replay.find(logs, saved, until="", store=store, expected=True, begun=restore.at)
+    assert found
+    assert (found.files, found.stream.name) == (before.files, before.stream.name)
 
 
 @pytest.mark.usefixtures("saved")

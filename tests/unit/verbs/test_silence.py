@@ -74,6 +74,6 @@ def test_a_verb_tells_its_machine_and_others_what_they_work_on(given: dict[str, 
 
 
 def test_a_machine_that_does_not_serve_afterwards_stays_muted() -> None:
-    assert {name for name in ("drain", "erase", "remove", "reprovision", "retire") if verbs.find(name).off} == {
+    assert {name for name in ("drain", "erase", "remove", "reprovision", "retire") if verbs.find(name).stays_off} == {
         "erase", "remove", "reprovision",
     }  # fmt: skip

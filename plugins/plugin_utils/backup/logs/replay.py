@@ -60,15 +60,20 @@ class Replay:
             yield from self.stream.content(piece, key)
 
 
-def find(shelf: LogShelf, part: dict[str, Any], *, until: str, store: Store | None, expected: bool) -> Replay | None:
+def find(
+    shelf: LogShelf, part: dict[str, Any], *, until: str, store: Store | None, expected: bool,
+    begun: datetime | None = None,
+) -> Replay | None:  # fmt: skip
     """Return what follows MariaDB's ``part`` of a set, None for nothing. With ``store``, every piece is opened.
 
     ``expected``: whether the site's logs are copied. ``until``: a time, NONE, or "" for all; without a time, logs that
-    do not follow are refused, too, as one would not know what is lost. Raises GroundupError by name.
+    do not follow are refused, too, as one would not know what is lost. ``begun``: of a restore that goes on; streams of
+    since then are of databases that it replaces, or has put there. Raises GroundupError by name.
     """
     if until == NONE:
         return None
     wanted, streams, anchor = _time(until), shelf.streams(), part.get("log")
+    streams = [one for one in streams if begun is None or datetime.fromisoformat(one.about.began) <= begun]
     if not wanted and not (anchor and expected) and not (streams and (anchor or expected)):
         return None
     where = str(shelf.home)

@@ -195,7 +195,9 @@ class RestoreJob:
             return None
         store, part = self._store(), self._backup.parts[take.MARIADB]
         shelf, expected = LogShelf(self._place.parent), self._plan.backups.logs_every > 0
-        return find(shelf, part, until=self._given["until"], store=store, expected=expected)
+        begun = journal.under_way(self._plan.site)
+        at = begun.at if begun else None
+        return find(shelf, part, until=self._given["until"], store=store, expected=expected, begun=at)
 
     def _store(self) -> Store:
         """Return the store; where it is restored and not there yet, one that opens the set alone."""

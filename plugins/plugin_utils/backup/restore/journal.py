@@ -31,6 +31,11 @@ class Restore:
     run: str = ""  # process that began it, or went on with it last
 
     @property
+    def at(self) -> datetime:
+        """Return when it began."""
+        return datetime.strptime(self.name, _STAMP).replace(tzinfo=UTC)
+
+    @property
     def alive(self) -> bool:
         """Return whether a process that is not ours works at it."""
         return self.run != _own() and not run_lease.abandoned(_lease(self.run))
