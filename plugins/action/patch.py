@@ -177,11 +177,18 @@ class ActionModule(AskingAction, CephAction):
         return way.give_back()
 
     def _give_up(self, way: HostRun, given: dict[str, Any]) -> dict[str, Any]:
-        """Set the host aside. A control host whose packages are as they were takes back what it handed over."""
-        found = way.record
-        if way.control and found and not found.upgraded and (done := self._controls(way, "stand_up")).get("failed"):
-            return done
-        return way.give_up(given["failure"])
+        """Set the host aside. A control host whose packages are as they were takes back what it handed over.
+
+        One that cannot, or does not answer, stays in maintenance: what goes on with it is the next run.
+        """
+        found, kept = way.record, ""
+        if way.control and found and not found.upgraded:
+            try:
+                done = self._controls(way, "stand_up")
+                kept = str(done.get("msg")) if done.get("failed") else ""
+            except GroundupError as error:
+                kept = error.what
+        return way.give_up(given["failure"], kept=kept)
 
     def _lacking(self, way: HostRun, peers: list[dict[str, Any]]) -> list[str]:
         """Return what the site lacks to do without a control host. ``peers``: what the others said of themselves."""

@@ -77,8 +77,12 @@ def stand_down(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
     host = NodeHost(name=control.name)
     if Unit(changes, KEEPALIVED).active and changes.add(f"hand over the virtual IP: stop {KEEPALIVED}"):
         units.control("stop", KEEPALIVED)
-    for address, port in control.virtual.items():
-        wait_for_ports(address, [port], timeout=MOVES)
+    try:
+        for address, port in control.virtual.items():
+            wait_for_ports(address, [port], timeout=MOVES)
+    except GroundupError:
+        units.control("start", KEEPALIVED)  # nobody took it: this one answers again, before anything else is tried
+        raise
     away.hand_over(changes)
     if rolling_restart.leads(host) and changes.add("hand over the leadership of etcd"):
         with host.alone():

@@ -77,6 +77,7 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> str:
     for unit in (agent, *for_cards):
         unit.running()
     compute.running()
+    services.close(changes)
     openvswitch.close_loopback(changes)  # nova-compute has read by now which way it takes
     copies.running()
     return name

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pwd
 import re
 from collections.abc import Mapping
 from pathlib import Path
 
 from .._base import files
 from .._base.changes import Changes
+from .._base.errors import GroundupError
 from .._base.run import attempt, run
 from .._host import accounts, environment
 from .._host.accounts import group_id
@@ -118,8 +118,6 @@ def place(changes: Changes, wanted: Mapping[str, Mapping[str, str]], *, compute_
     compute, agent = Unit(changes, COMPUTE), Unit(changes, OVN_AGENT)
     # A shell, because sshd runs commands with it (`nova_ssh`); no password, and no key known to the host's sshd.
     nova = accounts.ensure(changes, ACCOUNT, home=str(HOME), login="/bin/sh", groups=("libvirt",))
-    if nova is not None and (qemu := group_id(QEMU)) is not None:
-        _close(changes, pwd.getpwnam(ACCOUNT).pw_uid, nova, qemu=qemu)
     files.place(changes, SUDOERS, _SUDOERS, mode=0o440, valid=_sudo_takes)
     for path, text in zip(NOVA, (wanted["nova"]["cluster"], wanted["nova"]["host"]), strict=True):
         compute.place(path, text, mode=0o640, group=nova, secret=True)
@@ -133,10 +131,18 @@ def place(changes: Changes, wanted: Mapping[str, Mapping[str, str]], *, compute_
     return compute, agent
 
 
-def _close(changes: Changes, owner: int, group: int, *, qemu: int) -> None:
-    """Let QEMU pass to disks and cached images of instances, and no other account of the host. Raises OSError.
+def close(changes: Changes) -> None:
+    """Let QEMU pass to disks and cached images of instances, and no other account of the host. Raises GroundupError.
 
-    systemd would give a state directory of another group back to Nova, with the disks in it: this one is none.
+    Once nova-compute runs by its present unit: by that of before, the directory is a state directory, and systemd gives
+    one whose group is another back to Nova, with the disks in it.
     """
-    files.directory(changes, HOME, mode=0o755, owner=owner, group=group)
-    files.directory(changes, HOME / "instances", mode=0o710, owner=owner, group=qemu)
+    qemu = group_id(QEMU)
+    if qemu is None and not changes.check:
+        raise GroundupError(
+            f"there is no group {QEMU}", where="/etc/group", why="QEMU's account would not get to disks of instances",
+            remedy="install the package libvirt-daemon-system again, then run groundup.cloud.hypervisor",
+        )  # fmt: skip
+    place = HOME / "instances"
+    if place.is_dir():  # Nova makes it when it starts
+        files.directory(changes, place, mode=0o710, group=qemu)

@@ -167,7 +167,7 @@ def _configure(changes: Changes, one: WatchProgram, wanted: Mapping[str, Any]) -
         reader.place(path, text, mode=0o640 if closed else 0o644, group=one.group if closed else None, secret=closed,
                      valid=_takes_routing if path.name == ROUTING else None)  # fmt: skip
     for path in sorted(path for part in one.reads for path in (HOME / part).glob("*") if path not in own):
-        if files.remove(changes, path, before=reader.mark):
+        if files.remove(changes, path, secret=closed, before=reader.mark):
             reader.replaced()
     return reader
 

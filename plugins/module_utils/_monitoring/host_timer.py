@@ -9,7 +9,7 @@ from .._host import watched
 from .._host.units import Unit
 from .host_metrics import program
 
-EVERY = 20  # seconds
+EVERY = 15  # seconds
 _WHAT = "Metrics of what runs on this host"
 # Sockets of other accounts; a pod's files and network, and its database's client as the account that it runs as.
 _MAY = "CAP_DAC_OVERRIDE CAP_SYS_PTRACE CAP_SYS_ADMIN CAP_SYS_CHROOT CAP_SETUID CAP_SETGID"

@@ -147,7 +147,9 @@ def decide(
     Ceph is asked last who has its disks open, and of that one alone.
     """
     told, against = list[Suspect](), dict[str, list[str]]()
-    gone = {one.host.name for one in found if one.done or one.idle}
+    gone = {
+        one.host.name for one in found if one.idle
+    }  # an evacuated one speaks against the next, until it is dealt with
     lost = {one.host.name for one in found} | {name for name, one in contacts.items() if one.word == "silent"}
     for suspect in found:
         one, name = suspect, suspect.host.name

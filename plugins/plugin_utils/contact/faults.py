@@ -39,7 +39,6 @@ _NO_WAY = (
 # What nobody answers; a banner that does not come is of a machine whose kernel does.
 _NOBODY = re.compile(
     r"(ssh: connect to (host|address)|open failed: connect failed:).* *([Tt]imed out|No route to host|Host is down)"
-    r"|Timeout, server \S+ not responding"
 )
 # The first match counts: specific patterns come first. Without a match, the host answered: `login-failed`.
 _SIGNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (

@@ -126,14 +126,18 @@ class HostRun:
         journal.forget(self.plan.site, self.host.name)
         return {"changed": True, "changes": [f"{self.host.name} serves again"]}
 
-    def give_up(self, failed: Mapping[str, Any]) -> dict[str, Any]:
-        """Set it aside. One whose packages are as they were serves as before; another stays in maintenance."""
+    def give_up(self, failed: Mapping[str, Any], *, kept: str = "") -> dict[str, Any]:
+        """Set it aside. One whose packages are as they were serves as before; another stays in maintenance.
+
+        ``kept``: why that one does, too; "": nothing keeps it.
+        """
         found, why = self.record, aside.failed(self.host.name, LAYER, failed)
-        if found and not found.upgraded:
+        if found and not found.upgraded and not kept:
             self.end()
         elif found:
+            reason = "; ".join(one for one in (why.reason, kept) if one)
             why = aside.Aside(
-                host=why.host, layer=LAYER, reason=f"{why.reason}; it stays in maintenance",
+                host=why.host, layer=LAYER, reason=f"{reason}; it stays in maintenance",
                 remedy=f"{why.remedy}; then {AGAIN}",
             )  # fmt: skip
         return aside.result(why, failed)

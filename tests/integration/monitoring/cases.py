@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.host_metrics.program import LAST_RUN
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.logs import ALL_LINES, LINES
 
 Series = dict[str, str]  # series -> values, one a minute, as vmalert-tool and promtool write them
@@ -75,8 +76,15 @@ def _manager(name: str) -> Series:
     return {f'ceph_mgr_status{{job="ceph",object="storage-1",ceph_daemon="mgr.{name}"}}': "1x30"}
 
 
-def lines(host: str) -> Series:
-    """Return the series that counts the logs of ``host``."""
+def _leader(database: str, host: str, values: str) -> Series:
+    return {f'ovn_db_cluster_has_leader{{db_name="{database}",object="{host}"}}': values}
+
+
+def _chassis(name: str, values: str) -> Series:
+    return {f'ovn_chassis_nb_cfg{{chassis="{name}",object="control-1"}}': values}
+
+
+def _lines(host: str) -> Series:
     return {f'{LINES}{{host="{host}"}}': "7x30"}
 
 
@@ -92,6 +100,11 @@ _NEVER = _BACKUP.replace("etcd", "state")
 _LOOKED = 'groundup_drift_looked_timestamp_seconds{object="seed-1"}'
 NODES = {"job": "node", "layer": "host"}
 BEGIN, DAY = 946684800, 86400  # vmalert-tool's time begins with 2000
+# Of the hosts that are up in cases of other alerts, too.
+_ALIVE = {f'{LAST_RUN}{{object="{host}"}}': f"{BEGIN}+60x30" for host in ("worker-1", "storage-1")}
+_SEED = up("node", "seed-1", "1x30", layer="host") | _lines("seed-1")
+_NETWORKS = 'ovn_southbound_nb_cfg{object="control-1"}'
+_SOUTH, _NORTH = "OVN_Southbound", "OVN_Northbound"
 
 CASES = (
     Case(
@@ -134,8 +147,8 @@ CASES = (
     ),
     Case(  # worker-1 is up in the case of HostDown that must not fire
         alert="LogsStopped", layer="host",
-        fires=up("node", "storage-1", "1x30", layer="host") | lines("storage-3") | _every("1", "9x30"),
-        quiet=up("node", "storage-1", "1x30", layer="host") | lines("storage-1") | lines("worker-1"),
+        fires=up("node", "storage-1", "1x30", layer="host") | _lines("storage-3") | _every("1", "9x30"),
+        quiet=up("node", "storage-1", "1x30", layer="host") | _lines("storage-1") | _lines("worker-1"),
         labels={**NODES, "object": "storage-1"},
     ),
     Case(
@@ -200,6 +213,50 @@ CASES = (
         fires=up("ceph", "storage-1", "1 0x30", layer="storage") | up("ceph", "storage-2", "0x30", layer="storage"),
         quiet=up("ceph", "storage-1", "1x30", layer="storage") | up("ceph", "storage-2", "0x30", layer="storage"),
         labels={"object": "ceph"},
+    ),
+    Case(
+        alert="HostMetricsOld", layer="host",
+        fires=_ALIVE | _SEED | {f'{LAST_RUN}{{object="seed-1"}}': f"{BEGIN}x30"},
+        quiet=_ALIVE | _SEED | {f'{LAST_RUN}{{object="seed-1"}}': f"{BEGIN}+60x30"},
+        labels={**NODES, "object": "seed-1"},
+    ),
+    Case(
+        alert="OvnNoLeader", layer="network",
+        fires=_leader(_SOUTH, "control-1", "1 0x30") | _leader(_SOUTH, "control-2", "1 0x30"),
+        quiet=_leader(_SOUTH, "control-1", "1x30") | _leader(_SOUTH, "control-2", "1x30"),
+        labels={"object": _SOUTH, "db_name": _SOUTH},
+    ),
+    Case(
+        alert="OvnMemberOut", layer="network",
+        fires=_leader(_NORTH, "control-1", "1 0x30") | _leader(_NORTH, "control-2", "1x30"),
+        quiet=_leader(_NORTH, "control-1", "1x30") | _leader(_NORTH, "control-2", "1x30"),
+        labels={"object": "control-1", "db_name": _NORTH},
+    ),
+    Case(  # one that is behind for a moment, each time that it is asked
+        alert="ChassisLag", layer="hypervisor",
+        fires={_NETWORKS: "0+1x30"} | _chassis("hypervisor-1", "0+1x5 5x30") | _chassis("hypervisor-2", "0 0+1x30"),
+        quiet={_NETWORKS: "7x30"} | _chassis("hypervisor-1", "7x30") | _chassis("hypervisor-2", "7x30"),
+        labels={"object": "hypervisor-1", "chassis": "hypervisor-1"},
+    ),
+    Case(
+        alert="ChassisCut", layer="hypervisor",
+        fires={'ovn_controller_southbound_database_connected{object="hypervisor-1"}': "1 0x30"},
+        quiet={'ovn_controller_southbound_database_connected{object="hypervisor-1"}': "1x30"},
+        labels={"object": "hypervisor-1"},
+    ),
+    Case(
+        alert="SwitchStuck", layer="hypervisor", fires={'ovs_up{object="hypervisor-1"}': "1 0x30"},
+        quiet={'ovs_up{object="hypervisor-1"}': "1x30"}, labels={"object": "hypervisor-1"},
+    ),
+    Case(
+        alert="SwitchStuck", layer="hypervisor",
+        fires={'ovs_cur_cfg{object="hypervisor-2"}': "7x30", 'ovs_next_cfg{object="hypervisor-2"}': "7 8x30"},
+        quiet={'ovs_cur_cfg{object="hypervisor-2"}': "7+1x30", 'ovs_next_cfg{object="hypervisor-2"}': "7+1x30"},
+        labels={"object": "hypervisor-2"},
+    ),
+    Case(
+        alert="LibvirtSilent", layer="hypervisor", fires={'libvirt_up{object="hypervisor-1"}': "1 0x30"},
+        quiet={'libvirt_up{object="hypervisor-1"}': "1x30"}, labels={"object": "hypervisor-1"},
     ),
     Case(  # of the member that the quorum lacks, too
         alert="TargetDown", layer="kubernetes", fires=up("etcd", "control-3", "1 0x30"),

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ansible_collections.groundup.cloud.tests.integration.images.conftest import artifact, image, root
+from ansible_collections.groundup.cloud.tests.integration.images.conftest import artifact, root
 
-__all__ = ["artifact", "image", "root"]
+__all__ = ["artifact", "root"]

@@ -199,7 +199,10 @@ def test_a_restore_that_goes_on_replays_what_was_there_when_it_began(
     saved: dict[str, Any], server: Server, logs: LogShelf, store: Store, follow: Callable[..., None]
 ) -> None:
     """It was killed, and a member came up meanwhile: with nothing, or with what the restore had put there."""
-    restore = journal.begin("lab", None, source="set", sha256="", parts=["mariadb"], until="")
+    journal.ends_database("lab", journal.begin("lab", None, source="set", sha256="", parts=["mariadb"], until=""))
+    restore = journal.under_way("lab")
+    assert restore
+    assert restore.at
     assert (before := find(logs, saved, store))
     time.sleep(max(0.0, restore.at.timestamp() + 1.0 - time.time()))  # times have whole seconds
     for file in server.home.glob("binlog.*"):

@@ -154,14 +154,20 @@ def test_what_only_some_instances_need_is_looked_for_before_they_come(tmp_path: 
 
 def test_disks_of_instances_are_nova_s_and_qemu_s_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """As systemd made the directory before: everybody could read cached images and disks."""
-    monkeypatch.setattr(services, "HOME", tmp_path / "nova")
-    (place := tmp_path / "nova/instances").mkdir(parents=True)
+    monkeypatch.setattr(services, "HOME", tmp_path)
+    monkeypatch.setattr(services, "group_id", lambda _: os.getgid())
+    place = tmp_path / "instances"
+    services.close(first := Changes(check=False))
+    assert (first.done, place.exists()) == ([], False), "Nova makes it"
+    place.mkdir()
     place.chmod(0o755)
-    services._close(changes := Changes(check=False), os.getuid(), os.getgid(), qemu=os.getgid())
-    assert (place.stat().st_mode & 0o7777, place.parent.stat().st_mode & 0o7777) == (0o710, 0o755)
-    assert any(str(place) in line for line in changes.done)
-    services._close(again := Changes(check=False), os.getuid(), os.getgid(), qemu=os.getgid())
+    services.close(changes := Changes(check=False))
+    assert (place.stat().st_mode & 0o7777, len(changes.done)) == (0o710, 1)
+    services.close(again := Changes(check=False))
     assert again.done == []
+    monkeypatch.setattr(services, "group_id", lambda _: None)
+    with pytest.raises(GroundupError, match="no group libvirt-qemu"):
+        services.close(again)
 
 
 def test_systemd_keeps_no_directory_of_instances_which_it_would_give_back_to_nova() -> None:

@@ -26,7 +26,6 @@ OF_TARGETS = {"job", "layer", "object", "rack", "site", "instance"}
 MADE: Metrics = {
     "up": set(), "scrape_duration_seconds": set(), ALL_LINES: set(), LINES: {"host"},
     "ALERTS": {"alertname", "alertstate", "severity"},
-    "__name__": {"pod"},  # by a pattern: of what pods tell
 }  # fmt: skip
 _TEXT = re.compile(r'"[^"]*"')
 _SELECTOR = re.compile(r"([a-zA-Z_]\w*)\{([^}]*)\}")

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from .ovn import RETIRED
 from .samples import Sample
 
 HYPERVISOR = Path("/etc/systemd/system/nova-compute.service")  # of hypervisors alone
@@ -18,7 +19,7 @@ _PATIENCE = 10.0  # seconds: a libvirtd that hangs takes connections
 
 def domains() -> Iterator[Sample]:
     """Yield whether libvirt answers, and its number of domains in each state; of a hypervisor."""
-    if not HYPERVISOR.exists():
+    if not HYPERVISOR.exists() or RETIRED.exists():
         return
     try:
         said = subprocess.run(_ASK, capture_output=True, text=True, timeout=_PATIENCE, check=True).stdout

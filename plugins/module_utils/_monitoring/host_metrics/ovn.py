@@ -13,6 +13,7 @@ from ..._ovn.databases import DATABASES, NB, RUN, SB, Database
 from .samples import Sample
 
 CHASSIS = Path("/etc/openvswitch/system-id.conf")  # of hypervisors alone
+RETIRED = Path("/etc/groundup/retired")  # of one that left the cloud: nothing of it runs any more (`_hypervisor/leave`)
 SWITCH = Path("/run/openvswitch/db.sock")
 
 
@@ -53,7 +54,7 @@ def _configuration(database: Database, *, leads: bool) -> Iterator[Sample]:
 
 def chassis() -> Iterator[Sample]:
     """Yield whether this hypervisor hears OVN, and how far its Open vSwitch is."""
-    if not CHASSIS.exists():
+    if not CHASSIS.exists() or RETIRED.exists():
         return
     yield Sample("ovn_controller_southbound_database_connected", _connected())
     try:

@@ -11,13 +11,11 @@ import traceback
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from . import libvirt, ovn, services
+from . import libvirt, ovn
 from .samples import Sample, text
 
 LAST_RUN = "groundup_host_metrics_last_run_timestamp_seconds"
-PARTS: tuple[Callable[[], Iterable[Sample]], ...] = (
-    ovn.central, ovn.chassis, libvirt.domains, services.mariadb, services.rabbitmq, services.memcached,
-)  # fmt: skip
+PARTS: tuple[Callable[[], Iterable[Sample]], ...] = (ovn.central, ovn.chassis, libvirt.domains)
 
 
 def main() -> None:

@@ -67,8 +67,9 @@ def find(
     """Return what follows MariaDB's ``part`` of a set, None for nothing. With ``store``, every piece is opened.
 
     ``expected``: whether the site's logs are copied. ``until``: a time, NONE, or "" for all; without a time, logs that
-    do not follow are refused, too, as one would not know what is lost. ``begun``: of a restore that goes on; streams of
-    since then are of databases that it replaces, or has put there. Raises GroundupError by name.
+    do not follow are refused, too, as one would not know what is lost. ``begun``: when a restore
+    that goes on first ended the databases; streams of since then are of what it replaces, or has put there. Raises
+    GroundupError by name.
     """
     if until == NONE:
         return None

@@ -124,12 +124,14 @@ class RestoreJob:
 
     def mariadb(self) -> dict[str, Any]:
         """Put the databases back, and restart what has read the old. Raises GroundupError."""
-        restore = (journal.under_way(self._plan.site) or self._unbegun()).name
+        begun = journal.under_way(self._plan.site) or self._unbegun()
+        restore = begun.name
         about = self._backup.parts[take.MARIADB]
         logs: Replay | None = None
         members = Members(self._api(), self._plan.openstack.namespace)
         if not members.placed(restore) and self._changes.add(f"restore MariaDB from {self._backup.name}"):
             self._say(f"restore: ending {members.count} members of MariaDB")
+            journal.ends_database(self._plan.site, begun)
             members.stop()
             logs = self._logs()
             store = open_store(self._plan.site, write=False)

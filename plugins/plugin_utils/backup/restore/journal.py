@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -29,11 +29,12 @@ class Restore:
     parts: tuple[str, ...]
     until: str = ""  # to which time binary logs are replayed
     run: str = ""  # process that began it, or went on with it last
+    ended: str = ""  # when it first ended MariaDB's members, ISO 8601: what they wrote since is replaced
 
     @property
-    def at(self) -> datetime:
-        """Return when it began."""
-        return datetime.strptime(self.name, _STAMP).replace(tzinfo=UTC)
+    def at(self) -> datetime | None:
+        """Return when it first ended MariaDB's members, None before that."""
+        return datetime.fromisoformat(self.ended) if self.ended else None
 
     @property
     def alive(self) -> bool:
@@ -86,10 +87,21 @@ def begin(
 ) -> Restore:  # fmt: skip
     """Write down that a restore is under way by this run; one that has begun keeps its name. Raises OSError."""
     name = found.name if found else datetime.now(UTC).strftime(_STAMP)
-    restore = Restore(name=name, set=source, sha256=sha256, parts=tuple(parts), until=until, run=_own())
+    ended = found.ended if found else ""
+    restore = Restore(name=name, set=source, sha256=sha256, parts=tuple(parts), until=until, run=_own(), ended=ended)
     _path(site).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_file(_path(site), (json.dumps(asdict(restore)) + "\n").encode(), mode=0o600)
+    _write(site, restore)
     return restore
+
+
+def ends_database(site: str, restore: Restore) -> None:
+    """Write down, once, that MariaDB's members are about to be ended for a restore. Raises OSError."""
+    if not restore.ended:
+        _write(site, replace(restore, ended=datetime.now(UTC).isoformat(timespec="seconds")))
+
+
+def _write(site: str, restore: Restore) -> None:
+    write_file(_path(site), (json.dumps(asdict(restore)) + "\n").encode(), mode=0o600)
 
 
 def end(site: str) -> None:

@@ -8,6 +8,7 @@ store is in neither unit: they name its file.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Mapping
@@ -76,10 +77,12 @@ def converge(plan: Plan, site_file: str, changes: Changes, environ: Mapping[str,
         ),
         f"{drift}.timer": _timer(plan, compared, what="Drift"),
     }  # fmt: skip
-    report = f"failure_file={state_dir(plan.site) / 'hypervisor-failure.json'}"
+    report = json.dumps(
+        {"failure_file": str(state_dir(plan.site) / "hypervisor-failure.json"), "failure_publish": True}
+    )
     look = {
         f"{failed}.service": _service(
-            plan, FAILURE_PLAYBOOK, site_file, passed, "-e", report, "-e", "failure_publish=true",
+            plan, FAILURE_PLAYBOOK, site_file, passed, "-e", report,
             what="Dead hypervisors", how="Type=oneshot\nTimeoutStartSec=12h\nSuccessExitStatus=2 4\n", install="",
         ),
         f"{failed}.timer": _timer(plan, looks, what="Dead hypervisors"),

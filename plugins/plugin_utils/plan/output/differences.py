@@ -42,10 +42,12 @@ _ADDRESSES = {
 _VERSIONS = {"version", "release"}
 _FILES = {"programs", "environment", "environments", "ramdisk", "image", "packages"}
 _OPERATORS = {"values", "overrides", "extra_releases"}  # where a site file may have what it should not
-_SECRET_KEY = re.compile(r"(?i)pass(word|wd|phrase)?$|secret|token|credential|private|(api|access|auth)_?key$")
+_SECRET_KEY = re.compile(
+    r"(?i)pass(word|wd|phrase)?$|secret|token|credential|private|keyring|cookie|^kek$|(^|[_-])key$"
+)
 _SECRETS = re.compile(r"(?i)(secret|password|credential)s?")
 _SECRET_TEXT = re.compile(
-    r"(?i)(password|passwd|secret|token)\w*\s*[=:]\s*\S|//[^/\s@]*:[^/\s@]+@|PRIVATE KEY"
+    r"(?i)(password|passwd|secret|token|\bkey)\w*\s*[=:]\s*\S|//[^/\s@]*:[^/\s@]+@|PRIVATE KEY"
 )  # fmt: skip
 
 
@@ -182,7 +184,12 @@ def _shown(path: Path, value: Any) -> Any:
     if value is _ABSENT:
         return None
     if isinstance(value, Mapping):
-        return {key: _shown((*path, str(key)), inner) for key, inner in value.items()}
+        variable = str(value.get("name", ""))  # of an environment, as Kubernetes has them
+        hidden = _OPERATORS & set(path) and _SECRET_KEY.search(variable)
+        return {
+            key: HIDDEN if hidden and key == "value" else _shown((*path, str(key)), inner)
+            for key, inner in value.items()
+        }
     if isinstance(value, list):
         return [_shown(path, inner) for inner in value]
     if path[-1] == "webhook":  # whoever knows its address may send messages
