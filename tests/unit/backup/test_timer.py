@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets import timer
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import (
     BackupPlan,
@@ -94,8 +97,9 @@ def test_a_timer_looks_for_dead_hypervisors_where_the_site_has_a_policy(plan: Pl
     assert len(converged(watched, check=True)) == 3
     converged(watched)
     service = (machine / "units/groundup-hypervisor-failure-lab.service").read_text()
-    assert '"groundup.cloud.hypervisor_failure" "-e" "failure_file=' in service
-    assert '/hypervisor-failure.json" "-e" "failure_publish=true"\n' in service
+    (command,) = (line for line in service.splitlines() if line.startswith("ExecStart="))
+    passed = json.loads(shlex.split(command.removeprefix("ExecStart="))[-1])
+    assert passed == {"failure_file": str(state_dir("lab") / "hypervisor-failure.json"), "failure_publish": True}
     assert "SuccessExitStatus=2 4\n" in service, "a dead hypervisor is no fault of the look"
     assert "OnCalendar=*:0/2\n" in (machine / "units/groundup-hypervisor-failure-lab.timer").read_text()
     removed = [f"remove {machine}/units/groundup-hypervisor-failure-lab.{kind}" for kind in ("timer", "service")]

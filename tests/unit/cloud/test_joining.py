@@ -64,7 +64,6 @@ def test_a_wait_ends_when_the_last_host_has_joined(monkeypatch: pytest.MonkeyPat
         ({"agents": []}, "network", "no chassis"),
         ({"agents": [AGENT]}, "network", "no chassis"),
         ({"agents": [CONTROLLER, {**AGENT, "alive": False}]}, "network", "OVN Neutron agent"),
-        ({"agents": [CONTROLLER, AGENT, {**CARDS, "alive": False}]}, "network", "NIC Switch agent"),
         ({"services": []}, "message queue", "never reported"),
         ({"services": [{"host": HOST, "state": "down"}]}, "service", "down"),
         ({"services": [{"host": HOST, "state": "up", "status": "disabled", "disabled_reason": LOST}]}, "service", LOST),
@@ -128,3 +127,7 @@ def test_a_question_that_gets_no_answer_names_the_service(nova: Hypervisors, ask
     nova.refuses["GET agents"] = (503, "no server is available")
     with pytest.raises(UnreachedError):
         look_around(ask, hypervisors=[], machines=[])
+
+
+def test_the_record_of_an_agent_of_cards_that_are_gone_keeps_nobody_out() -> None:
+    assert list(lacking(replace(JOINED, agents=[CONTROLLER, AGENT, {**CARDS, "alive": False}]), [HOST])) == []
