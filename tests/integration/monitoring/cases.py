@@ -98,6 +98,8 @@ _SERVER = 'haproxy_server_status{job="haproxy",object="control-1",proxy="public"
 _BACKUP = 'groundup_backup_newest_timestamp_seconds{object="seed-1",part="etcd"}'
 _NEVER = _BACKUP.replace("etcd", "state")
 _LOOKED = 'groundup_drift_looked_timestamp_seconds{object="seed-1"}'
+_DOWN = 'groundup_hypervisor_down_instances{job="node",object="seed-1",hypervisor="hypervisor-1",project="web"}'
+_ASKED = 'groundup_hypervisor_looked_timestamp_seconds{job="node",object="seed-1"}'
 NODES = {"job": "node", "layer": "host"}
 BEGIN, DAY = 946684800, 86400  # vmalert-tool's time begins with 2000
 # Of the hosts that are up in cases of other alerts, too.
@@ -144,6 +146,14 @@ CASES = (
     Case(
         alert="DriftOld", layer="monitoring", fires={_LOOKED: f"{BEGIN - 2 * DAY}x30"},
         quiet={_LOOKED: f"{BEGIN - DAY}x30"}, labels={"object": "drift"},
+    ),
+    Case(
+        alert="HypervisorFailed", layer="hypervisor", fires={_DOWN: "0 2x60"}, quiet={_DOWN: "0x60"},
+        labels={"object": "hypervisor-1", "hypervisor": "hypervisor-1", "project": "web"},
+    ),
+    Case(
+        alert="HypervisorLookOld", layer="monitoring", fires={_ASKED: f"{BEGIN - 900}x60"},
+        quiet={_ASKED: f"{BEGIN + 600}x60"}, labels={"object": "hypervisor_failure"},
     ),
     Case(  # worker-1 is up in the case of HostDown that must not fire
         alert="LogsStopped", layer="host",

@@ -30,7 +30,7 @@ PARTS: dict[str, tuple[str, str, set[str]]] = {
             "step", "clusters", "create", "packages", "certificate", "private_key", "ca_certificate", "hypervisor_ca",
         },
     ),
-    "hypervisor": ("hypervisor", "hypervisor_node_options", set()),
+    "hypervisor": ("hypervisor", "hypervisor_node_options", {"cards"}),  # the plan's, by the action
 }  # fmt: skip
 
 
