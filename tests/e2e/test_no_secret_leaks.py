@@ -22,7 +22,8 @@ _READABLE = (
     "sudo setpriv --reuid=65534 --regid=65534 --clear-groups "
     "find /srv /var/lib -xdev -type f -size +16k -readable -not -path '/var/lib/dpkg/*' -not -path '/var/lib/apt/*' "
     "-not -path '/var/lib/groundup/*' -not -path '/var/lib/systemd/*' -not -path '/var/lib/ucf/*' "
-    "-not -path '/srv/groundup/*' -not -path '/var/lib/nova/.cache/*' 2>/dev/null || true"
+    "-not -path '/var/lib/smartmontools/*' -not -path '/srv/groundup/*' "
+    "-not -path '/var/lib/nova/.cache/*' 2>/dev/null || true"
 )
 
 pytestmark = pytest.mark.lab

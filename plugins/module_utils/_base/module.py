@@ -23,10 +23,13 @@ def run_step(steps: Mapping[str, Work | None], *, secret: Collection[str] = ()) 
     """
     options = {
         "step": {"type": "str", "choices": list(steps), "required": True},
-        "given": {"type": "dict"},
+        # Ansible logs each call, with all other options, in the host's journal. An argument no_log of AnsibleModule
+        # would not help: the task's takes its place.
+        "given": {"type": "dict", "no_log": True},
     }
-    module = AnsibleModule(argument_spec=options, supports_check_mode=True, no_log=True)
+    module = AnsibleModule(argument_spec=options, supports_check_mode=True)
     given = module.params["given"] or {}
+    module.no_log_values.clear()  # all texts of `given`: results would hide names, too
     module.no_log_values.update(text for name in secret for text in _texts(given.get(name)))
     if work := steps[module.params["step"]]:
         _finish(module, work, given)

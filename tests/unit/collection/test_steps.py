@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 import pytest
+from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
@@ -19,6 +20,22 @@ GIVEN = {"name": "control-1", "password": "hush-hush", "keys": {"ceph/mon": "AQB
 def leaks(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
     changes.add(f"write {given['password']}")
     raise GroundupError(f"{given['keys']['ceph/mon']} is refused", where="here", why="the test says so", remedy="none")
+
+
+def test_what_is_given_is_in_no_journal_and_names_are_in_results(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logged: list[str] = []
+    monkeypatch.setattr(AnsibleModule, "log", lambda _, msg, log_args=None: logged.append(f"{msg} {log_args}"))
+
+    def work(_: Changes, given: dict[str, Any]) -> dict[str, Any]:
+        return {"changed": False, "of": given["name"]}
+
+    with patch_module_args({"step": "one", "given": GIVEN}), pytest.raises(SystemExit):
+        run_step({"one": work}, secret=("password", "keys", "empty"))
+    assert any("step=one" in line for line in logged), "or nothing was looked at"
+    assert not [line for line in logged if any(one in line for one in ("hush-hush", "AQB-key", "control-1"))]
+    assert json.loads(capsys.readouterr().out)["of"] == "control-1"
 
 
 def test_a_secret_option_is_in_no_result(capsys: pytest.CaptureFixture[str]) -> None:
