@@ -72,6 +72,6 @@ class ActionModule(CephAction):
 
 def _contact(result: dict[str, Any]) -> tuple[Any, str]:
     text = str(result.get("msg") or "")
-    if "rc" in result and not result.get("unreachable"):
+    if "ping" in result:
         return "answers", "a login"
     return presence(text), words(text) or "no word"

@@ -52,6 +52,16 @@ def test_no_account_of_a_host_reads_what_services_keep(plan: Plan, state: Path) 
     assert {name: said.splitlines()[:5] for name, said in found.items() if said} == {}
 
 
+def test_no_journal_of_a_host_shows_a_secret(leaks: Leaks, plan: Plan, state: Path) -> None:
+    """Root and the group adm read it, and it is copied: Ansible writes each call of a module there."""
+    for name in plan.hosts:
+        command = [*reached(plan, state, name), "sudo journalctl --quiet --no-pager --output=cat"]
+        said = subprocess.run(command, capture_output=True, check=True, timeout=300).stdout
+        assert b"Invoked with" in said, f"{name}: no call of a module is in it, and nothing was looked at"
+        leaks.look(f"{name}: journal", said)
+    assert leaks.seen == set()
+
+
 def test_no_line_of_a_log_shows_a_secret(leaks: Leaks, plan: Plan, state: Path) -> None:
     if not (plan.monitoring and plan.monitoring.logs):
         pytest.skip("the site keeps no logs")

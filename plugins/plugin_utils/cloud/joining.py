@@ -68,16 +68,15 @@ def _of_host(cloud: Cloud, host: str) -> Iterator[Aside]:
     def lack(layer: str, reason: str, remedy: str) -> Aside:
         return Aside(host=host, layer=layer, reason=reason, remedy=remedy)
 
-    agents = [one for one in cloud.agents if one.get("host") == host and _ours(one)]
+    agents = [one for one in cloud.agents if one.get("host") == host and _of_ovn(one)]
     controllers = [one for one in agents if "Controller" in str(one.get("agent_type"))]
     log = f"journalctl -n 50 on {host}:"
     if not controllers:
         yield lack(
             "network", "OVN's southbound database has no chassis of it", f"{log} -u ovn-controller; ovs-vsctl show"
         )
-    # Neutron keeps the record of an agent of cards when a host has none any more; status names a dead one.
-    if dead := [str(one["agent_type"]) for one in agents if not one.get("alive") and "OVN" in str(one["agent_type"])]:
-        yield lack("network", f"not alive: {', '.join(dead)}", f"{log} -u ovn-controller -u 'neutron-*-agent'")
+    if dead := [str(one["agent_type"]) for one in agents if not one.get("alive")]:
+        yield lack("network", f"not alive: {', '.join(dead)}", f"{log} -u ovn-controller -u neutron-ovn-agent")
     services = [one for one in cloud.services if one.get("host") == host]
     if not services:
         yield lack(
@@ -104,5 +103,5 @@ def _of_host(cloud: Cloud, host: str) -> Iterator[Aside]:
         )
 
 
-def _ours(agent: Mapping[str, Any]) -> bool:
-    return any(word in str(agent.get("agent_type")) for word in ("OVN", "NIC Switch"))
+def _of_ovn(agent: Mapping[str, Any]) -> bool:
+    return "OVN" in str(agent.get("agent_type"))

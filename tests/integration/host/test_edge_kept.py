@@ -59,8 +59,10 @@ os.kill(master, signal.SIGUSR2)
 end = time.monotonic() + 30
 while not workers() - former and time.monotonic() < end:
     time.sleep(0.05)
-time.sleep(1)  # the former worker has heard of it
-found['after'] = ask(kept, 'GET', '/')
+found['after'] = [ask(kept, 'GET', '/')]  # the former worker may hear of it later
+while found['after'][-1] == found['before'] and time.monotonic() < end:
+    time.sleep(0.1)
+    found['after'].append(ask(kept, 'GET', '/'))
 print(json.dumps(found))
 """
 
@@ -84,4 +86,4 @@ def test_a_kept_connection_has_its_answer_whoever_ends_behind_it(tmp_path: Path)
     assert asked.count("POST /v3/writes") == 2, "a write may have been done: it is never sent twice"
     assert found["writes"][0] == 200
     assert found["before"] == [200, ""]
-    assert found["after"] == [200, "close"], "an idle connection is told with its next answer, and not cut"
+    assert found["after"][-1] == [200, "close"], "an idle connection is told with its next answer, and not cut"

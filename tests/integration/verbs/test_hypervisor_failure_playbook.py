@@ -21,7 +21,7 @@ class ActionModule(ActionBase):
             return {"msg": args["found"]["summary"], "failed": args["found"]["state"] != "clean"}
         again = args.get("result") == "failure_again"
         said = {name: task_vars["hostvars"][name].get(args.get("result", "failure_said")) for name in ("here", "gone")}
-        assert said["here"]["rc"] == 0 and said["gone"]["unreachable"], said
+        assert said["here"]["ping"] == "pong" and said["gone"]["unreachable"], said
         name = task_vars["second" if again else "first"]
         if name == "unknown":
             return {"msg": "Nova does not answer", "unreachable": True}

@@ -2,103 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import affected, compute_host, failure
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.failure import Suspect, Witness
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources.api import CloudApi
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import compute_host
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import FailurePlan
 
+from .dying import SILENT, THIRD, VOLUMES, Looking, beat, dead, kill, look, plan
 from .hypervisors import HERE, THERE, Hypervisors
 from .test_drain import writes
 
-SITES = Path(__file__).resolve().parents[3] / "inventories"
-NOW = datetime(2026, 11, 29, 22, 0, tzinfo=UTC)
-THIRD, VOLUMES = "hypervisor-3", "os-extended-volumes:volumes_attached"
-SILENT = Witness(name="ssh", word="silent", said="ssh: connect to host 10.79.0.128 port 22: No route to host")
-HEARD = Witness(name="ssh", word="answers", said="a login")
-
-
-class FakeCeph:
-    """Has the disks of all instances whose name says nothing else; ``open``: by whom."""
-
-    def __init__(self, nova: Hypervisors) -> None:
-        self.nova, self.open, self.asked, self.breaks = nova, dict[str, list[str]](), list[str](), set[str]()
-
-    def __call__(self, step: str, *, name: str, **options: Any) -> dict[str, Any]:
-        assert name
-        self.asked.append(step)
-        if step in self.breaks:
-            raise GroundupError("no quorum of monitors", where="", why="", remedy="")
-        own = {f"{one['id']}_disk" for one in self.nova.of("servers") if "local" not in one["name"]}
-        own |= {f"volume-{each['id']}" for one in self.nova.of("servers") for each in one.get(VOLUMES, ())}
-        if step == "images":
-            return {"images": sorted(own)}
-        assert set(options["disks"]) == {"vms", "volumes"}
-        return {"watchers": {image: self.open.get(image, []) for image in options["disks"]["vms"] if image in own}}
-
-
-@pytest.fixture
-def plan() -> Plan:
-    made = make_plan(load_site(SITES / "cloud/site.yml"))
-    cloud = replace(made.openstack, hypervisor_failure=FailurePlan(action="evacuate", after=300))
-    third = replace(made.hosts[THERE], name=THIRD)
-    return replace(made, openstack=cloud, hosts={**made.hosts, THIRD: third})
-
-
-@pytest.fixture
-def dead(nova: Hypervisors) -> Hypervisors:
-    """A cloud of three hypervisors; the first has been silent for seven minutes."""
-    nova.hosts.join(THIRD)
-    nova.add("agents", {"host": THIRD, "agent_type": "OVN Controller agent", "alive": True}, "")
-    for name in (THERE, THIRD):
-        beat(nova, name, ago=3)
-    kill(nova, HERE)
-    nova.server("web")["image"] = {"id": "an-image"}
-    return nova
-
-
-def beat(nova: Hypervisors, name: str, *, ago: float) -> None:
-    nova.service(name)["updated_at"] = f"{NOW - timedelta(seconds=ago):%Y-%m-%dT%H:%M:%S.%f}"
-
-
-def kill(nova: Hypervisors, name: str, *, ago: float = 420) -> None:
-    nova.service(name)["state"] = "down"
-    beat(nova, name, ago=ago)
-    for one in nova.of("agents"):
-        one["alive"] = one["alive"] and one["host"] != name
-
-
-class Looking:
-    """Looks at the cloud; ssh reaches all but the hosts ``silent``."""
-
-    def __init__(self, plan: Plan, operator: Any, ceph: FakeCeph) -> None:
-        self.plan, self.operator, self.ceph, self.silent = plan, operator, ceph, {HERE}
-        self.ssh: dict[str, Witness] = {}
-
-    def __call__(self) -> tuple[dict[str, Suspect], Mapping[str, list[str]]]:
-        contacts = {name: SILENT if name in self.silent else HEARD for name in self.plan.hosts} | self.ssh
-        found, against = failure.look(self.plan, self.operator, contacts, self.ceph, now=NOW)
-        return {one.host.name: one for one in found}, against
-
-    @property
-    def evacuates(self) -> list[str]:
-        return [name for name, why in self()[1].items() if not why]
-
-    def why(self, name: str = HERE) -> str:
-        return "; ".join(self()[1][name])
-
-
-@pytest.fixture
-def look(plan: Plan, operator: Any, dead: Hypervisors) -> Looking:
-    return Looking(plan, operator, FakeCeph(dead))
+__all__ = ["dead", "look", "plan"]  # fixtures
 
 
 def test_one_that_nobody_hears_is_evacuated(look: Looking, dead: Hypervisors) -> None:
@@ -273,55 +188,3 @@ def test_a_volume_that_ceph_does_not_have_is_a_doubt(look: Looking, dead: Hyperv
     assert look.evacuates == [HERE]
     look.ceph.open = {"volume-v1": ["10.79.0.128"]}
     assert "Ceph hears it: open are volume-v1 at 10.79.0.128" in look.why()
-
-
-def told(look: Looking) -> list[affected.FailedHypervisor]:
-    contacts = {name: SILENT if name in look.silent else HEARD for name in look.plan.hosts}
-    return affected.rows(CloudApi(look.operator), *failure.look(look.plan, look.operator, contacts, look.ceph, now=NOW))
-
-
-def test_owners_are_told_by_project_and_no_person_is_in_a_metric(look: Looking, dead: Hypervisors) -> None:
-    dead.server("local")["image"] = {"id": "an-image"}
-    dead.add("projects", {"id": "a-project", "name": 'sh"op', "domain_id": "d", "description": "pager: 7\x1b[2J"}, "")
-    dead.add("domains", {"id": "d", "name": "Customers"}, "")
-    dead.add("users", {"id": "anna", "name": "anna", "email": "anna@example.com"}, "")
-    scope = {"project": {"id": "a-project"}}
-    dead.recorded["identity role_assignments"] = {
-        "": {"role_assignments": [{"user": {"id": one}, "scope": scope} for one in ("anna", "anna", "left")]}
-    }
-    (row,) = found = told(look)
-    assert (row.state, row.against) == ("evacuates", ())
-    (project,) = row.projects
-    assert (project.domain, project.people) == ("Customers", ("anna <anna@example.com>",))
-    assert {one.name: one.disks for one in project.instances} == {"web": "outlive it", "local": "are on it"}
-    text = affected.table("cloud", found)
-    assert "\x1b" not in text
-    for said in ("tell anna <anna@example.com>", "; its disks are on it", "groundup.cloud.evacuate -e machine="):
-        assert said in text
-    lines = affected.metrics(found, now=7.0)
-    assert f'{affected.DOWN}{{hypervisor="{HERE}",project="sh\\"op",project_id="a-project"}} 2\n' in lines
-    assert f"{affected.LOOKED} 7\n" in lines
-    assert "anna" not in lines
-    assert affected.document("cloud", "now", found)["state"] == "failed"
-    assert affected.document("cloud", "now", [])["state"] == "clean"
-
-
-def test_owners_that_keystone_cannot_say_keep_nobody_from_being_told(look: Looking, dead: Hypervisors) -> None:
-    dead.refuses["GET projects"] = (500, "the directory does not answer")
-    (row,) = told(look)
-    assert row.state == "evacuates"
-    assert "not known: " in row.projects[0].people[0]
-
-
-def test_a_project_that_is_gone_is_its_id_and_one_that_is_back_is_undrained(look: Looking, dead: Hypervisors) -> None:
-    (row,) = told(look)
-    assert [one.name for one in row.projects] == [""]
-    assert "  project a-project\n    tell nobody" in affected.table("cloud", [row])
-    dead.service().update(status="disabled", disabled_reason=compute_host.EVACUATE, forced_down=True)
-    dead.kinds["servers"] = []
-    (row,) = told(look)
-    assert row.state == "evacuated"
-    assert row.remedy.startswith("when it is back: ansible-playbook groundup.cloud.undrain")
-    look.silent = set()
-    (row,) = told(look)
-    assert row.remedy.startswith("it answers again: ansible-playbook groundup.cloud.undrain")

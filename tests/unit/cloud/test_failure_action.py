@@ -21,7 +21,12 @@ from .hypervisors import HERE, THERE, Hypervisors
 
 SITE = COLLECTION / "inventories/cloud/site.yml"
 NOBODY = "Failed to connect to the host via ssh: ssh: connect to host 10.79.0.128 port 22: No route to host"
-LOGINS = {HERE: {"unreachable": True, "msg": NOBODY}, THERE: {"rc": 0}, "storage-1": {"rc": 0}, "worker-1": None}
+LOGINS = {
+    HERE: {"unreachable": True, "msg": NOBODY},
+    THERE: {"ping": "pong"},
+    "storage-1": {"ping": "pong"},
+    "worker-1": None,
+}
 
 
 def act(monkeypatch: pytest.MonkeyPatch, operator: Any, *, check: bool = False, **given: Any) -> Any:
@@ -33,7 +38,7 @@ def act(monkeypatch: pytest.MonkeyPatch, operator: Any, *, check: bool = False, 
     action = object.__new__(failure.ActionModule)
     action._display = SimpleNamespace(display=printed.append)
     action.changes = Changes(check=check)
-    known: dict[str, Any] = {name: {"failure_said": {"rc": 0}} for name in site_plan(SITE).hosts}
+    known: dict[str, Any] = {name: {"failure_said": {"ping": "pong"}} for name in site_plan(SITE).hosts}
     action.variables = {"hostvars": known | {name: {"failure_said": said} for name, said in LOGINS.items()}}
     action.variables |= given.pop("variables", {})
     asked = {"step": "look", "site_file": str(SITE), "result": "failure_said", "output": "table", "path": None}

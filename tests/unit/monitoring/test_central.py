@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import stat
 import time
 from collections.abc import Iterable
@@ -33,11 +34,13 @@ class MonitoringHost:
     def __init__(self, systemd: Systemd, home: Path) -> None:
         self.systemd, self.home = systemd, home
         self.waited: list[str] = []
+        self.shown = ""  # all diffs
 
     def told(self, *, check: bool = False, **other: Any) -> list[str]:
         """Return what a run changes."""
         changes = Changes(check=check)
         central.tell(changes, GIVEN | other)
+        self.shown += json.dumps(changes.diffs)
         return changes.done
 
 
@@ -81,15 +84,17 @@ def test_a_new_target_is_taken_up_by_a_reload_and_the_rest_stays(host: Monitorin
 def test_secrets_of_receivers_are_for_alertmanager_alone_and_leave_with_them(host: MonitoringHost) -> None:
     files_of_site = files(planned("lab", monitoring__pagerduty={}))
     given: dict[str, Any] = {
-        "files": files_of_site, "receivers": {"receivers/pagerduty": "key", "receivers/mail": "word"},
+        "files": files_of_site, "receivers": {"receivers/pagerduty": "hush-key", "receivers/mail": "hush-word"},
     }  # fmt: skip
     done = host.told(**given)
     assert done.index(f"write {host.home}/receivers/pagerduty") < done.index(f"write {host.home}/alertmanager.yml")
     place = host.home / "receivers/pagerduty"
-    assert (place.read_text(), stat.S_IMODE(place.stat().st_mode)) == ("key", 0o640)
-    changed: dict[str, Any] = given | {"receivers": {"receivers/pagerduty": "another"}}
+    assert (place.read_text(), stat.S_IMODE(place.stat().st_mode)) == ("hush-key", 0o640)
+    changed: dict[str, Any] = given | {"receivers": {"receivers/pagerduty": "hush-another"}}
     gone = f"remove {host.home}/receivers/mail"
     assert host.told(**changed) == [f"write {place}", gone, f"reload {watched.ALERTS}"]
+    assert str(place) in host.shown
+    assert "hush" not in host.shown, "of a file that goes, too"
     assert host.told(**changed) == []
 
 

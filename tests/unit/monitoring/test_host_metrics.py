@@ -14,7 +14,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base import bundle
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._host import units, watched
-from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import openvswitch, services
+from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import leave, openvswitch, services
 from ansible_collections.groundup.cloud.plugins.module_utils._monitoring import host_timer
 from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.host_metrics import libvirt, ovn, program
 from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.host_metrics.samples import Sample, text
@@ -100,6 +100,16 @@ def test_who_ends_before_the_answer_is_silent(served: Callable[..., Path]) -> No
 def test_a_chassis_is_known_by_what_the_layer_writes() -> None:
     assert ovn.CHASSIS == openvswitch.SYSTEM_ID
     assert ovn.SWITCH == openvswitch.SOCKET
+
+
+def test_a_retired_hypervisor_tells_nothing_of_what_was_stopped(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert ovn.RETIRED == leave.RETIRED
+    for module, name in ((ovn, "CHASSIS"), (ovn, "RETIRED"), (libvirt, "HYPERVISOR"), (libvirt, "RETIRED")):
+        (place := tmp_path / name).touch()
+        monkeypatch.setattr(module, name, place)
+    assert [*ovn.chassis(), *libvirt.domains()] == []
 
 
 def test_domains_are_counted_by_their_state() -> None:

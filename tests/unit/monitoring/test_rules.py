@@ -83,6 +83,12 @@ def test_drift_is_told_only_where_a_timer_looks_for_it() -> None:
         assert len(expressions(planned("ha", **WHOLE), name)) == 1
 
 
+def test_a_host_that_is_asked_rarely_is_not_taken_for_late() -> None:
+    for interval, late in ((15, 150), (300, 720)):
+        (told,) = expressions(planned("ha", monitoring__interval=interval), "HostMetricsOld")
+        assert told.endswith(f"> time() - {late}")
+
+
 def test_dead_hypervisors_are_told_only_where_a_timer_looks_for_them() -> None:
     for name in ("HypervisorFailed", "HypervisorLookOld"):
         assert expressions(planned("ha"), name) == []

@@ -141,6 +141,9 @@ SECRETS = [
     release(conf={"secrets": {"a": "hunter22"}}),
     release(conf={"lines": "user = a\npassword = hunter22\n"}),
     release(conf={"tokens": [{"token": "hunter22"}]}),
+    *(release(conf={key: "hunter22"}) for key in ("admin_keyring", "kek", "erlang_cookie", "master_key", "key")),
+    release(conf={"env": [{"name": "DB_PASSWORD", "value": "hunter22"}]}),
+    release(conf={"lines": "[client.glance]\nkey = hunter22\n"}),
     {"openstack": {"extra_releases": {"own": {"values": {"db": {"password": "hunter22"}}}}}},
     {"supply": {"files_url": "https://me:hunter22@files.test"}},
     {"monitoring": {"webhook": "https://chat.test/hunter22"}},
@@ -159,6 +162,14 @@ def test_no_secret_is_in_a_difference(secret: dict[str, Any]) -> None:
         assert HIDDEN in shown
         assert "hunter22" not in shown
         assert "another1" not in shown
+
+
+def test_what_is_no_secret_is_shown() -> None:
+    """A name that only contains such a word."""
+    (row,) = differences(*(release(conf={"keystone": {"keyword": text}}) for text in ("monkey=1", "monkey=2")))
+    assert (row.before, row.now) == ("monkey=1", "monkey=2")
+    (row,) = differences(*(release(conf={"env": [{"name": "HOST", "value": text}]}) for text in ("a", "b")))
+    assert HIDDEN not in str(row)
 
 
 def test_the_name_of_a_secret_is_told() -> None:

@@ -184,18 +184,15 @@ def _shown(path: Path, value: Any) -> Any:
     if value is _ABSENT:
         return None
     if isinstance(value, Mapping):
-        variable = str(value.get("name", ""))  # of an environment, as Kubernetes has them
-        hidden = _OPERATORS & set(path) and _SECRET_KEY.search(variable)
-        return {
-            key: HIDDEN if hidden and key == "value" else _shown((*path, str(key)), inner)
-            for key, inner in value.items()
-        }
+        own = (*path, str(value["name"])) if "name" in value else path  # as `_mapping` names an item of a list
+        return {key: _shown((*own, str(key)), inner) for key, inner in value.items()}
     if isinstance(value, list):
         return [_shown(path, inner) for inner in value]
     if path[-1] == "webhook":  # whoever knows its address may send messages
         return value and HIDDEN
     if isinstance(value, str) and path[-1] != "$secret":
-        named = _OPERATORS & set(path) and (_SECRET_KEY.search(path[-1]) or _SECRETS.fullmatch(path[-2]))
+        name = path[-2] if path[-1] == "value" else path[-1]  # a variable of an environment is {name, value}
+        named = _OPERATORS & set(path) and (_SECRET_KEY.search(name) or _SECRETS.fullmatch(path[-2]))
         return HIDDEN if named or _SECRET_TEXT.search(value) else value
     return value
 
