@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pwd
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -118,6 +119,8 @@ def place(changes: Changes, wanted: Mapping[str, Mapping[str, str]], *, compute_
     compute, agent = Unit(changes, COMPUTE), Unit(changes, OVN_AGENT)
     # A shell, because sshd runs commands with it (`nova_ssh`); no password, and no key known to the host's sshd.
     nova = accounts.ensure(changes, ACCOUNT, home=str(HOME), login="/bin/sh", groups=("libvirt",))
+    if nova is not None:
+        _make(changes, pwd.getpwnam(ACCOUNT).pw_uid, nova)
     files.place(changes, SUDOERS, _SUDOERS, mode=0o440, valid=_sudo_takes)
     for path, text in zip(NOVA, (wanted["nova"]["cluster"], wanted["nova"]["host"]), strict=True):
         compute.place(path, text, mode=0o640, group=nova, secret=True)
@@ -138,11 +141,17 @@ def close(changes: Changes) -> None:
     one whose group is another back to Nova, with the disks in it.
     """
     qemu = group_id(QEMU)
-    if qemu is None and not changes.check:
+    if qemu is not None:
+        files.directory(changes, HOME / "instances", mode=0o710, group=qemu)
+    elif not changes.check:
         raise GroundupError(
             f"there is no group {QEMU}", where="/etc/group", why="QEMU's account would not get to disks of instances",
             remedy="install the package libvirt-daemon-system again, then run groundup.cloud.hypervisor",
         )  # fmt: skip
-    place = HOME / "instances"
-    if place.is_dir():  # Nova makes it when it starts
-        files.directory(changes, place, mode=0o710, group=qemu)
+
+
+def _make(changes: Changes, owner: int, group: int) -> None:
+    """Make the directory of a new host, which nova-compute and its sshd need to start."""
+    for place in (HOME, HOME / "instances"):
+        if not place.exists():
+            files.directory(changes, place, mode=0o755, owner=owner, group=group)

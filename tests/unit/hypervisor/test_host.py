@@ -154,13 +154,13 @@ def test_what_only_some_instances_need_is_looked_for_before_they_come(tmp_path: 
 
 def test_disks_of_instances_are_nova_s_and_qemu_s_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """As systemd made the directory before: everybody could read cached images and disks."""
-    monkeypatch.setattr(services, "HOME", tmp_path)
     monkeypatch.setattr(services, "group_id", lambda _: os.getgid())
-    place = tmp_path / "instances"
-    services.close(first := Changes(check=False))
-    assert (first.done, place.exists()) == ([], False), "Nova makes it"
-    place.mkdir()
-    place.chmod(0o755)
+    place = tmp_path / "home/instances"
+    monkeypatch.setattr(services, "HOME", place.parent)
+    services._make(Changes(check=True), os.getuid(), os.getgid())
+    assert not place.exists()
+    services._make(Changes(check=False), os.getuid(), os.getgid())
+    assert place.stat().st_mode & 0o7777 == 0o755, "as it is on hosts of before"
     services.close(changes := Changes(check=False))
     assert (place.stat().st_mode & 0o7777, len(changes.done)) == (0o710, 1)
     services.close(again := Changes(check=False))
