@@ -11,6 +11,7 @@ from ansible_collections.groundup.cloud.ci.tier_commands import (
     CLOUD_SITE,
     CLUSTER,
     CONFORMANCE_SITE,
+    EYES_SITE,
     LARGE_CLOUD_SITE,
     LONG_SCENARIOS,
     OBJECTS_SITE,
@@ -193,6 +194,13 @@ LONG_TIERS = (
         LARGE_CLOUD_SITE,
         ("ci/lab", "up"),
         e2e("drill", options=("-s",)),
+    ),
+    lab_tier(
+        "eyes",  # what breaks is told: metrics, alerts, panels, logs
+        EYES_SITE,
+        ("ci/supply", "build", "monitoring"),
+        ("ci/lab", "up"),
+        e2e("eyes", options=("-s",)),
     ),
     lab_tier(
         "rotation",  # every kind of secret, under a prober

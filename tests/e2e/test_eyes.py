@@ -1,0 +1,279 @@
+"""What breaks on a cloud is told, with its object, by alerts, panels and logs; and nothing is told while all is well.
+
+Needs tests/e2e/eyes/site.yml. Prints seconds from each fault to its alert, the footprint, and how long a search takes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+import urllib.parse
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._host import watched
+from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.central import ALERTS_URL, LOGS_URL, STORE_URL
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.types import resource_path
+from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.dashboards import dashboards_of
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
+from ansible_collections.groundup.cloud.tests.e2e.cluster import play
+from ansible_collections.groundup.cloud.tests.e2e.failover import Connect, hypervisors, root
+from ansible_collections.groundup.cloud.tests.e2e.waiting import until
+
+pytestmark = [pytest.mark.lab, pytest.mark.long]
+QUIET = 600.0  # seconds without an alert
+LATEST = 45.0  # seconds from what an alert holds to its message: asked, judged, delayed, grouped (docs/monitoring.md)
+MEMORY_MIB, CORES = 600, 0.06  # of monitoring's programs on all hosts together
+SEARCH = 1.0  # seconds
+SILENT = {"Monitoring: Lines that were dropped"}  # nothing of it happened here
+Told = dict[tuple[str, str], float]  # when an alert of an object was first seen
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is broken, how it is mended, and the alert and object that must be told; ``holds``: seconds it waits for."""
+
+    alert: str
+    object: str
+    host: str
+    breaks: str
+    mends: str
+    holds: float = 45.0
+
+
+class Eyes:
+    """What the monitoring host tells."""
+
+    def __init__(self, host: Any) -> None:
+        """Take the host."""
+        self.host = host
+
+    def ask(self, url: str, **query: str) -> str:
+        given = " ".join(f"--data-urlencode '{key}={value}'" for key, value in query.items())
+        return root(self.host, f"curl -sfG {url} {given}")
+
+    def alerts(self) -> set[tuple[str, str]]:
+        """Return alert and object of all that are active, hidden ones not."""
+        said = json.loads(self.ask(f"{ALERTS_URL}/api/v2/alerts", active="true", inhibited="false", silenced="false"))
+        found = {(one["labels"]["alertname"], one["labels"].get("object", "")) for one in said}
+        return {one for one in found if one[0] != watched.PROOF}
+
+    def values(self, query: str) -> list[dict[str, Any]]:
+        """Return what the store of metrics has now."""
+        return json.loads(self.ask(f"{STORE_URL}/api/v1/query", query=query, nocache="1"))["data"]["result"]  # type: ignore[no-any-return]
+
+    def answered(self, queries: Iterable[str]) -> list[bool]:
+        """Return whether each query has a result."""
+        urls = " ".join(f"'{STORE_URL}/api/v1/query?nocache=1&query={urllib.parse.quote(one)}'" for one in queries)
+        said = root(self.host, f"curl -s -w '\\n' {urls}").splitlines()
+        return [bool(json.loads(one)["data"]["result"]) for one in said if one]
+
+    def lines(self, query: str) -> list[dict[str, str]]:
+        """Return stored lines of logs."""
+        return [json.loads(one) for one in self.ask(f"{LOGS_URL}/select/logsql/query", query=query).splitlines()]
+
+
+@pytest.fixture(scope="module")
+def eyes(plan: Plan, connect: Connect) -> Eyes:
+    if not (plan.monitoring and plan.monitoring.logs and plan.ceph):
+        pytest.skip("metrics, logs and Ceph are needed: SITE=tests/e2e/eyes/site.yml")
+    play("drift")  # tells its metrics, as its timer would
+    return Eyes(connect(plan.monitoring.host))
+
+
+@pytest.fixture(scope="module")
+def api(state: Path) -> Api:
+    return Api(state / "kubeconfig")
+
+
+@pytest.fixture
+def say(capfd: pytest.CaptureFixture[str]) -> Callable[[str], None]:
+    """Return a function that prints a line of the figures."""
+
+    def printed(line: str) -> None:
+        with capfd.disabled():
+            print(f"\n{line}", end="", flush=True)
+
+    return printed
+
+
+def test_nothing_is_told_while_all_is_well(eyes: Eyes, say: Callable[[str], None]) -> None:
+    until(lambda: not eyes.alerts(), seconds=300)  # the last of what `make lab` began
+    end = time.monotonic() + QUIET
+    while time.monotonic() < end:
+        assert eyes.alerts() == set()
+        time.sleep(10)
+    say(f"quiet: {QUIET:.0f} s without an alert")
+
+
+def test_every_panel_has_a_result(plan: Plan, eyes: Eyes) -> None:
+    asked = {
+        f"{one.title}: {panel.title}": query for _, one, panels in dashboards_of(plan) for panel, query, _ in panels
+    }
+    assert len(asked) > 50
+    found = zip(asked, eyes.answered(asked.values()), strict=True)
+    assert {name for name, there in found if not there} <= SILENT
+
+
+@pytest.mark.usefixtures("eyes")
+def test_monitoring_takes_little(plan: Plan, connect: Connect, say: Callable[[str], None]) -> None:
+    units = " ".join((*watched.CENTRAL, watched.EXPORTER, *watched.LOG_SENDERS))
+    script = (
+        f"for pid in $(systemctl show --property MainPID --value {units} | grep -v '^$\\|^0$'); do "
+        "echo $(grep -h ^Pss: /proc/$pid/smaps_rollup) $(cut -d' ' -f14,15 /proc/$pid/stat); done"
+    )
+
+    def taken() -> tuple[float, float]:
+        said = [line.split() for name in plan.hosts for line in root(connect(name), script).splitlines()]
+        assert len(said) >= 2 * len(plan.hosts)
+        return sum(int(one[1]) for one in said) / 1024, sum(int(one[3]) + int(one[4]) for one in said) / 100
+
+    memory, before = taken()
+    begun = time.monotonic()
+    time.sleep(120)
+    cores = (taken()[1] - before) / (time.monotonic() - begun)
+    say(f"monitoring: {memory:.0f} MiB, {cores:.3f} cores on {len(plan.hosts)} hosts")
+    assert memory <= MEMORY_MIB
+    assert cores <= CORES
+
+
+def test_lines_of_a_killed_pod_stay_and_a_request_is_followed(
+    plan: Plan, eyes: Eyes, api: Api, say: Callable[[str], None]
+) -> None:
+    pods = resource_path("v1", "pods", namespace=plan.openstack.namespace)
+    name = next(one["metadata"]["name"] for one in api.get(pods)["items"] if "keystone-api" in one["metadata"]["name"])
+    api.request("DELETE", f"{pods}/{name}?gracePeriodSeconds=0")
+    until(lambda: api.find(f"{pods}/{name}") is None, seconds=120)
+    assert eyes.lines(f'_time:1h file:"{name}" | limit 1')
+
+    play("tenant_smoke", tenant_smoke_thorough=False)
+    builds = eyes.lines('_time:1h "Took" "seconds to build instance" | sort by (_time desc) | limit 1')
+    (request,) = re.findall(r"req-[0-9a-f-]{36}", builds[0]["_msg"])[:1]
+    begun = time.monotonic()
+    found = eyes.lines(f'_time:1d "{request}" | sort by (_time) | fields _time, host, file, _msg')
+    seconds = time.monotonic() - begun
+    places = {(one.get("host"), one.get("file")) for one in found}
+    say(f"logs: {request} in {len(found)} lines of {len(places)} places, {seconds:.2f} s")
+    assert len(places) >= 3
+    assert seconds <= SEARCH
+
+
+def serving(plan: Plan, api: Api, node_port: int) -> list[str]:
+    """Return the paths of the deployments behind a Service of ``node_port``."""
+    services = api.get(resource_path("v1", "services", namespace=plan.openstack.namespace))["items"]
+    (selector,) = (
+        one["spec"]["selector"]
+        for one in services
+        if any(port.get("nodePort") == node_port for port in one["spec"]["ports"])
+    )
+    base = resource_path("apps/v1", "deployments", namespace=plan.openstack.namespace)
+    return [
+        f"{base}/{one['metadata']['name']}"
+        for one in api.get(base)["items"]
+        if selector.items() <= one["spec"]["template"]["metadata"]["labels"].items()
+    ]
+
+
+@contextmanager
+def nobody(plan: Plan, api: Api) -> Iterator[set[tuple[str, str]]]:
+    """Take the pods behind every public name away; yield alerts and objects."""
+
+    def scale(path: str, replicas: int) -> None:
+        body = {"spec": {"replicas": replicas}}
+        api.request("PATCH", path, body=body, content_type="application/merge-patch+json")
+
+    paths = {path for one in plan.edge.endpoints for path in serving(plan, api, one.node_port)}
+    before = {path: api.get(path)["spec"]["replicas"] for path in sorted(paths)}
+    try:
+        for path in before:
+            scale(path, 0)
+        yield {("PublicNameDown", one.type) for one in plan.edge.endpoints}
+    finally:
+        for path, replicas in before.items():
+            scale(path, replicas)
+
+
+def seen(eyes: Eyes, wanted: dict[tuple[str, str], float]) -> tuple[Told, set[tuple[str, str]]]:
+    """Wait for alerts, each ``wanted`` within its seconds. Return seconds until each came, and what else was told."""
+    begun, found, others = time.monotonic(), Told(), set[tuple[str, str]]()
+    while len(found) < len(wanted) and time.monotonic() - begun < max(wanted.values()):
+        now = eyes.alerts()
+        found |= {one: round(time.monotonic() - begun) for one in now & wanted.keys() - found.keys()}
+        others |= now - wanted.keys()
+        time.sleep(1)
+    return found, others
+
+
+def told(
+    eyes: Eyes, connect: Connect, faults: list[Fault], say: Callable[[str], None], more: dict[tuple[str, str], float]
+) -> None:
+    """Break all at once and wait for each alert, and for ``more`` (seconds that each waits for); mend all."""
+    wanted = {
+        one: holds + LATEST for one, holds in ({(one.alert, one.object): one.holds for one in faults} | more).items()
+    }
+    with ExitStack() as broken:
+        for one in faults:
+            root(connect(one.host), one.breaks)
+            broken.callback(root, connect(one.host), one.mends)
+        found, others = seen(eyes, wanted)
+    for (alert, of), seconds in sorted(found.items(), key=lambda one: one[1]):
+        say(f"{alert} of {of}: {seconds:.0f} s")
+    say(f"also told: {sorted(others)}")
+    late = {one: found.get(one) for one, seconds in wanted.items() if found.get(one, seconds + 1) > seconds}
+    assert late == {}
+
+
+def stopped(alert: str, of: str, host: str, unit: str, *, holds: float = 45.0) -> Fault:
+    """Return the fault that a unit does not run."""
+    return Fault(alert, of, host, f"systemctl stop {unit}", f"systemctl start {unit}", holds)
+
+
+def frozen(alert: str, host: str, program: str, *, of: str = "", holds: float = 45.0) -> Fault:
+    """Return the fault that a program of a host does nothing; ``of``: the object, where it is not the host."""
+    return Fault(alert, of or host, host, f"pkill -STOP -x {program}", f"pkill -CONT -x {program}", holds)
+
+
+def test_what_breaks_is_told_with_its_object(
+    plan: Plan, eyes: Eyes, api: Api, connect: Connect, say: Callable[[str], None]
+) -> None:
+    assert plan.ceph
+    assert plan.monitoring
+    first, second = hypervisors(plan)
+    osd, monitor, dark = (name for name, host in plan.hosts.items() if "storage" in host.roles)
+    number = root(connect(osd), "ls /var/lib/ceph/osd").strip().rpartition("-")[2]
+    *_, standby = plan.ceph.managers
+    faults = [
+        stopped("HostDown", "worker-1", "worker-1", watched.EXPORTER),
+        stopped("HostDown", dark, dark, watched.EXPORTER),
+        stopped("CephOsdDown", f"osd.{number}", osd, f"ceph-osd@{number}"),
+        stopped("CephMonitorDown", f"mon.{monitor}", monitor, f"ceph-mon@{monitor}"),
+        stopped("CephManagerDown", "ceph", standby, f"ceph-mgr@{standby}", holds=300),
+        stopped("ChassisCut", first, first, "ovn-controller"),
+        stopped("HostMetricsOld", second, second, watched.HOST_TIMER, holds=210),
+        frozen("LibvirtSilent", first, "libvirtd", holds=60),
+        stopped("TargetDown", plan.monitoring.host, plan.monitoring.host, watched.LOG_STORE, holds=90),
+    ]
+    with nobody(plan, api) as names:
+        told(eyes, connect, faults, say, dict.fromkeys(names, 45.0))
+    until(lambda: not eyes.alerts(), seconds=600)
+
+
+def test_what_breaks_on_the_control_host_is_told_too(
+    plan: Plan, eyes: Eyes, connect: Connect, say: Callable[[str], None]
+) -> None:
+    (control,) = plan.edge.hosts
+    _, second = hypervisors(plan)
+    faults = [
+        stopped("OvnNoLeader", "OVN_Northbound", control, "ovn-ovsdb-server-nb"),
+        stopped("OvnNoLeader", "OVN_Southbound", control, "ovn-ovsdb-server-sb"),
+        frozen("SwitchStuck", second, "ovs-vswitchd"),
+        frozen("ApiServersOut", control, "etcd", of="kubernetes"),
+    ]
+    told(eyes, connect, faults, say, {("TargetDown", control): 90.0})
+    until(lambda: not eyes.alerts(), seconds=600)
