@@ -73,7 +73,7 @@ func run(ctx context.Context, kubeconfig, services, ready string) error {
 	config.EnableIPv4 = true
 	config.ClusterIPCIDRs = []string{services}
 	config.IPTablesSyncPeriod = syncPeriod
-	node, err := utils.GetNodeObject(client, "")
+	node, err := placed(ctx, client)
 	if err != nil {
 		return err
 	}
@@ -111,6 +111,24 @@ func run(ctx context.Context, kubeconfig, services, ready string) error {
 		tasks.Wait()
 	}
 	return err
+}
+
+// placed returns this node once it has a network for its pods: one that has just joined gets it a moment later.
+func placed(ctx context.Context, client kubernetes.Interface) (*v1.Node, error) {
+	for told := false; ; told = true {
+		node, err := utils.GetNodeObject(client, "")
+		if err != nil || node.Spec.PodCIDR != "" {
+			return node, err
+		}
+		if !told {
+			klog.InfoS("Waiting: the node has no network for its pods yet", "node", node.Name)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(lookPeriod):
+		}
+	}
 }
 
 // changes asks for a sync when something changed that rules are made of.

@@ -133,8 +133,7 @@ def api(node: Node, tmp_path: Path) -> Iterator[Api]:
         running.start()
         api = Api(running.kubeconfig)
         api.request("POST", "/api/v1/namespaces", body=named("Namespace", OURS))
-        body = named("Node", NODE) | {"spec": {"podCIDR": "10.244.1.0/24", "podCIDRs": ["10.244.1.0/24"]}}
-        api.request("POST", "/api/v1/nodes", body=body)
+        api.request("POST", "/api/v1/nodes", body=named("Node", NODE))
         status = {"addresses": [{"type": "InternalIP", "address": NODE_ADDRESS}]}
         patch(api, f"/api/v1/nodes/{NODE}/status", {"status": status})
         yield api
@@ -238,6 +237,9 @@ def test_pods_are_reached_by_who_a_policy_admits_and_stay_closed_without_the_con
     program(router, "iptables", "-t", "mangle", "-N", CHAIN)
     program(router, "iptables", "-t", "mangle", "-A", CHAIN, "-d", "10.244.2.0/24", "-j", "DROP")
     with enforcing(router, tmp_path):
+        # A node that has just joined gets its pods' network a moment later.
+        until(lambda: "Waiting" in (tmp_path / "kube-router.log").read_text(), tmp_path / "kube-router.log")
+        patch(api, f"/api/v1/nodes/{NODE}", {"spec": {"podCIDR": "10.244.1.0/24", "podCIDRs": ["10.244.1.0/24"]}})
         until(lambda: not node.reaches(STRANGER, DATABASE, CLIENTS), tmp_path / "kube-router.log")
         assert seen() == walled, (tmp_path / "kube-router.log").read_text()
         until(
