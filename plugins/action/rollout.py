@@ -10,6 +10,7 @@ from typing import Any
 
 from ..module_utils._base.changes import Changes
 from ..plugin_utils.actions import DocumentedAction, finish
+from ..plugin_utils.backup.restore import journal as restores
 from ..plugin_utils.cloud import access
 from ..plugin_utils.helm.diff import diff_text
 from ..plugin_utils.https import trust_file
@@ -55,6 +56,8 @@ class ActionModule(DocumentedAction):
                 reads_only=verb != "apply",
                 foreseen=lambda plan: digests.of_dry_run(self.variables, seed=plan.supply.seed),
             ) as opened:
+                if verb == "apply":
+                    restores.refuse_beside(opened.plan.site, why=restores.HALF)
                 if verb != "verify" and not options.one_by_one:
                     journal.refuse_mixed(opened.plan.site, opened.plan.openstack.release)
                 # Hours, in which no other run may begin.

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..plugin_utils import rotate, site_identity
 from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.backup.restore import journal as restores
 from ..plugin_utils.compose import site_plan
 from ..plugin_utils.rotate.base import RotationAsked
 from ..plugin_utils.upgrade import journal
@@ -18,6 +19,7 @@ class ActionModule(DocumentedAction):
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the step's result."""
         kind, plan = rotate.find(given["what"]), site_plan(given["site_file"])
+        restores.refuse_beside(plan.site, why=restores.HALF)
         for what in (journal.KUBERNETES, journal.OPENSTACK):
             journal.refuse_open(plan.site, "groundup.cloud.rotate", what)
         site_identity.refuse_other(plan, self.variables.get("site_force") or ())

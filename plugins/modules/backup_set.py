@@ -102,7 +102,15 @@ options:
     description: Risks of a restore to accept.
     type: list
     elements: str
-    choices: [overwrite, outdated, mixed-times, other-secrets, control-host-away, unknown-networks]
+    choices:
+      - overwrite
+      - outdated
+      - mixed-times
+      - other-secrets
+      - control-host-away
+      - member-away
+      - unknown-networks
+      - run-gone
     default: []
   answers:
     description: Results of V(etcd_look), by control host. With O(step=decide).

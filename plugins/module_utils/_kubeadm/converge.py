@@ -28,6 +28,7 @@ from . import (
 )
 from .files import KUBELET, prepare
 from .host import NodeHost
+from .leave import forget_network
 from .members import add_ons, maintain
 from .refuse import refuse, refuse_to_initialise, refuse_to_start
 from .rolling_restart import leads, wait_until_spared
@@ -139,11 +140,13 @@ def _become_member(
     if initialise:
         if _note(changes, "initialise the cluster", node, "blank"):
             half_made.begin(host.paths, half_made.HalfMade(cluster=node.site, verb="init"))
+            forget_network(host, changes)
             _init(host)
         _pull_later(node, host, changes)
     elif join:
         if _note(changes, "join the cluster", node, "blank"):
             half_made.begin(host.paths, half_made.HalfMade(cluster=node.site, verb="join"))
+            forget_network(host, changes)
             _join(node, host, join)
     else:
         result.joins = True

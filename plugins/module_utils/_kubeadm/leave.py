@@ -8,7 +8,6 @@ from pathlib import Path
 from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.files import read
-from .._base.run import run
 from .._host import units
 from . import data, half_made, timer, volumes
 from .etcd import Etcd, EtcdMember, quorum, voters
@@ -47,6 +46,7 @@ FILES = (
     "/var/log/kubernetes",
 )
 INTERFACES = ("cni0", "flannel.1")
+_LINK = 30.0  # seconds
 
 
 def leave_etcd(name: str, address: str, *, etcd: Etcd, contact: str, changes: Changes) -> None:
@@ -110,15 +110,21 @@ def reset(host: NodeHost, changes: Changes, *, expected_ca: str | None) -> None:
     for path in map(host.paths.at, FILES):
         if _there(path) and changes.add(f"remove {path}"):
             _remove(path)
-    for interface in INTERFACES:
-        if host.paths.at(f"/sys/class/net/{interface}").exists() and changes.add(f"remove the interface {interface}"):
-            run(["ip", "link", "delete", interface], why="pods of a later cluster would get its addresses")
+    forget_network(host, changes)
     places = (host.paths.kubernetes, host.paths.etcd, host.paths.etcd / "member")
     if kept := [str(path) for place in places for path in half_made.kept_of(place)]:
         changes.warnings.append(
             f"{host.name} keeps what was set aside before a reset, keys of the cluster among it: {', '.join(kept)}; "
             "delete what you do not need"
         )
+
+
+def forget_network(host: NodeHost, changes: Changes) -> None:
+    """Remove a former pod network's interfaces, which keep its addresses: no pod would start on the host's next one."""
+    for interface in INTERFACES:
+        if host.paths.at(f"/sys/class/net/{interface}").exists() and changes.add(f"remove the interface {interface}"):
+            argv = ["ip", "link", "delete", interface]
+            host.run(argv, timeout=_LINK, why="no pod starts while it has addresses of another network")
 
 
 def _refuse_mounts(host: NodeHost) -> None:

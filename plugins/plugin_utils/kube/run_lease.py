@@ -91,10 +91,16 @@ def holder(lease: Object) -> str:
     return f"process {pid} on {host}" if pid else host
 
 
-def abandoned(lease: Object) -> bool:
-    """Return whether the lease has no holder, or a dead process of this machine."""
+def abandoned(lease: Object, *, rebooted: bool = False) -> bool:
+    """Return whether the lease has no holder, or a dead process of this machine.
+
+    ``rebooted``: a process of another boot of a machine of this name is dead, too. In a cluster, two may have one name.
+    """
     machine, pid, started = _parts(lease)
-    return not machine or (machine == _this_machine() and _started(int(pid)) != started)
+    host, boot, *_ = (*machine.split("/"), "")
+    own, now, *_ = _this_machine().split("/")
+    former = rebooted and host == own and boot != now
+    return not machine or former or (machine == _this_machine() and _started(int(pid)) != started)
 
 
 def _parts(lease: Object) -> tuple[str, str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..backup.sets.mariadb import CONTAINER, SELECTOR
@@ -21,6 +21,8 @@ _LOGIN = (
     'exec mariadb --no-defaults --host=localhost --user="$1" --connect-timeout=10 --execute="DO 1"',
     "login",
 )  # fmt: skip
+# Where the members' own accounts log in from, by their secret.
+MEMBER_HOSTS = {"mariadb/root": ("%", "localhost"), "mariadb/sst": ("localhost",), "mariadb/audit": ("%",)}
 _DENIED = "ERROR 1045 "
 # Tables by which somebody finds a user of Keystone by its id: schema, table, column, rows that count.
 _NAMING = (
@@ -50,6 +52,12 @@ def native(password: str) -> str:
     return "*" + hashlib.sha1(inner, usedforsecurity=False).hexdigest().upper()
 
 
+def identified(user: str, passwords: Iterable[str], hosts: Iterable[str] = ("%",)) -> str:
+    """Return what of a statement lets an account, for all its ``hosts``, have ``passwords`` and no others."""
+    ways = " OR ".join(f"mysql_native_password USING '{native(one)}'" for one in passwords)
+    return ", ".join(f"'{_quoted(user)}'@'{host}' IDENTIFIED VIA {ways}" for host in hosts)
+
+
 @dataclass(frozen=True, slots=True)
 class DatabaseAccounts:
     """The cluster: what one member is told, all know."""
@@ -58,10 +66,9 @@ class DatabaseAccounts:
 
     def set(self, user: str, *passwords: str, hosts: Sequence[str] = ("%",)) -> None:
         """Let an account, for all its ``hosts``, have ``passwords`` and no others. Raises GroundupError, ApiError."""
-        ways = " OR ".join(f"mysql_native_password USING '{native(one)}'" for one in passwords)
         # The stream has no end: the client has to be told.
-        sql = "ALTER USER " + ", ".join(f"'{_quoted(user)}'@'{host}' IDENTIFIED VIA {ways}" for host in hosts)
-        done = self.members[0].run(_ADMIN, source=[f"{sql};\nquit\n".encode()])
+        sql = f"ALTER USER {identified(user, passwords, hosts)};\nquit\n"
+        done = self.members[0].run(_ADMIN, source=[sql.encode()])
         if done.code:
             raise _failed(f"the password of {user} cannot be set: {_end(done)}", self.members[0].name)
 

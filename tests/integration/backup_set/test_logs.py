@@ -95,7 +95,7 @@ def test_rows_of_after_the_copy_come_back(
     target, _ = volume
     whole = [lost["stream"], *found.content(store)]
     with pytest.raises(
-        GroundupError, match=r"MariaDB is not restored: a binary log cannot be replayed: .*is not whole"
+        GroundupError, match=r"MariaDB is not restored: its binary logs cannot be replayed, .*: .*is not whole"
     ):
         place(target, NAME, size=len(lost["stream"]), pieces=[*whole[:-1], b"\0" * 9], replays=found)
     place(
@@ -121,10 +121,10 @@ def test_neither_a_log_that_cannot_be_read_nor_a_server_that_dies_makes_a_restor
     for log, end in ((first, first.size), (last, len(content))):
         begin = end - (log.size - log.start) // 2
         damaged = content[:begin] + bytes(end - begin) + content[end:]
-        with pytest.raises(GroundupError, match=rf"a binary log cannot be replayed: .*{log.name} cannot be read"):
+        with pytest.raises(GroundupError, match=rf"binary logs cannot be replayed, .*: .*{log.name} cannot be read"):
             place(target, NAME, size=size, pieces=[lost["stream"], damaged], replays=found)
     monkeypatch.setattr(restore, "SCRIPT", restore.SCRIPT.replace("kill $server ", "kill -9 $server "))
-    with pytest.raises(GroundupError, match="a binary log cannot be replayed"):
+    with pytest.raises(GroundupError, match="its binary logs cannot be replayed"):
         place(target, NAME, size=size, pieces=[lost["stream"], content], replays=found)
     assert not (data / f".before-restore-{NAME}.sst/prepared").exists()
     assert (data / "mysql/old").read_text() == "old"

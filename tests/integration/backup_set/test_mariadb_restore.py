@@ -10,6 +10,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore.mariadb import SCRIPT, place
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets import mariadb
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.mariadb import identified
 from ansible_collections.groundup.cloud.tests.integration.images.conftest import Image
 
 from .containers import Namespaces, container
@@ -54,24 +55,30 @@ def test_a_volume_gets_the_copy_keeps_what_it_had_and_goes_on_after_a_kill(
     target, data = volume
     stream = bytearray()
     about = mariadb.take(member, stream.extend)
+    # Root's password was rotated after the copy: pods know the new one alone.
+    accounts = f"ALTER USER IF EXISTS {identified('root', ['new'], ('%', 'localhost'))};\n".encode()
+    accounts += f"ALTER USER IF EXISTS {identified('left', ['new'])};\n".encode()
     half = bytes(stream[: len(stream) // 2])
     with pytest.raises(GroundupError, match="its stream does not unpack"):
         place(target, NAME, size=len(half), pieces=[half])
     assert (data / "mysql/old").read_text() == "old"  # nothing is moved before the copy is whole
+    arguments = ("r", "/scratch", NAME, str(len(stream)), "", str(len(accounts)))
     # Killed while the former data move: after the first, and before the copy's last.
     killed = SCRIPT.replace('  sync; touch "$kept/emptied"', "  exit 9")
-    assert target.run(("bash", "-c", killed, "r", "/scratch", NAME, str(len(stream))), source=[bytes(stream)]).code == 9
+    assert target.run(("bash", "-c", killed, *arguments), source=[bytes(stream), accounts]).code == 9
     assert not (data / "mysql").exists()  # the chart's start program sees no database
     killed = SCRIPT.replace('  mv "$kept/new/mysql" .', "  exit 9")
-    assert target.run(("bash", "-c", killed, "r", "/scratch", NAME, str(len(stream))), source=[bytes(stream)]).code == 9
+    assert target.run(("bash", "-c", killed, *arguments), source=[bytes(stream), accounts]).code == 9
     assert not (data / "mysql").exists()
-    place(target, NAME, size=len(stream), pieces=[bytes(stream)])
-    place(target, NAME, size=len(stream), pieces=[bytes(stream)])  # once more: nothing is done
+    for _ in range(2):  # once more: nothing is done
+        place(target, NAME, size=len(stream), pieces=[bytes(stream)], accounts=accounts)
     kept = data / KEPT / "data"
     assert sorted(one.name for one in kept.iterdir()) == [".my-own", "a b", "grastate.dat", "ibdata1", "mysql"]
     assert (kept / "mysql/old").read_text() == "old"
     assert (data / "lost+found").is_dir()
 
+    pods = data.parent / "etc/admin_user.cnf"
+    pods.write_text(pods.read_text().replace('"word"', '"new"'))
     started = target.run(("bash", "-c", _SERVE))
     assert started.code == 0, started.stderr
     found = mariadb.contents(target)
@@ -81,11 +88,19 @@ def test_a_volume_gets_the_copy_keeps_what_it_had_and_goes_on_after_a_kill(
     assert mariadb.take(target, again.extend)["rows"].keys() == about["rows"].keys()  # nor of the next backup
 
 
-def test_the_volume_of_another_member_is_only_emptied(volume: tuple[Namespaces, Path]) -> None:
+def test_the_volume_of_another_member_is_only_emptied_until_it_has_to_be_the_first(
+    member: Namespaces, volume: tuple[Namespaces, Path]
+) -> None:
     target, data = volume
-    place(target, NAME, size=0, pieces=[])
+    for _ in range(2):
+        place(target, NAME, size=0, pieces=[])
     assert sorted(one.name for one in data.iterdir()) == [KEPT, "lost+found"]
     assert (data / KEPT / "data/ibdata1").read_text() == "old"
+    stream = bytearray()
+    mariadb.take(member, stream.extend)
+    place(target, NAME, size=len(stream), pieces=[bytes(stream)])  # the host of the first one died
+    assert (data / "mysql").is_dir()
+    assert (data / KEPT / "data/mysql/old").read_text() == "old"
 
 
 def test_a_state_transfer_keeps_what_was_set_aside(image: Callable[[str], Image]) -> None:

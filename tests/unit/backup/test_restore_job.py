@@ -93,6 +93,14 @@ def test_a_second_restore_of_other_parts_or_by_a_living_run_is_refused(plan: Pla
     path.write_text(json.dumps({**said, "run": run_lease.identity(os.getpid())}))  # alive, not our parent
     with pytest.raises(GroundupError, match="a restore is under way: of "):
         job(plan).decide({})
+    host, _, rest = run_lease.identity(os.getpid()).partition("/")
+    for gone in (f"{host}/another-boot/{rest.partition('/')[2]}", f"elsewhere/{rest}"):
+        path.write_text(json.dumps({**said, "run": gone}))
+        if gone.startswith("elsewhere"):  # nobody here can say
+            with pytest.raises(GroundupError, match="a restore is under way: of ") as caught:
+                job(plan).decide({})
+            assert '"restore_force": ["run-gone"]' in caught.value.remedy
+        assert job(plan, force=["run-gone"] if gone.startswith("elsewhere") else []).decide({})["goes_on"]
     path.write_text("{")
     with pytest.raises(GroundupError, match="the record of a restore cannot be read"):
         job(plan).decide({})

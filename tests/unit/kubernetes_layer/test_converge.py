@@ -47,6 +47,20 @@ def test_a_worker_is_prepared_asks_to_join_and_joins_when_invited(worker: Node, 
     assert run(worker, host, expected_ca=FINGERPRINT).actions == []
 
 
+def test_a_host_that_joins_once_more_keeps_no_interface_of_its_former_pod_network(
+    worker: Node, host: FakeHost, paths: Paths
+) -> None:
+    """`kubeadm reset` leaves them, and the host's pods have another network now."""
+    paths.at("/sys/class/net/cni0").mkdir(parents=True)
+    run(worker, host, join=JOIN)
+    removed, joined = (
+        next(number for number, argv in enumerate(host.commands) if tuple(argv[:2]) == start)
+        for start in (("ip", "link"), ("kubeadm", "join"))
+    )
+    assert removed < joined
+    assert host.commands[removed] == ["ip", "link", "delete", "cni0"]
+
+
 @pytest.mark.parametrize("kind", ["first", "worker"])
 def test_a_host_that_becomes_a_member_pulls_what_pods_will_run_in_the_background(
     kind: str, request: pytest.FixtureRequest, host: FakeHost

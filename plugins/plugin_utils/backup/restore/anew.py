@@ -45,7 +45,7 @@ def look(plan: Plan, packed: bytes, store: Store) -> Again:
     ca = certificates.first_certificate(authority)
     return Again(
         cluster=plan.kubernetes, files=tuple(texts), ca=certificates.fingerprint(ca) if ca else "",
-        known=known_ca(plan.site) or "", unread=_unread(plan, store, texts.get(keys.ENCRYPTION, "")),
+        known=known_ca(plan.site) or "", unread=unread(plan, store, packed, joins=True),
         strays=tuple(sorted(known_nodes(plan.site) - plan.hosts.keys())), api=_answering(plan, authority if ca else ""),
     )  # fmt: skip
 
@@ -100,11 +100,15 @@ def against(backup: SetBackup, again: Again, *, hosts: str, named: bool) -> Iter
         )  # fmt: skip
 
 
-def _unread(plan: Plan, store: Store, text: str) -> bool:
-    """Return whether a control host that joins, with the store's keys, and one with the set's would not agree."""
+def unread(plan: Plan, store: Store, packed: bytes, *, joins: bool = False) -> bool:
+    """Return whether control hosts, with the store's keys, cannot read all Secrets at rest of a set, by its keys.
+
+    ``joins``: nor one that has the set's keys alone what another, with the store's, writes.
+    """
+    text = keys.shared(packed).get(keys.ENCRYPTION, b"").decode(errors="replace") if packed else ""
     ours, theirs = store.items(), {one.secret for one in encryption.listed(text)} - {""}
     known = {ours.get(ENCRYPTION_KEY + kind) for kind in ("", NEXT, FORMER)}
-    agree = ours.get(ENCRYPTION_KEY) in theirs and theirs <= known
+    agree = theirs <= known and (not joins or ours.get(ENCRYPTION_KEY) in theirs)
     return bool(theirs) and not (plan.kubernetes.encrypt_secrets and agree)
 
 

@@ -17,6 +17,7 @@ from .anew import AWAY, Again
 
 ORDER = (STATE, KEYS, ETCD, MARIADB)
 OVERWRITE, OUTDATED, MIXED, SECRETS = "overwrite", "outdated", "mixed-times", "other-secrets"
+MEMBER_AWAY = "member-away"
 _APART = timedelta(hours=1)  # between parts of one set: longer than a backup takes
 _TAG = re.compile(r":v?(\d+\.\d+\.\d+)[^@/]*(?:@|$)")
 
@@ -103,6 +104,9 @@ class Present:
     restore: str = ""  # name of the restore under way
     placed: bool = False  # it has put MariaDB's data in place
     again: Again | None = None  # where the cluster has to be made again
+    unread: bool = False  # control hosts do not have all keys of the set's Secrets at rest
+    away: Mapping[int, str] = field(default_factory=dict)  # members of MariaDB whose volume cannot be mounted, and why
+    members: int = 0  # of MariaDB; 0: nobody could be asked
 
 
 def reasons(backup: SetBackup, parts: Collection[str], now: Present, *, days: float, at: datetime) -> Iterator[Reason]:
@@ -116,6 +120,12 @@ def reasons(backup: SetBackup, parts: Collection[str], now: Present, *, days: fl
         yield from _etcd(backup, now)
         if now.again:
             yield from anew.against(backup, now.again, hosts=", ".join(now.control.anew), named=KEYS in parts)
+        elif now.unread and STATE not in parts:
+            yield Reason(
+                text="its Secrets at rest need a key that control hosts have no more, and no API server could read "
+                f"them: use a set of after the rotation, or move the state directory away and restore {STATE} of this "
+                "one, too"
+            )
     elif KEYS in parts and now.again:
         yield Reason(
             text=f"control hosts were made anew ({', '.join(now.control.anew)}): keys alone make none of them; "
@@ -123,13 +133,29 @@ def reasons(backup: SetBackup, parts: Collection[str], now: Present, *, days: fl
         )
     if MARIADB in parts:
         yield from _mariadb(backup, now)
-    yield from _times(backup, parts, days=days, at=at)
-    if STATE not in parts:
-        other = [name for name, said in backup.fingerprints.items() if now.fingerprints.get(name, said) != said]
-        if other:
-            yield Reason(
-                code=SECRETS, text=f"secrets have changed since, and services know the new: {', '.join(other)}"
-            )
+        yield from away(now.away, now.members)
+    yield from _times(backup, parts, days=days, at=at, goes_on=bool(now.restore))
+    if STATE not in parts and (other := changed(backup, now.fingerprints)):
+        yield Reason(code=SECRETS, text=f"secrets have changed since, and services know the new: {', '.join(other)}")
+
+
+def changed(backup: SetBackup, fingerprints: Mapping[str, str]) -> list[str]:
+    """Return the secrets that have changed since a set."""
+    return [name for name, said in backup.fingerprints.items() if fingerprints.get(name, said) != said]
+
+
+def away(members: Mapping[int, str], count: int) -> Iterator[Reason]:
+    """Yield what stands against a restore of MariaDB without some of its ``count`` members."""
+    if not members:
+        return
+    told = "; ".join(f"mariadb-server-{number}: {why}" for number, why in members.items())
+    if len(members) == count:
+        yield Reason(text=f"no member of MariaDB has a volume that can be mounted ({told})")
+    else:
+        yield Reason(
+            code=MEMBER_AWAY, text=f"members of MariaDB have no volume that can be mounted ({told}): they are left "
+            "out, and copy the others when they are back",
+        )  # fmt: skip
 
 
 def _etcd(backup: SetBackup, now: Present) -> Iterator[Reason]:
@@ -203,12 +229,12 @@ def _mariadb(backup: SetBackup, now: Present) -> Iterator[Reason]:
         )  # fmt: skip
 
 
-def _times(backup: SetBackup, parts: Collection[str], *, days: float, at: datetime) -> Iterator[Reason]:
+def _times(backup: SetBackup, parts: Collection[str], *, days: float, at: datetime, goes_on: bool) -> Iterator[Reason]:
     times = {part: datetime.fromisoformat(backup.parts[part]["taken"]) for part in parts}
     if max(times.values()) - min(times.values()) > _APART:
         told = ", ".join(f"{part} {time:%Y-%m-%d %H:%M}" for part, time in times.items())
         yield Reason(code=MIXED, text=f"its parts are of unlike times: {told}")
-    if (age := at.astimezone(UTC) - min(times.values())) > timedelta(days=days):
+    if not goes_on and (age := at.astimezone(UTC) - min(times.values())) > timedelta(days=days):
         yield Reason(code=OUTDATED, text=f"it is {age / timedelta(days=1):.1f} days old, {days:g} are allowed")
 
 

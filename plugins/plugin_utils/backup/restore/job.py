@@ -26,8 +26,9 @@ from ..sets.job import site_shelf
 from ..sets.mariadb import Contents, choose, contents
 from ..sets.write import alone
 from . import anew, compare, decide, journal, state, workloads
+from .accounts import statements
 from .decide import Control, Present
-from .mariadb import Members, summary
+from .mariadb import SET, Members, summary
 
 _SHORT = 10.0  # seconds for an API that may be lost
 
@@ -55,7 +56,9 @@ class RestoreJob:
         """
         backup, site = self._backup, self._plan.site
         begun = journal.under_way(site)
-        journal.refuse(begun, sha256=backup.sha256, parts=self._parts, until=self._given["until"])
+        force = self._given["force"]
+        about: dict[str, Any] = {"sha256": backup.sha256, "parts": self._parts, "until": self._given["until"]}
+        journal.refuse(begun, **about, force=force)
         if take.STATE in self._parts:
             state.refuse_living(site, restored=backup.store if begun else "")
         self._shelf.check(backup, self._place)
@@ -63,16 +66,15 @@ class RestoreJob:
         given = self._given
         against = decide.reasons(backup, self._parts, now, days=given["days"], at=datetime.now(UTC))
         consent.refuse(
-            "restore", backup.name, against, given["force"], where=str(self._place),
+            "restore", backup.name, against, force, where=str(self._place),
             why="what is restored takes the place of what is there; nothing was changed", first="use another set",
         )  # fmt: skip
         logs = None if now.placed else self._logs()
         rows = decide.table(backup, self._parts, now, logs=str(logs or ""))
         restore = begun
         if self._changes.add(f"restore {', '.join(self._parts)} from {backup.name}"):
-            about: dict[str, Any] = {"sha256": backup.sha256, "parts": self._parts, "until": given["until"]}
             with alone(site):  # a backup that runs would be half of now, and looks for this record when it begins
-                journal.refuse(begun := journal.under_way(site), **about)
+                journal.refuse(begun := journal.under_way(site), **about, force=force)
                 self._refuse_another()
                 restore = journal.begin(site, begun, source=str(self._place), **about)
         etcd, name = take.ETCD in self._parts, restore.name if restore else ""
@@ -129,6 +131,7 @@ class RestoreJob:
         about = self._backup.parts[take.MARIADB]
         logs: Replay | None = None
         members = Members(self._api(), self._plan.openstack.namespace)
+        gone = self._leave_out(members)
         if not members.placed(restore) and self._changes.add(f"restore MariaDB from {self._backup.name}"):
             self._say(f"restore: ending {members.count} members of MariaDB")
             journal.ends_database(self._plan.site, begun)
@@ -141,15 +144,42 @@ class RestoreJob:
                 yield from self._content(take.MARIADB)
                 yield from logs.content(store) if logs else ()
 
-            members.place(restore, size=about["size"], pieces=pieces, replays=logs)
+            accounts = statements(self._plan, store)
+            members.place(restore, size=about["size"], pieces=pieces, accounts=accounts, replays=logs)
         self._say("restore: starting MariaDB with the set's data")
         members.start()
-        told, faults = summary(contents(choose(self._api(), self._plan.openstack.namespace)), about)
+        held, faults = summary(contents(choose(self._api(), self._plan.openstack.namespace)), about)
         faults = [] if logs else faults  # rows that were deleted since are none
-        self._say(f"restore: MariaDB holds {told}; its services restart")
+        self._say(f"restore: MariaDB holds {held}; its services restart")
         number = workloads.restart_services(self._api(), self._plan.openstack.namespace)
         self._changes.done.append(f"restart {number} pods that had read the databases before")
-        return self._changes.result() | {"warnings": [f"MariaDB, against the set: {one}" for one in faults]}
+        told = [*gone, *(f"MariaDB, against the set: {one}" for one in faults), *self._users_of_then()]
+        return self._changes.result() | {"warnings": told}
+
+    def _leave_out(self, members: Members) -> list[str]:
+        """Leave out members whose volume cannot be mounted; return what is told. Raises GroundupError, ApiError."""
+        away = members.away()
+        consent.refuse(
+            "restore", self._backup.name, decide.away(away, members.count), self._given["force"],
+            where=f"namespace {self._plan.openstack.namespace}, StatefulSet {SET}",
+            why="nothing of MariaDB was changed",
+            first="bring the host back",
+        )  # fmt: skip
+        members.numbers = [number for number in members.numbers if number not in away]
+        left_out = [f"{SET}-{number} ({why})" for number, why in away.items()]
+        return [f"{one} was left out: it copies the others when it is back" for one in left_out]
+
+    def _users_of_then(self) -> list[str]:
+        """Have the next rollout make Keystone's users again, where secrets have changed since. Raises ApiError."""
+        now = fingerprints(open_store(self._plan.site, write=False).items())
+        if not decide.changed(self._backup, now):
+            return []
+        names = workloads.forget_accounts(self._api(), self._plan.openstack.namespace)
+        self._changes.done += [f"remove job {name}, which has ended" for name in names]
+        return [
+            "secrets have changed since the set, and Keystone has users and passwords of then: run "
+            "groundup.cloud.openstack, then groundup.cloud.hypervisor, before you use the cloud"
+        ]
 
     def restart(self) -> dict[str, Any]:
         """Restart what watches Kubernetes on nodes; name Nodes that are no more. Raises ApiError."""
@@ -219,6 +249,7 @@ class RestoreJob:
         found = Control(answers=hosts, first=self._plan.kubernetes.first_control, image=image)
         wanted = take.MARIADB in self._parts
         database, placed, why = self._database(name) if wanted else (None, False, "")
+        away, count = self._away() if wanted else ({}, 0)
         opened = under_way(self._plan.site, OPENSTACK)
         return Present(
             control=found, database=database, database_why=why, placed=placed, restore=name,
@@ -226,6 +257,7 @@ class RestoreJob:
             store=store.identity if there else "", fingerprints=fingerprints(store.items()) if there else {},
             releases=(opened.source, opened.target) if opened else (self._plan.openstack.release,),
             again=anew.look(self._plan, self._keys(), store) if found.makes_anew(name) else None,
+            unread=take.ETCD in self._parts and anew.unread(self._plan, store, self._keys()), away=away, members=count,
         )  # fmt: skip
 
     def _database(self, name: str) -> tuple[Contents | None, bool, str]:
@@ -236,6 +268,19 @@ class RestoreJob:
             return contents(choose(api, self._plan.openstack.namespace)), placed, ""
         except GroundupError as error:
             return None, False, error.what
+
+    def _away(self) -> tuple[dict[int, str], int]:
+        """Return the members whose volume cannot be mounted, and how many there are.
+
+        With etcd's part, the cluster may not answer, and is another one afterwards: they are asked then, once more.
+        """
+        try:
+            members = Members(self._api(timeout=_SHORT, patience=0.0), self._plan.openstack.namespace)
+            return members.away(), members.count
+        except GroundupError:
+            if take.ETCD in self._parts:
+                return {}, 0
+            raise
 
     def _unknown_heads(self, database: Contents | None) -> dict[str, str]:
         heads = self._backup.heads if take.MARIADB in self._parts else {}

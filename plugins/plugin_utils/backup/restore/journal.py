@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +16,9 @@ from ...paths import state_dir
 from ...record import read_record
 
 FILE = "restore.json"
+RUN_GONE = "run-gone"  # consent: who began it works at it no more
+NO_SET = "a set of now would be half of then, and good ones would be removed for it"
+HALF = "services would write to databases that the restore replaces, or start on half of them"
 _STAMP = "%Y%m%dT%H%M%SZ"
 
 
@@ -38,8 +41,8 @@ class Restore:
 
     @property
     def alive(self) -> bool:
-        """Return whether a process that is not ours works at it."""
-        return self.run != _own() and not run_lease.abandoned(_lease(self.run))
+        """Return whether a process that is not ours may work at it; none of this machine's former boots does."""
+        return self.run != _own() and not run_lease.abandoned(_lease(self.run), rebooted=True)
 
 
 def under_way(site: str) -> Restore | None:
@@ -51,15 +54,18 @@ def under_way(site: str) -> Restore | None:
     )  # fmt: skip
 
 
-def refuse(found: Restore | None, *, sha256: str, parts: Sequence[str], until: str) -> None:
+def refuse(
+    found: Restore | None, *, sha256: str, parts: Sequence[str], until: str, force: Collection[str] = ()
+) -> None:
     """Refuse to restore beside a run that works, or another set, parts or time than begun. Raises GroundupError."""
     if found is None:
         return
-    if found.alive:
+    if found.alive and RUN_GONE not in force:
         raise GroundupError(
             f"a restore is under way: of {found.set}, by {run_lease.holder(_lease(found.run))}",
             where="the state directory, " + FILE, why="two at once would mix their data",
-            remedy="wait until it has ended",
+            remedy="wait until it has ended; if its machine or container is gone for good, "
+            f"-e '{{\"restore_force\": [\"{RUN_GONE}\"]}}' goes on with it",
         )  # fmt: skip
     if found.sha256 != sha256 or set(found.parts) != set(parts) or found.until != until:
         same = f"-e restore_from={found.set} -e '{json.dumps({'restore_parts': list(found.parts)})}'"
@@ -71,13 +77,12 @@ def refuse(found: Restore | None, *, sha256: str, parts: Sequence[str], until: s
         )  # fmt: skip
 
 
-def refuse_backup(site: str) -> None:
-    """Refuse a backup while a restore has begun and not ended. Raises GroundupError."""
+def refuse_beside(site: str, *, why: str) -> None:
+    """Refuse what must not run while a restore has begun and not ended; ``why``. Raises GroundupError."""
     if found := under_way(site):
         raise GroundupError(
             f"a restore of {', '.join(found.parts)} from {found.set} has begun and not ended",
-            where="the state directory, " + FILE,
-            why="a set of now would be half of then, and good ones would be removed for it",
+            where="the state directory, " + FILE, why=why,
             remedy="wait until it has ended; if it was killed, run it again: it goes on",
         )  # fmt: skip
 

@@ -6,7 +6,8 @@ server takes it for no database, and a state transfer keeps it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import itertools
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,50 +24,52 @@ SET, CLAIM = "mariadb-server", "mysql-data-mariadb-server"  # StatefulSet and cl
 STATE, FORM_FROM = "mariadb-mariadb-state", "openstack.groundup.cloud/form-from"  # as the chart's galera_state.py
 LABEL = "groundup.cloud/restore"
 HOME = scratch.HOME
+_HOSTNAME = "kubernetes.io/hostname"
 _MERGE = "application/merge-patch+json"
 _DOWN, _FIRST, _ALL = 660.0, 600.0, 1800.0  # seconds: a server may take ten minutes to end; a copy takes its time
 # The volume, the restore's name, size of the stream (0: only set aside); time to which binary logs are replayed ("":
-# all); name, first byte and size of each, as they follow the stream. One connection replays them: it is there before
-# grants are. `mysql` goes first and comes last: a volume without it holds no database, so that a member that is started
-# in between neither runs nor forms a cluster with half.
+# all); size of the statements that give accounts the present passwords; name, first byte and size of each log. All
+# follow the stream, the statements last. One connection runs them: it is there before grants are. `mysql` goes first
+# and comes last: a volume without it holds no database, so that a member that is started in between neither runs nor
+# forms a cluster with half.
 SCRIPT = """\
 set -euo pipefail
 shopt -s nullglob dotglob
 cd "$1"
 kept=".before-restore-$2.sst"
-[ ! -e "$kept/done" ] || exit 0
+# Done, unless it was only set aside, and is to get the data now: the host of the first one died in between.
+[ ! -e "$kept/done" ] || { [ "$3" != 0 ] && [ ! -e mysql ]; } || exit 0
 mkdir -p -m 700 "$kept/data"
 if [ "$3" != 0 ] && [ ! -e "$kept/prepared" ]; then
   rm -rf "$kept/new"; mkdir -m 700 "$kept/new"
   head -c "$3" | { mbstream -x -C "$kept/new" || { cat >/dev/null; exit 2; }; }
   mariadb-backup --prepare --use-memory=64M --target-dir="$kept/new" >/tmp/prepare.log 2>&1 \
     || { tail -n 3 /tmp/prepare.log >&2; exit 3; }
-  if [ $# -gt 4 ]; then
-    mariadbd --defaults-file="$kept/new/backup-my.cnf" --datadir="$PWD/$kept/new" --socket=/tmp/replay.sock \
-      --pid-file=/tmp/replay.pid --tmpdir=/tmp --skip-grant-tables --skip-networking --wsrep-on=OFF \
-      --innodb-buffer-pool-size=64M --innodb-flush-log-at-trx-commit=0 --max-allowed-packet=1G >/tmp/replay.log 2>&1 &
-    server=$!
-    until mariadb-admin --no-defaults --socket=/tmp/replay.sock ping >/dev/null 2>&1; do
-      kill -0 $server 2>/dev/null || { grep -i error /tmp/replay.log | tail -n 3 >&2; exit 4; }
-      sleep 0.2
+  mariadbd --defaults-file="$kept/new/backup-my.cnf" --datadir="$PWD/$kept/new" --socket=/tmp/replay.sock \
+    --pid-file=/tmp/replay.pid --tmpdir=/tmp --skip-grant-tables --skip-networking --wsrep-on=OFF \
+    --innodb-buffer-pool-size=64M --innodb-flush-log-at-trx-commit=0 --max-allowed-packet=1G >/tmp/replay.log 2>&1 &
+  server=$!
+  until mariadb-admin --no-defaults --socket=/tmp/replay.sock ping >/dev/null 2>&1; do
+    kill -0 $server 2>/dev/null || { grep -i error /tmp/replay.log | tail -n 3 >&2; exit 4; }
+    sleep 0.2
+  done
+  replayed=0
+  {
+    echo "FLUSH PRIVILEGES;"
+    for log in "${@:6}"; do
+      read -r name start size <<< "$log"
+      head -c "$size" > "$kept/log"
+      [ "$(stat -c %s "$kept/log")" = "$size" ] || { echo "$name is not whole" >&2; exit 1; }
+      # Copied while it was written to: marked as in use, it would end silently at an event that cannot be read.
+      printf '\\0' | dd of="$kept/log" bs=1 seek=21 conv=notrunc status=none
+      TZ=UTC mariadb-binlog --no-defaults --start-position="$start" ${4:+--stop-datetime="$4"} "$kept/log" \
+        || { echo "$name cannot be read" >&2; exit 1; }  # `set -e` does not hold here: the next log must not follow
     done
-    replayed=0
-    {
-      echo "FLUSH PRIVILEGES;"
-      for log in "${@:5}"; do
-        read -r name start size <<< "$log"
-        head -c "$size" > "$kept/log"
-        [ "$(stat -c %s "$kept/log")" = "$size" ] || { echo "$name is not whole" >&2; exit 1; }
-        # Copied while it was written to: marked as in use, it would end silently at an event that cannot be read.
-        printf '\\0' | dd of="$kept/log" bs=1 seek=21 conv=notrunc status=none
-        TZ=UTC mariadb-binlog --no-defaults --start-position="$start" ${4:+--stop-datetime="$4"} "$kept/log" \
-          || { echo "$name cannot be read" >&2; exit 1; }  # `set -e` does not hold here: the next log must not follow
-      done
-    } | mariadb --no-defaults --socket=/tmp/replay.sock --binary-mode --max-allowed-packet=1G || replayed=1
-    kill $server || true; wait $server || { replayed=1; tail -n 3 /tmp/replay.log >&2; }  # synced only at its end
-    [ $replayed = 0 ] || exit 5
-    rm -f "$kept/log"
-  fi
+    head -c "$5"
+  } | mariadb --no-defaults --socket=/tmp/replay.sock --binary-mode --max-allowed-packet=1G || replayed=1
+  kill $server || true; wait $server || { replayed=1; tail -n 3 /tmp/replay.log >&2; }  # synced only at its end
+  [ $replayed = 0 ] || exit 5
+  rm -f "$kept/log"
   sync; touch "$kept/prepared"
 fi
 if [ ! -e "$kept/emptied" ]; then
@@ -83,8 +86,8 @@ fi
 sync; touch "$kept/done"
 """
 _STEPS = {
-    2: "its stream does not unpack", 3: "mariadb-backup cannot prepare it", 4: "no server starts to replay binary logs",
-    5: "a binary log cannot be replayed",
+    2: "its stream does not unpack", 3: "mariadb-backup cannot prepare it", 4: "no server starts on it",
+    5: "its binary logs cannot be replayed, or its accounts get no passwords",
 }  # fmt: skip
 
 
@@ -106,13 +109,37 @@ class Members:
                 remedy="run the playbook groundup.cloud.openstack first; with other charts, restore by hand",
             )  # fmt: skip
         self.count, self._template = counts[0], found["spec"]["template"]
+        self.numbers = [*range(self.count)]  # of those that take part; the first gets the data
+
+    def away(self) -> dict[int, str]:
+        """Return the members whose volume no node can mount now, with the reason, by number. Raises ApiError."""
+        ready = {str(one["metadata"]["name"]) for one in self._api.get("/api/v1/nodes")["items"] if is_ready(one)}
+        found = {number: self._unmounted(f"{CLAIM}-{number}", ready) for number in range(self.count)}
+        return {number: why for number, why in found.items() if why}
+
+    def _unmounted(self, name: str, ready: Collection[str]) -> str:
+        """Return why no node of ``ready`` can mount the volume of a claim, "" when one can."""
+        path = resource_path("v1", "persistentvolumeclaims", namespace=self._namespace, name=name)
+        claim = self._api.find(path)
+        if not claim or (claim.get("status") or {}).get("phase") != "Bound":
+            return f"claim {name} has no volume"
+        volume = self._api.find(f"/api/v1/persistentvolumes/{claim['spec']['volumeName']}") or {}
+        affinity = ((volume.get("spec") or {}).get("nodeAffinity") or {}).get("required") or {}
+        rules = [
+            rule for term in affinity.get("nodeSelectorTerms") or () for rule in term.get("matchExpressions") or ()
+        ]
+        nodes = {name for rule in rules if rule["key"] == _HOSTNAME for name in rule.get("values") or ()}
+        return f"its volume is on {', '.join(sorted(nodes))}, not Ready" if nodes and not nodes & {*ready} else ""
 
     def placed(self, restore: str) -> bool:
         """Return whether a member that runs has the data of this restore. Raises ApiError."""
-        if not is_ready(self._api.find(f"{self._pods}/{SET}-0") or {}):
-            return False
-        member = PodContainer(api=self._api, namespace=self._namespace, pod=f"{SET}-0", container=mariadb.CONTAINER)
-        return not member.run(("test", "-e", f"/var/lib/mysql/.before-restore-{restore}.sst/done")).code
+        done = ("test", "-e", f"/var/lib/mysql/.before-restore-{restore}.sst/done")
+        return any(
+            not PodContainer(
+                api=self._api, namespace=self._namespace, pod=f"{SET}-{number}", container=mariadb.CONTAINER
+            ).run(done).code
+            for number in range(self.count) if is_ready(self._api.find(f"{self._pods}/{SET}-{number}") or {})
+        )  # fmt: skip
 
     def stop(self) -> None:
         """End all members. Raises GroundupError when one does not end, ApiError."""
@@ -125,15 +152,19 @@ class Members:
             )  # fmt: skip
 
     def place(
-        self, restore: str, *, size: int, pieces: Callable[[], Iterable[bytes]], replays: Replay | None = None
-    ) -> None:
-        """Put the set's data into the first volume, set aside what all have. Raises GroundupError, ApiError."""
-        for number in reversed(range(self.count)):
+        self, restore: str, *, size: int, pieces: Callable[[], Iterable[bytes]], accounts: bytes,
+        replays: Replay | None = None,
+    ) -> None:  # fmt: skip
+        """Put the set's data into the first volume, set aside what all have. Raises GroundupError, ApiError.
+
+        ``accounts``: statements that are run on these data.
+        """
+        for number in reversed(self.numbers):
             with self._volume(number) as container:
-                if number:
+                if number != self.numbers[0]:
                     place(container, restore, size=0, pieces=())
                 else:
-                    place(container, restore, size=size, pieces=pieces(), replays=replays)
+                    place(container, restore, size=size, pieces=pieces(), accounts=accounts, replays=replays)
 
     def start(self) -> None:
         """Start all members, with the consent that the first forms the cluster. Raises GroundupError, ApiError."""
@@ -141,10 +172,10 @@ class Members:
 
         def first() -> str:
             self._consent()
-            return self._waits(0)
+            return self._waits(self.numbers[0])
 
         def rest() -> str:
-            return "; ".join(filter(None, (self._waits(number) for number in range(self.count))))
+            return "; ".join(filter(None, map(self._waits, self.numbers)))
 
         for waits, timeout in ((first, _FIRST), (rest, _ALL)):
             if reason := wait_until(waits, timeout=timeout, pause=2.0):
@@ -158,9 +189,9 @@ class Members:
         self._api.request("PATCH", self._path, body={"spec": {"replicas": replicas}}, content_type=_MERGE)
 
     def _names(self) -> list[str]:
-        return [
-            str(one["metadata"]["name"]) for one in self._api.get(self._pods, labelSelector=mariadb.SELECTOR)["items"]
-        ]
+        found = self._api.get(self._pods, labelSelector=mariadb.SELECTOR)["items"]
+        left_out = {f"{SET}-{number}" for number in range(self.count) if number not in self.numbers}
+        return [name for one in found if (name := str(one["metadata"]["name"])) not in left_out]
 
     def _waits(self, number: int) -> str:
         found = self._api.find(f"{self._pods}/{SET}-{number}")
@@ -171,7 +202,7 @@ class Members:
         path = resource_path("v1", "configmaps", namespace=self._namespace, name=STATE)
         found = self._api.find(path) or {}
         outage = (found.get("data") or {}).get("outage")
-        value = f"{SET}-0:{outage}"
+        value = f"{SET}-{self.numbers[0]}:{outage}"
         if outage and ((found["metadata"].get("annotations") or {}).get(FORM_FROM)) != value:
             meta = {"resourceVersion": found["metadata"]["resourceVersion"], "annotations": {FORM_FROM: value}}
             self._api.request("PATCH", path, body={"metadata": meta}, content_type=_MERGE)
@@ -194,15 +225,14 @@ class Members:
 
 
 def place(container: Container, restore: str, *, size: int, pieces: Iterable[bytes], home: str = HOME,
-          replays: Replay | None = None) -> None:  # fmt: skip
+          accounts: bytes = b"", replays: Replay | None = None) -> None:  # fmt: skip
     """Set aside what a volume has; with ``size``, put the data of a stream there. Raises GroundupError.
 
-    ``pieces``: of the stream, then of the logs of ``replays``.
+    ``pieces``: of the stream, then of the logs of ``replays``. ``accounts``: statements that are run at the end.
     """
-    argv = ["bash", "-c", SCRIPT, "restore", home, restore, str(size)]
-    if replays:
-        argv += [replays.stop, *(f"{one.name} {one.start} {one.size}" for one in replays.files)]
-    done = container.run(argv, source=pieces)
+    argv = ["bash", "-c", SCRIPT, "restore", home, restore, str(size), replays.stop if replays else ""]
+    argv += [str(len(accounts)), *(f"{one.name} {one.start} {one.size}" for one in (replays.files if replays else ()))]
+    done = container.run(argv, source=itertools.chain(pieces, [accounts] if accounts else []))
     if done.code:
         said = " | ".join(done.stderr.strip().splitlines()[-3:])[-400:]
         raise GroundupError(

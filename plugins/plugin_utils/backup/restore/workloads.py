@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection
 
 from ....module_utils._base.wait import wait_until
@@ -13,6 +14,7 @@ from ...kube.workloads import owner_of, unready
 NETWORK = ("kube-system", "kube-flannel", "calico-system")  # namespaces of pod networks, kube-proxy, DNS
 _STATIC = "kubernetes.io/config.mirror"
 _WAIT = 900.0  # seconds: all of OpenStack's services at once, on a small machine
+_ACCOUNTS = re.compile(r"-(identity|bootstrap)-[0-9a-f]+$")
 _CACHES = ("memcached",)
 
 
@@ -48,6 +50,18 @@ def restart_services(api: Api, namespace: str) -> int:
             why="they answer nobody", remedy="the playbook groundup.cloud.openstack, tag verify, says why",
         )  # fmt: skip
     return number
+
+
+def forget_accounts(api: Api, namespace: str) -> list[str]:
+    """Remove the jobs that made Keystone's administrator and users; a rollout makes them again. Raises ApiError."""
+    jobs = resource_path("batch/v1", "jobs", namespace=namespace)
+    names = [
+        str(one["metadata"]["name"]) for one in api.get(jobs)["items"] if (one.get("status") or {}).get("succeeded")
+    ]
+    found = [name for name in names if _ACCOUNTS.search(name)]
+    for name in found:
+        api.delete(f"{jobs}/{name}", propagationPolicy="Background")
+    return found
 
 
 def _end(api: Api, namespace: str, wanted: Callable[[Object], bool]) -> int:

@@ -63,7 +63,7 @@ class BackupJob:
 
     def take(self, said: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         """Save a set, with what hosts handed over, by host; in check mode only look. Raises GroundupError."""
-        journal.refuse_backup(self._plan.site)
+        journal.refuse_beside(self._plan.site, why=journal.NO_SET)
         _refuse_missing_target(self._shelf, given=bool(self._given["directory"] or self._plan.backup_directory))
         refuse_future(self._shelf.names(), where=str(self._shelf.home))
         logs, site_file = LogShelf(self._shelf.home), self._given["site_file"]

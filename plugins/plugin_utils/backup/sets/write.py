@@ -137,7 +137,7 @@ def alone(site: str) -> Iterator[None]:
 def undisturbed(site: str) -> Iterator[None]:
     """Be `alone`, while no restore is under way. Raises GroundupError."""
     with alone(site):
-        journal.refuse_backup(site)
+        journal.refuse_beside(site, why=journal.NO_SET)
         yield
 
 

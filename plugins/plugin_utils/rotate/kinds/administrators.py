@@ -11,11 +11,10 @@ from ...cloud import keystone as site_keystone
 from ...services.keystone import ADMIN, ADMIN_CREDENTIAL
 from .. import keystone, rabbitmq
 from ..accounts import AccountRotation, Change, Credential
-from ..mariadb import DatabaseAccounts, members
+from ..mariadb import MEMBER_HOSTS, DatabaseAccounts, members
 
 _QUEUE = "rabbitmq/admin"
-_HOSTS = {"mariadb/root": ("%", "localhost"), "mariadb/sst": ("localhost",), "mariadb/audit": ("%",)}
-_SERVERS = {ADMIN_CREDENTIAL: "Keystone", _QUEUE: "RabbitMQ", **dict.fromkeys(_HOSTS, "MariaDB")}
+_SERVERS = {ADMIN_CREDENTIAL: "Keystone", _QUEUE: "RabbitMQ", **dict.fromkeys(MEMBER_HOSTS, "MariaDB")}
 
 
 class Administrators(AccountRotation):
@@ -34,11 +33,11 @@ class Administrators(AccountRotation):
 
     def overlaps(self, secret: str) -> bool:
         """Return whether the server takes two passwords."""
-        return secret in _HOSTS
+        return secret in MEMBER_HOSTS
 
     def accepts(self, login: Credential) -> bool:
         """Ask the server, all members of MariaDB."""
-        if login.secret in _HOSTS:
+        if login.secret in MEMBER_HOSTS:
             return self._database.accepts(login.user, login.password)
         if login.secret == _QUEUE:
             return rabbitmq.member(self.api, self.namespace, login).accepts(login)
@@ -47,20 +46,20 @@ class Administrators(AccountRotation):
 
     def refuses(self, login: Credential) -> bool:
         """Ask the server, all members of MariaDB."""
-        if login.secret in _HOSTS:
+        if login.secret in MEMBER_HOSTS:
             return self._database.refuses(login.user, login.password)
         return not self.accepts(login)
 
     def admit(self, change: Change) -> None:
         """Make the new valid, in MariaDB beside the old."""
-        if change.new.secret in _HOSTS:
+        if change.new.secret in MEMBER_HOSTS:
             self._set(change, change.new.password, change.old.password)
         else:
             self._replace(change)
 
     def expel(self, change: Change) -> None:
         """Make the old invalid. A member of RabbitMQ that started anew in between has set it once more."""
-        if change.new.secret in _HOSTS:
+        if change.new.secret in MEMBER_HOSTS:
             self._set(change, change.new.password)
         else:
             self._replace(change)
@@ -76,7 +75,7 @@ class Administrators(AccountRotation):
         return DatabaseAccounts(members(self.api, self.namespace))
 
     def _set(self, change: Change, *passwords: str) -> None:
-        self._database.set(change.new.user, *passwords, hosts=_HOSTS[change.new.secret])
+        self._database.set(change.new.user, *passwords, hosts=MEMBER_HOSTS[change.new.secret])
 
     def _replace(self, change: Change) -> None:
         """Set the new password with the old one."""

@@ -1,0 +1,21 @@
+"""Accounts of restored databases: a set from before a rotation has the passwords of then, and pods those of now."""
+
+from __future__ import annotations
+
+from ...compose import with_values
+from ...plan.types import Plan
+from ...rotate.accounts import of_plan
+from ...rotate.mariadb import MEMBER_HOSTS, identified
+from ...vault import Store
+from ...vault.rotation import FORMER, NEXT
+
+
+def statements(plan: Plan, store: Store) -> bytes:
+    """Return the SQL that gives MariaDB's accounts the passwords that the store has, two while a rotation is open."""
+    values = store.items()
+    found = of_plan(with_values(plan), lambda name: name.endswith("/db") or name in MEMBER_HOSTS)
+    return "".join(
+        f"ALTER USER IF EXISTS {identified(one.user, passwords, MEMBER_HOSTS.get(one.secret, ('%',)))};\n"
+        for one in found
+        if (passwords := [values[one.secret + kind] for kind in ("", NEXT, FORMER) if one.secret + kind in values])
+    ).encode()

@@ -1,0 +1,111 @@
+"""Members of MariaDB whose volume nobody can mount: nothing ends before that is known; a consent leaves them out."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore import accounts, workloads
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore import job as restore_job
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore.mariadb import Members
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.mariadb import native
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
+
+from .restoring import Make, job
+
+NODES = ("control-1", "control-2", "control-3")
+
+
+class Cluster:
+    """Three members, each on a volume of one node; ``lost``: nodes that are not Ready, ``unclaimed``: members."""
+
+    def __init__(self, *, lost: tuple[str, ...] = (), unclaimed: tuple[int, ...] = ()) -> None:
+        self.lost, self.unclaimed, self.asked = lost, unclaimed, list[tuple[str, str]]()
+
+    def get(self, path: str, **_: Any) -> dict[str, Any]:
+        if path.endswith("/jobs"):
+            names = ("nova-identity-0a1b", "nova-db-sync-0a1b", "keystone-bootstrap-0a1b", "glance-identity-ffff")
+            return {"items": [
+                {"metadata": {"name": name}, "status": {"succeeded": int(name[:6] != "glance")}} for name in names
+            ]}  # fmt: skip
+        return {"items": [
+            {"kind": "Node", "metadata": {"name": name}, "status": {"conditions": [
+                {"type": "Ready", "status": "False" if name in self.lost else "True"}
+            ]}} for name in NODES
+        ] if path.endswith("/nodes") else []}  # fmt: skip
+
+    def find(self, path: str) -> dict[str, Any] | None:
+        number = int(found[1]) if (found := re.search(r"-(\d)$", path)) else 0
+        if "/statefulsets/" in path:
+            container = {"name": "mariadb", "image": "i", "env": [{"name": "MEMBERS", "value": "3"}]}
+            return {"spec": {"template": {"spec": {"containers": [container]}}}}
+        if "/persistentvolumeclaims/" in path and number not in self.unclaimed:
+            return {"spec": {"volumeName": f"pv-{number}"}, "status": {"phase": "Bound"}}
+        if "/persistentvolumes/" in path:
+            rule = {"key": "kubernetes.io/hostname", "operator": "In", "values": [NODES[number]]}
+            return {"spec": {"nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [rule]}]}}}}
+        return None
+
+    def request(self, method: str, path: str, **_: Any) -> dict[str, Any]:
+        self.asked.append((method, path))
+        raise GroundupError("stopped here", where="", why="", remedy="")
+
+    def delete(self, path: str, **_: Any) -> None:
+        self.asked.append(("DELETE", path))
+
+
+def test_a_member_is_away_without_a_claim_or_with_a_node_that_is_not_ready() -> None:
+    cluster: Any = Cluster(lost=("control-3",), unclaimed=(1,))
+    assert Members(cluster, "openstack").away() == {
+        1: "claim mysql-data-mariadb-server-1 has no volume", 2: "its volume is on control-3, not Ready",
+    }  # fmt: skip
+    whole: Any = Cluster()
+    assert Members(whole, "openstack").away() == {}
+
+
+@pytest.mark.parametrize(
+    ("lost", "force", "said", "ends"),
+    [
+        (("control-3",), [], "mariadb-server-2: its volume is on control-3, not Ready", False),
+        (("control-3",), ["member-away"], "stopped here", True),
+        (NODES, ["member-away"], "no member of MariaDB has a volume", False),
+    ],
+)
+def test_nothing_ends_before_the_operator_knows_who_is_away(
+    lost: tuple[str, ...], force: list[str], said: str, *, ends: bool, plan: Plan, made: Make,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    made()
+    cluster: Any = Cluster(lost=lost)
+    monkeypatch.setattr(restore_job.RestoreJob, "_api", lambda *_, **__: cluster)
+    monkeypatch.setattr(restore_job.journal, "under_way", lambda _: replace(BEGUN))
+    with pytest.raises(GroundupError, match=re.escape(said)):
+        job(plan, parts=["mariadb"], force=force).mariadb()
+    assert bool(cluster.asked) is ends
+
+
+BEGUN = restore_job.journal.Restore(name="20261128T150000Z", set="s", sha256="0", parts=("mariadb",))
+
+
+def test_accounts_get_the_passwords_of_now_and_both_while_a_rotation_is_open(plan: Plan) -> None:
+    store = open_store(plan.site)
+    store.ensure([name for name in ("keystone/db", "mariadb/root", "mariadb/sst") if name not in store.names()])
+    values = store.items()
+    said = accounts.statements(plan, store).decode()
+    way = f"IDENTIFIED VIA mysql_native_password USING '{native(values['keystone/db'])}'"
+    assert f"ALTER USER IF EXISTS 'keystone'@'%' {way};\n" in said
+    assert "'root'@'%'" in said
+    assert "'root'@'localhost'" in said
+    assert not [one for one in values.values() if one in said], "a statement shows no password"
+
+
+def test_the_jobs_that_made_keystones_users_go_and_others_stay() -> None:
+    cluster: Any = Cluster()
+    api: Api = cluster
+    assert workloads.forget_accounts(api, "openstack") == ["nova-identity-0a1b", "keystone-bootstrap-0a1b"]
+    assert [path.rpartition("/")[2] for _, path in cluster.asked] == ["nova-identity-0a1b", "keystone-bootstrap-0a1b"]
