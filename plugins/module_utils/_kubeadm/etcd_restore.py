@@ -52,6 +52,7 @@ def look(_: Changes, given: dict[str, Any]) -> dict[str, Any]:
         "member": found.finished and bool(flags), "etcd_data": found.etcd_data,
         "ca": found.ca_fingerprint, "keys": all(name in present for name in keys.NEEDED), "now": now, "why": why,
         "image": static_pods.container("etcd", host.paths).get("image", ""), "passed": passed(host.paths),
+        "full": max(len(half_made.kept_of(one)) for one in (host.paths.kubernetes, host.paths.etcd)) >= half_made.MOST,
     }  # fmt: skip
 
 

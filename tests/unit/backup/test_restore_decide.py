@@ -300,22 +300,3 @@ def test_what_neutron_says_of_a_cloud_that_agrees_is_no_difference() -> None:
             "Host hypervisor-1 found both in OVN SB DB and Neutron. Trigger updating it")  # fmt: skip
     other = "Port found in OVN but not in Neutron, port_id=b2"
     assert compare.differences_of_networks("\n".join(head + line for line in (*same, other))) == [other]
-
-
-def test_secrets_at_rest_that_no_api_server_could_read_are_refused_by_name() -> None:
-    said = against(backup(), present(unread=True))
-    assert "need a key that control hosts have no more" in said[None]
-    assert against(backup(), present(unread=True), parts=("state", *BOTH)) == {}
-
-
-def test_a_member_of_mariadb_without_its_volume_needs_a_consent_and_all_of_them_have_none() -> None:
-    away = {2: "its volume is on control-3, not Ready"}
-    said = against(backup(), present(away=away, members=3))
-    assert [*said] == ["member-away"]
-    assert "mariadb-server-2: its volume is on control-3, not Ready" in said["member-away"]
-    assert [*against(backup(), present(away=away, members=1))] == [None]
-
-
-def test_a_restore_that_goes_on_does_not_grow_too_old() -> None:
-    assert [*against(backup(), present(), days=0.01)] == ["outdated"]
-    assert against(backup(), present(restore="20261128T143000Z"), days=0.01) == {}

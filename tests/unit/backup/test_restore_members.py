@@ -1,4 +1,4 @@
-"""Members of MariaDB whose volume nobody can mount: nothing ends before that is known; a consent leaves them out."""
+"""What would stop a restore in its middle is known before anything ends: volumes, passwords, keys, room."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore import accounts, workloads
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore import accounts, journal, workloads
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore import job as restore_job
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore.mariadb import Members
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
@@ -17,6 +17,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.mariadb impo
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
 
 from .restoring import Make, job
+from .test_restore_decide import BOTH, against, backup, control, host, present
 
 NODES = ("control-1", "control-2", "control-3")
 
@@ -83,13 +84,13 @@ def test_nothing_ends_before_the_operator_knows_who_is_away(
     made()
     cluster: Any = Cluster(lost=lost)
     monkeypatch.setattr(restore_job.RestoreJob, "_api", lambda *_, **__: cluster)
-    monkeypatch.setattr(restore_job.journal, "under_way", lambda _: replace(BEGUN))
+    monkeypatch.setattr(journal, "under_way", lambda _: replace(BEGUN))
     with pytest.raises(GroundupError, match=re.escape(said)):
         job(plan, parts=["mariadb"], force=force).mariadb()
     assert bool(cluster.asked) is ends
 
 
-BEGUN = restore_job.journal.Restore(name="20261128T150000Z", set="s", sha256="0", parts=("mariadb",))
+BEGUN = journal.Restore(name="20261128T150000Z", set="s", sha256="0", parts=("mariadb",))
 
 
 def test_accounts_get_the_passwords_of_now_and_both_while_a_rotation_is_open(plan: Plan) -> None:
@@ -109,3 +110,32 @@ def test_the_jobs_that_made_keystones_users_go_and_others_stay() -> None:
     api: Api = cluster
     assert workloads.forget_accounts(api, "openstack") == ["nova-identity-0a1b", "keystone-bootstrap-0a1b"]
     assert [path.rpartition("/")[2] for _, path in cluster.asked] == ["nova-identity-0a1b", "keystone-bootstrap-0a1b"]
+
+
+def test_secrets_at_rest_that_no_api_server_could_read_are_refused_by_name() -> None:
+    said = against(backup(), present(unread=True))
+    assert "need a key that control hosts have no more" in said[None]
+    assert against(backup(), present(unread=True), parts=("state", *BOTH)) == {}
+
+
+def test_a_member_of_mariadb_without_its_volume_needs_a_consent_and_all_of_them_have_none() -> None:
+    away = {2: "its volume is on control-3, not Ready"}
+    said = against(backup(), present(away=away, members=3))
+    assert [*said] == ["member-away"]
+    assert "mariadb-server-2: its volume is on control-3, not Ready" in said["member-away"]
+    assert [*against(backup(), present(away=away, members=1))] == [None]
+
+
+def test_a_restore_that_goes_on_does_not_grow_too_old() -> None:
+    assert [*against(backup(), present(), days=0.01)] == ["outdated"]
+    assert against(backup(), present(restore="20261128T143000Z"), days=0.01) == {}
+
+
+def test_hosts_that_cannot_be_cleared_are_named_before_anything_is_done() -> None:
+    def said(**hosts: Any) -> dict[str | None, str]:
+        return against(backup(), present(control=control(**hosts)), parts=("etcd",))
+
+    full = host(full=True)
+    assert "control-2 cannot be cleared" in said(control_1=full, control_2=full)[None]
+    assert said(control_1=full, control_2={**full, "passed": {"restore": "", "did": "left"}}) != {}
+    assert said(control_1=full) == {}  # etcd is restored on it

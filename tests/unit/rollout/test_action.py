@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,8 +11,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.action import rollout
 from ansible_collections.groundup.cloud.plugins.action.rollout import ActionModule, _access
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import documented
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore import journal as restores
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import with_values
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.session import Session
@@ -145,3 +149,17 @@ def test_the_way_to_the_cloud_is_told_when_keystone_has_issued_a_token(tmp_path:
     assert {"dashboard.cloud.test", "console.cloud.test", "identity.cloud.test"} < set(told[""].split())
     assert "metadata.cloud.test" not in told[""], "no user asks it"
     assert _access(opened, replace(outcome, facts={})) == {}
+
+
+def test_nothing_is_rolled_out_while_a_restore_has_not_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path))
+    restores.begin("lab", None, source="set-1", sha256="0", parts=["mariadb"], until="")
+    opened = SimpleNamespace(plan=make_plan(load_site(LAB)))
+    monkeypatch.setattr(rollout, "session", lambda *_, **__: nullcontext(opened))
+    monkeypatch.setattr(rollout, "missing", lambda _: ())
+    action: Any = ActionModule.__new__(ActionModule)
+    action._task, action._display = SimpleNamespace(check_mode=False, diff=False), SimpleNamespace(display=print)
+    given = {name: option.get("default") for name, option in documented("rollout").items()}
+    done = action.work({**given, "verb": "apply", "site_file": str(LAB)})
+    assert done["failed"]
+    assert "a restore of mariadb from set-1 has begun and not ended" in done["msg"]

@@ -65,6 +65,11 @@ class Control:
             if said and said.get("etcd_data") and not said["now"] and host not in passed
         }  # fmt: skip
 
+    def full(self, restore: str) -> list[str]:
+        """Return the hosts to be cleared that have no place for what they have: none is found out in the middle."""
+        spared = {self.target(restore), *self.passed(restore), *self.anew}
+        return sorted(host for host, said in self.answers.items() if said and said.get("full") and host not in spared)
+
     @property
     def away(self) -> list[str]:
         """Return the hosts that did not answer."""
@@ -169,6 +174,11 @@ def _etcd(backup: SetBackup, now: Present) -> Iterator[Reason]:
         )
     if runs and not 0 <= _minor(runs) - _minor(saved) <= 1:
         yield Reason(text=f"it is of etcd {saved}, the control hosts start {runs}, which does not read its data")
+    if full := now.control.full(now.restore):
+        yield Reason(
+            text=f"{', '.join(full)} cannot be cleared: what was set aside there before is all there; delete what you "
+            "do not need of /etc/kubernetes.*.before-reset and /var/lib/etcd.*.before-reset"
+        )
     if away := now.control.away:
         yield Reason(
             code=AWAY, text=f"{', '.join(away)} did not answer: one that comes back still has the old etcd, and two of "
