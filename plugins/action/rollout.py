@@ -6,9 +6,11 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from ..module_utils._base.changes import Changes
+from ..module_utils._base.files import write_file
 from ..plugin_utils.actions import DocumentedAction, finish
 from ..plugin_utils.cloud import access
 from ..plugin_utils.helm.diff import diff_text
@@ -18,6 +20,7 @@ from ..plugin_utils.plan.types import Plan
 from ..plugin_utils.rollout.diagnose import cards
 from ..plugin_utils.rollout.gate import ownership
 from ..plugin_utils.rollout.gate.decide import decide
+from ..plugin_utils.rollout.page import page
 from ..plugin_utils.rollout.session import Session, session
 from ..plugin_utils.rollout.types import GateRefusedError, RolloutOptions, RolloutResult
 from ..plugin_utils.supply import missing
@@ -59,12 +62,14 @@ class ActionModule(DocumentedAction):
                     journal.refuse_mixed(opened.plan.site, opened.plan.openstack.release)
                 # Hours, in which no other run may begin.
                 with run_lease.kept(opened.plan.site) if verb == "apply" and options.one_by_one else nullcontext():
-                    done = self._carry_out(verb, opened, options.force)
+                    done = self._carry_out(verb, opened, options.force, place=given["page"])
                 return _goes_on(done) if options.one_by_one and done["cards"] else done
 
         return finish({"releases": [], "cards": []}, ended)
 
-    def _carry_out(self, verb: str, opened: Session, force: tuple[str, ...]) -> dict[str, Any]:
+    def _carry_out(
+        self, verb: str, opened: Session, force: tuple[str, ...], *, place: str | None = None
+    ) -> dict[str, Any]:
         rollout, beside = opened.rollout, Changes(check=verb != "apply")
         verbs: dict[str, Callable[[], RolloutResult]] = {
             "check": rollout.check,
@@ -79,6 +84,8 @@ class ActionModule(DocumentedAction):
         if verb == "apply":
             opened.remember(outcome)
         refused = _refused(outcome, force) if verb == "check" else ""
+        if verb == "check" and place:
+            write_file(Path(place), page(opened.plan.site, outcome, opened.redactor.text).encode(), mode=0o644)
         if verb == "verify":  # check and apply have already shown each card when it was created
             for card in outcome.cards:
                 self._display.display(cards.text(card))
