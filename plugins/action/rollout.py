@@ -17,17 +17,20 @@ from ..plugin_utils.helm.diff import diff_text
 from ..plugin_utils.https import trust_file
 from ..plugin_utils.kube import run_lease
 from ..plugin_utils.plan.types import Plan
+from ..plugin_utils.release.judge import saved
 from ..plugin_utils.rollout.diagnose import cards
 from ..plugin_utils.rollout.gate import ownership
 from ..plugin_utils.rollout.gate.decide import decide
 from ..plugin_utils.rollout.page import page
 from ..plugin_utils.rollout.session import Session, session
 from ..plugin_utils.rollout.types import GateRefusedError, RolloutOptions, RolloutResult
+from ..plugin_utils.status.backup_sets import set_rows
 from ..plugin_utils.supply import missing
 from ..plugin_utils.supply.publish import digests
 from ..plugin_utils.upgrade import journal
 
 TOOLS = ("helm",)  # programs of the lock that render releases
+_HOURS = 1.0  # age at which the newest backup set is too old for another series of the database
 PAGES = ("dashboard", "compute-novnc-proxy")  # endpoints that people open, and no catalog names
 
 
@@ -46,6 +49,7 @@ class ActionModule(DocumentedAction):
             one_by_one=given["one_by_one"],
             only=tuple(given["only"]),
             limits={name: int(value) for name, value in given["limits"].items()},
+            unsaved=_unsaved,
         )
 
         def ended() -> dict[str, Any]:
@@ -118,6 +122,12 @@ def _goes_on(done: dict[str, Any]) -> dict[str, Any]:
     where = f"stopped at {card['release']}, {card['object']}: {card['what']}"
     again = "put that right, then groundup.cloud.openstack_upgrade goes on"
     return done | {"msg": f"{done['msg']}; {where}. {card['next']}; {again}"}
+
+
+def _unsaved(plan: Plan) -> tuple[str, str]:
+    """Return what the newest backup set lacks for another series of the database, and what to do."""
+    row = saved(set_rows(plan, days=_HOURS / 24), _HOURS)
+    return ("", "") if row.state == "ok" else (f"{row.name}: {row.what}", row.remedy)
 
 
 def _not_made(verb: str, unmade: tuple[str, ...]) -> dict[str, Any]:
