@@ -6,9 +6,11 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from ..module_utils._base.changes import Changes
+from ..module_utils._base.files import write_file
 from ..plugin_utils.actions import DocumentedAction, finish
 from ..plugin_utils.backup.restore import journal as restores
 from ..plugin_utils.cloud import access
@@ -16,16 +18,20 @@ from ..plugin_utils.helm.diff import diff_text
 from ..plugin_utils.https import trust_file
 from ..plugin_utils.kube import run_lease
 from ..plugin_utils.plan.types import Plan
+from ..plugin_utils.release.judge import saved
 from ..plugin_utils.rollout.diagnose import cards
 from ..plugin_utils.rollout.gate import ownership
 from ..plugin_utils.rollout.gate.decide import decide
+from ..plugin_utils.rollout.page import page
 from ..plugin_utils.rollout.session import Session, session
 from ..plugin_utils.rollout.types import GateRefusedError, RolloutOptions, RolloutResult
+from ..plugin_utils.status.backup_sets import set_rows
 from ..plugin_utils.supply import missing
 from ..plugin_utils.supply.publish import digests
 from ..plugin_utils.upgrade import journal
 
 TOOLS = ("helm",)  # programs of the lock that render releases
+_HOURS = 1.0  # age at which the newest backup set is too old for another series of the database
 PAGES = ("dashboard", "compute-novnc-proxy")  # endpoints that people open, and no catalog names
 
 
@@ -44,6 +50,7 @@ class ActionModule(DocumentedAction):
             one_by_one=given["one_by_one"],
             only=tuple(given["only"]),
             limits={name: int(value) for name, value in given["limits"].items()},
+            unsaved=_unsaved,
         )
 
         def ended() -> dict[str, Any]:
@@ -62,12 +69,14 @@ class ActionModule(DocumentedAction):
                     journal.refuse_mixed(opened.plan.site, opened.plan.openstack.release)
                 # Hours, in which no other run may begin.
                 with run_lease.kept(opened.plan.site) if verb == "apply" and options.one_by_one else nullcontext():
-                    done = self._carry_out(verb, opened, options.force)
+                    done = self._carry_out(verb, opened, options.force, place=given["page"])
                 return _goes_on(done) if options.one_by_one and done["cards"] else done
 
         return finish({"releases": [], "cards": []}, ended)
 
-    def _carry_out(self, verb: str, opened: Session, force: tuple[str, ...]) -> dict[str, Any]:
+    def _carry_out(
+        self, verb: str, opened: Session, force: tuple[str, ...], *, place: str | None = None
+    ) -> dict[str, Any]:
         rollout, beside = opened.rollout, Changes(check=verb != "apply")
         verbs: dict[str, Callable[[], RolloutResult]] = {
             "check": rollout.check,
@@ -82,6 +91,8 @@ class ActionModule(DocumentedAction):
         if verb == "apply":
             opened.remember(outcome)
         refused = _refused(outcome, force) if verb == "check" else ""
+        if verb == "check" and place:
+            write_file(Path(place), page(opened.plan.site, outcome, opened.redactor.text).encode(), mode=0o644)
         if verb == "verify":  # check and apply have already shown each card when it was created
             for card in outcome.cards:
                 self._display.display(cards.text(card))
@@ -114,6 +125,12 @@ def _goes_on(done: dict[str, Any]) -> dict[str, Any]:
     where = f"stopped at {card['release']}, {card['object']}: {card['what']}"
     again = "put that right, then groundup.cloud.openstack_upgrade goes on"
     return done | {"msg": f"{done['msg']}; {where}. {card['next']}; {again}"}
+
+
+def _unsaved(plan: Plan) -> tuple[str, str]:
+    """Return what the newest backup set lacks for another series of the database, and what to do."""
+    row = saved(set_rows(plan, days=_HOURS / 24), _HOURS)
+    return ("", "") if row.state == "ok" else (f"{row.name}: {row.what}", row.remedy)
 
 
 def _not_made(verb: str, unmade: tuple[str, ...]) -> dict[str, Any]:

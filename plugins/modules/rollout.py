@@ -53,6 +53,12 @@ options:
     type: list
     elements: str
     default: []
+  page:
+    description:
+      - File on the control node that gets a page for reviewers with O(verb=check), also in check mode. For each release
+        that changes - its chart, images, ConfigMaps and Secrets, migrations, pods that are made anew, every field.
+      - It contains no secrets.
+    type: path
   start_timeout:
     description: Seconds from the upgrade of a release until its workloads are ready.
     type: int

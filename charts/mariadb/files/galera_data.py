@@ -19,6 +19,7 @@ RECOVERY_LOG = Path("/tmp/recover.log")  # noqa: S108 - in the pod's own /tmp
 GRASTATE, INSTALLING = "grastate.dat", ".installing"
 # What a state transfer has here: a marker for its whole run, and a directory once it replaces what is here by a copy.
 TRANSFER, COPY = "sst_in_progress", ".sst"
+UPGRADED = ("mariadb_upgrade_info", "mysql_upgrade_info")  # for which version system tables are; the second: to 10.11
 UNLOGGED = "SET SESSION sql_log_bin = 0"
 
 
@@ -33,6 +34,14 @@ def program(name: str) -> str:
 def has_data() -> bool:
     """Return whether this member holds a database that was made, or copied from another member, to its end."""
     return (DATA / "mysql").is_dir() and not any((DATA / name).exists() for name in (INSTALLING, COPY))
+
+
+def is_of_another_series() -> bool:
+    """Return whether the system tables are not known to be those of the server's series."""
+    said = subprocess.run([program("mariadbd"), "--version"], capture_output=True, text=True, check=True).stdout
+    series = re.findall(r"Ver (\d+\.\d+\.)", said)
+    known = next((path.read_text() for name in UPGRADED if (path := DATA / name).exists()), "")
+    return not series or not known.startswith(series[0])
 
 
 def position() -> Position:

@@ -2,6 +2,7 @@
 # Probes of one Galera member. readiness: it is part of the primary component and in step with it; a former writer lets
 # its clients go there. liveness: the server answers and Galera takes queries; a member that receives a copy of the data
 # answers nobody, and is left alone. release: for leave.py; clients are let go, and those that are left counted.
+# upgrade: for start.py; this member's system tables become those of its server's series, and of no other member.
 set -euo pipefail
 
 sql() {
@@ -38,6 +39,7 @@ case ${1:-} in
     [ ! -e /tmp/waiting ] || { cat /tmp/waiting; exit 1; }
     [ "$(status wsrep_cluster_status)" = Primary ] || { echo "not in the primary component"; exit 1; }
     [ "$(status wsrep_local_state_comment)" = Synced ] || { echo "not in step with the cluster"; exit 1; }
+    [ ! -e /tmp/upgrading ] || { echo "mariadb-upgrade: $(tail -n 1 /tmp/upgrading)"; exit 1; }
     writes || release || echo "clients of a former writer stay until the next probe"
     ;;
   liveness)
@@ -47,12 +49,18 @@ case ${1:-} in
     [ "$(status wsrep_ready)" = ON ] || { echo "Galera takes no queries"; exit 1; }
     renew || echo "Galera keeps its former certificate"
     ;;
+  upgrade)
+    until [ "$(status wsrep_local_state_comment)" = Synced ]; do sleep 1; done 2>/dev/null
+    until mariadb-upgrade --defaults-file=/etc/mysql/admin_user.cnf --protocol=socket --skip-write-binlog \
+      --socket=/var/run/mysqld/mysqld.sock 2>&1 | tee /tmp/upgrading; do sleep 10; done
+    rm /tmp/upgrading
+    ;;
   release)
     release
     sql "SELECT COUNT(*) $clients"
     ;;
   *)
-    echo "usage: $0 readiness|liveness|release" >&2
+    echo "usage: $0 readiness|liveness|upgrade|release" >&2
     exit 2
     ;;
 esac

@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import subprocess
 import sys
 import time
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from shared_object import Api, SharedObject
 
 MEMBER_FILE = Path("/etc/mysql/member.d/10-member.cnf")
 WAITING = Path("/tmp/waiting")  # noqa: S108 - a marker for the probe, in the pod's own /tmp
+UPGRADING = Path("/tmp/upgrading")  # noqa: S108 - as above
 PAUSE = 2.0  # seconds between looks
 KNOCK = 2.0  # seconds for a member to take a connection
 
@@ -187,6 +189,10 @@ def become_server(env: dict[str, str], decision: Join | Form, held: Position, sh
         if held.empty:
             _record(env["POD_NAME"], decision.history, shared)
         server.append("--wsrep-new-cluster")
+    UPGRADING.unlink(missing_ok=True)  # of a container of this pod that was killed
+    if galera_data.is_of_another_series():
+        UPGRADING.write_text("not begun\n")  # the next member waits for this one's probe, which waits for this file
+        subprocess.Popen([str(Path(__file__).with_name("health.sh")), "upgrade"])  # beside the server
     WAITING.unlink(missing_ok=True)
     print(f"becoming the server: {decision}", flush=True)
     os.execv(server[0], server)  # noqa: S606 - the container becomes the server

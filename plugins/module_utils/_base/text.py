@@ -1,8 +1,8 @@
-"""Make untrusted text safe for a terminal, and shorten long lists."""
+"""Make untrusted text safe for a terminal, shorten long lists, and lay out tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 def printable(text: str) -> str:
@@ -14,3 +14,11 @@ def few(names: Iterable[object], *, most: int = 5) -> str:
     """Return the first ``most`` of ``names``, and how many more there are."""
     found = [str(one) for one in names]
     return ", ".join(found[:most]) + (f" and {len(found) - most} more" if len(found) > most else "")
+
+
+def table(*lines: Sequence[str]) -> list[str]:
+    """Return a table for a terminal and a pull request, with its first line as the head."""
+    cells = [[text.replace("|", "/") for text in line] for line in lines]
+    wide = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    made = ["| " + " | ".join(f"{text:<{size}}" for text, size in zip(one, wide, strict=True)) + " |" for one in cells]
+    return [made[0], "|" + "|".join("-" * (size + 2) for size in wide) + "|", *made[1:]]

@@ -159,4 +159,6 @@ def work(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
         verify(wanted["name"], **asked, cards=wanted["sriov"])
         pki.soon(changes, wanted["name"])
         mtu.prove(changes, wanted["underlay"], host=wanted["name"])
+    if ovn.OPTIONS.exists():
+        ovn.compare(changes, wanted["name"])
     return {**changes.result(), "environment": name}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from .._base.changes import Changes
@@ -16,6 +17,10 @@ WHOLE = "ovn-host.service"  # starts it at boot
 OPTIONS = Path("/etc/default/ovn-host")
 DROP_IN = Path(f"/etc/systemd/system/{UNIT}.d/groundup.conf")
 CONNECTED = 30.0  # seconds
+GUIDE = "docs/network.md, versions of OVN"
+_LTS = ("22.03", "24.03", "26.03", "28.03")  # long-term releases, one every two years
+_FIRST = "ovn-controller goes first, as it has to know what northd writes"
+_VERSION = re.compile(r"(\d\d\.\d\d)(?:\.\d+)")
 
 _OPTIONS = f"""\
 # Written by groundup.cloud.
@@ -52,12 +57,50 @@ def connection() -> str:
     return "" if state == "connected" else state or "ovn-controller does not answer"
 
 
+def compare(changes: Changes, host: str) -> None:
+    """Warn where upstream does not support ovn-controller with the site's northd, or where that is not known.
+
+    One that is not connected is a fault of its own.
+    """
+    if connection():
+        return
+    own = attempt(["ovn-appctl", "-t", "ovn-controller", "version"], timeout=10)
+    asked = attempt([
+        "ovn-sbctl", "--timeout=10", "--no-leader-only", f"--db={_remote()}", f"--private-key={OURS}/key.pem",
+        f"--certificate={OURS}/certificate.pem", f"--ca-cert={OURS}/ca.pem",
+        "--if-exists", "get", "SB_Global", ".", "options:northd_internal_version",
+    ], timeout=20)  # fmt: skip
+    found = [_VERSION.search(one.stdout) for one in (own, asked)]
+    if found[0] and found[1]:
+        why = skew(found[0][1], found[1][1])
+    else:
+        said = (asked if found[0] else own).stderr.strip()[-200:] or "no version"
+        why = f"whether ovn-controller may work with northd is not known: {said}"
+    if why:
+        changes.warnings.append(f"{host}: {why}: {GUIDE}")
+
+
+def skew(controller: str, northd: str) -> str:
+    """Return why upstream does not support the two together, "" when it does ("OVN Upgrades", rolling upgrade).
+
+    ovn-controller goes first, from a release to the next long-term one; from a long-term one to any up to the next.
+    """
+    following = next((one for one in _LTS if one > northd), "")
+    if controller in {northd, following} or (northd in _LTS and northd < controller < following):
+        return ""
+    if controller > northd:
+        return f"ovn-controller {controller} is too new for northd {northd}: upstream goes through {following}"
+    return f"ovn-controller {controller} is older than northd {northd}, which upstream does not support: {_FIRST}"
+
+
+def _remote() -> str:
+    said = attempt(["ovs-vsctl", "--timeout=10", "--if-exists", "get", "Open_vSwitch", ".", "external_ids:ovn-remote"])
+    return said.stdout.strip().strip('"')
+
+
 def disconnected() -> str:
     """Wait for the southbound database; return why it is not connected, "" when it is."""
     if not (state := wait_until(connection, timeout=CONNECTED)):
         return ""
-    remote = attempt(
-        ["ovs-vsctl", "--timeout=10", "--if-exists", "get", "Open_vSwitch", ".", "external_ids:ovn-remote"]
-    )
-    endpoints = [one for one in remote.stdout.strip().strip('"').split(",") if one]
+    endpoints = [one for one in _remote().split(",") if one]
     return southbound.judge(state, {one: southbound.ask(one) for one in endpoints})

@@ -51,9 +51,8 @@ def hook_changes(rendered: Rendered, live: LiveRelease | None) -> Iterator[Objec
     Those of an install are left out once the release was deployed, and those of an upgrade before: they would not run,
     and a chart may render them depending on the cluster's state (a Secret that jobs fill).
     """
-    event = "-upgrade" if live is not None and live.deployed_before else "-install"
-    hooks = [hook for hook in rendered.hooks if _runs(hook, event)]
-    olds = [hook for hook in (live.hooks if live else ()) if _runs(hook, event)]
+    hooks = running(rendered.hooks, live)
+    olds = running(live.hooks if live else (), live)
     before = {ref_of(hook, namespace=rendered.namespace): hook for hook in olds}
     for hook in hooks:
         ref = ref_of(hook, namespace=rendered.namespace)
@@ -69,8 +68,10 @@ def hook_changes(rendered: Rendered, live: LiveRelease | None) -> Iterator[Objec
             yield ObjectChange(ref=ref, kind="remove", hook=True)
 
 
-def _runs(hook: Object, event: str) -> bool:
-    return any(one.endswith(event) for one in hook_events(hook))
+def running(hooks: Iterable[Object], live: LiveRelease | None) -> list[Object]:
+    """Return those of ``hooks`` that Helm would run: of an installation, or of an upgrade of what was deployed once."""
+    event = "-upgrade" if live is not None and live.deployed_before else "-install"
+    return [hook for hook in hooks if any(one.endswith(event) for one in hook_events(hook))]
 
 
 def fields_of(before: Object, after: Object) -> list[FieldChange]:

@@ -13,7 +13,7 @@ from ..kube.types import Discovery, ref_of
 from ..plan.types import ReleasePlan
 from . import manifests, records
 from .client import Helm
-from .diff import against_cluster, hook_changes
+from .diff import against_cluster, hook_changes, running
 from .types import ChartError, LiveRelease, ObjectChange, ReleaseDiff, Rendered
 
 
@@ -79,9 +79,13 @@ def preview(
         rendered = manifests.split(release.name, release.namespace, manifests.parse(text, where=where))
         # A new chart version is a change, even when no object shows it.
         rendered = replace(rendered, digest=manifests.digest([{"version": release.version}, {"is": rendered.digest}]))
+        before = live.get(release.name)
         if api is None or discovery is None:
-            return rendered, _all_new(rendered)
-        return rendered, against_cluster(api, discovery, rendered, live.get(release.name))
+            diff = _all_new(rendered)
+        else:
+            diff = against_cluster(api, discovery, rendered, before)
+        hooks = tuple(ref_of(hook, namespace=release.namespace) for hook in running(rendered.hooks, before))
+        return rendered, replace(diff, chart=(before.chart_version if before else "", release.version), hooks=hooks)
 
     rendered: dict[str, Rendered] = {}
     diffs: dict[str, ReleaseDiff] = {}

@@ -70,6 +70,8 @@ class ReleaseDiff:
 
     release: str
     changes: tuple[ObjectChange, ...]
+    chart: tuple[str, str] = ("", "")  # version that is live, "" of a new release, and that would be
+    hooks: tuple[Ref, ...] = ()  # that Helm would run, those without a change too
 
     @property
     def counts(self) -> dict[str, dict[str, int]]:

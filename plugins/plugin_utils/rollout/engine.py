@@ -38,6 +38,7 @@ from .gate.decide import decide
 from .gate.extra import reach, reasons_against_extra
 from .gate.reasons import holders_of_node_ports, reasons_against
 from .gate.retired import announced, reasons_against_removal
+from .gate.series import other_series
 from .reporting import Reporter
 from .types import Card, GateReason, ReleaseReport, RolloutError, RolloutOptions, RolloutResult, State, Symptom
 from .verify.ask import Verifiers
@@ -232,7 +233,8 @@ class Rollout:
         for line in namespaces.forgotten(spaces, wanted=wanted, live=alive):
             self._say(line)
         extra = reasons_against_extra(self._plan, found, api=self._api, spaces=spaces)
-        return found, (*reasons_against(self._plan, found, held), *extra, *against)
+        series = other_series(self._plan, found, context=self._verifiers.context, unsaved=self._options.unsaved)
+        return found, (*reasons_against(self._plan, found, held), *series, *extra, *against)
 
     def _predicted(self, found: ChangePreview, reasons: tuple[GateReason, ...]) -> RolloutResult:
         result = self._reporter.predicted(found, reasons)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
@@ -11,6 +11,7 @@ from ...module_utils._base.faults import Fault
 from ..errors import GroundupError
 from ..health.verification import Check, Layer
 from ..helm.types import ReleaseDiff
+from ..plan.types import Plan
 
 State = Literal[
     "waiting", "healing", "applying", "starting", "verifying", "ready", "unchanged", "failed", "not started",
@@ -171,3 +172,5 @@ class RolloutOptions:
     force: tuple[str, ...] = ()  # gate reasons that are accepted: "code" or "code:release"
     limits: Mapping[str, int] = field(default_factory=dict)
     seconds: Mapping[str, float] = field(default_factory=dict)  # how long releases took before, by name
+    # What the newest backup set lacks, and what to do; "" twice: nothing.
+    unsaved: Callable[[Plan], tuple[str, str]] = lambda _: ("nobody has looked for a set", "groundup.cloud.openstack")

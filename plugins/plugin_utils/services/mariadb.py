@@ -11,7 +11,7 @@ from ..layers.scales import Scale
 from . import RECORDS
 from .certificates import given
 from .parts import anti_affinity, node_labels, probes, resources
-from .record import Advice, PodCertificate, ServiceRecord, Values
+from .record import Advice, PodCertificate, Servers, ServiceRecord, Values
 from .secrets import account
 from .sizes import Sizes, majority
 
@@ -22,10 +22,12 @@ if TYPE_CHECKING:
 _DEFAULTS = "/etc/mysql/admin_user.cnf"
 _WANTED = ("wsrep_cluster_size", "wsrep_cluster_status", "wsrep_local_state_comment", "wsrep_ready")
 _SQL = "SHOW GLOBAL STATUS WHERE Variable_name IN ('" + "','".join(_WANTED) + "')"
-_ARGV = (
+_CLIENT = (
     "mariadb", f"--defaults-file={_DEFAULTS}", "--host=localhost", "--batch", "--skip-column-names",
-    "--connect-timeout=5", f"--execute={_SQL}",
+    "--connect-timeout=5",
 )  # fmt: skip
+_ARGV = (*_CLIENT, f"--execute={_SQL}")
+_VERSION = (*_CLIENT, "--execute=SELECT VERSION()")
 _GALERA = "mariadb-galera-tls"  # Secret
 _WAITING = ("cat", "/tmp/waiting")  # noqa: S108 - in the member's own container
 
@@ -162,6 +164,20 @@ def verify(context: VerifierContext) -> Verification:
             *(given(context, one.secret, owner=owner) for one in _certificates(context.plan)),
         )
     )  # fmt: skip
+
+
+def servers(context: VerifierContext) -> Servers:
+    """Ask every member for its version. Raises ApiError when the Kubernetes API does not answer."""
+    versions, silent = dict[str, str](), list[str]()
+    for name, pod in sorted(context.pods().items()):
+        try:
+            if context.is_ready(pod):
+                versions[name] = context.execute(name, _VERSION, container="mariadb").strip()
+            else:
+                silent.append(f"{name} is not Ready")
+        except GroundupError as error:
+            silent.append(f"{name}: {error.what}")
+    return Servers(versions=versions, silent=tuple(silent))
 
 
 def _unreachable(context: VerifierContext, pod: dict[str, Any] | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import GroundupError
@@ -10,7 +11,7 @@ from ..health.verification import Check, Verification
 from ..layers.ports import PORTS
 from .certificates import served
 from .parts import anti_affinity, node_labels, probes, resources
-from .record import Advice, PodCertificate, ServiceRecord, Values
+from .record import Advice, PodCertificate, Servers, ServiceRecord, Values
 from .secrets import account, secret
 from .sizes import Sizes
 
@@ -133,6 +134,33 @@ def verify(context: VerifierContext) -> Verification:
         except ValueError as error:
             trouble = f"{pod}: cluster_status is not JSON: {error}"
     return Verification(checks=(Check(name="answers", ok=False, detail=trouble, layer="message queue", object=owner),))
+
+
+def servers(context: VerifierContext) -> Servers:
+    """Ask a member for the versions of all, and for the cluster's feature flags.
+
+    Raises ApiError when the Kubernetes API does not answer.
+    """
+    pods, why = sorted(context.pods()), ""
+    for pod in context.running():
+        try:
+            return members(parse(context.execute(pod, _ARGV, container="rabbitmq", timeout=60.0)), pods)
+        except (GroundupError, ValueError) as error:
+            why = f": {error.what if isinstance(error, GroundupError) else error}"
+    return Servers(silent=tuple(f"{pod} does not answer{why}" for pod in pods))
+
+
+def members(status: dict[str, Any], pods: Sequence[str]) -> Servers:
+    """Return what a cluster_status answer says of ``pods``: nodes are named rabbit@<pod>.<domain>."""
+    said = {node.partition("@")[2].partition(".")[0]: about for node, about in (status.get("versions") or {}).items()}
+    flags = status.get("feature_flags") or ()
+    return Servers(
+        versions={pod: str(said[pod].get("rabbitmq_version", "")) for pod in pods if pod in said},
+        silent=tuple(f"{pod} is not in the cluster" for pod in pods if pod not in said),
+        disabled=tuple(sorted(
+            str(one.get("name")) for one in flags if one.get("stability") == "stable" and one.get("state") != "enabled"
+        )),
+    )  # fmt: skip
 
 
 def parse(output: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ Records import nothing of the plan, the rollout or a client library: an inventor
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -50,6 +50,20 @@ class PodCertificate:
     names: tuple[str, ...] = ()  # of a server: the names its clients use
     authority: Use = "site"  # that signs it
     believes: Use = "site"  # whose certificate ca.crt is
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Servers:
+    """Members of a cluster, as they say it themselves."""
+
+    versions: Mapping[str, str] = field(default_factory=dict)  # by member
+    silent: tuple[str, ...] = ()  # members whose version is not known, and why
+    disabled: tuple[str, ...] = ()  # stable feature flags of RabbitMQ
+
+    def of(self, wanted: int) -> Servers:
+        """Return them with those that are missing of ``wanted``."""
+        lost = wanted - len(self.versions) - len(self.silent)
+        return replace(self, silent=(*self.silent, f"{lost} have no pod")) if lost > 0 else self
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.accounts import Credential
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.rabbitmq import PORT, Queue
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services import rabbitmq
 from ansible_collections.groundup.cloud.tests.integration.images.conftest import Image
 
 from .containers import Namespaces, connected, container
@@ -25,8 +27,9 @@ rabbitmqctl --quiet await_startup --timeout 300
 rabbitmqctl --quiet add_vhost no/va
 """
 
-_BOSS = """
-export HOME=/var/lib/rabbitmq RABBITMQ_NODENAME=rabbit@localhost
+_ACCOUNT = "export HOME=/var/lib/rabbitmq RABBITMQ_NODENAME=rabbit@localhost"
+_BOSS = f"""
+{_ACCOUNT}
 rabbitmqctl --quiet add_user boss before
 rabbitmqctl --quiet set_user_tags boss administrator
 """
@@ -87,6 +90,20 @@ def test_an_account_is_let_in_once_it_has_its_rights_wherever_a_run_was_killed(
     assert queue.accepts(login)
     status, rights = queue._ask("GET", f"permissions/no%2Fva/{login.user}", login=queue.admin)
     assert (status, rights["write"]) == (200, ".*")
+
+
+def test_a_member_says_versions_and_which_stable_feature_flags_are_not_enabled(member: Namespaces) -> None:
+    done = member.run(["bash", "-euc", f"{_ACCOUNT}\n{shlex.join(rabbitmq._ARGV)}"])
+    status = rabbitmq.parse(done.stdout)
+    found = rabbitmq.members(status, ["localhost", "other"])
+    assert found.versions["localhost"].startswith("4."), done.stderr
+    assert found.silent == ("other is not in the cluster",)
+    assert found.disabled == (), "khepri_db of 4.0 is experimental"
+    flags = {one["name"]: one for one in status["feature_flags"]}
+    assert flags["khepri_db"]["state"] == "disabled"
+    stable = next(one for one in flags.values() if one["stability"] == "stable")
+    stable["state"] = "disabled"
+    assert rabbitmq.members(status, ["localhost"]).disabled == (stable["name"],)
 
 
 def test_a_virtual_host_that_is_not_there_is_an_error_without_a_password(member: Namespaces) -> None:

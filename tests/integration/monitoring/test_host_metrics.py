@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base import bundle
 from ansible_collections.groundup.cloud.plugins.module_utils._host.watched import HOST_PROGRAM, TEXTS
+from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import ovn as ovn_controller
 from ansible_collections.groundup.cloud.plugins.module_utils._monitoring import host_timer
 from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.host_metrics import libvirt, ovn, program
 from ansible_collections.groundup.cloud.plugins.module_utils._ovn.databases import DATABASES, NB, RUN, SB, Database
@@ -122,6 +123,13 @@ def test_a_chassis_that_hears_nothing_and_a_switch_that_stands_still_are_told(to
     found = told.metrics()
     assert found['ovn_chassis_nb_cfg{chassis="worker-1"}'] == 7
     assert found["ovs_cur_cfg"] == found["ovs_next_cfg"]
+    # What a hypervisor compares (_hypervisor/ovn.py).
+    own = host.run("ovn-appctl", "-t", "ovn-controller", "version").stdout
+    northd = host.run(
+        "ovn-sbctl", f"--db={SB.socket}", "get", "SB_Global", ".", "options:northd_internal_version"
+    ).stdout
+    versions = [ovn_controller._VERSION.search(text) for text in (own, northd)]
+    assert [one and one[1] for one in versions] == ["25.03"] * 2, (own, northd)
 
     told.done("pkill", "ovn-controller")
     told.done("pkill", "-KILL", "ovs-vswitchd")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -83,7 +84,8 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (home / "mysql").mkdir(parents=True)
     server = bin_ / "mariadbd"
     server.write_text(
-        "#!/bin/sh\nfor word; do case $word in --log-error=*) log=${word#*=};; esac; done\n"
+        "#!/bin/sh\n[ $1 != --version ] || { echo 'mariadbd  Ver 11.8.9-MariaDB-0+deb13u1 from Debian'; exit; }\n"
+        "for word; do case $word in --log-error=*) log=${word#*=};; esac; done\n"
         f'echo "[Note] WSREP: Recovered position: {UUID}:42" > "$log"\n'
     )
     server.chmod(0o755)
@@ -137,15 +139,19 @@ def become(
     monkeypatch.setattr(start.os, "execv", execv)
     monkeypatch.setattr(start, "MEMBER_FILE", tmp_path / "member.cnf")
     monkeypatch.setattr(start, "PAUSE", 0.0)
+    monkeypatch.setattr(start, "UPGRADING", tmp_path / "upgrading")
+    monkeypatch.setattr(start, "subprocess", SimpleNamespace(Popen=argv.append))
     env = {"POD_NAME": pod(1), "POD_IP": "10.0.0.2", "WSREP_PORT": "4567"}
     env |= {f"MYSQL_DB{who}_{what}": "word" for who in ("SST", "AUDIT") for what in ("USERNAME", "PASSWORD")}
     with pytest.raises(BecameServer):
         start.become_server(env, decision, position, shared.SharedObject(api, collection="/c", name="n"))
     accounts = tmp_path / "accounts.sql"
-    assert argv[0][1] == f"--init-file={accounts}"
+    server = argv[-1]
+    assert server[1] == f"--init-file={accounts}"
+    assert [one[1:] for one in argv[:-1]] == [["upgrade"]] * (tmp_path / "upgrading").exists()
     assert "REVOKE ALL PRIVILEGES, GRANT OPTION FROM 'word'@'%'" in accounts.read_text()
     assert accounts.stat().st_mode & 0o077 == 0
-    return argv[0][2:]
+    return server[2:]
 
 
 def test_a_cluster_formed_after_a_crash_is_the_one_it_was(
@@ -169,6 +175,25 @@ def test_a_joining_member_tells_galera_what_it_recovered_and_leaves_its_file_alo
     assert arguments == [f"--wsrep-start-position={UUID}:42"]
     assert (directory / "grastate.dat").read_text() == grastate(-1)
     assert "gcomm://10.0.0.1:4567\n" in (tmp_path / "member.cnf").read_text()
+
+
+@pytest.mark.parametrize(
+    ("file", "version", "begins"),
+    [
+        ("mysql_upgrade_info", "10.11.19-MariaDB", True),
+        ("mariadb_upgrade_info", "11.4.5-MariaDB", True),
+        ("mariadb_upgrade_info", "11.8.3-MariaDB", False),
+        ("other", "", True),
+    ],
+)
+def test_system_tables_of_another_series_or_of_none_are_upgraded_beside_the_server_and_the_probe_waits(
+    file: str, version: str, directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, begins: bool
+) -> None:
+    (directory / "grastate.dat").write_text(grastate(42))
+    (directory / file).write_text(version)
+    (tmp_path / "upgrading").touch()  # /tmp outlives a container: one was killed just when it had ended
+    become(start.Join(("10.0.0.1",)), data.position(), tmp_path, monkeypatch)
+    assert (tmp_path / "upgrading").exists() == begins
 
 
 @pytest.mark.usefixtures("directory")

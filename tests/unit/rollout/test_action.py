@@ -35,11 +35,11 @@ NO_CLOUD = SimpleNamespace(edge=SimpleNamespace(endpoints=()))  # a plan without
 LAB = Path(__file__).resolve().parents[3] / "inventories/lab/site.yml"
 
 
-def act(verb: str, opened: Any, *force: str) -> dict[str, Any]:
+def act(verb: str, opened: Any, *force: str, place: str | None = None) -> dict[str, Any]:
     action: Any = ActionModule.__new__(ActionModule)
     action._task = SimpleNamespace(diff=False)
     action._display = SimpleNamespace(display=lambda _line: None)
-    found: dict[str, Any] = action._carry_out(verb, opened, force)
+    found: dict[str, Any] = action._carry_out(verb, opened, force, place=place)
     return found
 
 

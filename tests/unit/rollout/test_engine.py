@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.health.context import VerifierContext
+from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.preview import ChangePreview
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan, ReleasePlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import engine
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply import lease, namespaces
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.deploy import DeployResult
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import RolloutOptions
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import GateReason, RolloutOptions, against
 
 
 def test_waiting_for_a_turn_is_nothing_that_a_release_takes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,3 +82,32 @@ def test_a_part_of_the_releases_is_rolled_out_with_what_it_needs_and_the_site_is
     result = rollout.apply()
     assert [one.name for one in result.releases] == rolled, "in the plan's order"
     assert sorted(done) == sorted(rolled)
+
+
+def test_servers_of_another_series_are_judged_before_anything_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    nothing: Any = SimpleNamespace(items=dict, resolve=dict)
+    rollout = engine.Rollout(
+        plan=site_plan(COLLECTION / "inventories/cloud/site.yml"), api=nothing, helm=nothing, processes=nothing,
+        secrets=nothing, authority=Path(), say=lambda _: None,
+        options=RolloutOptions(unsaved=lambda _: ("none", "save")),
+    )  # fmt: skip
+    found = ChangePreview(rendered={}, live={}, diffs={}, broken={})
+    reason = against("mariadb", "server-step")(what="w", why="w", remedy="r")
+
+    def other_series(
+        plan: Plan,
+        _: object,
+        *,
+        context: Callable[[ReleasePlan], VerifierContext],
+        unsaved: Callable[[Plan], tuple[str, str]],
+    ) -> list[GateReason]:
+        assert context(plan.openstack.releases[0]).release.name == plan.openstack.releases[0].name
+        assert unsaved(plan) == ("none", "save")
+        return [reason]
+
+    monkeypatch.setattr(engine, "preview", lambda *_, **__: found)
+    monkeypatch.setattr(engine, "other_series", other_series)
+    monkeypatch.setattr(engine, "holders_of_node_ports", lambda _: {})
+    monkeypatch.setattr(engine, "reasons_against_extra", lambda *_, **__: ())
+    monkeypatch.setattr(namespaces, "named", lambda _: [])
+    assert rollout._preview() == (found, (reason,))

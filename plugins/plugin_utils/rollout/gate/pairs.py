@@ -7,7 +7,7 @@ each Nova's own `SERVICE_VERSION` and `OLDEST_SUPPORTED_SERVICE_VERSION`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ...kube.types import Object
@@ -57,13 +57,17 @@ def refusal(before: str, after: str) -> tuple[str, str] | None:
     return f"{after} is older than {before}: databases are migrated forward only", _NO_WAY
 
 
-def way(before: str, after: str) -> tuple[str, ...]:
-    """Return the shortest way of allowed steps, both ends included; none when there is none."""
+def way(before: str, after: str, follows: Mapping[str, Iterable[str]] | None = None) -> tuple[str, ...]:
+    """Return the shortest way of allowed steps, both ends included; none when there is none.
+
+    ``follows``: what each may follow; None: releases of OpenStack.
+    """
+    follows = {name: step.after for name, step in STEPS.items()} if follows is None else follows
     ways: list[tuple[str, ...]] = [(after,)]
     seen = {after}
     while ways:
         one = ways.pop(0)
-        for former in STEPS[one[0]].after if one[0] in STEPS else ():
+        for former in follows.get(one[0], ()):
             if former == before:
                 return (before, *one)
             if former not in seen:

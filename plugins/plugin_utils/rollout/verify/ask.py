@@ -63,12 +63,13 @@ class Verifiers:
     def leave_catalog(self, service: str) -> None:
         """Delete the catalog's entry of a service that is about to be removed. Raises RolloutError."""
         if (release := self._keystone()) is not None:
-            leave_catalog(self._context(release), service)
+            leave_catalog(self.context(release), service)
 
     def _keystone(self) -> ReleasePlan | None:
         return next((one for one in self.plan.openstack.releases if one.verify == keystone.SERVICE.name), None)
 
-    def _context(self, release: ReleasePlan) -> VerifierContext:
+    def context(self, release: ReleasePlan) -> VerifierContext:
+        """Return the access to a release."""
         return VerifierContext(
             api=self.cluster(), plan=self.plan, release=release, values=self.resolve(release.values),
             authority=self.authority,
@@ -76,7 +77,7 @@ class Verifiers:
 
     def _asked(self, verifier: Verifier, release: ReleasePlan) -> Verification:
         try:
-            return verifier(self._context(release))
+            return verifier(self.context(release))
         except ApiError as error:
             return Verification(checks=(Check(name="api", ok=False, detail=error.what, layer="network"),))
         except UnansweredError as error:
