@@ -19,7 +19,7 @@ CARRIERS: dict[str, AlertRecord] = {
     "HostMetricsOld": AlertRecord(
         layer="host", job="node", severity="warning", after="1m",
         expr=_told_late,
-        what="{object} has told nothing for two minutes of OVN, Open vSwitch and libvirt that run on it",
+        what="{object} has told nothing for two minutes of OVN, Open vSwitch, libvirt and services that run on it",
         why="the alerts of what it runs stay as they are",
         remedy="on the host: journalctl -n 50 -u groundup-host-metrics; run groundup.cloud.monitoring",
     ),
