@@ -26,12 +26,17 @@ def _of(service: str, expr: Callable[[int], str]) -> Callable[[Plan], str]:
     return expression
 
 
-def _out(service: str, workload: str, well: str, *, unless: str = "") -> Callable[[Plan], str]:
-    """Return the members of the plan that are not among ``well`` (pods): one that has no pod, too."""
+def _out(service: str, workload: str, told: str, well: str, *, unless: str = "") -> Callable[[Plan], str]:
+    """Return the members of the plan that are not among ``well`` (pods): one that has no pod, too.
+
+    Of the members that a lost host has ``told`` of within the hour, `HostDown` tells.
+    """
 
     def expr(members: int) -> str:
         each = (f'label_replace(vector(1), "object", "{workload}-{number}", "", "")' for number in range(members))
-        return f"({' or '.join(each)}) unless on (object) {named(well, 'pod')}{unless}"
+        lost = f'max by (pod) (last_over_time({told}[1h]) and on (object) up{{job="node"}} == 0)'
+        others = f"unless on (object) {named(well, 'pod')} unless on (object) {named(lost, 'pod')}"
+        return f"({' or '.join(each)}) {others}{unless}"
 
     return _of(service, expr)
 
@@ -49,7 +54,7 @@ def _partition(members: int) -> str:
 MEMBERS: dict[str, AlertRecord] = {
     "GaleraMemberOut": AlertRecord(
         layer="openstack", job="node", severity="warning", after="1m",
-        expr=_out("mariadb", "mariadb-server", _IN_STEP, unless=f" and on () {_PRIMARY} == 1"),
+        expr=_out("mariadb", "mariadb-server", "mysql_up", _IN_STEP, unless=f" and on () {_PRIMARY} == 1"),
         what="{object} does not serve, or is not in step with the other members of the database",
         why="one more lost member may cost the majority, and with it every API",
         remedy="run groundup.cloud.openstack --tags verify: a failure card says what it waits for",
@@ -75,7 +80,7 @@ MEMBERS: dict[str, AlertRecord] = {
     ),
     "RabbitmqMemberOut": AlertRecord(
         layer="openstack", job="node", severity="warning", after="1m",
-        expr=_out("rabbitmq", "rabbitmq-rabbitmq", _RUNNING),
+        expr=_out("rabbitmq", "rabbitmq-rabbitmq", "rabbitmq_identity_info", _RUNNING),
         what="{object} does not serve",
         why="one more lost member may stop the queue, and with it all work between services",
         remedy=_VERIFY,
@@ -107,7 +112,7 @@ MEMBERS: dict[str, AlertRecord] = {
     ),
     "MemcachedOut": AlertRecord(
         layer="openstack", job="node", severity="warning", after="1m",
-        expr=_out("memcached", "memcached-memcached", "max by (pod) (memcached_up) == 1"),
+        expr=_out("memcached", "memcached-memcached", "memcached_up", "max by (pod) (memcached_up) == 1"),
         what="{object} does not serve",
         why="services that the site's overrides have remember there ask again for what they know",
         remedy=_VERIFY,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .cases import Case, Series
+from .cases import Case, Series, up
 
 
 def _galera(number: str, state: str, primary: str) -> Series:
@@ -80,6 +80,12 @@ MEMBERS = (
     ),
 )  # fmt: skip
 MEMBERS_ALONE = (
+    Case(  # of one that went with its host, HostDown tells
+        alert="RabbitmqMemberOut", layer="openstack",
+        fires=_three("1 _x30") | up("node", "control-1", "1x30", layer="host"),
+        quiet=_three("1 _x30") | up("node", "control-1", "0x30", layer="host"),
+        labels={"object": "rabbitmq-rabbitmq-1"},
+    ),
     Case(
         alert="GaleraNoQuorum", layer="openstack", fires=_galera("0", "0x30", "0x30"),
         quiet=_galera("0", "0x30", "0x30") | _galera("1", "4x30", "1x30"), labels={"object": "galera"},

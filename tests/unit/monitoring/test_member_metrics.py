@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import converge
 from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.host_metrics import pods, services
 from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.host_metrics.pods import Pod
 from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.host_metrics.samples import text
 
+CRICTL = str(pods.CRICTL)
 DATABASE, QUEUE, CACHE = (Pod(name, f"{name}-0", "127.0.0.1") for name in services._PARTS)
 
 
@@ -40,6 +42,7 @@ def status(name: str, address: str, created: str = "2026-11-30T01:00:00.1Z") -> 
 
 def test_pods_are_those_of_the_namespace_that_the_runtime_runs(runtime: Callable[..., Path]) -> None:
     assert list(pods.running("openstack", services._PARTS)) == [], "no node"
+    assert converge.CRICTL == CRICTL
     asked = runtime("a\nb\n", [status("mariadb-server-1", "10.0.0.7"), status("rabbitmq-rabbitmq-0", "10.0.0.8")])
     assert pods.running("openstack", services._PARTS) == [
         Pod("mariadb-server", "mariadb-server-1", "10.0.0.7"),
@@ -59,9 +62,11 @@ def test_one_pod_alone_comes_without_a_list_and_none_is_not_asked_for(runtime: C
     assert asked.read_text().splitlines()[-1].startswith("pods ")
 
 
-def test_of_two_pods_with_one_name_the_newer_is_asked(runtime: Callable[..., Path]) -> None:
+def test_of_two_pods_with_one_name_the_newer_is_asked_and_none_of_the_hosts_network(
+    runtime: Callable[..., Path],
+) -> None:
     older, newer = (status("mariadb-server-1", f"10.0.0.{day}", f"2026-11-{day}T01:00:00Z") for day in (10, 20))
-    runtime("b\na\n", [newer, older])
+    runtime("c\nb\na\n", [status("rabbitmq-rabbitmq-0", ""), newer, older])
     assert [one.address for one in pods.running("openstack", services._PARTS)] == ["10.0.0.20"]
 
 

@@ -39,7 +39,8 @@ def running(namespace: str, workloads: Iterable[str]) -> list[Pod]:
     addresses = {
         one["metadata"]["name"]: one["network"]["ip"] for one in sorted(each, key=lambda one: one["createdAt"])
     }
-    return [Pod(name.rpartition("-")[0], name, address) for name, address in addresses.items()]
+    # Without an address, it has the host's network.
+    return [Pod(name.rpartition("-")[0], name, address) for name, address in addresses.items() if address]
 
 
 def _crictl(*words: str) -> str:
