@@ -54,7 +54,7 @@ def test_hosts_ask_the_ports_of_the_charts() -> None:
     ports = {
         name: chart_values(name)["endpoints"][endpoint]["port"][port]["default"]
         for name, endpoint, port in (
-            ("mariadb", "oslo_db", "metrics"), ("rabbitmq", "oslo_messaging", "metrics"),
+            ("mariadb", "prometheus_mysql_exporter", "metrics"), ("rabbitmq", "oslo_messaging", "metrics"),
             ("memcached", "oslo_cache", "memcache"),
         )
     }  # fmt: skip
