@@ -10,7 +10,8 @@ from ..services.sizes import sizes
 from .record import AlertRecord, named
 
 _STATUS = "mysql_global_status_wsrep"
-_PRIMARY = f"(max({_STATUS}_cluster_status) or vector(0))"
+# Until the layer openstack has run, no member tells: that is no outage.
+_PRIMARY = f"(max({_STATUS}_cluster_status) or 0 * max(last_over_time(mysql_up[1d])))"
 _IN_STEP = f"max by (pod) ({_STATUS}_local_state) == 4"
 _RUNNING = "max by (pod) (rabbitmq_identity_info)"
 _VERIFY = "run groundup.cloud.openstack --tags verify: a failure card names the cause"
