@@ -93,6 +93,10 @@ options:
     description: Packages of the OS to install. With O(step=converge).
     type: list
     elements: str
+  namespace:
+    description: Namespace of the pods that the host asks for metrics. Default is none.
+    type: str
+    default: ""
   user:
     description: Name of O(certificate) in the site's state directory.
     type: str

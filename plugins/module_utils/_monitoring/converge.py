@@ -13,7 +13,7 @@ def converge(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
     """Converge the host to the options ``given``; return the module's result. Raises GroundupError, OSError."""
     ownership.refuse_other(given["site"])
     exporter.converge(changes, given)
-    host_timer.converge(changes)
+    host_timer.converge(changes, namespace=given["namespace"])
     if not given["logs"]:
         watched.remove_logs(changes)
     if given["central"]:

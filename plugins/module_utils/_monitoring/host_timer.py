@@ -11,15 +11,13 @@ from .host_metrics import program
 
 EVERY = 15  # seconds
 _WHAT = "Metrics of what runs on this host"
-# Sockets of other accounts; a pod's files and network, and its database's client as the account that it runs as.
-_MAY = "CAP_DAC_OVERRIDE CAP_SYS_PTRACE CAP_SYS_ADMIN CAP_SYS_CHROOT CAP_SETUID CAP_SETGID"
-SERVICE = f"""\
+_SERVICE = f"""\
 {HEADER}[Unit]
 Description={_WHAT}
 
 [Service]
 Type=oneshot
-ExecStart=/usr/bin/python3 -I -S {watched.HOST_PROGRAM} {watched.HOST_METRICS}
+ExecStart=/usr/bin/python3 -I -S {watched.HOST_PROGRAM} {watched.HOST_METRICS}NAMESPACE
 TimeoutStartSec=60
 MemoryMax=128M
 TasksMax=64
@@ -29,7 +27,9 @@ ReadWritePaths={watched.TEXTS}
 ProtectHome=yes
 PrivateTmp=yes
 RestrictSUIDSGID=yes
-CapabilityBoundingSet={_MAY}
+# No way into a pod; of privileges, sockets of other accounts.
+RestrictNamespaces=yes
+CapabilityBoundingSet=CAP_DAC_OVERRIDE
 # Not a line of each start and end.
 LogLevelMax=notice
 """
@@ -47,10 +47,15 @@ WantedBy=timers.target
 """
 
 
-def converge(changes: Changes) -> None:
+def service(namespace: str) -> str:
+    """Return the unit that asks the host, and its pods of ``namespace``; "": none."""
+    return _SERVICE.replace("NAMESPACE", f" {namespace}" if namespace else "")
+
+
+def converge(changes: Changes, *, namespace: str) -> None:
     """Install program and timer; a start reads the program that is there then. Raises GroundupError, OSError."""
     bundle.install(changes, watched.HOST_PROGRAM, program)
     timer = Unit(changes, watched.HOST_TIMER)
-    for name, text in ((watched.HOST_SERVICE, SERVICE), (watched.HOST_TIMER, TIMER)):
+    for name, text in ((watched.HOST_SERVICE, service(namespace)), (watched.HOST_TIMER, TIMER)):
         timer.place(watched.unit_file(name), text)
     timer.running()

@@ -9,6 +9,7 @@ from ..plan.layout.places import NO_RACK
 from ..plan.types import Plan
 from .carriers import CARRIERS
 from .logs import ALL_LINES, LINES, SILENT
+from .members import MEMBERS
 from .record import AlertRecord
 
 
@@ -260,4 +261,5 @@ ALERTS: dict[str, AlertRecord] = {
         remedy="ceph health detail names what; full OSDs come first",
     ),
     **CARRIERS,
+    **MEMBERS,
 }  # fmt: skip

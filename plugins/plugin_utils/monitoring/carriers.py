@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from ..plan.types import Plan
-from .record import AlertRecord
+from .record import AlertRecord, named
 
 _LAST_RUN = "groundup_host_metrics_last_run_timestamp_seconds"
 _LEADER = "ovn_db_cluster_has_leader"
 _WRITTEN = "max(ovn_southbound_nb_cfg offset 1m)"
-
-
-def _named(expr: str, label: str) -> str:
-    """Return ``expr`` with its ``label`` as the object."""
-    return f'label_replace({expr}, "object", "$1", "{label}", "(.+)")'
 
 
 def _told_late(plan: Plan) -> str:
@@ -24,13 +19,13 @@ CARRIERS: dict[str, AlertRecord] = {
     "HostMetricsOld": AlertRecord(
         layer="host", job="node", severity="warning", after="1m",
         expr=_told_late,
-        what="{object} has told nothing for two minutes of OVN, Open vSwitch and libvirt that run on it",
+        what="{object} has told nothing for two minutes of OVN, Open vSwitch, libvirt and services that run on it",
         why="the alerts of what it runs stay as they are",
         remedy="on the host: journalctl -n 50 -u groundup-host-metrics; run groundup.cloud.monitoring",
     ),
     "OvnNoLeader": AlertRecord(
         layer="network", job="node", severity="critical", after="45s",
-        expr=_named(f"max by (db_name) ({_LEADER}) == 0", "db_name"),
+        expr=named(f"max by (db_name) ({_LEADER}) == 0", "db_name"),
         what="no member of {object} has a leader",
         why="Neutron can change no network, and hypervisors hear of no change; what is there goes on",
         remedy="start control hosts that are down; groundup.cloud.status names them; with most members lost for good, "
@@ -46,7 +41,7 @@ CARRIERS: dict[str, AlertRecord] = {
     "ChassisLag": AlertRecord(
         layer="hypervisor", job="node", severity="warning", after="1m",
         # Less than what the southbound database had a minute ago: each is behind for a moment.
-        expr=_named(f"max by (chassis) (ovn_chassis_nb_cfg) < on () group_left () {_WRITTEN}", "chassis"),
+        expr=named(f"max by (chassis) (ovn_chassis_nb_cfg) < on () group_left () {_WRITTEN}", "chassis"),
         what="{object} has not applied networks of more than a minute ago",
         why="new ports and changed rules do not work there",
         remedy="on it: ovn-appctl -t ovn-controller connection-status, and top: one that calculates without end; of a "

@@ -32,3 +32,8 @@ class AlertRecord:
         if LAYERS[self.layer].service not in (None, *plan.openstack.services):
             return ""
         return expression(self.expr, job=self.job, plan=plan)
+
+
+def named(expr: str, label: str) -> str:
+    """Return ``expr`` with its ``label`` as the object."""
+    return f'label_replace({expr}, "object", "$1", "{label}", "(.+)")'

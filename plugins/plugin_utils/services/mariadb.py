@@ -119,6 +119,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
             "crds": False,
             "pod_test": False,
         },
+        **({"monitoring": {"prometheus": {"enabled": True}}} if plan.monitoring and _ours(plan) else {}),
     }
 
 
@@ -130,7 +131,11 @@ def _certificates(plan: Plan) -> tuple[PodCertificate, ...]:
     one = PodCertificate(
         user="galera", secret=_GALERA, usage="both", names=("mariadb-server",), authority="galera", believes="galera"
     )
-    return (one,) if plan.openstack.charts == "builtin" else ()
+    return (one,) if _ours(plan) else ()
+
+
+def _ours(plan: Plan) -> bool:
+    return plan.openstack.charts == "builtin"
 
 
 def verify(context: VerifierContext) -> Verification:
@@ -263,7 +268,7 @@ SERVICE = ServiceRecord(
     secrets={
         "mariadb/root": "administrator of the database, who creates each service's schema and account",
         "mariadb/sst": "account that copies a whole member to a joining one",
-        "mariadb/audit": "account that asks whether a member serves",
+        "mariadb/audit": "account that asks whether a member serves, and how",
     },
     certificates=_certificates,
     advice=(

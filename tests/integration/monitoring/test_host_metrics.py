@@ -2,74 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
-
-import pytest
-from ansible_collections.groundup.cloud.plugins.module_utils._base import bundle
-from ansible_collections.groundup.cloud.plugins.module_utils._host.watched import HOST_PROGRAM, TEXTS
 from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import ovn as ovn_controller
-from ansible_collections.groundup.cloud.plugins.module_utils._monitoring import host_timer
 from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.host_metrics import libvirt, ovn, program
 from ansible_collections.groundup.cloud.plugins.module_utils._ovn.databases import DATABASES, NB, RUN, SB, Database
 from ansible_collections.groundup.cloud.tests.e2e.waiting import until
-from ansible_collections.groundup.cloud.tests.integration.host_root import HostRoot, host_root
+from ansible_collections.groundup.cloud.tests.integration.host_root import HostRoot
 
-from .watched import command
+from .told import Told
 
 HEARS = "ovn_controller_southbound_database_connected"
 SB_LABELS = '{db_name="OVN_Southbound"}'
-
-
-class Told:
-    """A host with the program, and what the node exporter makes of its file."""
-
-    def __init__(self, host: HostRoot) -> None:
-        """Take the host."""
-        self.host = host
-
-    def done(self, *argv: str) -> str:
-        """Return what ``argv`` says on the host, which must do it."""
-        said = self.host.run(*argv)
-        assert said.returncode == 0, said.stdout
-        return said.stdout
-
-    def metrics(self) -> dict[str, float]:
-        """Return each series and its value, after one run."""
-        self.done(*command(host_timer.SERVICE))
-        found = re.findall(r"^((?:ovn|ovs|libvirt|groundup)_\S+) (\S+)$", self._passed_on(), re.M)
-        assert program.LAST_RUN in dict(found), "a part failed"
-        return {name: float(value) for name, value in found}
-
-    def _passed_on(self) -> str:
-        said = self.done("curl", "-sf", "http://127.0.0.1:9100/metrics")
-        assert "\nnode_textfile_scrape_error 0\n" in said
-        return said
-
-    def is_told(self, *, seconds: float = 60, **expected: float) -> None:
-        """Wait until the metrics without labels are as ``expected``."""
-        until(lambda: expected.items() <= self.metrics().items(), seconds=seconds)
-
-
-def _exporter(host: HostRoot, debian: Path) -> None:
-    host.at(HOST_PROGRAM).parent.mkdir(parents=True)
-    host.at(HOST_PROGRAM).write_bytes(bundle.program(program))
-    host.at(TEXTS).mkdir(parents=True)
-    name = "prometheus-node-exporter"
-    host.at(f"usr/bin/{name}").write_bytes((debian / "usr/bin" / name).read_bytes())
-    host.at(f"usr/bin/{name}").chmod(0o755)
-    only = ("--collector.disable-defaults", "--collector.textfile", f"--collector.textfile.directory={TEXTS}")
-    host.start(name, "--web.listen-address=127.0.0.1:9100", *only)
-
-
-@pytest.fixture
-def told(tmp_path: Path, root: Callable[[str], Path]) -> Iterator[Told]:
-    with host_root(tmp_path, "10.90.0.41/24") as host:
-        _exporter(host, root("root-monitoring"))
-        found = Told(host)
-        until(lambda: host.run("curl", "-sf", "http://127.0.0.1:9100/metrics").returncode == 0, seconds=30)
-        yield found
 
 
 def _database(host: HostRoot, one: Database) -> None:

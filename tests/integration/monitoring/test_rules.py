@@ -16,8 +16,10 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.artifa
 from ansible_collections.groundup.cloud.tests.unit.monitoring.sites import WHOLE, planned
 
 from .cases import CASES, LOST_RACK, ONE_OF_A_RACK, Case, Series, on_storage, rack, up
+from .member_cases import MEMBERS, MEMBERS_ALONE
 
 Alert = dict[str, Any]
+EVERY = (*CASES, *MEMBERS)
 
 
 @pytest.fixture(scope="module")
@@ -46,13 +48,14 @@ def judge(
 
 
 def test_every_alert_has_a_case() -> None:
-    assert {case.alert for case in CASES} | {"RackDown"} == {*ALERTS, "TargetDown"}
+    assert {case.alert for case in (*EVERY, *MEMBERS_ALONE)} | {"RackDown"} == {*ALERTS, "TargetDown"}
 
 
 def test_every_alert_fires_with_its_object_and_its_words_and_only_then(
     judge: Callable[[list[Alert]], subprocess.CompletedProcess[str]], plan: Plan
 ) -> None:
-    judged = judge([_test(CASES, plan, fires=True), _test(CASES, plan, fires=False)])
+    together = [EVERY, *((one,) for one in MEMBERS_ALONE)]
+    judged = judge([_test(cases, plan, fires=fires) for cases in together for fires in (True, False)])
     assert judged.returncode == 0, judged.stdout + judged.stderr
 
 

@@ -129,12 +129,16 @@ def test_program_and_timer_are_installed_once(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(watched, "HOST_PROGRAM", tmp_path / "lib/host-metrics.pyz")
     for again in (False, True):
         changes = Changes(check=False)
-        host_timer.converge(changes)
+        host_timer.converge(changes, namespace="openstack")
         assert (changes.done == []) is again
     assert watched.HOST_PROGRAM.stat().st_mode & 0o777 == 0o755
 
 
-def test_a_run_ends_before_monitoring_misses_it_and_may_write_one_directory() -> None:
-    assert f"ReadWritePaths={watched.TEXTS}\n" in host_timer.SERVICE
-    assert "ProtectSystem=strict\n" in host_timer.SERVICE
+def test_a_run_ends_before_monitoring_misses_it_and_may_write_one_directory_and_enter_no_pod() -> None:
+    for namespace, words in (("openstack", " openstack\n"), ("", "\n")):
+        service = host_timer.service(namespace)
+        assert f" {watched.HOST_METRICS}{words}" in service
+        assert f"ReadWritePaths={watched.TEXTS}\n" in service
+        assert "ProtectSystem=strict\n" in service
+        assert "RestrictNamespaces=yes\n" in service
     assert f"OnUnitActiveSec={host_timer.EVERY}\n" in host_timer.TIMER

@@ -9,6 +9,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._host.watched import PROOF
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.alerts import ALERTS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.jobs import JOBS
+from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.members import MEMBERS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.rules import rules
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.tests.unit.plan.conftest import GONE
@@ -38,7 +39,7 @@ def test_an_alert_says_layer_severity_object_and_the_three_lines_of_a_fault() ->
         assert {"layer", "severity"} <= set(one["labels"])
         assert one["labels"]["site"] == "ha"
         # From the series, or written.
-        named = one["expr"].startswith("label_replace(")
+        named = one["expr"].startswith(("label_replace(", "(label_replace("))
         grouped = None if named else re.search(r"sum by \((\w+)\)|\b(sum|max|count)\(", one["expr"])
         written = bool(grouped and grouped[1] != "object") or one["alert"] in (
             "BackupOld",
@@ -54,12 +55,12 @@ def test_a_layer_that_the_site_lacks_has_no_rules() -> None:
     every = {"host", "kubernetes", "storage", "network", "openstack", "hypervisor", "monitoring"}
     assert set(rules(planned("ha"))) == every
     assert set(rules(planned("lab"))) == {"host", "kubernetes", "openstack", "monitoring"}
-    assert set(rules(planned("lab", openstack__services=[]))) == {"host", "kubernetes", "monitoring"}
 
 
 def test_the_public_names_that_are_watched_are_the_sites() -> None:
     (expression,) = expressions(planned("lab"), "PublicNameDown")
     assert 'proxy=~"identity"' in expression
+    assert expressions(planned("lab", openstack__services=[]), "PublicNameDown") == []
 
 
 @pytest.mark.parametrize(("members", "least"), [(2, 1), (3, 2), (5, 3)])
@@ -70,6 +71,31 @@ def test_the_quorum_is_at_risk_when_one_more_lost_member_ends_it(members: int, l
 
 def test_a_single_member_has_no_quorum_to_lose() -> None:
     assert expressions(planned("lab"), "EtcdQuorumAtRisk") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "workload"),
+    [
+        ("GaleraMemberOut", "mariadb-server"),
+        ("RabbitmqMemberOut", "rabbitmq-rabbitmq"),
+        ("MemcachedOut", "memcached-memcached"),
+    ],
+)
+def test_members_that_are_missed_are_the_plans(name: str, workload: str) -> None:
+    for site, members in (("ha", 3), ("lab", 1)):
+        (found,) = expressions(planned(site), name)
+        assert [found.count(f'"{workload}-{number}"') for number in range(members + 1)] == [1] * members + [0]
+
+
+def test_a_single_member_of_rabbitmq_is_parted_from_nobody() -> None:
+    assert expressions(planned("lab"), "RabbitmqPartition") == []
+    assert len(expressions(planned("ha"), "RabbitmqPartition")) == 1
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+def test_members_of_charts_that_are_not_ours_have_no_alerts(name: str) -> None:
+    assert len(expressions(planned("ha"), name)) == 1
+    assert expressions(planned("ha", openstack__charts="https://charts.example.com"), name) == []
 
 
 def test_backups_are_too_old_only_where_a_timer_makes_them() -> None:

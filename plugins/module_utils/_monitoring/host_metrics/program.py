@@ -1,4 +1,4 @@
-"""Write what this host's OVN, Open vSwitch and libvirt, and its pods' databases and queues say into one text file.
+"""Write what this host's OVN, Open vSwitch and libvirt, and members of services in pods, say into one text file.
 
 A part that is not there tells nothing, one that is silent tells so. Only a run of which all parts are done says when.
 """
@@ -9,9 +9,10 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
-from . import libvirt, ovn
+from . import libvirt, ovn, services
 from .samples import Sample, text
 
 LAST_RUN = "groundup_host_metrics_last_run_timestamp_seconds"
@@ -19,8 +20,8 @@ PARTS: tuple[Callable[[], Iterable[Sample]], ...] = (ovn.central, ovn.chassis, l
 
 
 def main() -> None:
-    """Write the file that is named in the command line."""
-    write(Path(sys.argv[1]))
+    """Write the file that is named in the command line; behind it, the namespace whose pods are asked, if any."""
+    write(Path(sys.argv[1]), (*PARTS, *(partial(services.members, one) for one in sys.argv[2:])))
 
 
 def write(path: Path, parts: Iterable[Callable[[], Iterable[Sample]]] = PARTS) -> None:

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Tells what a Galera member says of itself, as mysqld_exporter does, to whoever asks for /metrics.
+
+A container of its own, with an account that may read no row. Standard library and MariaDB's client only: it runs in the
+database's own image.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+PASSWORD = Path("/run/secrets/audit/MYSQL_DBAUDIT_PASSWORD")  # read each time: it may be rotated
+PATIENCE = 2  # seconds for the member to answer
+STATUS = (
+    "wsrep_cluster_size", "wsrep_cluster_status", "wsrep_local_state", "wsrep_ready", "wsrep_last_committed",
+    "wsrep_local_recv_queue", "wsrep_local_send_queue", "wsrep_local_cert_failures", "wsrep_flow_control_paused_ns",
+    "wsrep_flow_control_sent", "wsrep_flow_control_recv", "Threads_connected", "Threads_running", "Aborted_connects",
+    "Queries", "Slow_queries", "Uptime",
+)  # fmt: skip
+QUESTION = (
+    f"SHOW GLOBAL STATUS WHERE Variable_name IN {STATUS}; SHOW GLOBAL VARIABLES WHERE Variable_name = 'max_connections'"
+)
+WORDS = {"Primary": "1", "ON": "1"}
+
+
+def told() -> str:
+    """Return the metrics of the member; one that does not answer is not up."""
+    client = [
+        "mariadb", "--no-defaults", "--host=127.0.0.1", f"--port={os.environ['MYSQL_PORT']}",
+        f"--user={os.environ['AUDIT_USERNAME']}", f"--connect-timeout={PATIENCE}", "--skip-column-names", "--batch",
+        f"--execute={QUESTION}",
+    ]  # fmt: skip
+    try:
+        env = {**os.environ, "MYSQL_PWD": PASSWORD.read_text()}
+        done = subprocess.run(client, env=env, capture_output=True, text=True, timeout=2 * PATIENCE, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return "mysql_up 0\n"
+    lines = ["mysql_up 1"]
+    for name, value in (row.split("\t") for row in done.stdout.splitlines()):
+        kind = "status" if name in STATUS else "variables"
+        number = value if value.lstrip("-").isdecimal() else WORDS.get(value, "0")
+        lines.append(f"mysql_global_{kind}_{name.lower()} {number}")
+    return "\n".join(lines) + "\n"
+
+
+class Metrics(BaseHTTPRequestHandler):
+    """Answers one request."""
+
+    timeout = PATIENCE  # seconds for a client to ask
+
+    def do_GET(self) -> None:
+        """Answer with the metrics."""
+        if self.path != "/metrics":
+            self.send_error(404)
+            return
+        self.send_response(200)
+        self.send_header("Content-Type", "text/plain; version=0.0.4")
+        self.end_headers()
+        self.wfile.write(told().encode())
+
+    def log_message(self, *_: object) -> None:
+        """Keep no line of each request."""
+
+
+if __name__ == "__main__":
+    # The first process of a container is ended by a signal only if it says so.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+    HTTPServer(("", int(os.environ["METRICS_PORT"])), Metrics).serve_forever()
