@@ -15,7 +15,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import Groun
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import BackupPlan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import Store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import SecretsError, Store, open_store
 
 from .logged import Server, content, event, files, flip, follow, logs, server, store
 
@@ -194,3 +194,43 @@ def test_a_copy_of_a_time_that_has_not_come_is_late(plan: Plan, logs: LogShelf, 
         stream.seen(1, now + ahead)
         assert wrong in (said := job.late(plan, logs.home.parent, now=now)[0])
         assert bool(said) == bool(wrong)
+
+
+def rotated(store: Store) -> None:
+    store.source.path.chmod(0o600)
+    Store.open(store.path.parent, replace(store.source, ours=True)).reseal()
+
+
+def rekeyed(store: Store) -> None:
+    """As by `ansible-vault rekey`: nothing keeps the old password."""
+    rotated(store)
+    for former in store.source.formers():
+        former.unlink()
+
+
+@pytest.mark.parametrize("change", [rotated, rekeyed])
+@pytest.mark.parametrize("before", [(), (lambda: None,)])  # else while logs are followed
+def test_with_a_new_password_a_new_stream_begins_that_the_old_one_does_not_open(
+    change: Callable[[Store], None], before: tuple[Callable[[], object], ...], *,
+    server: Server, logs: LogShelf, store: Store, follow: Callable[..., None],
+) -> None:  # fmt: skip
+    """By the variable, as the unit has it. Before, the copy ended, and what was copied did not open."""
+    old = store.source.read()
+    follow()
+    follow(*before, lambda: change(store), lambda: server.commit("with the new password"))
+    first, second = logs.streams()
+    assert second.about.why == "the password of the secrets store changed: take a new set"
+    assert content(second, store) == files(server)
+    with pytest.raises(SecretsError):
+        store.unseal(second.about.key.encode(), where="", passwords=[old])
+    if change is rotated:
+        assert content(first, open_store("lab", write=False))
+
+
+def test_a_password_that_cannot_be_read_begins_no_stream(
+    server: Server, logs: LogShelf, store: Store, follow: Callable[..., None]
+) -> None:
+    follow()
+    store.source.path.rename(store.source.path.with_name("away"))
+    follow(looks=3)
+    assert (len(logs.streams()), server.said[-1][:12]) == (1, "binary logs:")

@@ -25,7 +25,7 @@ from typing import Any, TypedDict
 
 from ....module_utils._base.files import sync, write_file
 from ...errors import GroundupError
-from ...vault import Store
+from ...vault import SecretsError, Store
 from ..sets.disk import NAME, SUFFIX
 from ..sets.seal import Sealer, SealError, new_key, opened
 from ..shelf import STAMP
@@ -124,6 +124,15 @@ class Stream:
     def key(self, store: Store) -> bytes:
         """Return the key of the pieces. Raises SecretsError."""
         return base64.b64decode(store.unseal(self.about.key.encode(), where=f"{self.place / ABOUT}, field key"))
+
+    def current(self, store: Store) -> bool:
+        """Return whether the present password opens it. Raises SecretsError when nobody can read that password."""
+        present = store.source.read()
+        try:
+            store.unseal(self.about.key.encode(), where="", passwords=[present])
+        except SecretsError:
+            return False
+        return True
 
     def content(self, piece: Piece, key: bytes) -> Iterator[bytes]:
         """Yield the bytes of a piece. Raises GroundupError; then what was yielded before is not to be used."""
