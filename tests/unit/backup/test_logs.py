@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.locks import locked
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.logs import disk, job, ship
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.logs.disk import LogShelf, Piece
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import SetBackup
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.job import BackupJob, site_shelf
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
@@ -234,3 +239,26 @@ def test_a_password_that_cannot_be_read_begins_no_stream(
     store.source.path.rename(store.source.path.with_name("away"))
     follow(looks=3)
     assert (len(logs.streams()), server.said[-1][:12]) == (1, "binary logs:")
+
+
+def test_verification_fails_where_logs_follow_no_set_for_an_hour(
+    plan: Plan, logs: LogShelf, made: Callable[..., SetBackup], follow: Callable[..., None]
+) -> None:
+    made()
+    follow()
+    copying, home = replace(plan, backups=BackupPlan(logs_every=5)), site_shelf(plan).home / "logs"
+    verify = BackupJob(copying, {"directory": "", "days": 2.0}, Changes(check=False)).verify
+    with pytest.raises(GroundupError, match=r"no binary log was copied yet \(logs-too-old\)"):
+        verify()
+    shutil.copytree(logs.home, home)
+    about = LogShelf(home.parent).streams()[0].place / "stream.json"
+    for hours in (0.9, 1.1):
+        began = {"began": (datetime.now(UTC) - timedelta(hours=hours)).isoformat(timespec="seconds")}
+        about.write_text(json.dumps(json.loads(about.read_text()) | began))
+        if hours < 1:
+            assert "logs-gap" in verify()["warnings"][-1]
+    with pytest.raises(GroundupError, match="logs-gap"):
+        verify()
+    about.with_name("last.json").unlink()
+    with pytest.raises(GroundupError, match=r"no binary log was copied yet \(logs-too-old\)"):
+        verify()

@@ -163,7 +163,13 @@ class BackupJob:
                 remedy=f"systemctl status groundup-logs-{self._plan.site}; or run the playbook {logs_job.PLAYBOOK}",
             )  # fmt: skip
         store = open_store(self._plan.site, write=False)
-        lacks = wrong or logs_job.lacking(self._shelf.home, backup, store=store)
+        lacks = f"{wrong} (logs-too-old)" if wrong else logs_job.lacking(self._shelf.home, backup, store=store)
+        if lacks and not logs_job.begins(self._shelf.home):
+            raise GroundupError(
+                lacks, where=str(self._shelf.home), why=f"a restore of MariaDB ends at the set {backup.name}",
+                remedy=f"run the playbook {self._shelf.playbook}: logs follow the new set; where none are copied, see "
+                f"systemctl status groundup-logs-{self._plan.site}",
+            )  # fmt: skip
         return [f"a restore of MariaDB ends at the set {backup.name}: {lacks}"] if lacks else []
 
     def open(self) -> dict[str, Any]:
