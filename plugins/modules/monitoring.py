@@ -22,7 +22,9 @@ options:
         has, but keeps its metrics.
       - V(tell), on O(monitoring_host), writes the plan's files alone, for a run that is limited to other hosts.
       - V(backups), on O(monitoring_host), has its node exporter tell when the newest backup set in O(directory) saved
-        each part. A part keeps its time where that is newer, and has 0 until it is saved.
+        each part, when the newest one that passed its restore test (C(restore-test)) and in the bucket
+        (C(bucket-copy)) was taken, and until when binary logs follow the newest (C(binary-logs)).
+        A part keeps its time where that is newer, and has 0 until it is saved.
       - V(drift), on O(monitoring_host), has its node exporter tell O(metrics), what C(groundup.cloud.drift) found;
         V(failure) in the same way what C(groundup.cloud.hypervisor_failure) found.
       - V(silence), on O(monitoring_host), has Alertmanager mute alerts about O(hosts), O(osds) and O(layers) for

@@ -21,8 +21,13 @@ def _quorum_at_risk(plan: Plan) -> str:
 
 def _backup_age(plan: Plan) -> str:
     # Without a timer, nobody promised a backup.
-    newest = "max by (part) (groundup_backup_newest_timestamp_seconds)"
+    newest = 'max by (part) (groundup_backup_newest_timestamp_seconds{part!="binary-logs"})'
     return f"time() - {newest} > 2 * 86400" if plan.backups.schedule else ""
+
+
+def _logs_age(plan: Plan) -> str:
+    newest = 'max(groundup_backup_newest_timestamp_seconds{part="binary-logs"})'
+    return f"time() - ({newest} or vector(0)) > 3600" if plan.backups.logs_every else ""
 
 
 def with_drift(expr: str) -> Callable[[Plan], str]:
@@ -134,6 +139,14 @@ ALERTS: dict[str, AlertRecord] = {
         what="the newest backup of {part} is older than two days, or there is none",
         why="a loss now costs all changes since then",
         remedy="read why: journalctl of the timer's unit on the control node; then run groundup.cloud.backup",
+    ),
+    "BinaryLogsOld": AlertRecord(
+        layer="host", job="node", severity="warning", after="5m", object="backups",
+        expr=_logs_age,
+        what="binary logs were not copied for an hour, or follow no set",
+        why="a loss of the databases now costs all that was committed since then, or since the newest set",
+        remedy="run groundup.cloud.status, row binary logs: it names the unit that copies, or asks for a set "
+        "(groundup.cloud.backup)",
     ),
     "SiteDrifted": AlertRecord(
         layer="monitoring", job="node", severity="warning", after="5m", object="drift",

@@ -118,7 +118,8 @@ UPKEEP = DashboardRecord(
     title="Backups, certificates, drift", what="What grows old unseen",
     panels=(
         PanelRecord(
-            title="Age of the newest backup", job="node", unit="days", legend="{part}", alerts=("BackupOld",),
+            title="Age of the newest backup", job="node", unit="days", legend="{part}",
+            alerts=("BackupOld", "BinaryLogsOld"),
             expr=f'(time() - max by (part) ({AGES}{{job="node"}})) / 86400',
             what="since each part was saved; about 20,000 days: never",
         ),

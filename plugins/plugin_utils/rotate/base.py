@@ -21,6 +21,7 @@ from ..vault import Store
 
 State = TypeVar("State")
 Phase = Literal["both", "use", "drop"]
+_SAVE = "Sets from before have the old: take one now (groundup.cloud.backup)"
 CHECK, VERIFY = "check", "verify"
 PHASES: tuple[Phase, ...] = ("both", "use", "drop")
 
@@ -90,6 +91,10 @@ class Kind(ABC, Generic[State]):
     def remains(self, state: State) -> list[str]:
         """Return what is missing for an open rotation to be done, one text each."""
 
+    @property
+    def _next(self) -> str:
+        return ". ".join(filter(None, (self.next_steps(), _SAVE)))
+
     def next_steps(self) -> str:
         """Return what an operator may do then."""
         return ""
@@ -108,7 +113,7 @@ class Kind(ABC, Generic[State]):
             {"both": self.both, "use": self.use, "drop": self.drop}[step](state)
         told = {"open": ahead.open, "rolls": list(ahead.rolls), "hypervisors": ahead.hypervisors,
                 "phases": list(ahead.phases), "layers": list(ahead.layers),
-                "next": self.next_steps(), "foreseen": ahead.lines}  # fmt: skip
+                "next": self._next, "foreseen": ahead.lines}  # fmt: skip
         return {**self.asked.changes.result(), **told}
 
     def _verified(self, left: list[str]) -> dict[str, Any]:
@@ -118,4 +123,4 @@ class Kind(ABC, Generic[State]):
                 where=f"rotation of {self.name}", why=self.loses,
                 remedy=f"ansible-playbook groundup.cloud.rotate -e rotate_what={self.name}: it goes on",
             )  # fmt: skip
-        return {"changed": False, "open": False, "rolls": [], "next": self.next_steps(), "foreseen": []}
+        return {"changed": False, "open": False, "rolls": [], "next": self._next, "foreseen": []}

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ..backup.logs import job as logs
-from ..backup.sets import disk, job, timer
+from ..backup.sets import disk, job, places, timer
 from ..backup.sets.take import MARIADB, parts
 from ..errors import GroundupError
 from ..plan.types import Plan
@@ -47,7 +47,7 @@ def set_rows(plan: Plan, *, days: float, now: datetime | None = None) -> list[St
                        "tested": test},
             )
         )  # fmt: skip
-    if not job.off_host(plan, shelf):
+    if not places.off_host(plan, shelf):
         what, remedy = (
             f"{len(shelf.names())} kept on this machine's own disk",
             "write backups.directory (docs/backup.md)",

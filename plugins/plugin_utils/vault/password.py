@@ -60,11 +60,11 @@ class PasswordSource:
 
     def formers(self) -> list[Path]:
         """Return the passwords it had before, which open backup sets of then."""
-        return sorted(self.path.parent.glob(f"{glob.escape(self.path.name)}.former-*")) if self.ours else []
+        return sorted(self.path.parent.glob(f"{glob.escape(self.path.name)}.former-*"))
 
     def every(self) -> list[bytes]:
         """Return all passwords that may open what it has sealed, the present one first. Raises SecretsError."""
-        more = [one for one in (self.next, *self.formers()) if self.ours and one.is_file()]
+        more = [one for one in (self.next, *self.formers()) if one.is_file()]
         return [self.read(), *(replace(self, path=one).read() for one in more)]
 
     def stage(self) -> bytes:

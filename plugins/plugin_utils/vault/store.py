@@ -200,10 +200,10 @@ class Store:
         """Return ``data`` encrypted with the store's password, for ``ansible-vault decrypt``."""
         return bytes(self._vault(self._source.read()).encrypt(data))
 
-    def unseal(self, data: bytes, *, where: str) -> bytes:
-        """Return the data that `seal` encrypted. Raises SecretsError."""
+    def unseal(self, data: bytes, *, where: str, passwords: Collection[bytes] = ()) -> bytes:
+        """Return what `seal` encrypted with any password it had, or one of ``passwords``. Raises SecretsError."""
         try:
-            return bytes(self._vault(*self._source.every()).decrypt(data))
+            return bytes(self._vault(*(passwords or self._source.every())).decrypt(data))
         except AnsibleVaultError:
             raise SecretsError(
                 "it does not open",

@@ -96,6 +96,7 @@ _DISK = {"job": "node", "object": "worker-1", "device": "/dev/vda", "fstype": "e
 _CERTIFICATE = 'groundup_certificate_not_after_timestamp_seconds{object="control-1",path="/etc/haproxy/tls/edge.pem"}'
 _SERVER = 'haproxy_server_status{job="haproxy",object="control-1",proxy="public",server="worker-2",state="DOWN"}'
 _BACKUP = 'groundup_backup_newest_timestamp_seconds{object="seed-1",part="etcd"}'
+_COPIED = _BACKUP.replace("etcd", "binary-logs")
 _NEVER = _BACKUP.replace("etcd", "state")
 _LOOKED = 'groundup_drift_looked_timestamp_seconds{object="seed-1"}'
 _DOWN = 'groundup_hypervisor_down_instances{job="node",object="seed-1",hypervisor="hypervisor-1",project="web"}'
@@ -134,6 +135,10 @@ CASES = (
     Case(
         alert="BackupOld", layer="host", fires={_NEVER: "0x30"}, quiet={_NEVER: f"{BEGIN - DAY}x30"},
         labels={"object": "backups", "part": "state"},
+    ),
+    Case(
+        alert="BinaryLogsOld", layer="host", fires={_COPIED: f"{BEGIN - 3600}x30"},
+        quiet={_COPIED: f"{BEGIN}x30"}, labels={"object": "backups"},
     ),
     Case(
         alert="SiteDrifted", layer="monitoring", fires=_drift("objects", "0 2x30"), quiet=_drift("objects", "0x30"),

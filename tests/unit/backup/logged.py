@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import struct
 import subprocess
 from collections.abc import Callable, Iterable, Sequence
@@ -102,10 +103,11 @@ def follow(logs: LogShelf, store: Store, server: Server, monkeypatch: pytest.Mon
     monkeypatch.setattr(ship, "_PAUSE", 0.01)
 
     def run(*steps: Callable[[], object], member: str = "mariadb-server-0", looks: int = 1) -> None:
-        left, count = list(steps), looks
+        left, count, tries = list(steps), looks, itertools.count()
 
         def enough() -> bool:
             nonlocal count
+            assert next(tries) < 200, server.said[-1:]
             if left:
                 left.pop(0)()
                 return False

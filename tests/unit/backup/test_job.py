@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
+import json
 import stat
 import tarfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,7 +18,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.changes impor
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import documented
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.logs.disk import LogShelf
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore import journal
-from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets import disk, job, state, take
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets import disk, job, places, state, take
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import SetBackup, SetShelf
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.handed import Handed
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.take import credentials
@@ -25,7 +26,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.write i
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import BackupPlan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import BackupPlan, S3Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.status.backup_sets import set_rows
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
 
@@ -139,6 +140,42 @@ def test_nothing_is_removed_in_the_bucket_while_a_restore_is_under_way(
     done = work(copied).upload()
     assert done["changes"] == [f"copy the set {backup.name} to a bucket"]
     assert done["warnings"][0].startswith("nothing old is removed: a restore of etcd")
+
+
+def test_only_another_disk_keeps_logs_and_only_a_bucket_elsewhere_is_another_place(plan: Plan, shelf: SetShelf) -> None:
+    def told(*, endpoint: str = "", logs_every: int = 0) -> list[str]:
+        s3 = S3Plan(endpoint=endpoint, bucket="b", prefix="", region="", access_key="", secret_key="")
+        lost = places.exposed(
+            replace(plan, backups=BackupPlan(s3=s3 if endpoint else None, logs_every=logs_every)), shelf
+        )
+        return [one.partition(":")[0].partition("(")[2].rstrip(")") for one in lost]
+
+    assert told() == ["no-target-off-host"]
+    assert told(endpoint=f"https://s3.{plan.domain}") == ["no-target-off-host"]
+    assert told(endpoint="https://s3.example.com") == []
+    assert told(endpoint="https://s3.example.com", logs_every=5) == ["logs-on-host"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(places, "_other_disk", lambda *_: True)
+        assert told(logs_every=5) == told(endpoint=f"https://s3.{plan.domain}") == []
+
+
+def test_logs_go_with_their_sets_from_the_log_on_that_a_set_ends_in(
+    plan: Plan, shelf: SetShelf, made: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    about, kept = shelf.home / made(datetime.now(UTC) - timedelta(days=1)).name / disk.ABOUT, list[tuple[str, ...]]()
+
+    def prune(_: LogShelf, __: datetime, ends: Iterable[tuple[str, str, str]]) -> list[str]:
+        kept.extend(ends)
+        return []
+
+    said = json.loads(about.read_text())
+    said["parts"]["mariadb"] |= {"source": "pod m-0, container c", "log": {"history": "h", "file": "binlog.000003"}}
+    about.write_text(json.dumps(said))
+    monkeypatch.setattr(take.Sources, "find", lambda *_, **__: None)
+    monkeypatch.setattr(take, "take", lambda *_: made())
+    monkeypatch.setattr(LogShelf, "prune", prune)
+    work(plan, keep=9).take({})
+    assert kept == [("h", "m-0", "binlog.000003")]
 
 
 def test_a_set_without_a_part_of_the_plan_is_damaged(plan: Plan, made: Make) -> None:

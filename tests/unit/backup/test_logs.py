@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.locks import locked
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.logs import disk, job, ship
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.logs.disk import LogShelf, Piece
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import SetBackup
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.job import BackupJob, site_shelf
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import BackupPlan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import Store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import SecretsError, Store, open_store
 
 from .logged import Server, content, event, files, flip, follow, logs, server, store
 
@@ -194,3 +199,66 @@ def test_a_copy_of_a_time_that_has_not_come_is_late(plan: Plan, logs: LogShelf, 
         stream.seen(1, now + ahead)
         assert wrong in (said := job.late(plan, logs.home.parent, now=now)[0])
         assert bool(said) == bool(wrong)
+
+
+def rotated(store: Store) -> None:
+    store.source.path.chmod(0o600)
+    Store.open(store.path.parent, replace(store.source, ours=True)).reseal()
+
+
+def rekeyed(store: Store) -> None:
+    """As by `ansible-vault rekey`: nothing keeps the old password."""
+    rotated(store)
+    for former in store.source.formers():
+        former.unlink()
+
+
+@pytest.mark.parametrize("change", [rotated, rekeyed])
+@pytest.mark.parametrize("before", [(), (lambda: None,)])  # else while logs are followed
+def test_with_a_new_password_a_new_stream_begins_that_the_old_one_does_not_open(
+    change: Callable[[Store], None], before: tuple[Callable[[], object], ...], *,
+    server: Server, logs: LogShelf, store: Store, follow: Callable[..., None],
+) -> None:  # fmt: skip
+    """By the variable, as the unit has it. Before, the copy ended, and what was copied did not open."""
+    old = store.source.read()
+    follow()
+    follow(*before, lambda: change(store), lambda: server.commit("with the new password"))
+    first, second = logs.streams()
+    assert second.about.why == "the password of the secrets store changed: take a new set"
+    assert content(second, store) == files(server)
+    with pytest.raises(SecretsError):
+        store.unseal(second.about.key.encode(), where="", passwords=[old])
+    if change is rotated:
+        assert content(first, open_store("lab", write=False))
+
+
+def test_a_password_that_cannot_be_read_begins_no_stream(
+    server: Server, logs: LogShelf, store: Store, follow: Callable[..., None]
+) -> None:
+    follow()
+    store.source.path.rename(store.source.path.with_name("away"))
+    follow(looks=3)
+    assert (len(logs.streams()), server.said[-1][:12]) == (1, "binary logs:")
+
+
+def test_verification_fails_where_logs_follow_no_set_for_an_hour(
+    plan: Plan, logs: LogShelf, made: Callable[..., SetBackup], follow: Callable[..., None]
+) -> None:
+    made()
+    follow()
+    copying, home = replace(plan, backups=BackupPlan(logs_every=5)), site_shelf(plan).home / "logs"
+    verify = BackupJob(copying, {"directory": "", "days": 2.0}, Changes(check=False)).verify
+    with pytest.raises(GroundupError, match=r"no binary log was copied yet \(logs-too-old\)"):
+        verify()
+    shutil.copytree(logs.home, home)
+    about = LogShelf(home.parent).streams()[0].place / "stream.json"
+    for hours in (0.9, 1.1):
+        began = {"began": (datetime.now(UTC) - timedelta(hours=hours)).isoformat(timespec="seconds")}
+        about.write_text(json.dumps(json.loads(about.read_text()) | began))
+        if hours < 1:
+            assert "logs-gap" in verify()["warnings"][-1]
+    with pytest.raises(GroundupError, match="logs-gap"):
+        verify()
+    about.with_name("last.json").unlink()
+    with pytest.raises(GroundupError, match=r"no binary log was copied yet \(logs-too-old\)"):
+        verify()

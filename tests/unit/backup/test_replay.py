@@ -229,6 +229,17 @@ def test_logs_go_with_the_sets_they_follow_but_for_the_last(logs: LogShelf) -> N
     assert not old.place.exists()
 
 
+def test_the_log_that_a_kept_set_ends_in_stays_though_nothing_was_written_for_long(
+    server: Server, logs: LogShelf, follow: Callable[..., None]
+) -> None:
+    follow()
+    part, later = server.set_of(), datetime.now(UTC) + timedelta(minutes=5)
+    follow(lambda: server.rotate("binlog.000002"), lambda: server.commit("since"))
+    assert logs.prune(later, [replay.end(part)]) == []
+    other = replay.end({**part, "source": "pod mariadb-server-1, container mariadb"})
+    assert logs.prune(later, [other]) == ["binlog.000001 of mariadb-server-0"]
+
+
 @pytest.mark.usefixtures("saved")
 def test_the_age_of_the_copy_is_told(plan: Plan, logs: LogShelf) -> None:
     home = logs.home.parent

@@ -20,6 +20,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types imp
     MonitoringPlan,
 )
 from ansible_collections.groundup.cloud.plugins.plugin_utils.status.backup_sets import set_rows
+from ansible_collections.groundup.cloud.tests.unit.monitoring.sites import planned
 
 # Stands for systemd, which this machine may lack: says what a file says, and keeps what it is told.
 _SYSTEMCTL = """#!/bin/sh
@@ -119,6 +120,10 @@ def test_the_copy_of_binary_logs_runs_all_the_time(plan: Plan, machine: Path, mo
     for other in (replace(plan, backups=BackupPlan(logs_every=9)), replace(copied, backup_directory="/srv/50%")):
         assert f"start {unit.name}" in converged(other)
         assert converged(other) == []
+    watched = replace(copied, monitoring=planned("lab").monitoring)
+    assert f"start {unit.name}" in converged(watched)
+    assert '"groundup.cloud.backup_logs" "-e" "backup_logs_seconds=900"\n' in unit.read_text(), "it tells, and goes on"
+    assert f"start {unit.name}" in converged(replace(copied, backup_directory="/srv/50%"))
     assert "every 5 s into /srv/50%%, of the site lab" in unit.read_text()
     assert converged(plan) == [f"remove {unit}"]
     monkeypatch.setattr(timer, "_BOOTED", machine / "none")

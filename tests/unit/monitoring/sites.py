@@ -16,6 +16,7 @@ def planned(name: str, **changes: Any) -> Plan:
 
 # Of the site `ha`: every alert has its place there.
 WHOLE = {
-    "backups__schedule": "daily", "monitoring__drift": "daily", "monitoring__logs__enabled": True,
-    "machines__storage__rack": "r1", "openstack__hypervisor_failure": {"action": "tell"},
+    "backups__schedule": "daily", "backups__logs_every": 5, "monitoring__drift": "daily",
+    "monitoring__logs__enabled": True, "machines__storage__rack": "r1",
+    "openstack__hypervisor_failure": {"action": "tell"},
 }  # fmt: skip

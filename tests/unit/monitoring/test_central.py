@@ -247,22 +247,31 @@ def test_a_run_that_leaves_the_monitoring_host_out_tells_it(in_run: list[str], a
     assert asked(groundup_site=site, ansible_play_hosts_all=in_run, groups={"absent": aside}) is told
 
 
-def test_a_backup_tells_its_age_before_what_may_fail_though_it_is_there() -> None:
+def test_a_backup_tells_its_age_also_when_what_follows_fails_though_it_is_there() -> None:
     (tasks,) = (
         play["tasks"]
         for play in yaml.safe_load((ROOT / "playbooks/backup.yml").read_text())
         if play.get("name") == "Backup sets"
     )
-    steps = [(one.get("groundup.cloud.backup_set") or one.get("groundup.cloud.monitoring") or {}).get("step")
-             for one in tasks]  # fmt: skip
-    assert [step for step in steps if step] == ["take", "backups", "test", "upload", "verify"]
+
+    def steps(tasks: list[dict[str, Any]]) -> list[str]:
+        found = [(one.get("groundup.cloud.backup_set") or one.get("groundup.cloud.monitoring") or {}).get("step", "")
+                 for one in tasks]  # fmt: skip
+        return [one for one in found if one]
+
+    (block,) = (one for one in tasks if "block" in one)
+    assert (steps(tasks), steps(block["block"]), steps(block["always"])) == (
+        ["take", "verify"], ["test", "upload"], ["backups"],
+    )  # fmt: skip
 
 
-@pytest.mark.parametrize("playbook", ["backup", "drift", "hypervisor_failure"])
+@pytest.mark.parametrize("playbook", ["backup", "backup_logs", "drift", "hypervisor_failure"])
 def test_on_a_site_without_monitoring_nobody_is_told(playbook: str) -> None:
     """Ansible templates `delegate_to` before it asks `when`."""
     plays = yaml.safe_load((ROOT / f"playbooks/{playbook}.yml").read_text())
-    asked = [one["delegate_to"] for play in plays for one in play.get("tasks", ()) if "delegate_to" in one]
+    tasks = [one for play in plays for one in play.get("tasks", ())]
+    tasks += [one for task in tasks for one in task.get("always", ())]
+    asked = [one["delegate_to"] for one in tasks if "delegate_to" in one]
     asked = [one for one in asked if "monitoring" in one]
     (text,) = (Environment(autoescape=True, undefined=StrictUndefined).from_string(one) for one in asked)
     assert text.render(groundup_site={"monitoring": None}) == "localhost"

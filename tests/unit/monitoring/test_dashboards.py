@@ -106,7 +106,7 @@ def test_a_panel_says_what_it_shows_and_names_the_alerts_that_the_site_has() -> 
         for plan, path in ((planned("ha"), "vmui/6-upkeep.json"), (planned("ha", **WHOLE), "vmui/6-upkeep.json"))
     )
     assert "Judged by" not in quiet["Age of the newest backup"]
-    assert told["Age of the newest backup"].endswith(". Judged by BackupOld")
+    assert told["Age of the newest backup"].endswith(". Judged by BackupOld, BinaryLogsOld")
 
 
 def test_the_store_reads_its_dashboards_and_shows_the_site_first() -> None:

@@ -103,6 +103,11 @@ def test_backups_are_too_old_only_where_a_timer_makes_them() -> None:
     assert len(expressions(planned("ha", **WHOLE), "BackupOld")) == 1
 
 
+def test_the_copy_of_binary_logs_is_too_old_only_where_there_is_one() -> None:
+    assert expressions(planned("ha"), "BinaryLogsOld") == []
+    assert len(expressions(planned("ha", **WHOLE), "BinaryLogsOld")) == 1
+
+
 def test_drift_is_told_only_where_a_timer_looks_for_it() -> None:
     for name in ("SiteDrifted", "DriftUnknown", "DriftOld"):
         assert expressions(planned("ha"), name) == []

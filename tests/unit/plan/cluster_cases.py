@@ -42,6 +42,10 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         )
         for url in ("https://s3.lab.test", "http://other.lab.test:7480")
     ),
+    *(
+        ("logs-on-host", "warning", "lab", {"backups/logs_every": 5, **more}, "backups.logs_every")
+        for more in ({}, {"backups/s3": {"endpoint": "https://s3.example.com", "bucket": "sets"}})
+    ),
     # the cluster
     ("openstack-on-tenant-cluster", "error", "lab", {"kubernetes/serves": "tenants"}, "kubernetes.serves"),
     ("dns-domain-meets-domain", "error", "lab", {"kubernetes/dns_domain": "lab.test", "domain": "lab.test"}, "domain"),

@@ -25,7 +25,7 @@ from typing import Any, TypedDict
 
 from ....module_utils._base.files import sync, write_file
 from ...errors import GroundupError
-from ...vault import Store
+from ...vault import SecretsError, Store
 from ..sets.disk import NAME, SUFFIX
 from ..sets.seal import Sealer, SealError, new_key, opened
 from ..shelf import STAMP
@@ -124,6 +124,15 @@ class Stream:
     def key(self, store: Store) -> bytes:
         """Return the key of the pieces. Raises SecretsError."""
         return base64.b64decode(store.unseal(self.about.key.encode(), where=f"{self.place / ABOUT}, field key"))
+
+    def current(self, store: Store) -> bool:
+        """Return whether the present password opens it. Raises SecretsError when nobody can read that password."""
+        present = store.source.read()
+        try:
+            store.unseal(self.about.key.encode(), where="", passwords=[present])
+        except SecretsError:
+            return False
+        return True
 
     def content(self, piece: Piece, key: bytes) -> Iterator[bytes]:
         """Yield the bytes of a piece. Raises GroundupError; then what was yielded before is not to be used."""
@@ -234,21 +243,24 @@ class LogShelf:
         sync(self.home)
         return Stream(place, about)
 
-    def prune(self, since: datetime) -> list[str]:
+    def prune(self, since: datetime, ends: Iterable[tuple[str, str, str]] = ()) -> list[str]:
         """Remove the logs that no set from ``since`` on needs; return their names.
 
-        A log is needed that was still written to after the oldest set began: its copy ends in there. The last log of
-        the newest stream always stays.
+        A log is needed that was still written to after the oldest set began, and from the first of ``ends`` on:
+        history, member and log that a kept set ends in. The last log of the newest stream always stays.
         """
+        needed = set(ends)
         for left in self.home.glob(f"{_REMOVED}*"):
             shutil.rmtree(left)
         oldest, gone, streams = since.astimezone(UTC).strftime(STAMP), list[str](), self.streams()
         for stream in streams:
-            ends = {piece.log: piece.time for piece in stream.pieces()}  # the last of each log
-            live = next(reversed(ends), "") if stream is streams[-1] else ""
-            old = [log for log, time in ends.items() if time < oldest and log != live]
+            copied = {piece.log: piece.time for piece in stream.pieces()}  # the last of each log
+            live = next(reversed(copied), "") if stream is streams[-1] else ""
+            whose = stream.about.history, stream.about.member
+            before = itertools.takewhile(lambda log: (*whose, log) not in needed, copied)  # noqa: B023  # used at once
+            old = [log for log in before if copied[log] < oldest and log != live]
             gone += [f"{log} of {stream.about.member}" for log in old]
-            if len(old) == len(ends) and stream is not streams[-1]:
+            if len(old) == len(copied) and stream is not streams[-1]:
                 away = stream.place.rename(stream.place.with_name(f"{_REMOVED}{stream.name}"))
                 shutil.rmtree(away)
                 continue

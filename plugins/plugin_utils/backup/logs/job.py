@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from ....module_utils._base.locks import locked
@@ -26,6 +26,7 @@ from .ship import Shipper
 
 PLAYBOOK = "groundup.cloud.backup_logs"
 _WAIT = 5.0  # seconds for a lock: a run that ends gives it back
+_TO_FOLLOW = timedelta(hours=1)
 _LATE = 60.0  # seconds beside twice the interval: a member that restarts is no fault
 
 
@@ -68,6 +69,12 @@ def late(plan: Plan, home: Path, *, now: datetime | None = None) -> tuple[str, f
     if age < -AHEAD.total_seconds():
         return "the binary logs were copied at a time that has not come: a clock was ahead, or is behind", age
     return ("" if age <= 2 * plan.backups.logs_every + _LATE else "the copy of the binary logs is late"), age
+
+
+def begins(home: Path) -> bool:
+    """Return whether the newest stream began so late that a set may still be taken. Raises GroundupError."""
+    stream = LogShelf(home).newest()
+    return stream is not None and datetime.now(UTC) - datetime.fromisoformat(stream.about.began) < _TO_FOLLOW
 
 
 def lacking(home: Path, backup: SetBackup, *, store: Store | None = None) -> str:

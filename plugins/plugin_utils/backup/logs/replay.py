@@ -80,7 +80,7 @@ def find(
     where = str(shelf.home)
     if not anchor:
         raise _refused("the set does not say where logs go on: there were none when it was made", where=where)
-    member = part["source"].removeprefix("pod ").partition(",")[0]
+    member = end(part)[1]
     if not any(one.about.history == anchor["history"] for one in streams):
         told = ", ".join(sorted({one.about.history for one in streams})) or "none"
         raise _refused(
@@ -105,6 +105,11 @@ def find(
         f"no log follows the set: it ends in {anchor['file']} of {member}, at byte {anchor['position']}; there is "
         f"{'; '.join(there) or 'nothing'}", where=where,
     )  # fmt: skip
+
+
+def end(part: dict[str, Any]) -> tuple[str, str, str]:
+    """Return history, member and log that MariaDB's ``part`` of a set ends in."""
+    return part["log"]["history"], part["source"].removeprefix("pod ").partition(",")[0], part["log"]["file"]
 
 
 def _reaches(

@@ -23,6 +23,7 @@ from .disk import LogShelf, Piece, Stream
 
 PIECE = 16 << 20  # bytes from which a piece is written before its time
 PATIENCE = 600.0  # seconds that the member of a stream may be away until another's logs are followed
+_REKEYED = "the password of the secrets store changed: take a new set"
 _PAUSE = 5.0  # seconds between two tries
 _GONE = 7
 HEADER, _LENGTH = 19, struct.Struct("<I")
@@ -171,7 +172,7 @@ class Shipper:
             try:
                 self._follow(self._next(), until)
             except _EnoughError:
-                return
+                continue
             except GroundupError as error:  # the connection, or the member, is gone for a moment
                 self._say(f"binary logs: {error.what} ({error.where})")
                 time.sleep(_PAUSE)
@@ -204,6 +205,10 @@ class Shipper:
     def _follow(self, found: Source, until: Callable[[], bool]) -> None:
         stream = self._stream or self._end(found, "")
         stream.tidy()
+        written = self._written()
+        if not stream.current(self._store):  # who has a password that leaked reads nothing from here on
+            self._end(found, _REKEYED)
+            return
         self._key, pieces = stream.key(self._store), stream.pieces()
         last = pieces[-1] if pieces else None
         try:
@@ -217,7 +222,7 @@ class Shipper:
 
         def tell(words: list[str]) -> None:
             self._told(stream, words)
-            if words[0] == "now" and until():
+            if words[0] == "now" and (until() or self._written() != written):
                 raise _EnoughError
 
         frames = Frames(lambda log, start, data: self._got(stream, log, start, data), tell)
@@ -231,6 +236,10 @@ class Shipper:
             where=found.container.name, why="what is committed from now on is copied later",
             remedy="it begins again by itself",
         )  # fmt: skip
+
+    def _written(self) -> list[int]:
+        """Return what changes with the password."""
+        return [one.stat().st_mtime_ns for one in (self._store.path, self._store.source.path) if one.exists()]
 
     def _known(self, stream: Stream, last: Piece | None) -> tuple[int, str]:
         """Return where the bytes begin that the member has to have, and their digest."""
@@ -287,4 +296,4 @@ class Shipper:
 
 
 class _EnoughError(Exception):
-    """The time is over."""
+    """The time is over, or the secrets store was written anew."""

@@ -21,36 +21,22 @@ from ...plan.part_types import S3Plan
 from ...plan.types import Plan
 from ...vault import open_lost, open_store
 from ..logs import job as logs_job
+from ..logs import replay
 from ..logs.disk import LogShelf
 from ..restore import journal
 from ..shelf import STAMP, refuse_future
 from . import mariadb, scratch, take
 from .disk import SetBackup, SetShelf, shelf_of, tested, write_tested, write_uploaded
 from .parts import FILES, MARIADB, lacking, parts
+from .places import exposed
 from .read_test import ReadTest
 from .s3 import SCHEME, BucketSets
 from .write import undisturbed
-
-NOT_OFF_HOST = (
-    "sets are on this machine's own disk, and are lost with it (no-target-off-host): mount a file system of another "
-    "place, and write its directory into backups.directory of the site file; or name a bucket (backups.s3)"
-)
 
 
 def site_shelf(plan: Plan, directory: str = "") -> SetShelf:
     """Return the sets of a site: in ``directory``, in that of the site file, or in the state directory."""
     return shelf_of(plan.site, directory or plan.backup_directory)
-
-
-def off_host(plan: Plan, shelf: SetShelf) -> bool:
-    """Return whether sets are kept on another file system than the state of the site, or in a bucket elsewhere."""
-    if plan.backups.s3:
-        return True
-    home = next((one for one in (shelf.home, *shelf.home.parents) if one.exists()), Path("/"))
-    state = kubeconfig_path(plan.site).parent
-    return state not in (shelf.home, *shelf.home.parents) and (
-        not state.exists() or home.stat().st_dev != state.stat().st_dev
-    )
 
 
 class BackupJob:
@@ -67,7 +53,7 @@ class BackupJob:
         _refuse_missing_target(self._shelf, given=bool(self._given["directory"] or self._plan.backup_directory))
         refuse_future(self._shelf.names(), where=str(self._shelf.home))
         logs, site_file = LogShelf(self._shelf.home), self._given["site_file"]
-        warnings = [] if off_host(self._plan, self._shelf) else [NOT_OFF_HOST]
+        warnings = exposed(self._plan, self._shelf)
         member = ""
         with _spared(warnings):
             member = logs.member
@@ -81,7 +67,9 @@ class BackupJob:
             yield from (f"remove the set {name}" for name in self._shelf.prune(keep, days=days))
             oldest = datetime.strptime(self._shelf.names()[-1], STAMP).replace(tzinfo=UTC)
             with _spared(warnings):
-                yield from (f"remove the binary log {name}" for name in logs.prune(oldest))
+                saved = (self._shelf.find(name)[0].parts.get(MARIADB) or {} for name in self._shelf.names())
+                ends = [replay.end(part) for part in saved if part.get("log")]
+                yield from (f"remove the binary log {name}" for name in logs.prune(oldest, ends))
 
         self._remove(old, warnings)
         return self._changes.result() | {"backup": self._summary(backup), "warnings": warnings}
@@ -129,9 +117,7 @@ class BackupJob:
             bucket = self._bucket(target)
             if faults := bucket.faults(backup):
                 raise bucket.lacks(backup, faults)
-        result, warnings = tested(place), list[str]()
-        if not off_host(self._plan, self._shelf):
-            warnings.append(NOT_OFF_HOST)
+        result, warnings = tested(place), exposed(self._plan, self._shelf)
         if result is None:
             warnings.append(f"nobody tested that the set {backup.name} restores: run {self._shelf.playbook}, tag test")
         elif result["state"] == "damaged":
@@ -163,7 +149,13 @@ class BackupJob:
                 remedy=f"systemctl status groundup-logs-{self._plan.site}; or run the playbook {logs_job.PLAYBOOK}",
             )  # fmt: skip
         store = open_store(self._plan.site, write=False)
-        lacks = wrong or logs_job.lacking(self._shelf.home, backup, store=store)
+        lacks = f"{wrong} (logs-too-old)" if wrong else logs_job.lacking(self._shelf.home, backup, store=store)
+        if lacks and not logs_job.begins(self._shelf.home):
+            raise GroundupError(
+                lacks, where=str(self._shelf.home), why=f"a restore of MariaDB ends at the set {backup.name}",
+                remedy=f"run the playbook {self._shelf.playbook}: logs follow the new set; where none are copied, see "
+                f"systemctl status groundup-logs-{self._plan.site}",
+            )  # fmt: skip
         return [f"a restore of MariaDB ends at the set {backup.name}: {lacks}"] if lacks else []
 
     def open(self) -> dict[str, Any]:

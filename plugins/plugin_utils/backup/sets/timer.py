@@ -27,6 +27,7 @@ from .disk import PLAYBOOK
 DRIFT_PLAYBOOK = "groundup.cloud.drift"
 FAILURE_PLAYBOOK = "groundup.cloud.hypervisor_failure"
 _LOOKS = "*:0/2"  # OnCalendar: each second minute
+_TOLD = 900  # seconds of copying binary logs until monitoring is told, which takes an hour for old
 _BOOTED = Path("/run/systemd/system")  # sd_booted(3)
 _PASSED = ("GROUNDUP_", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "ANSIBLE_COLLECTIONS_PATH",
            "ANSIBLE_CONFIG", "HOME")  # fmt: skip
@@ -90,8 +91,9 @@ def converge(plan: Plan, site_file: str, changes: Changes, environ: Mapping[str,
     target = "multi-user.target" if _root() else "default.target"
     # Both are read once, at its start: in its text, a change restarts it.
     into = (plan.backup_directory or "the state directory").replace("%", "%%")
+    told = ("-e", f"backup_logs_seconds={_TOLD}") if plan.monitoring else ()
     copy = _service(
-        plan, LOGS_PLAYBOOK, site_file, passed,
+        plan, LOGS_PLAYBOOK, site_file, passed, *told,
         what=f"Copy of the binary logs, every {plan.backups.logs_every} s into {into},",
         how="Restart=always\nRestartSec=5\n",
         install=f"\n[Install]\nWantedBy={target}\n",

@@ -1,11 +1,13 @@
 """The password of the secrets store, where this collection made it: the file is encrypted anew.
 
-Backup sets are not: each opens with the password of its time, which is kept beside the present one.
+Backup sets and streams of binary logs are not: each opens with the password of its time, which is kept beside the
+present one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 from ....module_utils._base.consent import Reason
 from ...vault.password import VARIABLE
@@ -29,6 +31,11 @@ class StorePassword(Kind[bool]):
             yield Reason(text=f"{VARIABLE} gives the password: change it there, with ansible-vault rekey {store.path}")
         elif others := store.source.others(store.path):
             yield Reason(text=f"the password opens other stores, too: {', '.join(others)}")
+        if (named := self.asked.plan.backups.password_file) and Path(named) != store.source.path.absolute():
+            yield Reason(
+                text=f"backups.password_file names another file, {named}: with the old password no unit opens "
+                f"the store. Name {store.source.path} there, and run groundup.cloud.backup_timer"
+            )
         if self.asked.only:
             yield Reason(text="a site has one store: leave out rotate_only")
 
@@ -37,7 +44,7 @@ class StorePassword(Kind[bool]):
         source = self.asked.store.source
         return Foreseen(
             lines=[f"{self.asked.store.path} is encrypted with a new password", f"{source.path} has the new password",
-                   f"{source.path}.former-NUMBER keeps the old one, for the backup sets until now"],
+                   f"{source.path}.former-NUMBER keeps the old one, for backup sets and binary logs until now"],
             open=state,
         )  # fmt: skip
 
@@ -54,8 +61,8 @@ class StorePassword(Kind[bool]):
         """Return what an operator must do with the two."""
         path = self.asked.store.source.path
         return (
-            f"Keep a copy of {path} elsewhere, apart from the sets. Take a new backup set. {path}.former-* open the "
-            "older ones: remove them when none of those is kept"
+            f"Keep a copy of {path} elsewhere, apart from the sets. {path}.former-* open older sets and streams: "
+            "remove them when no set and no stream of binary logs (`logs` beside the sets) from before is kept"
         )
 
 
