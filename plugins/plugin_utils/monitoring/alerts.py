@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from ..plan.layout.places import NO_RACK
 from ..plan.types import Plan
+from .capacity import CAPACITY_ALERTS
 from .carriers import CARRIERS
 from .logs import ALL_LINES, LINES, SILENT
 from .record import AlertRecord
@@ -259,5 +260,6 @@ ALERTS: dict[str, AlertRecord] = {
         why="data is unavailable or in danger",
         remedy="ceph health detail names what; full OSDs come first",
     ),
+    **CAPACITY_ALERTS,
     **CARRIERS,
 }  # fmt: skip

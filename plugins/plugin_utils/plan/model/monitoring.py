@@ -75,6 +75,21 @@ class Logs(Model):
     )
 
 
+class CapacityAlerts(Model):
+    """The room of the cloud as metrics, and when it is told to be full."""
+
+    schedule: Schedule = Field(
+        "hourly",
+        description="When a timer on the control node asks the cloud (groundup.cloud.capacity): OnCalendar of systemd, "
+        "daily or more often.",
+        json_schema_extra={"examples": ["*:0/15"]},
+    )
+    percent: Annotated[int, Field(ge=1, le=99)] = Field(90, description="Percent in use that raise an alert.")
+    days: Annotated[int, Field(ge=1, le=365)] = Field(
+        30, description="Days ahead in which what is full by the growth of the last seven days raises an alert."
+    )
+
+
 class Monitoring(Model):
     """Metrics and alerts of the whole site."""
 
@@ -98,5 +113,10 @@ class Monitoring(Model):
         description="When a timer on the control node compares the site with this file (groundup.cloud.drift) and "
         "tells the number of differences as a metric: OnCalendar of systemd, daily or more often. Default: no timer.",
         json_schema_extra={"examples": ["*-*-* 05:00:00"]},
+    )
+    capacity: CapacityAlerts | None = Field(
+        None,
+        description="Room for instances by zone and aggregate, for volumes and addresses as metrics, with alerts "
+        "before it ends. Default: none.",
     )
     logs: Logs = Field(default_factory=Logs, description="Logs of the whole site. Needs `enabled`.")
