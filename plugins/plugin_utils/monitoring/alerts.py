@@ -31,6 +31,11 @@ def with_drift(expr: str) -> Callable[[Plan], str]:
     return lambda plan: expr if plan.monitoring and plan.monitoring.drift else ""
 
 
+def with_heal(expr: str) -> Callable[[Plan], str]:
+    """Return an expression of a site that mends by itself."""
+    return lambda plan: expr if plan.monitoring and plan.monitoring.heal else ""
+
+
 def _failure(expr: str) -> Callable[[Plan], str]:
     return lambda plan: expr if plan.openstack.hypervisor_failure else ""
 
@@ -155,6 +160,24 @@ ALERTS: dict[str, AlertRecord] = {
         what="the site was not compared with its file for two days",
         why="what changed since then is unseen",
         remedy="read why: journalctl of the unit groundup-drift-SITE on the control node",
+    ),
+    "HealFailed": AlertRecord(
+        layer="monitoring", job="node", severity="warning", after="5m", object="drift",
+        expr=with_heal("max by (part) (groundup_heal_failed) > 0"),
+        what="the unattended run of {part} failed, or left differences",
+        why="what it began may be half done; it does not run again in the same window for the same",
+        remedy="read why: journalctl of the unit groundup-drift-SITE on the control node; then run the layer yourself",
+    ),
+    "HealRepeated": AlertRecord(
+        layer="monitoring", job="node", severity="warning", after="5m", object="drift",
+        expr=with_heal(
+            "max by (part) (groundup_heal_repeated) > 0 and on (part) "
+            "time() - max by (part) (groundup_heal_last_timestamp_seconds) < 2 * 86400"
+        ),
+        what="what an unattended run of {part} has mended differs again",
+        why="something changes it back, and a run every night hides that",
+        remedy="run groundup.cloud.drift, which names who wrote last to an object; stop that, or write it into the "
+        "site file",
     ),
     "HypervisorFailed": AlertRecord(
         layer="hypervisor", job="node", severity="critical", after="0s",

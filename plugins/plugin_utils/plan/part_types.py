@@ -178,6 +178,14 @@ class CapacityPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HealPlan:
+    """What is mended by itself."""
+
+    layers: tuple[str, ...]
+    window: str  # begin and end, HH:MM-HH:MM in UTC
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MonitoringPlan:
     """Where metrics are kept, and who gets alerts."""
 
@@ -191,6 +199,7 @@ class MonitoringPlan:
     programs: str  # directory of VictoriaMetrics' programs, below files_url
     logs: LogsPlan | None = None  # None: the site keeps none
     capacity: CapacityPlan | None = None  # None: no timer asks
+    heal: HealPlan | None = None  # None: nothing is mended by itself
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

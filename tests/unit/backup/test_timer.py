@@ -19,6 +19,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types imp
     BackupPlan,
     CapacityPlan,
     FailurePlan,
+    HealPlan,
     MonitoringPlan,
 )
 from ansible_collections.groundup.cloud.plugins.plugin_utils.status.backup_sets import set_rows
@@ -88,10 +89,18 @@ def test_a_site_is_compared_by_a_timer_that_takes_drift_for_no_failure(plan: Pla
     converged(compared)
     service = (machine / "units/groundup-drift-lab.service").read_text()
     assert passed(service) == {"drift_publish": True}
-    assert "SuccessExitStatus=2 4\n" in service
+    assert "TimeoutStartSec=1h\nSuccessExitStatus=2 4\n" in service
     assert f'Environment="ANSIBLE_VAULT_PASSWORD_FILE={machine}/password"' in service
     assert "OnCalendar=*-*-* 05:00\n" in (machine / "units/groundup-drift-lab.timer").read_text()
     assert converged(plan) == [f"remove {machine}/units/groundup-drift-lab.{kind}" for kind in ("timer", "service")]
+
+
+def test_only_the_timer_of_a_site_that_wants_it_mends(plan: Plan, machine: Path) -> None:
+    mends = replace(WATCHED, drift="daily", heal=HealPlan(layers=("host",), window="02:00-05:00"))
+    converged(replace(plan, monitoring=mends))
+    service = (machine / "units/groundup-drift-lab.service").read_text()
+    assert passed(service) == {"drift_publish": True, "drift_heal": True}
+    assert "TimeoutStartSec=12h\n" in service, "what is killed may be half done"
 
 
 def test_a_timer_looks_for_dead_hypervisors_where_the_site_has_a_policy(plan: Plan, machine: Path) -> None:

@@ -18,5 +18,5 @@ def planned(name: str, **changes: Any) -> Plan:
 WHOLE = {
     "backups__schedule": "daily", "monitoring__drift": "daily", "monitoring__logs__enabled": True,
     "machines__storage__rack": "r1", "openstack__hypervisor_failure": {"action": "tell"},
-    "monitoring__capacity": {},
+    "monitoring__capacity": {}, "monitoring__heal": {"layers": ["host"], "window": "02:00-05:00"},
 }  # fmt: skip

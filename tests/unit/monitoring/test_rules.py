@@ -47,6 +47,8 @@ def test_an_alert_says_layer_severity_object_and_the_three_lines_of_a_fault() ->
             "LogsMissing",
             "CapacityFull",
             "CapacityEnding",
+            "HealFailed",
+            "HealRepeated",
             PROOF,
         )
         assert ("object" in one["labels"]) == written

@@ -70,14 +70,17 @@ def failure_unit(site: str) -> str:
 
 def converge(plan: Plan, site_file: str, changes: Changes, environ: Mapping[str, str] = os.environ) -> None:
     """Install the units that the site file asks for, remove the others. Raises GroundupError."""
-    drift, room = (plan.monitoring.drift, plan.monitoring.capacity) if plan.monitoring else (None, None)
+    drift, room, heal = (
+        (plan.monitoring.drift, plan.monitoring.capacity, plan.monitoring.heal) if plan.monitoring else (None,) * 3
+    )
     passed: dict[str, str] = {}
     report = {"failure_file": str(state_dir(plan.site) / "hypervisor-failure.json"), "failure_publish": True}
     timed = (
         _Timed(unit(plan.site), PLAYBOOK, plan.backups.schedule, "Backup"),
         # It ends with 2 or 4 when something differs or is unknown: the metric says so.
         _Timed(drift_unit(plan.site), DRIFT_PLAYBOOK, drift, "Drift",
-               {"drift_publish": True}, limit="1h", exits="2 4"),
+               {"drift_publish": True} | ({"drift_heal": True} if heal else {}), limit="12h" if heal else "1h",
+               exits="2 4"),
         _Timed(failure_unit(plan.site), FAILURE_PLAYBOOK, _LOOKS if plan.openstack.hypervisor_failure else None,
                "Dead hypervisors", report, exits="2 4"),
         _Timed(f"groundup-capacity-{plan.site}", CAPACITY_PLAYBOOK,
