@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -12,7 +13,8 @@ from ...module_utils._base.files import write_file
 from ...module_utils._base.locks import locked
 from ...module_utils._base.text import few, gauges
 from ..layers.layers import LAYERS
-from ..paths import state_dir
+from ..paths import COLLECTION, state_dir
+from ..plan import to_json
 from ..plan.part_types import HealPlan
 from ..plan.types import Plan
 from ..record import read_record
@@ -22,6 +24,13 @@ from .open_work import open_work
 from .rows import DriftRow
 
 FILE = "heal.json"
+CLEAN = (
+    "heal-clean"  # what was wanted of the site when nothing differed: else it may be a change that nobody applied yet
+)
+_NEVER_CLEAN = (
+    "the site was never found as this file and this version of the collection want it: run groundup.cloud.site; a "
+    "comparison by the timer that finds nothing comes first"
+)
 FAILED, REPEATED, LAST = (
     "groundup_heal_failed", "groundup_heal_repeated", "groundup_heal_last_timestamp_seconds",
 )  # fmt: skip
@@ -64,7 +73,10 @@ def _heal(
     for layer, former in record.items():
         if layer not in differs:  # mended meanwhile
             record[layer] = replace(former, failed="")
-    why = reason(rows, wanted)
+    clean, now_wanted = state_dir(plan.site) / CLEAN, _wanted(plan)
+    if not rows:
+        write_file(clean, now_wanted, mode=0o600)
+    why = reason(rows, wanted) or ("" if clean.is_file() and clean.read_bytes() == now_wanted else _NEVER_CLEAN)
     for layer in () if why else [one for one in LAYERS if one in differs]:
         before = record.get(layer)
         if (now := due(rows, layer, before, wanted)) is None:
@@ -84,6 +96,13 @@ def _heal(
             break
     _write(plan.site, record)
     return ran, why, record
+
+
+def _wanted(plan: Plan) -> bytes:
+    """Return a digest of the plan and of this collection's version."""
+    versions = [COLLECTION / name for name in ("MANIFEST.json", "galaxy.yml")]
+    found = b"".join([to_json(plan).encode(), *(path.read_bytes() for path in versions if path.is_file())])
+    return hashlib.sha256(found).hexdigest().encode()
 
 
 def reason(rows: Sequence[DriftRow], wanted: HealPlan, now: datetime | None = None) -> str:

@@ -62,6 +62,11 @@ def test_what_is_unknown_lets_nothing_run_and_the_record_keeps_what_ran_from_run
     record = tmp_path / "state/abroad/heal.json"
     assert json.loads(record.read_text()) == {}
 
+    _, said = healed(tmp_path, "hypervisor", "monitoring")
+    assert "healed by itself: nothing: the site was never found as this file" in said
+    _, said = healed(tmp_path)
+    assert "healed by itself: nothing: nothing differs" in said
+
     found, said = healed(tmp_path, "hypervisor", "monitoring")
     assert found["changed"], said
     assert "healed by itself: hypervisor: nothing differs any more" in said, "the site has none: it ends well"

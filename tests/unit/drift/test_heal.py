@@ -96,7 +96,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def ran(monkeypatch: pytest.MonkeyPatch, state: Path) -> Callable[..., tuple[list[str], str, heal.Healed]]:
     """Return a function that mends now; ``fails``: what a layer says, ``beside``: what is under way."""
-    assert state.is_dir()
+    (state / "heal-clean").write_bytes(heal._wanted(PLAN))
     now = datetime.now(UTC)
     window = f"{now - timedelta(hours=2):%H:%M}-{now + timedelta(hours=2):%H:%M}"
 
@@ -108,6 +108,18 @@ def ran(monkeypatch: pytest.MonkeyPatch, state: Path) -> Callable[..., tuple[lis
         return heal.heal(PLAN, HealPlan(layers=layers, window=window), rows, site_file="site.yml", say=print)
 
     return run
+
+
+def test_what_was_never_applied_is_no_drift(
+    ran: Callable[..., tuple[list[str], str, heal.Healed]], state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A plan that was only looked at is written, too: nothing says then that the site file changed."""
+    (state / "heal-clean").unlink()
+    assert ran(HOST)[:2] == ([], heal._NEVER_CLEAN)
+    assert ran()[1] == "nothing differs"
+    assert ran(HOST)[0] == ["host"]
+    monkeypatch.setattr(sys.modules[__name__], "PLAN", replace(PLAN, site=PLAN.site, domain="other.test"))
+    assert ran(CLOUD)[:2] == ([], heal._NEVER_CLEAN)
 
 
 def test_layers_run_in_order_and_one_that_fails_ends_it(
