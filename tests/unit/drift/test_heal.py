@@ -233,6 +233,21 @@ def test_a_verb_that_has_begun_and_not_ended_is_under_way(
     assert [*open_work.open_work(PLAN, str(state / "site.yml"))] == said
 
 
+@pytest.mark.parametrize(("holder", "held"), [("other/boot/1:5:9", True), ("", False)])
+def test_a_run_from_elsewhere_that_holds_a_lease_of_the_cluster_is_under_way(
+    state: Path, monkeypatch: pytest.MonkeyPatch, holder: str, *, held: bool
+) -> None:
+    leases = {"groundup-kubernetes", "groundup-rollout"}
+    found = {"spec": {"holderIdentity": holder}}
+    monkeypatch.setattr(open_work, "Api", lambda *_, **__: SimpleNamespace(find=lambda _: found))
+    monkeypatch.setattr(open_work, "open_store", lambda *_, **__: SimpleNamespace(names=list))
+    (state / "kubeconfig").touch()
+    said = [*open_work.open_work(PLAN, str(state / "site.yml"))]
+    assert said == (
+        [f"a run that holds the lease {name}: process 5 on other" for name in sorted(leases)] if held else []
+    )
+
+
 @pytest.fixture
 def playing(tmp_path: Path) -> Iterator[Callable[..., None]]:
     """Start a process that looks like a playbook's, of a site file, and end it."""
