@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from ..module_utils._base.files import write_file
 from ..plugin_utils import site_identity
 from ..plugin_utils.actions import DocumentedAction, ended
 from ..plugin_utils.commands import runnable
-from ..plugin_utils.drift import beside, dry_runs
+from ..plugin_utils.drift import beside, dry_runs, heal
 from ..plugin_utils.drift.rows import DriftRow, document, metrics, table
 from ..plugin_utils.errors import GroundupError
 from ..plugin_utils.paths import state_dir
@@ -31,16 +32,42 @@ class ActionModule(DocumentedAction):
         if given["step"] == "judge":
             return ended(found["summary"], broken=found["state"] == "drift", unknown=found["state"] == "unknown")
         try:
-            return self._compare(given)
+            return self._healed(given) if given["step"] == "heal" else self._compare(given)
         except (GroundupError, OSError) as error:
             return ended(str(error), unknown=True)
 
     def _compare(self, given: dict[str, Any]) -> dict[str, Any]:
         plan = live_plan(load_site(given["site_file"]))
         site_identity.refuse_other(plan, self.variables.get("site_force") or ())
-        names, now = dry_runs.layers(plan, self.variables["groups"]), datetime.now(UTC)
-        rows = self._rows(plan, given, names)
-        note = _note(plan, rows)
+        names = dry_runs.layers(plan, self.variables["groups"])
+        return self._told(plan, given, names, self._rows(plan, given, names))
+
+    def _healed(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Run what may run unattended, and compare again if something did. An error of its own mends nothing."""
+        plan, found = live_plan(load_site(given["site_file"])), given["found"]
+        wanted = plan.monitoring.heal if plan.monitoring else None
+        if wanted is None:  # the site file changed after this run began
+            return {"changed": False}
+        rows, names = [DriftRow(**row) for row in found["rows"]], dry_runs.layers(plan, self.variables["groups"])
+        say: Callable[[str], None] = self._display.display
+        try:
+            ran, why, record = heal.heal(plan, wanted, rows, site_file=given["site_file"], say=say)
+        except (GroundupError, OSError) as error:
+            ran, why, record = [], str(error), heal.broken(wanted.layers, str(error))
+        when = datetime.fromisoformat(found["time"]).timestamp()
+        told: dict[str, Any] = {"drift": found, "metrics": metrics(rows, names, now=when)}
+        if ran:
+            rows = self._rows(plan, given, names)
+            told = self._told(plan, given, names, rows)
+            record = heal.judged(plan.site, record, ran, rows)
+        for layer in ran:
+            say(runnable(f"healed by itself: {layer}: {record[layer].failed or 'nothing differs any more'}"))
+        if why:
+            say(runnable(f"healed by itself: {'no more' if ran else 'nothing'}: {why}"))
+        return told | {"changed": bool(ran), "metrics": told["metrics"] + heal.metrics(record, wanted.layers)}
+
+    def _told(self, plan: Plan, given: dict[str, Any], names: list[str], rows: list[DriftRow]) -> dict[str, Any]:
+        note, now = _note(plan, rows), datetime.now(UTC)
         found = document(plan.site, now.isoformat(timespec="seconds"), rows, note)
         text = json.dumps(found, indent=2)
         self._display.display(text if given["output"] == "json" else runnable(table(plan.site, rows, note)))

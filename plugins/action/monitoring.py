@@ -33,6 +33,7 @@ _BESIDE = {  # steps of runs of something else -> the remedy when they fail
     "backups": "run groundup.cloud.monitoring when that is mended",
     "drift": "run groundup.cloud.monitoring when that is mended",
     "failure": "run groundup.cloud.monitoring when that is mended",
+    "capacity": "run groundup.cloud.monitoring when that is mended",
     "silence": "expect alerts about what this run works on",
     "hear": "the silence ends by itself; to end it now: amtool silence expire, on that host",
 }
@@ -79,6 +80,7 @@ class ActionModule(StepAction):
             "backups": lambda: {"backups": ages(plan, given["directory"], warnings=self.changes.warnings)},
             "drift": dict,
             "failure": dict,
+            "capacity": dict,
             "silence": lambda: {"run": f"{given['run']}, by process {os.getppid()} on {socket.gethostname()}"},
             "hear": dict,
         }  # fmt: skip

@@ -24,7 +24,12 @@ class ActionModule(DocumentedAction):
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Print the rows; unknown when something could not be asked: a part is not taken for all of it."""
-        from ..plugin_utils.cloud.usage.rows import as_csv, table  # late imports: a cloud's client is dear
+        from ..plugin_utils.cloud.usage.rows import (
+            CapacityRow,
+            as_csv,
+            metrics,
+            table,
+        )  # late imports: a cloud's client is dear
 
         if given["capacity_days"] < 1:
             raise GroundupError(
@@ -40,7 +45,10 @@ class ActionModule(DocumentedAction):
             "table": lambda: table(kind, rows),
         }  # fmt: skip
         self._display.display(forms[given["output"]]())
-        return ended("; ".join(unknown) or "all was asked", unknown=bool(unknown)) | {"usage": found}
+        figures = metrics([row for row in rows if isinstance(row, CapacityRow)], now=now.timestamp())
+        return ended("; ".join(unknown) or "all was asked", unknown=bool(unknown)) | {
+            "usage": found, "metrics": figures,
+        }  # fmt: skip
 
 
 def _asked(plan: Plan, given: dict[str, Any], now: datetime) -> tuple[Kind, Sequence[Row], list[str]]:

@@ -56,6 +56,7 @@ _SPEAKING = frozenset(
         "backup_set test",
         "cluster install",
         "drift compare",
+        "drift heal",
         "failure look",
         "hypervisors probe",
         "hypervisors wait",

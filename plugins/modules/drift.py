@@ -11,18 +11,20 @@ description:
   - "Private: for the playbook C(groundup.cloud.drift) of the same collection."
   - Starts the dry run of each layer (C(--tags check)), three at a time, without hosts that did not answer. Adds what
     C(groundup.cloud.status) knows beside the site file, and workloads of OpenStack's namespace that no release has.
-  - Reads only, and leaves nothing on hosts. V(judge) fails when something differs. When nothing does, and
+  - V(compare) reads only, and leaves nothing on hosts. V(judge) fails when something differs. When nothing does, and
     something could not be asked, it ends as unreachable, so that Ansible's exit code is 4.
 options:
   step:
     description:
       - V(compare) prints what differs.
+      - V(heal) runs the layers that C(monitoring.heal) of the site file lets run unattended, when they mend all that
+        O(found) says, in its window and beside nothing else; then it compares again.
       - V(judge) ends as O(found) says.
     type: str
-    choices: [compare, judge]
+    choices: [compare, heal, judge]
     required: true
   found:
-    description: What V(compare) found. With O(step=judge).
+    description: What V(compare) found. With O(step=heal) and O(step=judge).
     type: dict
     default: {}
   result:
@@ -98,7 +100,7 @@ drift:
           description: Whether it could not be asked.
           type: bool
 metrics:
-  description: Number of differences and unknowns by layer, for the node exporter.
+  description: Number of differences and unknowns by layer, for the node exporter; with O(step=heal) what came of it.
   type: str
-  returned: with O(step=compare)
+  returned: with O(step=compare) and O(step=heal)
 """

@@ -26,7 +26,8 @@ options:
         (C(bucket-copy)) was taken, and until when binary logs follow the newest (C(binary-logs)).
         A part keeps its time where that is newer, and has 0 until it is saved.
       - V(drift), on O(monitoring_host), has its node exporter tell O(metrics), what C(groundup.cloud.drift) found;
-        V(failure) in the same way what C(groundup.cloud.hypervisor_failure) found.
+        V(failure) in the same way what C(groundup.cloud.hypervisor_failure) found, and V(capacity) what
+        C(groundup.cloud.capacity) did.
       - V(silence), on O(monitoring_host), has Alertmanager mute alerts about O(hosts), O(osds) and O(layers) for
         O(minutes); one of a former run is made longer. V(hear) ends that. A failure of these two is a warning.
       - V(verify), on O(monitoring_host), waits until every target of the plan answers, every rule can be judged, and
@@ -34,7 +35,7 @@ options:
         host that writes logs, the store must have a line of the last ten minutes.
         Hosts of O(absent) are left out.
     type: str
-    choices: [converge, tell, backups, drift, failure, silence, hear, verify]
+    choices: [converge, tell, backups, drift, failure, capacity, silence, hear, verify]
     required: true
   site_file:
     description: Path of the site file.
@@ -58,7 +59,7 @@ options:
     type: str
     default: ""
   metrics:
-    description: Metrics as text. With O(step=drift) and O(step=failure).
+    description: Metrics as text. With O(step=drift), O(step=failure) and O(step=capacity).
     type: str
     default: ""
   hosts:
@@ -173,7 +174,7 @@ targets:
 """
 
 from ..module_utils._base.module import run_step
-from ..module_utils._monitoring.central import backups, drift, failure, tell
+from ..module_utils._monitoring.central import backups, capacity, drift, failure, tell
 from ..module_utils._monitoring.converge import converge
 from ..module_utils._monitoring.silences import hear, silence
 from ..module_utils._monitoring.verify import verify
@@ -186,7 +187,7 @@ def main() -> None:
     """Run the step."""
     steps = {
         "converge": converge, "tell": tell, "backups": backups, "drift": drift, "failure": failure,
-        "silence": silence, "hear": hear, "verify": verify,
+        "capacity": capacity, "silence": silence, "hear": hear, "verify": verify,
     }  # fmt: skip
     run_step(steps, secret=("private_key", "client_key", "tls", "logs_key", "receivers"))
 

@@ -57,4 +57,8 @@ usage:
       could not be asked, and why; C(rows), whose fields are the columns of O(output=csv).
   type: dict
   returned: always
+metrics:
+  description: The figures of V(capacity) for the node exporter.
+  type: str
+  returned: always
 """

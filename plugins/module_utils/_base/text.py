@@ -1,8 +1,8 @@
-"""Make untrusted text safe for a terminal, shorten long lists, and lay out tables."""
+"""Make untrusted text safe for a terminal and for metrics, shorten long lists, and lay out tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 
 def printable(text: str) -> str:
@@ -22,3 +22,16 @@ def table(*lines: Sequence[str]) -> list[str]:
     wide = [max(map(len, column)) for column in zip(*cells, strict=True)]
     made = ["| " + " | ".join(f"{text:<{size}}" for text, size in zip(one, wide, strict=True)) + " |" for one in cells]
     return [made[0], "|" + "|".join("-" * (size + 2) for size in wide) + "|", *made[1:]]
+
+
+def label(text: str) -> str:
+    """Return ``text`` as the value of a metric's label, without its quotes."""
+    return printable(text).replace("\\", "\\\\").replace('"', '\\"')
+
+
+def gauges(told: Mapping[str, tuple[str, Iterable[str]]]) -> str:
+    """Return the text of metrics for the node exporter. ``told``: what each means, and its samples."""
+    return "".join(
+        "\n".join([f"# HELP {name} {what}", f"# TYPE {name} gauge", *samples, ""])
+        for name, (what, samples) in told.items()
+    )

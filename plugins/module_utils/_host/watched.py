@@ -18,6 +18,7 @@ TEXTS = Path("/var/lib/prometheus/node-exporter")  # Debian's directory for metr
 BACKUPS = TEXTS / "groundup-backups.prom"  # on the monitoring host
 DRIFT = TEXTS / "groundup-drift.prom"  # on the monitoring host
 FAILURE = TEXTS / "groundup-hypervisor-failure.prom"  # on the monitoring host
+CAPACITY = TEXTS / "groundup-capacity.prom"  # on the monitoring host
 CERTIFICATES = TEXTS / "groundup-certificates.prom"
 HOST_METRICS = TEXTS / "groundup-host.prom"
 HOST_PROGRAM = Path("/usr/local/lib/groundup/host-metrics/host-metrics.pyz")  # writes it
@@ -76,9 +77,8 @@ def remove(changes: Changes, *, central_only: bool = False) -> None:
     whole = [] if central_only else [HOME, HOST_PROGRAM.parent, LOG_PROGRAMS, LOG_BUFFER]
     names = [*CENTRAL, *([] if central_only else [EXPORTER, HOST_TIMER, HOST_SERVICE, *LOG_SENDERS])]
     _remove(changes, names, [HOME / "central", PROGRAMS, *whole])
-    files.remove(changes, BACKUPS)  # it would grow old
-    files.remove(changes, DRIFT)
-    files.remove(changes, FAILURE)
+    for path in (BACKUPS, DRIFT, FAILURE, CAPACITY):  # they would grow old
+        files.remove(changes, path)
     if not central_only:
         files.remove(changes, CERTIFICATES)
         files.remove(changes, HOST_METRICS)

@@ -140,6 +140,11 @@ def failure(changes: Changes, given: Mapping[str, Any]) -> dict[str, Any]:
     return _metrics(changes, given, watched.FAILURE)
 
 
+def capacity(changes: Changes, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Have the node exporter tell what ``given["metrics"]`` says of the cloud's room. Raises OSError."""
+    return _metrics(changes, given, watched.CAPACITY)
+
+
 def _metrics(changes: Changes, given: Mapping[str, Any], path: Path) -> dict[str, Any]:
     ownership.refuse_other(given["site"])
     if watched.unit_file(watched.STORE).exists():

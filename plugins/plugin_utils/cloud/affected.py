@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ...module_utils._base.text import few, printable
+from ...module_utils._base.text import few, gauges, label, printable
 from .connection import said
 from .failure import Suspect
 from .resources.api import CloudApi, HttpException
@@ -153,15 +153,8 @@ def document(site: str, time: str, found: Sequence[FailedHypervisor]) -> dict[st
 def metrics(found: Sequence[FailedHypervisor], *, now: float) -> str:
     """Return the number of instances that are down by hypervisor and project, for the node exporter; no person."""
     lines = [
-        f'{DOWN}{{hypervisor="{one.host}",project="{_label(each.name or each.id)}",project_id="{_label(each.id)}"}} '
+        f'{DOWN}{{hypervisor="{one.host}",project="{label(each.name or each.id)}",project_id="{label(each.id)}"}} '
         f"{len(each.instances)}"
         for one in found for each in one.projects
     ]  # fmt: skip
-    values = {LOOKED: [f"{LOOKED} {now:.0f}"], DOWN: lines}
-    return "".join(
-        "\n".join([f"# HELP {name} {_HELP[name]}", f"# TYPE {name} gauge", *each, ""]) for name, each in values.items()
-    )
-
-
-def _label(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')
+    return gauges({LOOKED: (_HELP[LOOKED], [f"{LOOKED} {now:.0f}"]), DOWN: (_HELP[DOWN], lines)})

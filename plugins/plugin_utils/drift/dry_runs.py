@@ -1,4 +1,4 @@
-"""The dry run of each layer, by ansible-runner: what it would change, and whom it could not ask.
+"""The run of a layer by ansible-runner. Its dry run: what it would change, and whom it could not ask.
 
 Each layer runs for itself, so that one which stops hides no other.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -19,9 +19,11 @@ from typing import Any
 import yaml
 from ansible import context
 
+from ...module_utils._base.run import COLOUR
+from ...module_utils._base.text import printable
 from ..layers.layers import ABSENT, LAYERS
 from ..layers.position import has_hosts
-from ..metal.runner import last_words
+from ..metal.runner import fault, last_words
 from ..plan.types import Plan
 from ..status.rows import run_layer
 from .rows import DriftRow
@@ -49,9 +51,17 @@ def rows(site_file: str, names: Sequence[str], *, absent: Iterable[str]) -> list
     with TemporaryDirectory(prefix="groundup-drift-") as home, ThreadPoolExecutor(AT_ONCE) as pool:
         left_out = Path(home, "absent.yml")
         left_out.write_text(yaml.safe_dump({ABSENT: {"hosts": {name: {} for name in absent}}}), encoding="utf-8")
-        own = context.CLIARGS.get("inventory") or [str(Path(site_file).absolute())]  # of this run, all of them
-        one = partial(_run, Path(home), [*own, str(left_out)])
+        one = partial(_run, Path(home), [*_inventories(site_file), str(left_out)])
         return merged(row for found in pool.map(one, names) for row in found)
+
+
+def apply(site_file: str, layer: str, *, say: Callable[[str], None]) -> str:
+    """Run the playbook of ``layer`` as a person does, and ``say`` what it printed; return why it failed, "" if not."""
+    with TemporaryDirectory(prefix="groundup-heal-") as home:
+        ended = _play(Path(home), _inventories(site_file), layer)
+        with ended.stdout as printed:
+            say(COLOUR.sub("", printed.read()))
+        return printable(fault(ended))
 
 
 def merged(found: Iterable[DriftRow]) -> list[DriftRow]:
@@ -63,25 +73,34 @@ def merged(found: Iterable[DriftRow]) -> list[DriftRow]:
     return list(first.values())
 
 
+def _inventories(site_file: str) -> list[str]:
+    """Return those of this run."""
+    return [*(context.CLIARGS.get("inventory") or [str(Path(site_file).absolute())])]
+
+
 def _run(home: Path, inventory: list[str], layer: str) -> list[DriftRow]:
+    ended = _play(home, inventory, layer, "--tags check")
+    return told(layer, list(ended.events), code=ended.rc)
+
+
+def _play(home: Path, inventory: list[str], layer: str, options: str = "") -> Any:
     import ansible_runner  # late: it takes half a second, and hosts are asked before
 
     path = f"{Path(sys.executable).parent}:{os.environ.get('PATH', os.defpath)}"
     directory = home / layer
     directory.mkdir()
-    ended = ansible_runner.run(
+    return ansible_runner.run(
         private_data_dir=str(directory),
         project_dir=os.getcwd(),  # noqa: PTH109  # the runner takes text
         inventory=inventory,
         playbook=f"groundup.cloud.{layer}",
-        cmdline="--tags check",
+        cmdline=options,
         # By default ansible-runner turns host key checking off, and that overrides the inventory.
         envvars={"ANSIBLE_HOST_KEY_CHECKING": "True", "ANSIBLE_FORCE_COLOR": "0", "GROUNDUP_TIMELINE": os.devnull,
                  "PATH": path},
         quiet=True,
         suppress_env_files=True,
     )  # fmt: skip
-    return told(layer, list(ended.events), code=ended.rc)
 
 
 def told(layer: str, events: Sequence[Mapping[str, Any]], *, code: int | None) -> list[DriftRow]:

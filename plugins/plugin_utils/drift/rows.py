@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ...module_utils._base.text import few, printable
+from ...module_utils._base.text import few, gauges, printable
 
 _NAMED = 3  # hosts of rows that say the same; others are counted
 _SHOWN = 20  # lines of a layer
@@ -89,12 +89,9 @@ def document(site: str, time: str, rows: Rows, note: str) -> dict[str, Any]:
 
 def metrics(rows: Rows, layers: Collection[str], *, now: float) -> str:
     """Return the number of differences and unknowns by layer, and the time of this look, for the node exporter."""
-    values: dict[str, Iterable[str]] = {LOOKED: [f"{LOOKED} {now:.0f}"]}
+    told: dict[str, tuple[str, Iterable[str]]] = {LOOKED: (_HELP[LOOKED], [f"{LOOKED} {now:.0f}"])}
     for name, unknown in ((OBJECTS, False), (UNKNOWN, True)):
         found = Counter(row.layer for row in rows if row.unknown is unknown)
-        told = dict.fromkeys([*layers, *(row.layer for row in rows)])
-        values[name] = [f'{name}{{part="{layer}"}} {found[layer]}' for layer in told]
-    return "".join(
-        "\n".join([f"# HELP {name} {_HELP[name]}", f"# TYPE {name} gauge", *lines, ""])
-        for name, lines in values.items()
-    )
+        parts = dict.fromkeys([*layers, *(row.layer for row in rows)])
+        told[name] = (_HELP[name], [f'{name}{{part="{layer}"}} {found[layer]}' for layer in parts])
+    return gauges(told)

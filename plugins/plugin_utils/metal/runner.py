@@ -106,10 +106,7 @@ class Runner:
             ident=f"{layer}-{time.time_ns()}",
             rotate_artifacts=10,
         )
-        if ended.rc == 0:
-            return ""
-        how = f"ansible-playbook ended with {ended.rc}{last_words(ended.events)}" if ended.rc else "the run was killed"
-        return next(filter(None, map(_failure, ended.events)), how)
+        return fault(ended)
 
     def _programs(self) -> Path:
         """Return a directory with the wrapper ``ansible-playbook``, which holds the host's lock."""
@@ -142,6 +139,15 @@ def _tried(journal: Journal, layer: str) -> int:
     """Return how often ``layer`` failed since the machine's configuration began."""
     lines = takewhile(lambda line: line.get("state") == "configuring", reversed(journal.lines()))
     return sum(str(line.get("doing")).startswith(_AGAIN.format(layer)) for line in lines)
+
+
+def fault(ended: Any) -> str:
+    """Return why a run of ansible-runner failed, "" when it did not."""
+    if ended.rc == 0:
+        return ""
+    events = [*ended.events]
+    how = f"ansible-playbook ended with {ended.rc}{last_words(events)}" if ended.rc else "the run was killed"
+    return next(filter(None, map(_failure, events)), how)
 
 
 def last_words(events: Iterable[Mapping[str, Any]]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from ..plan.layout.places import NO_RACK
 from ..plan.types import Plan
+from .capacity import CAPACITY_ALERTS
 from .carriers import CARRIERS
 from .logs import ALL_LINES, LINES, SILENT
 from .members import MEMBERS
@@ -34,6 +35,11 @@ def with_drift(expr: str) -> Callable[[Plan], str]:
     """Return an expression of a site that looks for drift."""
     # Without a timer, nobody looks again.
     return lambda plan: expr if plan.monitoring and plan.monitoring.drift else ""
+
+
+def with_heal(expr: str) -> Callable[[Plan], str]:
+    """Return an expression of a site that mends by itself."""
+    return lambda plan: expr if plan.monitoring and plan.monitoring.heal else ""
 
 
 def _failure(expr: str) -> Callable[[Plan], str]:
@@ -169,6 +175,24 @@ ALERTS: dict[str, AlertRecord] = {
         why="what changed since then is unseen",
         remedy="read why: journalctl of the unit groundup-drift-SITE on the control node",
     ),
+    "HealFailed": AlertRecord(
+        layer="monitoring", job="node", severity="warning", after="5m", object="drift",
+        expr=with_heal("max by (part) (groundup_heal_failed) > 0"),
+        what="the unattended run of {part} failed, or left differences",
+        why="what it began may be half done; it does not run again in the same window for the same",
+        remedy="read why: journalctl of the unit groundup-drift-SITE on the control node; then run the layer yourself",
+    ),
+    "HealRepeated": AlertRecord(
+        layer="monitoring", job="node", severity="warning", after="5m", object="drift",
+        expr=with_heal(
+            "max by (part) (groundup_heal_repeated) > 0 and on (part) "
+            "time() - max by (part) (groundup_heal_last_timestamp_seconds) < 2 * 86400"
+        ),
+        what="what an unattended run of {part} has mended differs again",
+        why="something changes it back, and a run every night hides that",
+        remedy="run groundup.cloud.drift, which names who wrote last to an object; stop that, or write it into the "
+        "site file",
+    ),
     "HypervisorFailed": AlertRecord(
         layer="hypervisor", job="node", severity="critical", after="0s",
         expr=_failure(
@@ -273,6 +297,7 @@ ALERTS: dict[str, AlertRecord] = {
         why="data is unavailable or in danger",
         remedy="ceph health detail names what; full OSDs come first",
     ),
+    **CAPACITY_ALERTS,
     **CARRIERS,
     **MEMBERS,
 }  # fmt: skip

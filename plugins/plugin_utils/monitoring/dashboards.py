@@ -11,6 +11,7 @@ import yaml
 
 from ...module_utils._base.files import HEADER
 from ..plan.types import Plan
+from .capacity import CAPACITY
 from .panels import DashboardRecord, PanelRecord, Unit
 from .panels_hosts import HOSTS, UPKEEP
 from .panels_layers import CEPH, EDGE, KUBERNETES
@@ -19,7 +20,7 @@ from .rules import alerts_of
 
 DASHBOARDS: dict[str, DashboardRecord] = {
     "site": SITE, "hosts": HOSTS, "kubernetes": KUBERNETES, "edge": EDGE, "ceph": CEPH, "upkeep": UPKEEP,
-    "monitoring": MONITORING,
+    "capacity": CAPACITY, "monitoring": MONITORING,
 }  # fmt: skip
 _UNITS: dict[Unit, str] = {  # Grafana's names
     "": "short", "%": "percent", "/s": "cps", "ms": "ms", "days": "d", "MiB": "mbytes", "GiB": "gbytes",

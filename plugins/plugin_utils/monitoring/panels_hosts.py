@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...module_utils._monitoring.central import AGES
 from ...module_utils._monitoring.exporter import ENDS
-from .alerts import DISK, with_drift
+from .alerts import DISK, with_drift, with_heal
 from .panels import DashboardRecord, PanelRecord, grown, most, rate
 
 _WIRES = ',device!~"lo|veth.*|lxc.*|cali.*|tap.*|qvo.*|qvb.*|ovs-.*|br-int"'  # what hosts have for pods and instances
@@ -142,6 +142,13 @@ UPKEEP = DashboardRecord(
             title="Last look for drift", job="node", unit="days", legend="ago", alerts=("DriftOld",),
             expr=with_drift('(time() - max(groundup_drift_looked_timestamp_seconds{job="node"})) / 86400'),
             what="since the site was compared",
+        ),
+        PanelRecord(
+            title="Last unattended run", job="node", unit="days", legend="{part}",
+            alerts=("HealFailed", "HealRepeated"), expr=with_heal(
+                '(time() - (max by (part) (groundup_heal_last_timestamp_seconds{job="node"}) > 0)) / 86400'
+            ),
+            what="since a layer mended what differed; one that never did has no line",
         ),
     ),
 )  # fmt: skip

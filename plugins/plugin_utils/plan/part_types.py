@@ -169,6 +169,23 @@ class PagerdutyPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CapacityPlan:
+    """When the cloud is asked for its room, and when that is told to be full."""
+
+    schedule: str  # OnCalendar of a systemd timer
+    percent: int  # in use
+    days: int  # ahead
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HealPlan:
+    """What is mended by itself."""
+
+    layers: tuple[str, ...]
+    window: str  # begin and end, HH:MM-HH:MM in UTC
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MonitoringPlan:
     """Where metrics are kept, and who gets alerts."""
 
@@ -181,6 +198,8 @@ class MonitoringPlan:
     drift: str | None  # OnCalendar of the timer that compares the site with its file; None: no timer
     programs: str  # directory of VictoriaMetrics' programs, below files_url
     logs: LogsPlan | None = None  # None: the site keeps none
+    capacity: CapacityPlan | None = None  # None: no timer asks
+    heal: HealPlan | None = None  # None: nothing is mended by itself
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

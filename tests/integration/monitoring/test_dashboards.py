@@ -14,6 +14,7 @@ from typing import Any
 
 from ansible_collections.groundup.cloud.plugins.module_utils._host import watched as on_host
 from ansible_collections.groundup.cloud.plugins.module_utils._monitoring import central, exporter
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.usage.rows import CapacityRow, metrics
 from ansible_collections.groundup.cloud.plugins.plugin_utils.drift.rows import LOOKED, OBJECTS, UNKNOWN
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.dashboards import dashboards_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.files import files
@@ -32,6 +33,15 @@ TEXTS = f"""\
 {OBJECTS}{{part="host"}} 0
 {UNKNOWN}{{part="host"}} 0
 {LOOKED} {time.time():.0f}
+{
+    metrics(
+        [
+            CapacityRow(scope="zone", name="east", resource=one, unit="", capacity=9, used=3, free=6)
+            for one in ("vcpus", "memory", "disks")
+        ],
+        now=time.time(),
+    )
+}\
 """
 ASKED = {
     "node": "https://127.0.0.1:9100/metrics", "haproxy": "https://127.0.0.1:9101/metrics",
@@ -95,7 +105,8 @@ def told(site: Watched, job: str) -> dict[str, set[str]]:
 def test_every_panel_answers_where_its_program_runs(
     tmp_path: Path, artifact: Callable[[str], Artifact], root: Callable[[str], Path]
 ) -> None:
-    plan = planned("lab", monitoring__interval=10, monitoring__drift="daily", monitoring__logs__enabled=True)
+    plan = planned("lab", monitoring__interval=10, monitoring__drift="daily", monitoring__logs__enabled=True,
+                   monitoring__capacity={})  # fmt: skip
     waiting = queries(plan)
 
     with busy(tmp_path, plan, artifact, root("root-monitoring")) as site:

@@ -17,9 +17,10 @@ from ansible_collections.groundup.cloud.tests.unit.monitoring.sites import WHOLE
 
 from .cases import CASES, LOST_RACK, ONE_OF_A_RACK, Case, Series, on_storage, rack, up
 from .member_cases import MEMBERS, MEMBERS_ALONE
+from .timer_cases import ENDING, TIMER_CASES, room
 
 Alert = dict[str, Any]
-EVERY = (*CASES, *MEMBERS)
+EVERY = (*CASES, *MEMBERS, *TIMER_CASES)
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +39,8 @@ def judge(
         (place / f"{layer}.yml").write_text(yaml.safe_dump(document))
 
     def run(tests: list[Alert]) -> subprocess.CompletedProcess[str]:
-        document = {"rule_files": [f"{place}/*.yml"], "evaluation_interval": "1m", "tests": tests}
+        every = tests[0]["interval"]
+        document = {"rule_files": [f"{place}/*.yml"], "evaluation_interval": every, "tests": tests}
         path = place / "tests.yaml"
         path.write_text(yaml.safe_dump(document))
         command = [str(program), "unittest", "--files", str(path)]
@@ -48,7 +50,8 @@ def judge(
 
 
 def test_every_alert_has_a_case() -> None:
-    assert {case.alert for case in (*EVERY, *MEMBERS_ALONE)} | {"RackDown"} == {*ALERTS, "TargetDown"}
+    every = {case.alert for case in (*EVERY, *MEMBERS_ALONE)}
+    assert every | {"RackDown", "CapacityEnding"} == {*ALERTS, "TargetDown"}
 
 
 def test_every_alert_fires_with_its_object_and_its_words_and_only_then(
@@ -90,6 +93,24 @@ def test_a_lost_rack_is_told_and_what_runs_on_lost_hosts_is_not(
     tests = [
         _group(_merged([rack("0x30", "0x30", "1x30"), on_them]), [_told(case, plan) for case in LOST_RACK]),
         _group(rack("1x30", "0x30", "1x30"), [_asked("host", "RackDown", []), _told(ONE_OF_A_RACK, plan)]),
+    ]
+    judged = judge(tests)
+    assert judged.returncode == 0, judged.stdout + judged.stderr
+
+
+def test_a_zone_that_fills_is_told_by_what_is_used_of_it(
+    judge: Callable[[list[Alert]], subprocess.CompletedProcess[str]], plan: Plan
+) -> None:
+    told = [_fired(ENDING, plan)]
+    tests = [
+        _group(room(used, free), [_asked("openstack", "CapacityEnding", fired) | {"eval_time": f"{hours}h"}])
+        | {"interval": "1h"}
+        for used, free, hours, fired in (
+            ("10+0.05x60", "80x60", 48, []),  # 36 more in 30 days
+            ("10+0.2x60", "80x60", 48, told),
+            ("10+0.2x60", "80x60", 20, []),  # not known for a day
+            ("10x60", "80x24 20x60", 48, []),  # hosts that are away are no growth
+        )
     ]
     judged = judge(tests)
     assert judged.returncode == 0, judged.stdout + judged.stderr

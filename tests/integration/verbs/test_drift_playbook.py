@@ -11,9 +11,9 @@ from ansible_collections.groundup.cloud.tests.integration import abroad
 from ansible_collections.groundup.cloud.tests.integration.commands import run
 
 
-def drift(home: Path, *arguments: str) -> Any:
+def drift(home: Path, *arguments: str, site: str = abroad.SITE) -> Any:
     """Return the finished playbook, of a site whose host is silent."""
-    (home / "site.yml").write_text(abroad.SITE)
+    (home / "site.yml").write_text(site)
     keys = home / "state/abroad/ssh"
     if not keys.is_dir():
         keys.mkdir(parents=True)

@@ -7,6 +7,7 @@ import os
 import shlex
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
@@ -16,12 +17,17 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import (
     BackupPlan,
+    CapacityPlan,
     FailurePlan,
+    HealPlan,
     MonitoringPlan,
 )
 from ansible_collections.groundup.cloud.plugins.plugin_utils.status.backup_sets import set_rows
 from ansible_collections.groundup.cloud.tests.unit.monitoring.sites import planned
 
+WATCHED = MonitoringPlan(
+    host="seed-1", interval=15, retention_days=30, pagerduty=None, mail=None, webhook=None, drift=None, programs=""
+)
 # Stands for systemd, which this machine may lack: says what a file says, and keeps what it is told.
 _SYSTEMCTL = """#!/bin/sh
 here=$(dirname "$0")
@@ -53,6 +59,13 @@ def converged(plan: Plan, *, check: bool = False) -> list[str]:
     return changes.done
 
 
+def passed(service: str) -> dict[str, Any]:
+    """Return the extra variables of a unit's playbook."""
+    (command,) = (line for line in service.splitlines() if line.startswith("ExecStart="))
+    found: dict[str, Any] = json.loads(shlex.split(command.removeprefix("ExecStart="))[-1])
+    return found
+
+
 def test_the_timer_runs_the_playbook_with_the_password_file_and_never_the_password(plan: Plan, machine: Path) -> None:
     assert len(converged(scheduled(plan), check=True)) == 3
     assert [*(machine / "units").iterdir()] == []
@@ -71,25 +84,24 @@ def test_the_timer_runs_the_playbook_with_the_password_file_and_never_the_passwo
 
 
 def test_a_site_is_compared_by_a_timer_that_takes_drift_for_no_failure(plan: Plan, machine: Path) -> None:
-    watched = MonitoringPlan(
-        host="seed-1",
-        interval=15,
-        retention_days=30,
-        pagerduty=None,
-        mail=None,
-        webhook=None,
-        drift="*-*-* 05:00",
-        programs="",
-    )
+    watched = replace(WATCHED, drift="*-*-* 05:00")
     compared = replace(plan, monitoring=watched)
     assert len(converged(compared, check=True)) == 3
     converged(compared)
     service = (machine / "units/groundup-drift-lab.service").read_text()
-    assert '"groundup.cloud.drift" "-e" "drift_publish=true"\n' in service
-    assert "SuccessExitStatus=2 4\n" in service
+    assert passed(service) == {"drift_publish": True}
+    assert "TimeoutStartSec=1h\nSuccessExitStatus=2 4\n" in service
     assert f'Environment="ANSIBLE_VAULT_PASSWORD_FILE={machine}/password"' in service
     assert "OnCalendar=*-*-* 05:00\n" in (machine / "units/groundup-drift-lab.timer").read_text()
     assert converged(plan) == [f"remove {machine}/units/groundup-drift-lab.{kind}" for kind in ("timer", "service")]
+
+
+def test_only_the_timer_of_a_site_that_wants_it_mends(plan: Plan, machine: Path) -> None:
+    mends = replace(WATCHED, drift="daily", heal=HealPlan(layers=("host",), window="02:00-05:00"))
+    converged(replace(plan, monitoring=mends))
+    service = (machine / "units/groundup-drift-lab.service").read_text()
+    assert passed(service) == {"drift_publish": True, "drift_heal": True}
+    assert "TimeoutStartSec=12h\n" in service, "what is killed may be half done"
 
 
 def test_a_timer_looks_for_dead_hypervisors_where_the_site_has_a_policy(plan: Plan, machine: Path) -> None:
@@ -98,13 +110,25 @@ def test_a_timer_looks_for_dead_hypervisors_where_the_site_has_a_policy(plan: Pl
     assert len(converged(watched, check=True)) == 3
     converged(watched)
     service = (machine / "units/groundup-hypervisor-failure-lab.service").read_text()
-    (command,) = (line for line in service.splitlines() if line.startswith("ExecStart="))
-    passed = json.loads(shlex.split(command.removeprefix("ExecStart="))[-1])
-    assert passed == {"failure_file": str(state_dir("lab") / "hypervisor-failure.json"), "failure_publish": True}
+    assert passed(service) == {
+        "failure_file": str(state_dir("lab") / "hypervisor-failure.json"),
+        "failure_publish": True,
+    }
     assert "SuccessExitStatus=2 4\n" in service, "a dead hypervisor is no fault of the look"
     assert "OnCalendar=*:0/2\n" in (machine / "units/groundup-hypervisor-failure-lab.timer").read_text()
     removed = [f"remove {machine}/units/groundup-hypervisor-failure-lab.{kind}" for kind in ("timer", "service")]
     assert converged(plan) == removed
+
+
+def test_a_timer_asks_for_the_room_of_a_site_that_wants_its_alerts(plan: Plan, machine: Path) -> None:
+    watched = replace(plan, monitoring=replace(WATCHED, capacity=CapacityPlan(schedule="*:0/15", percent=90, days=30)))
+    assert len(converged(watched)) == 3
+    service = (machine / "units/groundup-capacity-lab.service").read_text()
+    assert '"groundup.cloud.capacity" ' in service
+    assert passed(service) == {"capacity_publish": True}
+    assert "SuccessExitStatus" not in service, "what could not be asked is not told"
+    assert "OnCalendar=*:0/15\n" in (machine / "units/groundup-capacity-lab.timer").read_text()
+    assert converged(plan) == [f"remove {machine}/units/groundup-capacity-lab.{kind}" for kind in ("timer", "service")]
 
 
 def test_the_copy_of_binary_logs_runs_all_the_time(plan: Plan, machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -249,6 +249,21 @@ def test_csv_and_json_have_the_same_columns(step: str, kind: Any, admin: Any, mo
     assert not {"failed", "unreachable"} & result.keys()
 
 
+def test_metrics_are_the_figures_and_networks_of_one_name_are_one(
+    admin: Any, cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for one in cloud.of("network_ip_availabilities"):
+        one["network_name"] = 'sh"op'
+        one["network_id"] = "provider-id"
+    told = act(admin, monkeypatch, "capacity")[0]["metrics"]
+    assert 'groundup_capacity{scope="zone",name="east",resource="vcpus"} 32.0\n' in told
+    assert 'groundup_capacity_used{scope="zone",name="east",resource="memory"} 2048\n' in told
+    assert 'groundup_capacity_free{scope="network",name="sh\\"op",resource="addresses"} 186.0\n' in told
+    series = [line.rpartition(" ")[0] for line in told.splitlines()]
+    assert len(set(series)) == len(series), "the node exporter refuses a file with one twice"
+    assert 'name="x#y"' not in told, "a pool without figures"
+
+
 def test_a_service_that_does_not_answer_is_unknown_and_the_others_are_told(
     admin: Any, cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:

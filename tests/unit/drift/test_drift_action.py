@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,11 +13,13 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.action import drift
 from ansible_collections.groundup.cloud.plugins.plugin_utils import site_identity
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.drift import beside, dry_runs
+from ansible_collections.groundup.cloud.plugins.plugin_utils.drift import beside, dry_runs, heal
 from ansible_collections.groundup.cloud.plugins.plugin_utils.drift.rows import DriftRow
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import HealPlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.status import report
+from ansible_collections.groundup.cloud.tests.unit.backup.test_timer import WATCHED
 
 SITE = COLLECTION / "inventories/cloud/site.yml"
 PLAN = site_plan(SITE)
@@ -46,7 +50,7 @@ def act(monkeypatch: pytest.MonkeyPatch, rows: list[DriftRow], **given: Any) -> 
     action.variables = {"groups": GROUPS, "hostvars": said}
     asked = {"step": "compare", "site_file": str(SITE), "result": "drift_host", "output": "table", "path": None}
     result = action.work({**asked, "found": {}, **given})
-    assert heard == (["worker-1"] if "drift" in result else [])
+    assert heard == (["worker-1"] if "drift" in result and (asked | given)["step"] == "compare" else heard)
     return result, printed
 
 
@@ -84,6 +88,45 @@ def test_the_judgement_is_the_exit_code(monkeypatch: pytest.MonkeyPatch, state: 
     result, _ = act(monkeypatch, [], step="judge", found={"state": state, "summary": "so it is"})
     assert {name for name in ("failed", "unreachable") if result.get(name)} == ends
     assert result["msg"] == "so it is"
+
+
+def healed(monkeypatch: pytest.MonkeyPatch, rows: list[DriftRow], **given: Any) -> tuple[dict[str, Any], list[str]]:
+    """Return the result of mending ``rows``, after which nothing is left."""
+    result, _ = act(monkeypatch, rows)
+    plan = replace(PLAN, monitoring=replace(WATCHED, heal=HealPlan(layers=("host",), window="02:00-05:00")))
+    monkeypatch.setattr(sys.modules[__name__], "PLAN", plan)
+    return act(monkeypatch, [], step="heal", found=result["drift"], **given)
+
+
+def test_what_runs_unattended_is_compared_again_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    record = {"host": heal.HealedLayer(window="", at=7, rows=())}
+    monkeypatch.setattr(heal, "heal", lambda *_, **__: (["host"], "", record))
+    result, printed = healed(monkeypatch, [LATER])
+    assert (result["changed"], result["drift"]["state"]) == (True, "clean")
+    assert 'groundup_drift_objects{part="host"} 0\n' in result["metrics"]
+    assert 'groundup_heal_last_timestamp_seconds{part="host"} 7\n' in result["metrics"]
+    assert printed[-1] == "healed by itself: host: nothing differs any more"
+
+
+def test_what_may_not_run_leaves_the_comparison_as_it_is_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(heal, "heal", lambda *_, **__: ([], "it is noon", {}))
+    result, printed = healed(monkeypatch, [LATER])
+    assert (result["changed"], result["drift"]["state"]) == (False, "drift")
+    assert 'groundup_drift_objects{part="host"} 1\n' in result["metrics"]
+    assert 'groundup_heal_failed{part="host"} 0\n' in result["metrics"]
+    assert printed == ["healed by itself: nothing: it is noon"]
+
+
+def test_healing_that_cannot_begin_is_a_failure_of_its_layers_and_the_comparison_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise GroundupError("no password", where="here", why="it is", remedy="give it")
+
+    monkeypatch.setattr(heal, "heal", broken)
+    result, _ = healed(monkeypatch, [LATER])
+    assert 'groundup_heal_failed{part="host"} 1\n' in result["metrics"]
+    assert 'groundup_drift_objects{part="host"} 1\n' in result["metrics"]
 
 
 def test_a_look_that_cannot_begin_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:

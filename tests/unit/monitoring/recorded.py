@@ -29,6 +29,9 @@ MADE: Metrics = {
     # By text files of ours, on hosts that have what they tell of.
     "groundup_hypervisor_down_instances": {"hypervisor", "project"},
     "groundup_hypervisor_looked_timestamp_seconds": set(),
+    **{f"groundup_capacity{figure}": {"scope", "name", "resource"} for figure in ("", "_used", "_free")},
+    "groundup_capacity_looked_timestamp_seconds": set(),
+    **{f"groundup_heal_{what}": {"part"} for what in ("failed", "repeated", "last_timestamp_seconds")},
     "groundup_host_metrics_last_run_timestamp_seconds": set(), "ovn_db_cluster_has_leader": {"db_name"},
     "ovn_chassis_nb_cfg": {"chassis"}, "ovn_southbound_nb_cfg": set(), "libvirt_up": set(),
     "ovn_controller_southbound_database_connected": set(), "ovs_up": set(), "ovs_cur_cfg": set(), "ovs_next_cfg": set(),

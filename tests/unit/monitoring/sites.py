@@ -19,4 +19,5 @@ WHOLE = {
     "backups__schedule": "daily", "backups__logs_every": 5, "monitoring__drift": "daily",
     "monitoring__logs__enabled": True, "machines__storage__rack": "r1",
     "openstack__hypervisor_failure": {"action": "tell"},
+    "monitoring__capacity": {}, "monitoring__heal": {"layers": ["host"], "window": "02:00-05:00"},
 }  # fmt: skip

@@ -111,7 +111,7 @@ def test_a_limited_run_and_a_backup_hand_over_what_the_plan_and_the_sets_say(
 
 
 @pytest.mark.parametrize("said", [lambda: dict(FAILED), gone])
-@pytest.mark.parametrize("step", ["tell", "backups", "drift", "silence", "hear"])
+@pytest.mark.parametrize("step", ["tell", "backups", "drift", "capacity", "silence", "hear"])
 def test_what_another_run_did_is_done_when_the_monitoring_host_cannot_be_told(
     monkeypatch: pytest.MonkeyPatch, said: Callable[[], dict[str, Any]], step: str
 ) -> None:

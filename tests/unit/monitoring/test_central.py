@@ -54,6 +54,7 @@ def host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MonitoringHost:
     monkeypatch.setattr(watched, "BACKUPS", tmp_path / "texts/groundup-backups.prom")
     monkeypatch.setattr(watched, "DRIFT", tmp_path / "texts/groundup-drift.prom")
     monkeypatch.setattr(watched, "FAILURE", tmp_path / "texts/groundup-hypervisor-failure.prom")
+    monkeypatch.setattr(watched, "CAPACITY", tmp_path / "texts/groundup-capacity.prom")
     monkeypatch.setattr(central, "HOME", found.home)
     monkeypatch.setattr(central, "_takes_routing", lambda _: None)  # amtool is of a package
     monkeypatch.setattr(central, "answers", lambda *at: found.waited.append(at[-1]))
@@ -214,7 +215,7 @@ def test_an_age_is_never_replaced_by_an_older_one() -> None:
 
 
 @pytest.mark.usefixtures("host")
-@pytest.mark.parametrize("step", ["drift", "failure"])
+@pytest.mark.parametrize("step", ["drift", "failure", "capacity"])
 def test_what_a_timer_found_is_told_where_the_store_is(step: str) -> None:
     def done(text: str) -> list[str]:
         changes = Changes(check=False)
@@ -265,7 +266,7 @@ def test_a_backup_tells_its_age_also_when_what_follows_fails_though_it_is_there(
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("playbook", ["backup", "backup_logs", "drift", "hypervisor_failure"])
+@pytest.mark.parametrize("playbook", ["backup", "backup_logs", "drift", "hypervisor_failure", "capacity"])
 def test_on_a_site_without_monitoring_nobody_is_told(playbook: str) -> None:
     """Ansible templates `delegate_to` before it asks `when`."""
     plays = yaml.safe_load((ROOT / f"playbooks/{playbook}.yml").read_text())

@@ -76,7 +76,7 @@ def test_what_nobody_tells_is_found(query: str, fault: str) -> None:
 def test_a_site_has_dashboards_of_its_layers_alone() -> None:
     assert shown(planned("ha", **WHOLE)).keys() == DASHBOARDS.keys()
     lab = shown(planned("lab"))
-    assert lab.keys() == DASHBOARDS.keys() - {"ceph"}
+    assert lab.keys() == DASHBOARDS.keys() - {"ceph", "capacity"}
     assert not {"Health of Ceph", "Space of Ceph"} & lab["site"].keys()
     assert not [title for title in lab["monitoring"] if "logs" in title]
     assert lab["upkeep"].keys() == {"Age of the newest backup", "Certificates that end soonest"}

@@ -164,6 +164,7 @@ def _moved(place: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     monkeypatch.setattr(watched, "BACKUPS", place / "node-exporter/groundup-backups.prom")
     monkeypatch.setattr(watched, "DRIFT", place / "node-exporter/groundup-drift.prom")
     monkeypatch.setattr(watched, "FAILURE", place / "node-exporter/groundup-hypervisor-failure.prom")
+    monkeypatch.setattr(watched, "CAPACITY", place / "node-exporter/groundup-capacity.prom")
     monkeypatch.setattr(watched, "CERTIFICATES", place / "node-exporter/groundup-certificates.prom")
     monkeypatch.setattr(watched, "HOST_METRICS", place / "node-exporter/groundup-host.prom")
     monkeypatch.setattr(watched, "HOST_PROGRAM", place / "lib/host-metrics/host-metrics.pyz")

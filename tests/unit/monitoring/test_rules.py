@@ -46,6 +46,10 @@ def test_an_alert_says_layer_severity_object_and_the_three_lines_of_a_fault() ->
             "SiteDrifted",
             "DriftUnknown",
             "LogsMissing",
+            "CapacityFull",
+            "CapacityEnding",
+            "HealFailed",
+            "HealRepeated",
             PROOF,
         )
         assert ("object" in one["labels"]) == written
@@ -112,6 +116,15 @@ def test_drift_is_told_only_where_a_timer_looks_for_it() -> None:
     for name in ("SiteDrifted", "DriftUnknown", "DriftOld"):
         assert expressions(planned("ha"), name) == []
         assert len(expressions(planned("ha", **WHOLE), name)) == 1
+
+
+def test_room_is_told_only_where_a_timer_asks_for_it_by_the_sites_own_bounds() -> None:
+    for name in ("CapacityFull", "CapacityEnding", "CapacityOld"):
+        assert expressions(planned("ha"), name) == []
+    plan = planned("ha", monitoring__capacity={"percent": 75, "days": 14})
+    (full,), (ending,) = expressions(plan, "CapacityFull"), expressions(plan, "CapacityEnding")
+    assert full.endswith("> 75")
+    assert "[7d], 14 * 86400)" in ending
 
 
 def test_a_host_that_is_asked_rarely_is_not_taken_for_late() -> None:

@@ -1,6 +1,6 @@
-"""The units of backups, of drift and of dead hypervisors: of systemd on the control node, of the user who made them.
+"""The units of backups and of what is looked at by itself: of systemd on the control node, of the user who made them.
 
-Timers start the backup, the comparison and the look; the copy of MariaDB's binary logs runs all the time.
+Timers start backups, comparison and looks; the copy of MariaDB's binary logs runs all the time.
 
 The services run their playbooks as a person does, with this run's programs and collections. The password of the secrets
 store is in neither unit: they name its file.
@@ -12,7 +12,9 @@ import json
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from ....module_utils._base import files
 from ....module_utils._base.changes import Changes
@@ -26,11 +28,25 @@ from .disk import PLAYBOOK
 
 DRIFT_PLAYBOOK = "groundup.cloud.drift"
 FAILURE_PLAYBOOK = "groundup.cloud.hypervisor_failure"
+CAPACITY_PLAYBOOK = "groundup.cloud.capacity"
 _LOOKS = "*:0/2"  # OnCalendar: each second minute
 _TOLD = 900  # seconds of copying binary logs until monitoring is told, which takes an hour for old
 _BOOTED = Path("/run/systemd/system")  # sd_booted(3)
 _PASSED = ("GROUNDUP_", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "ANSIBLE_COLLECTIONS_PATH",
            "ANSIBLE_CONFIG", "HOME")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Timed:
+    """One playbook that a timer starts."""
+
+    unit: str  # name of its units, without their kind
+    playbook: str
+    schedule: str | None  # OnCalendar; None: the site asks for none
+    what: str
+    variables: Mapping[str, Any] = field(default_factory=dict)
+    limit: str = "12h"
+    exits: str = ""  # codes beside 0 that are no failure
 
 
 def unit(site: str) -> str:
@@ -55,39 +71,28 @@ def failure_unit(site: str) -> str:
 
 def converge(plan: Plan, site_file: str, changes: Changes, environ: Mapping[str, str] = os.environ) -> None:
     """Install the units that the site file asks for, remove the others. Raises GroundupError."""
-    name, logs, drift, failed = (of(plan.site) for of in (unit, logs_unit, drift_unit, failure_unit))
-    compared, passed = plan.monitoring.drift if plan.monitoring else None, {}
-    looks = _LOOKS if plan.openstack.hypervisor_failure else None
-    if not (plan.backups.schedule or compared or looks) and plan.backups.logs_every and not _BOOTED.is_dir():
+    drift, room, heal = (
+        (plan.monitoring.drift, plan.monitoring.capacity, plan.monitoring.heal) if plan.monitoring else (None,) * 3
+    )
+    passed: dict[str, str] = {}
+    report = {"failure_file": str(state_dir(plan.site) / "hypervisor-failure.json"), "failure_publish": True}
+    timed = (
+        _Timed(unit(plan.site), PLAYBOOK, plan.backups.schedule, "Backup"),
+        # It ends with 2 or 4 when something differs or is unknown: the metric says so.
+        _Timed(drift_unit(plan.site), DRIFT_PLAYBOOK, drift, "Drift",
+               {"drift_publish": True} | ({"drift_heal": True} if heal else {}), limit="12h" if heal else "1h",
+               exits="2 4"),
+        _Timed(failure_unit(plan.site), FAILURE_PLAYBOOK, _LOOKS if plan.openstack.hypervisor_failure else None,
+               "Dead hypervisors", report, exits="2 4"),
+        _Timed(f"groundup-capacity-{plan.site}", CAPACITY_PLAYBOOK,
+               room.schedule if room else None, "Capacity", {"capacity_publish": True}, limit="1h"),
+    )  # fmt: skip
+    if not any(one.schedule for one in timed) and plan.backups.logs_every and not _BOOTED.is_dir():
         changes.warnings.append(f"no systemd here: let what starts jobs run the playbook {LOGS_PLAYBOOK}")
     elif wanted := _wanted(plan):
         _refuse_without_systemd(wanted)
         password = str(_password(plan, environ))
         passed = {one: value for one, value in environ.items() if one.startswith(_PASSED)} | {VARIABLE: password}
-    backup = {
-        f"{name}.service": _service(
-            plan, PLAYBOOK, site_file, passed, what="Backup", how="Type=oneshot\nTimeoutStartSec=12h\n", install="",
-        ),
-        f"{name}.timer": _timer(plan, plan.backups.schedule, what="Backups"),
-    }  # fmt: skip
-    # It ends with 2 or 4 when something differs or is unknown: the metric says so.
-    comparison = {
-        f"{drift}.service": _service(
-            plan, DRIFT_PLAYBOOK, site_file, passed, "-e", "drift_publish=true", what="Drift",
-            how="Type=oneshot\nTimeoutStartSec=1h\nSuccessExitStatus=2 4\n", install="",
-        ),
-        f"{drift}.timer": _timer(plan, compared, what="Drift"),
-    }  # fmt: skip
-    report = json.dumps(
-        {"failure_file": str(state_dir(plan.site) / "hypervisor-failure.json"), "failure_publish": True}
-    )
-    look = {
-        f"{failed}.service": _service(
-            plan, FAILURE_PLAYBOOK, site_file, passed, "-e", report,
-            what="Dead hypervisors", how="Type=oneshot\nTimeoutStartSec=12h\nSuccessExitStatus=2 4\n", install="",
-        ),
-        f"{failed}.timer": _timer(plan, looks, what="Dead hypervisors"),
-    }  # fmt: skip
     target = "multi-user.target" if _root() else "default.target"
     # Both are read once, at its start: in its text, a change restarts it.
     into = (plan.backup_directory or "the state directory").replace("%", "%%")
@@ -98,9 +103,14 @@ def converge(plan: Plan, site_file: str, changes: Changes, environ: Mapping[str,
         how="Restart=always\nRestartSec=5\n",
         install=f"\n[Install]\nWantedBy={target}\n",
     )  # fmt: skip
-    _converge(backup, f"{name}.timer", changes, wanted=bool(plan.backups.schedule))
-    _converge(comparison, f"{drift}.timer", changes, wanted=bool(compared))
-    _converge(look, f"{failed}.timer", changes, wanted=bool(looks))
+    for one in timed:
+        options = ("-e", json.dumps(one.variables)) if one.variables else ()
+        exits = f"SuccessExitStatus={one.exits}\n" if one.exits else ""
+        how = f"Type=oneshot\nTimeoutStartSec={one.limit}\n{exits}"
+        service = _service(plan, one.playbook, site_file, passed, *options, what=one.what, how=how, install="")
+        units = {f"{one.unit}.service": service, f"{one.unit}.timer": _timer(plan, one.schedule, what=one.what)}
+        _converge(units, f"{one.unit}.timer", changes, wanted=bool(one.schedule))
+    logs = logs_unit(plan.site)
     _converge({logs: copy}, logs, changes, wanted=plan.backups.logs_every > 0 and bool(passed))
 
 
@@ -111,6 +121,7 @@ def _wanted(plan: Plan) -> str:
         f"backups.logs_every ({plan.backups.logs_every})": plan.backups.logs_every,
         "openstack.hypervisor_failure": plan.openstack.hypervisor_failure,
         **({f"monitoring.drift ({plan.monitoring.drift})": plan.monitoring.drift} if plan.monitoring else {}),
+        "monitoring.capacity": plan.monitoring and plan.monitoring.capacity,
     }
     return ", ".join(field for field, value in fields.items() if value)
 
@@ -203,8 +214,8 @@ def _refuse_without_systemd(wanted: str) -> None:
         raise GroundupError(
             f"{wanted} needs systemd, which does not run this machine",
             where="the control node", why="units that nobody starts do nothing",
-            remedy=f"leave it out; run the playbooks {PLAYBOOK}, {LOGS_PLAYBOOK}, {DRIFT_PLAYBOOK} and "
-            f"{FAILURE_PLAYBOOK} by what starts jobs here",
+            remedy=f"leave it out; run the playbooks {PLAYBOOK}, {LOGS_PLAYBOOK}, {DRIFT_PLAYBOOK}, "
+            f"{FAILURE_PLAYBOOK} and {CAPACITY_PLAYBOOK} by what starts jobs here",
         )  # fmt: skip
     if not _root() and not Path(f"/var/lib/systemd/linger/{Path.home().owner()}").exists():
         raise GroundupError(

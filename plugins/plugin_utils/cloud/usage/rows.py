@@ -1,16 +1,24 @@
-"""Rows of capacity and of use, as CSV and as a table; questions whose faults do not end the others."""
+"""Rows of capacity and of use, as CSV, table and metrics; questions whose faults do not end the others."""
 
 from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, TypeVar
 
-from ....module_utils._base.text import printable
+from ....module_utils._base.text import gauges, label, printable
 from ...errors import GroundupError
 from ..connection import answered
+
+FIGURES = {
+    "capacity": ("groundup_capacity", "What a place can give, of each resource."),
+    "used": ("groundup_capacity_used", "What is used of it."),
+    "free": ("groundup_capacity_free", "What new ones can get."),
+}
+LOOKED = "groundup_capacity_looked_timestamp_seconds"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +84,21 @@ def as_csv(kind: Kind, rows: Sequence[Row]) -> str:
     writer.writeheader()
     writer.writerows({name: _plain(value) for name, value in asdict(row).items()} for row in rows)
     return text.getvalue().rstrip("\n")
+
+
+def metrics(rows: Iterable[CapacityRow], *, now: float) -> str:
+    """Return the figures of capacity for the node exporter. Networks of one name, which it would refuse, are one."""
+    told = {LOOKED: ("When the cloud was last asked for its room.", [f"{LOOKED} {now:.0f}"])}
+    for field, (name, what) in FIGURES.items():
+        found = Counter[tuple[str, str, str]]()
+        for row in rows:
+            if (value := getattr(row, field)) is not None:
+                found[row.scope, row.name, row.resource] += value
+        told[name] = (what, [
+            f'{name}{{scope="{scope}",name="{label(place)}",resource="{resource}"}} {value}'
+            for (scope, place, resource), value in found.items()
+        ])  # fmt: skip
+    return gauges(told)
 
 
 def _plain(value: Any) -> Any:

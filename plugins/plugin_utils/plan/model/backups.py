@@ -74,8 +74,8 @@ class Backups(Model):
     password_file: Directory | None = Field(
         None,
         description="File on the control node with the password of the secrets store, or a script that prints it, for "
-        "the timers of backups, monitoring.drift and openstack.hypervisor_failure. Default: that of the run which "
-        "makes the timer.",
+        "the timers of backups, monitoring.drift, monitoring.capacity and openstack.hypervisor_failure. Default: that "
+        "of the run which makes the timer.",
         json_schema_extra={"examples": ["/root/.config/groundup/cloud.vault-password"]},
     )
     logs_every: int | None = Field(

@@ -75,6 +75,67 @@ class Logs(Model):
     )
 
 
+class CapacityAlerts(Model):
+    """The room of the cloud as metrics, and when it is told to be full."""
+
+    schedule: Schedule = Field(
+        "hourly",
+        description="When a timer on the control node asks the cloud (groundup.cloud.capacity): OnCalendar of systemd, "
+        "daily or more often.",
+        json_schema_extra={"examples": ["*:0/15"]},
+    )
+    percent: Annotated[int, Field(ge=1, le=99)] = Field(90, description="Percent in use that raise an alert.")
+    days: Annotated[int, Field(ge=1, le=365)] = Field(
+        30, description="Days ahead in which what is full by the growth of the last seven days raises an alert."
+    )
+
+
+# Layers that no run without a person at it may apply, and why.
+NEVER_HEALED = {
+    "plan": "what the site file says anew is applied by whoever wrote it",
+    "supply": "what it builds goes to all hosts later",
+    "metal": "it makes machines",
+    "seed": "what it publishes is what every other host installs",
+    "ironic": "it installs machines, which erases their disks",
+    "kubernetes": "it restarts and replaces members of etcd",
+    "storage": "it makes OSDs, which erases disks",
+    "network": "it restarts and replaces members of OVN's databases",
+}
+HEALED = ("host", "openstack", "hypervisor", "monitoring")
+
+
+def _healed(layer: str) -> str:
+    """Return ``layer``, when it may run unattended. Raises ValueError."""
+    if layer not in HEALED:
+        why = NEVER_HEALED.get(layer, "there is no such layer")
+        raise ValueError(f"may not run unattended, as {why}: write some of {', '.join(HEALED)}")
+    return layer
+
+
+def _window(value: str) -> str:
+    first, _, last = value.partition("-")
+    if first == last:
+        raise ValueError("begins when it ends: write a begin and an end in UTC, such as 02:00-05:00")
+    return value
+
+
+_TIME = "([01][0-9]|2[0-3]):[0-5][0-9]"
+HealedLayer = Annotated[str, AfterValidator(_healed), Field(json_schema_extra={"enum": [*HEALED]})]
+
+
+class Heal(Model):
+    """What the timer of drift mends by itself, when all that differs is of these layers."""
+
+    layers: Annotated[list[HealedLayer], Field(min_length=1)] = Field(
+        description="Layers whose playbook may run unattended."
+    )
+    window: Annotated[
+        str,
+        Field(pattern=f"^{_TIME}-{_TIME}$", json_schema_extra={"examples": ["02:00-05:00"]}),
+        AfterValidator(_window),
+    ] = Field(description="When one may start: begin and end in UTC. It may go over midnight.")
+
+
 class Monitoring(Model):
     """Metrics and alerts of the whole site."""
 
@@ -99,4 +160,18 @@ class Monitoring(Model):
         "tells the number of differences as a metric: OnCalendar of systemd, daily or more often. Default: no timer.",
         json_schema_extra={"examples": ["*-*-* 05:00:00"]},
     )
+    capacity: CapacityAlerts | None = Field(
+        None,
+        description="Room for instances by zone and aggregate, for volumes and addresses as metrics, with alerts "
+        "before it ends. Default: none.",
+    )
+    heal: Heal | None = Field(
+        None, description="What is mended by itself after a comparison. Needs `drift`. Default: nothing."
+    )
     logs: Logs = Field(default_factory=Logs, description="Logs of the whole site. Needs `enabled`.")
+
+    @model_validator(mode="after")
+    def _heals_what_it_finds(self) -> Monitoring:
+        if self.heal and not self.drift:
+            raise ValueError("heal needs drift: write when the site is compared, such as '*-*-* 02:30:00 UTC'")
+        return self

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ....module_utils._host.watched import DOOR_PORT
 from ..layout.context import Layout
 from ..model.monitoring import Mail
-from ..part_types import LogsPlan, MailPlan, MonitoringPlan, PagerdutyPlan
+from ..part_types import CapacityPlan, HealPlan, LogsPlan, MailPlan, MonitoringPlan, PagerdutyPlan
 
 METRICS, LOGS = "victoria-metrics", "victoria-logs"
 MAIL, PAGERDUTY = "monitoring/mail", "monitoring/pagerduty"  # secrets that somebody else made
@@ -23,6 +23,8 @@ def monitoring(layout: Layout) -> MonitoringPlan | None:
         pagerduty=PagerdutyPlan(url=written.pagerduty.url, secret=PAGERDUTY) if written.pagerduty else None,
         mail=_mail(written.mail) if written.mail else None, drift=written.drift, programs=_place(METRICS),
         logs=_logs(layout, host) if keeps_logs(layout) else None,
+        heal=HealPlan(layers=tuple(written.heal.layers), window=written.heal.window) if written.heal else None,
+        capacity=CapacityPlan(**dict(written.capacity)) if written.capacity else None,
     )  # fmt: skip
 
 

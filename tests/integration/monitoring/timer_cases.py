@@ -1,0 +1,46 @@
+"""The same for alerts of what timers of the control node found and did: room of the cloud, unattended runs."""
+
+from __future__ import annotations
+
+from .cases import BEGIN, DAY, Case, Series
+
+_EAST = {"scope": "zone", "name": "east", "resource": "vcpus"}
+_LABELS = 'job="node",object="seed-1",scope="zone",name="east",resource="vcpus"'
+_LOOKED = 'groundup_capacity_looked_timestamp_seconds{job="node",object="seed-1"}'
+
+
+def room(used: str, free: str) -> Series:
+    """Return the series of a zone."""
+    values = {"": "100x60", "_used": used, "_free": free}
+    return {f"groundup_capacity{figure}{{{_LABELS}}}": one for figure, one in values.items()}
+
+
+def _healed(what: str, values: str, *, part: str) -> Series:
+    return {f'groundup_heal_{what}{{job="node",object="seed-1",part="{part}"}}': values}
+
+
+def _repeated(ago: int) -> Series:
+    """Return the series of a layer that ran ``ago`` days ago, for what it ran before."""
+    at = f"{BEGIN - ago * DAY}x60"
+    return _healed("repeated", "1x60", part="host") | _healed("last_timestamp_seconds", at, part="host")
+
+
+TIMER_CASES = (
+    Case(
+        alert="HealFailed", layer="monitoring", fires=_healed("failed", "0 1x30", part="openstack"),
+        quiet=_healed("failed", "0x30", part="openstack"), labels={"object": "drift", "part": "openstack"},
+    ),
+    Case(
+        alert="HealRepeated", layer="monitoring", fires=_repeated(1), quiet=_repeated(2),
+        labels={"object": "drift", "part": "host"},
+    ),
+    Case(  # used by half; what is left is with hosts that are away
+        alert="CapacityFull", layer="openstack", fires=room("50x60", "9x60"), quiet=room("50x60", "11x60"),
+        labels={"object": "capacity", **_EAST},
+    ),
+    Case(
+        alert="CapacityOld", layer="monitoring", fires={_LOOKED: f"{BEGIN - 2 * DAY}x30"},
+        quiet={_LOOKED: f"{BEGIN - DAY}x30"}, labels={"object": "capacity"},
+    ),
+)  # fmt: skip
+ENDING = Case(alert="CapacityEnding", layer="openstack", fires={}, quiet={}, labels={"object": "capacity", **_EAST})
