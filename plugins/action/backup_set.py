@@ -64,7 +64,11 @@ class ActionModule(StepAction):
             return self._host(step, given, content=job.keys())
         if step == "etcd_put":
             return self._put(job, given)
-        return {"state": job.state, "mariadb": job.mariadb, "restart": job.restart, "end": job.end}[step]()
+        if step == "mariadb":
+            from ..plugin_utils.rotate.restored import statements  # late: hosts are asked first
+
+            return job.mariadb(statements)
+        return {"state": job.state, "restart": job.restart, "end": job.end}[step]()
 
     def _put(self, job: RestoreJob, given: dict[str, Any]) -> dict[str, Any]:
         """Send snapshot and etcdutl to the host, which removes them with its directory of this task."""

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from ..module_utils._base.files import write_file
 from ..plugin_utils import site_identity
 from ..plugin_utils.actions import DocumentedAction, ended
+from ..plugin_utils.backup.restore import journal as restores
 from ..plugin_utils.commands import runnable
 from ..plugin_utils.compose import site_plan
 from ..plugin_utils.kube import run_lease
@@ -39,6 +40,8 @@ class ActionModule(DocumentedAction):
             said=hidden.value(given["said"]),
         )  # fmt: skip
         step, lacking = given["step"], hidden.value(given["lacking"])
+        if step == "check":
+            restores.refuse_beside(plan.site, why=restores.HALF)
         if step in ("look", "check"):
             found = run.look()
             told = self._told(run, found, given["page"])

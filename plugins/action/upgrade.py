@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.backup.restore import journal as restores
 from ..plugin_utils.kube import run_lease
 from ..plugin_utils.upgrade.job import UpgradeJob
 from ..plugin_utils.upgrade.run import UpgradeRun
@@ -20,6 +21,8 @@ class ActionModule(DocumentedAction):
         names = ("site_file", "force", "seen", "until")
         job = UpgradeJob(say=self._display.display, **{name: given[name] for name in names})
         step = given["step"]
+        if step == "check":
+            restores.refuse_beside(job.plan().site, why=restores.HALF)
         if step in ("check", "verify"):
             return {"check": job.check, "verify": job.verify}[step]()
         if self.changes.check:

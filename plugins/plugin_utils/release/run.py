@@ -9,7 +9,6 @@ from typing import Any
 from ...module_utils._base.consent import Reason, refuse, refuse_unknown
 from ...module_utils._base.text import few, printable
 from ...module_utils._base.wait import wait_until
-from ..backup.restore import journal as restores
 from ..errors import GroundupError
 from ..kube.access import kubeconfig_path
 from ..kube.client import Api
@@ -54,7 +53,6 @@ class ReleaseUpgrade:
         """Return what would be done. Raises GroundupError for what stands against it."""
         refuse_unknown("openstack_upgrade", self.force, CODES, variable="openstack_upgrade_force")
         opened = self._opened()
-        restores.refuse_beside(self.plan.site, why=restores.HALF)
         journal.refuse_open(self.plan.site, OPENSTACK.verb, journal.KUBERNETES)
         known = found.facts and self.target in pairs.STEPS
         todo = self._left(found.facts, opened) if found.facts and known else Left()

@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 from ...module_utils._base.consent import refuse, refuse_unknown
 from ...module_utils._base.wait import wait_until
-from ..backup.restore import journal as restores
 from ..errors import GroundupError
 from ..kube.access import kubeconfig_path
 from ..kube.client import Api
@@ -41,7 +40,6 @@ class UpgradeJob:
         refuse_unknown("kubernetes_upgrade", self.force, CODES, variable="kubernetes_upgrade_force")
         plan = self.plan()
         opened = journal.going_to(plan.site, plan.kubernetes.version)
-        restores.refuse_beside(plan.site, why=restores.HALF)
         journal.refuse_open(plan.site, journal.KUBERNETES.verb, journal.OPENSTACK)
         api = self.api(plan)
         found = surveyed(api)

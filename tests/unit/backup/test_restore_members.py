@@ -7,12 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore import accounts, journal, workloads
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore import job as restore_job
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore import journal, workloads
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore.mariadb import Members
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate import restored
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.mariadb import native
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
 
@@ -86,7 +87,7 @@ def test_nothing_ends_before_the_operator_knows_who_is_away(
     monkeypatch.setattr(restore_job.RestoreJob, "_api", lambda *_, **__: cluster)
     monkeypatch.setattr(journal, "under_way", lambda _: replace(BEGUN))
     with pytest.raises(GroundupError, match=re.escape(said)):
-        job(plan, parts=["mariadb"], force=force).mariadb()
+        job(plan, parts=["mariadb"], force=force).mariadb(restored.statements)
     assert bool(cluster.asked) is ends
 
 
@@ -97,7 +98,7 @@ def test_accounts_get_the_passwords_of_now_and_both_while_a_rotation_is_open(pla
     store = open_store(plan.site)
     store.ensure([name for name in ("keystone/db", "mariadb/root", "mariadb/sst") if name not in store.names()])
     values = store.items()
-    said = accounts.statements(plan, store).decode()
+    said = restored.statements(plan, store).decode()
     way = f"IDENTIFIED VIA mysql_native_password USING '{native(values['keystone/db'])}'"
     assert f"ALTER USER IF EXISTS 'keystone'@'%' {way};\n" in said
     assert "'root'@'%'" in said

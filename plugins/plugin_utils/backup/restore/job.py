@@ -26,7 +26,6 @@ from ..sets.job import site_shelf
 from ..sets.mariadb import Contents, choose, contents
 from ..sets.write import alone
 from . import anew, compare, decide, journal, state, workloads
-from .accounts import statements
 from .decide import Control, Present
 from .mariadb import SET, Members, summary
 
@@ -124,8 +123,8 @@ class RestoreJob:
         with scratch_etcd.unsealed(self._plan.site, self._content(take.ETCD), size=size) as snapshot:
             yield snapshot, program
 
-    def mariadb(self) -> dict[str, Any]:
-        """Put the databases back, and restart what has read the old. Raises GroundupError."""
+    def mariadb(self, accounts: Callable[[Plan, Store], bytes]) -> dict[str, Any]:
+        """Put the databases back, with ``accounts``, and restart what has read the old. Raises GroundupError."""
         begun = journal.under_way(self._plan.site) or self._unbegun()
         restore = begun.name
         about = self._backup.parts[take.MARIADB]
@@ -144,8 +143,8 @@ class RestoreJob:
                 yield from self._content(take.MARIADB)
                 yield from logs.content(store) if logs else ()
 
-            accounts = statements(self._plan, store)
-            members.place(restore, size=about["size"], pieces=pieces, accounts=accounts, replays=logs)
+            sql = accounts(self._plan, store)
+            members.place(restore, size=about["size"], pieces=pieces, accounts=sql, replays=logs)
         self._say("restore: starting MariaDB with the set's data")
         members.start()
         held, faults = summary(contents(choose(self._api(), self._plan.openstack.namespace)), about)

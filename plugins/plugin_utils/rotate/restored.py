@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ...compose import with_values
-from ...plan.types import Plan
-from ...rotate.accounts import of_plan
-from ...rotate.mariadb import MEMBER_HOSTS, identified
-from ...vault import Store
-from ...vault.rotation import FORMER, NEXT
+from ..compose import with_values
+from ..plan.types import Plan
+from ..vault import Store
+from ..vault.rotation import FORMER, NEXT
+from .accounts import of_plan
+from .mariadb import MEMBER_HOSTS, identified
 
 
 def statements(plan: Plan, store: Store) -> bytes:
