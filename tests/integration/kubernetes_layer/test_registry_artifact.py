@@ -63,7 +63,7 @@ def test_an_image_is_fetched_from_a_registry_with_the_operators_login_and_ca_alo
         manifest = artifacts.sha256(artifacts.manifest(files))
         assert fetch(f"{NAME}@sha256:{manifest}", trusts=pair.certificate, login=login) == ""
         said = fetch(f"{NAME}:13", trusts=pair.certificate, login="bTpu")
-        assert re.search("unauthorized|invalid username", said)
+        assert re.search("unauthorized|authentication required", said)
         other = tls.pair(address=ADDRESS).certificate
         assert "certificate" in fetch(f"{NAME}:13", trusts=other, login=login)
         assert "manifest unknown" in fetch(f"{NAME}:12", trusts=pair.certificate, login=login)
