@@ -14,7 +14,7 @@ from typing import Any
 
 from ...module_utils._base.files import write_file
 from .program import Program
-from .runs import RALLY
+from .runs import RALLY, RALLY_LOG
 from .settings import Prepared, test_timeout
 from .target import Target
 
@@ -66,7 +66,7 @@ def _report(
 ) -> Mapping[str, Any]:
     conf, cloud, task, report = (directory / name for name in ("rally.conf", "cloud.json", "task.json", "report.json"))
     wait = test_timeout(target)
-    text = _CONF.format(log=program.directory / "rally.log", directory=directory, wait=wait)
+    text = _CONF.format(log=program.directory / RALLY_LOG, directory=directory, wait=wait)
     for path, content in ((conf, text), (cloud, _cloud(made, target)), (task, _task(made, chosen))):
         write_file(path, content.encode(), mode=0o600)
 
