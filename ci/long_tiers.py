@@ -157,7 +157,7 @@ LONG_TIERS = (
         ("ci/lab", "up"),
         *(
             (*playbooks(OBJECTS_SITE, "tempest"), "-e", f"tempest_suite={suite}")
-            for suite in ("smoke", "api", "rbac", "scenario")
+            for suite in ("smoke", "api", "rbac", "scenario", "trend")
         ),
     ),
     lab_tier(

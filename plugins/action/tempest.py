@@ -25,7 +25,7 @@ class ActionModule(DocumentedAction):
         from ..plugin_utils.cloud import connection
         from ..plugin_utils.cloud.administrator import VERIFY, UnreachedError
         from ..plugin_utils.supply.local_environment import local_environment
-        from ..plugin_utils.tempest import report, runs, target, work
+        from ..plugin_utils.tempest import report, runs, target, trend, work
 
         say = self._display.display
         plan = site_plan(given["site_file"]) if given["site_file"] else None
@@ -48,6 +48,8 @@ class ActionModule(DocumentedAction):
         except UnreachedError as error:
             return ended(str(error), unknown=True)
         say(report.table(outcome))
+        if given["suite"] == trend.SUITE:
+            say(trend.table(directory.parent))
         return ended(outcome.line, broken=outcome.broken) | {
             "directory": str(directory),
             "counts": {word: outcome.count(word) for word in ("passed", "failed", "skipped")},

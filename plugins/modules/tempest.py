@@ -31,8 +31,9 @@ options:
       - V(api) runs all tests of the APIs but the slow ones, without logins.
       - V(rbac) runs the plugins' tests of roles.
       - V(scenario) runs the scenarios, with logins.
+      - V(trend) has Rally boot instances and make networks, and appends how long that took to a file that stays.
     type: str
-    choices: [smoke, api, rbac, scenario]
+    choices: [smoke, api, rbac, scenario, trend]
     default: smoke
   regex:
     description: Regular expression. Only tests of the suite that match it are run.

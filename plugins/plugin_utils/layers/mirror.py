@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import re
 
-FORM = re.compile(
+OCI = "oci://"
+_PLACE = (
     r"([A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+(:[0-9]{1,5})?|[A-Za-z0-9-]+:[0-9]{1,5})"  # else it would be Docker's, unsaid
-    r"(/[a-z0-9]+(([._]|__|-+)[a-z0-9]+)*)+:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}@sha256:[0-9a-f]{64}"
+    r"(/[a-z0-9]+(([._]|__|-+)[a-z0-9]+)*)+"
 )
+_TAG, _DIGEST = ":[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}", "@sha256:[0-9a-f]{64}"
+FORM = re.compile(f"{_PLACE}{_TAG}{_DIGEST}")
+ARTIFACT = re.compile(f"{_PLACE}({_TAG}|{_DIGEST})")
 _PREFIX = "mirror,"
 _SAFE, _PLAIN = str.maketrans("/:@", "+=,"), str.maketrans("+=,", "/:@")
 

@@ -14,7 +14,7 @@ from openstack.exceptions import NotFoundException
 from ..cloud.sweep import Sweep
 from ..errors import GroundupError
 from .program import Program
-from .runs import SuiteRun
+from .runs import RALLY_LOG, SuiteRun
 from .settings import CloudFacts, Prepared
 from .target import Target
 
@@ -127,6 +127,9 @@ def clean(cloud: Connection, run: SuiteRun, program: Program) -> list[str]:
     projects = partial(_present, cloud.identity.get_project, run.made("project"))
     for project in projects():
         sweep.project(str(project["id"]))
+    if (run.directory / RALLY_LOG).exists():  # it works in the project of our own account
+        for project in cloud.identity.projects(name=f"{run.prefix}-admin"):
+            sweep.project(str(project["id"]))
     sweep.gone("user", partial(_present, cloud.identity.get_user, run.made("user")), cloud.identity.delete_user)
     if not sweep.left:  # else the rest could not be found again
         sweep.gone("project", projects, cloud.identity.delete_project)

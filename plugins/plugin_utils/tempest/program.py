@@ -35,8 +35,8 @@ class Program:
     def tests(self) -> list[str]:
         """Return the names of all tests. Raises GroundupError when one cannot be loaded."""
         if not (self.directory / ".stestr").is_dir():
-            self._told(["stestr", "init"])
-        listed = self._told(["tempest", "run", *self._conf(), "--list-tests"])
+            self.told(["stestr", "init"])
+        listed = self.told(["tempest", "run", *self._conf(), "--list-tests"])
         found = [line for line in listed.splitlines() if line and " " not in line and "." in line]
         if not found or "import errors" in listed:
             raise self._failed("tempest run --list-tests", listed)
@@ -77,14 +77,13 @@ class Program:
     def _argv(self, command: Sequence[str]) -> list[str]:
         return [*self.enter, str(self.home / "bin" / command[0]), *command[1:]]
 
-    def _told(self, command: Sequence[str]) -> str:
-        done = subprocess.run(
-            self._argv(command), check=False, text=True, capture_output=True, cwd=self.directory,
-            env=self._environment(), timeout=_LIST,
-        )  # fmt: skip
-        if done.returncode:
-            raise self._failed(" ".join(command), done.stdout + done.stderr)
-        return done.stdout
+    def told(self, command: Sequence[str], *, timeout: float = _LIST) -> str:
+        """Return what a program prints. Raises GroundupError when it fails."""
+        with self._started(self._argv(command), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            out, problems = (part.decode(errors="replace") for part in process.communicate(timeout=timeout))
+        if process.returncode:
+            raise self._failed(" ".join(command), out + problems)
+        return out
 
     def _environment(self) -> dict[str, str]:
         """Return this process's environment, without another cloud's account and without a proxy to this cloud."""
@@ -95,7 +94,12 @@ class Program:
 
     @contextmanager
     def _started(
-        self, argv: Sequence[str], *, stdin: IO[bytes] | int | None = subprocess.DEVNULL, stdout: int, stderr: IO[bytes]
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: IO[bytes] | int | None = subprocess.DEVNULL,
+        stdout: int,
+        stderr: IO[bytes] | int,
     ) -> Iterator[subprocess.Popen[bytes]]:
         """Start a program in a process group of its own, which ends with the block and with this process."""
         process = subprocess.Popen(

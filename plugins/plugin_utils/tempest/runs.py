@@ -20,6 +20,7 @@ from .program import CONF, LOG
 
 RESULTS, JUNIT = "results.json", "junit.xml"
 FOREIGN = "clouds.yaml"  # directory of clouds that are not a site: no site has such a name
+RALLY, RALLY_LOG = "rally", "rally.log"  # directory of its configuration and database, which have a password
 _KEPT = 5  # ended runs whose files stay
 _RUNNING = "running"  # holds the prefix of a run that has not ended
 # An entry of the log begins with its time and process; a request's own entry comes before that of its answer.
@@ -97,6 +98,7 @@ def killed(place: Path, *, but: SuiteRun) -> list[SuiteRun]:
 def cleaned(run: SuiteRun) -> None:
     """Record that nothing is left of a run in the cloud."""
     (run.directory / CONF).unlink(missing_ok=True)
+    shutil.rmtree(run.directory / RALLY, ignore_errors=True)
     (run.directory / _RUNNING).unlink(missing_ok=True)
 
 

@@ -28,6 +28,7 @@ SUITES = {
     "api": Suite(chosen=r"\.api\.", without=_SLOW, guest=False),
     "rbac": Suite(chosen=r"\.rbac\.", guest=False),
     "scenario": Suite(chosen=r"\.scenario\.", guest=True),
+    "trend": Suite(chosen=r"^rally\.", guest=False),
 }
 # Of tempest.api.
 _AREAS = {"volume": "block storage", "object_storage": "object storage"}

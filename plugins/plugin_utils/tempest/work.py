@@ -17,7 +17,7 @@ from ..cloud.steps import interruptible
 from ..errors import GroundupError
 from ..progress import SILENCE, Progress, clock, reminder
 from ..site_names import entering, hosts_text
-from . import explained, ground, report, runs, settings
+from . import explained, ground, report, runs, settings, trend
 from .program import CONF, Program
 from .results import NOT_RUN, results
 from .suites import SUITES, Suite
@@ -77,8 +77,13 @@ def run_tests(
                 for old in runs.killed(place, but=run):
                     say(f"[tempest] deleting what the run {old.directory.name} left")
                     left += _clean(cloud, old, program)
-                chosen, out = choose(program.tests(), suite, options, known, target.services)
-                _follow(program, chosen, options.workers, say, lines)
+                names = trend.NAMES if options.suite == trend.SUITE else program.tests()
+                chosen, out = choose(names, suite, options, known, target.services)
+                if options.suite == trend.SUITE:
+                    say(f"[tempest] Rally: {', '.join(chosen)}, {trend.TIMES} times each")
+                    lines += trend.measure(program, made, target, chosen, place=place)
+                else:
+                    _follow(program, chosen, options.workers, say, lines)
             except KeyboardInterrupt as signal:
                 if not lines:
                     raise

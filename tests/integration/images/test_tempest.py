@@ -17,6 +17,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.connection import ERRORS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import missing
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.local_environment import (
     environment_artifact,
@@ -161,6 +162,16 @@ def test_a_cloud_is_tested_and_left_as_it_was(keystone: Any, home: Path, tmp_pat
     log = (directory / program.LOG).read_text()
     assert runs.SuiteRun(directory=directory, prefix="x").made("project"), "the form of Tempest's log is another"
     assert "admin_password" not in log
+
+
+def test_a_trend_without_instances_is_refused_in_the_words_of_the_real_rally(
+    keystone: Any, home: Path, tmp_path: Path
+) -> None:
+    before = entries(keystone)
+    with pytest.raises(GroundupError, match=r"(?s)rally .* task start .* failed.*nova"):
+        tested(keystone, home, tmp_path, suite="trend")
+    assert entries(keystone) == before
+    assert not list(tmp_path.rglob("cloud.json"))
 
 
 def test_a_run_that_is_stopped_keeps_the_results_of_what_has_ended(

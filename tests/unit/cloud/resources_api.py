@@ -50,6 +50,7 @@ class Apis:
     asked: list[str] = field(default_factory=list)  # changes only: "POST /networks"
     quotas: dict[str, dict[str, Any]] = field(default_factory=dict)
     ports: list[dict[str, Any]] = field(default_factory=list)
+    uploads: list[bytes] = field(default_factory=list)  # of images
     dies_after: int = -1  # changes
     ids: Any = field(default_factory=itertools.count)
 
@@ -188,7 +189,10 @@ class _Service:
     apis: Apis
     name: str
 
-    def request(self, url: str, method: str, *, json: Any = None, **_more: Any) -> requests.Response:
+    def request(self, url: str, method: str, *, json: Any = None, data: Any = None, **_more: Any) -> requests.Response:
+        if data:
+            self.apis.uploads.append(data.read())
+            next(one for one in self.apis.objects["image"] if one["id"] in url)["status"] = "active"
         status, body = self.apis.answer(self.name, method, url, json)
         answer = requests.Response()
         answer.status_code = status

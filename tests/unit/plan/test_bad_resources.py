@@ -76,6 +76,13 @@ def test_a_slip_of_the_pen_in_a_protocol_is_told_with_the_one_that_was_meant() -
         ("cloud: {qos_policies: {q: {dscp: 3}}}", "cloud.qos_policies.q.dscp", "no mark"),
         (f"cloud: {{images: {{i: {{source: 'https://[', sha256: '{SUM}'}}}}}}", "cloud.images.i.source",
          "cannot be read"),
+        *((f"cloud: {{images: {{i: {{source: 'oci://{name}', sha256: '{SUM}'}}}}}}", "cloud.images.i.source", said)
+          for name, said in (
+              ("r.example.org/i", "no whole reference"), ("debian:13", "no whole reference"),
+              ("library/debian:13", "no whole reference"), ("r.example.org/I:1", "no whole reference"),
+              ("me:word@r.example.org/i:1", "no whole reference"), (f"r.example.org/i:1@sha256:{SUM}", "no whole"),
+              ("r.example.org:0/i:1", "no TCP port"), (f"r.example.org/i@sha256:{SUM[1:]}", "no whole reference"))),
+        ("cloud: {images: {i: {source: 'oci://r.example.org/i:1'}}}", "cloud.images.i.sha256", "required"),
         ("monitoring: {webhook: 'https://['}", "monitoring.webhook", "cannot be read"),
         ("monitoring: {webhook: 'https://alerts.example.org:99999/x'}", "monitoring.webhook", "no TCP port"),
         ("backups: {s3: {endpoint: 'https://[', bucket: backups}}", "backups.s3.endpoint", "cannot be read"),

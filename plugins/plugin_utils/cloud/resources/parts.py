@@ -7,21 +7,25 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import IO, Any
 
 import requests
 
 from ...errors import GroundupError
+from ...layers.mirror import OCI
+from ...supply import artifact_file
 from .api import CloudApi
 
 Object = Mapping[str, Any]
 Read = Callable[[CloudApi, Object, Any], Any]  # the resource, what is wanted of it
 Write = Callable[[CloudApi, Object, Any, Any], None]  # the resource, before, after
 _CHUNK = 1024 * 1024
+_WHY = "an image of the site file is made of it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,14 +226,27 @@ def _read_content(_api: CloudApi, found: Object, wanted: Any) -> Any:
 
 
 def _write_content(api: CloudApi, found: Object, _before: Any, after: Any) -> None:
-    with TemporaryFile() as kept:
-        fetch(after["source"], after["sha256"], kept)
-        kept.seek(0)
+    with _fetched(after["source"], after["sha256"]) as kept:
         headers = {"Content-Type": "application/octet-stream"}
         api.call("image", "PUT", f"/images/{found['id']}/file", headers=headers, data=kept)
 
 
-def fetch(source: str, sha256: str, into: IO[bytes]) -> None:
+@contextmanager
+def _fetched(source: str, sha256: str) -> Iterator[IO[bytes]]:
+    """Give an image's file until the end of the block. Raises GroundupError if it is another one."""
+    if source.startswith(OCI):
+        with TemporaryDirectory() as place:
+            path = artifact_file.fetch(source.removeprefix(OCI), sha256, into=Path(place), why=_WHY)
+            with path.open("rb") as kept:
+                yield kept
+    else:
+        with TemporaryFile() as kept:
+            _fetch(source, sha256, kept)
+            kept.seek(0)
+            yield kept
+
+
+def _fetch(source: str, sha256: str, into: IO[bytes]) -> None:
     """Write the file at ``source`` into ``into``. Raises GroundupError if it is another one."""
     digest = hashlib.sha256()
     try:
@@ -246,7 +263,7 @@ def fetch(source: str, sha256: str, into: IO[bytes]) -> None:
                     into.write(chunk)
     except (OSError, requests.RequestException) as error:
         raise GroundupError(
-            f"cannot be read: {error}", where=source, why="an image of the site file is made of it",
+            f"cannot be read: {error}", where=source, why=_WHY,
             remedy="correct source, or the way there from the control node",
         ) from error  # fmt: skip
     if digest.hexdigest() != sha256:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from ...layers.mirror import OCI
 from ..chart_files import ChartFileError, read_chart, read_values, same_version
 from ..form import choose, error, info, warning
-from ..platform.extra import OCI
 from ..types import ExtraReleasePlan, Finding, ReleasePlan
 from .overrides import compared
 

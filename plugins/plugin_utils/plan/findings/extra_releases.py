@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator
 
 from ...layers import mirror
+from ...layers.mirror import OCI
 from ...services import RECORDS
 from ..form import choose, error, warning
 from ..layout.context import PlanContext
 from ..model.openstack import ExtraRelease
-from ..platform.extra import OCI, copied, namespaces
+from ..platform.extra import copied, namespaces
 from ..types import Finding
 
 # Namespaces of what the layers install, beside the cloud's and `kube-*`.

@@ -178,7 +178,9 @@ class Flavor(Described):
 class Image(Described):
     """An image, by where it is and its digest."""
 
-    source: ImageSource = Field(description="URL, or absolute path on the control node.")
+    source: ImageSource = Field(
+        description="URL, absolute path on the control node, or artifact of a registry: oci://HOST/PATH:TAG."
+    )
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] = Field(description="Digest of its file.")
     format: Literal["qcow2", "raw", "iso", "vmdk", "vhd"] = Field("qcow2", description="Format of its file.")
     project: ResourceName | None = Field(None, description="Project that owns it. Default: the administrator's.")

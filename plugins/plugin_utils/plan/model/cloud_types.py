@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from ...layers.mirror import ARTIFACT, OCI
 from ..form import choose
 from .base import unquoted, with_port
 
@@ -43,6 +44,10 @@ def _subnet(value: str) -> str:
 
 
 def _source(value: str) -> str:
+    if value.startswith(OCI) and not ARTIFACT.fullmatch(value.removeprefix(OCI)):
+        raise ValueError(
+            "no whole reference: write oci://HOST/PATH:TAG or oci://HOST/PATH@sha256:DIGEST, in lower case"
+        )
     return value if value.startswith("/") else with_port(value)
 
 
@@ -85,4 +90,4 @@ Specs = dict[Annotated[str, Field(max_length=255, pattern=r"^[A-Za-z0-9_.:-]+$")
 Port = Annotated[int, Field(ge=0, le=65535)]  # or type and code of ICMP
 Protocol = Annotated[str, BeforeValidator(unquoted), AfterValidator(_protocol)]
 Dscp = Annotated[int, Field(ge=0, le=56), AfterValidator(_dscp)]
-ImageSource = Annotated[str, Field(max_length=1024, pattern=r"^(https?://|/)[!-~]+$"), AfterValidator(_source)]
+ImageSource = Annotated[str, Field(max_length=1024, pattern=r"^((https?|oci)://|/)[!-~]+$"), AfterValidator(_source)]

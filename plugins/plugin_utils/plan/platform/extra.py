@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from ...layers import mirror
+from ...layers.mirror import OCI
 from ...services import RECORDS
 from ..model import Site
 from ..model.openstack import ExtraRelease
 from ..types import ExtraReleasePlan, ReleasePlan
 
-OCI = "oci://"
 START_TIMEOUT = 1200  # seconds that the rollout gives a release of slowness 1
 
 

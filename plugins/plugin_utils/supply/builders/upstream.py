@@ -55,7 +55,7 @@ def _copy(entry: Entry, reference: str, digest: str, context: BuildContext) -> N
     repository = reference.rpartition(":")[0]
     try:
         context.run([
-            "skopeo", "--insecure-policy", "copy", "--preserve-digests", *_plain("--src-tls-verify", reference),
+            "skopeo", "--insecure-policy", "copy", "--preserve-digests", *plain_http("--src-tls-verify", reference),
             f"docker://{repository}@{digest}", f"oci-archive:{context.output}:{entry.image}",
         ])  # fmt: skip
     except GroundupError as error:
@@ -116,8 +116,9 @@ def _chunks(answer: Any) -> Iterator[bytes]:
         raise OSError(f"the connection ended with {missing} bytes to come")
 
 
-def _registry_digest(reference: str) -> str:
-    command = ["skopeo", "inspect", "--raw", *_plain("--tls-verify", reference), f"docker://{reference}"]
+def manifest(reference: str, *, where: str, why: str) -> bytes:
+    """Return what a registry has under a reference: a manifest, or a list of them. Raises GroundupError."""
+    command = ["skopeo", "inspect", "--raw", *plain_http("--tls-verify", reference), f"docker://{reference}"]
     try:
         result = subprocess.run(command, capture_output=True, check=False, timeout=_TIMEOUT)
         fault = result.stderr.decode(errors="replace").strip() if result.returncode else ""
@@ -126,18 +127,23 @@ def _registry_digest(reference: str) -> str:
     if fault:
         raise GroundupError(
             f"{reference} cannot be inspected: {fault}",
-            where="supply.lock",
-            why="its digest is not known without it",
-            remedy="reach the registry (proxy, CA bundle), then run the same command again",
+            where=where,
+            why=why,
+            remedy="reach the registry (proxy, CA bundle, skopeo login), then run the same command again",
         )
-    if not _runs_here(result.stdout):
+    return result.stdout
+
+
+def _registry_digest(reference: str) -> str:
+    found = manifest(reference, where="supply.lock", why="its digest is not known without it")
+    if not _runs_here(found):
         raise GroundupError(
             f"{reference} has no image for linux/amd64",
             where="supply.lock",
             why="its digest would be recorded, and no host could run it",
             remedy="name another tag, or an image of your own: supply.images",
         )
-    return f"sha256:{hashlib.sha256(result.stdout).hexdigest()}"
+    return f"sha256:{hashlib.sha256(found).hexdigest()}"
 
 
 def _runs_here(manifest: bytes) -> bool:
@@ -152,7 +158,7 @@ def _runs_here(manifest: bytes) -> bool:
     return "config" in found if listed is None else any(wanted.items() <= one.items() for one in platforms)
 
 
-def _plain(flag: str, reference: str) -> list[str]:
+def plain_http(flag: str, reference: str) -> list[str]:
     """Return the flag for plain HTTP for a registry on this machine; all others must present a certificate."""
     return [f"{flag}=false"] if reference.startswith(("127.0.0.1:", "localhost:")) else []
 
