@@ -63,6 +63,43 @@ def test_verification_names_what_is_old_untested_and_on_the_same_disk(
         work(plan, directory=str(tmp_path / "not-mounted")).take({})
 
 
+def test_a_directory_whose_file_system_is_away_gets_no_set_and_no_log(
+    plan: Plan, made: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mount point without its mount is a directory as well."""
+    mounted, away = tmp_path / "mounted", tmp_path / "away"
+    mounted.mkdir()
+    plan = replace(plan, backup_directory=str(mounted), backups=BackupPlan(logs_every=5))
+    shipped, backup = list[Path](), made()
+    monkeypatch.setattr(take.Sources, "find", lambda *_, **__: None)
+    monkeypatch.setattr(take, "take", lambda *_: backup)
+    monkeypatch.setattr(job.logs_job, "ship", lambda _, home, **__: shipped.append(home))
+    steps: tuple[Callable[[], object], ...] = (
+        lambda: work(plan).take({}), lambda: work(plan).ship(say=print), lambda: work(plan).verify()
+    )  # fmt: skip
+    monkeypatch.setattr(job.BackupJob, "_remove", lambda *_: None)
+    for step in steps[:2]:
+        step()
+    mounted.rename(away)
+    mounted.mkdir()
+    for step in steps:
+        with pytest.raises(GroundupError, match=r"backups-away.(.|\n)*directories.json"):
+            step()
+    assert (len(shipped), list(mounted.iterdir())) == (1, [])
+    (row,) = set_rows(plan, days=2)
+    assert (row.state, "backups-away" in row.what) == ("broken", True)
+    mounted.rmdir()
+    away.rename(mounted)
+    for step in steps[:2]:
+        step()
+    record = state_dir(plan.site) / "backups/directories.json"
+    record.unlink()  # as on a control node that was restored
+    for step in steps[:2]:
+        step()
+    assert record.is_file()
+    assert "backups/directories.json" not in dict(state.files(plan.site, "site.yml"))
+
+
 @pytest.mark.parametrize("ahead", [timedelta(hours=1), timedelta(days=4000)])
 def test_a_set_of_a_time_that_has_not_come_is_no_newest_and_no_set_goes_for_it(
     plan: Plan, shelf: SetShelf, made: Make, ahead: timedelta
@@ -237,4 +274,4 @@ def test_status_has_a_row_a_part(plan: Plan, shelf: SetShelf, made: Make) -> Non
     (shelf.home / backup.name / "etcd.sealed").write_bytes(b"")
     assert {row.name: row.state for row in set_rows(plan, days=2)}["etcd"] == "broken"
     (gone,) = set_rows(replace(plan, backup_directory="/nowhere/backups"), days=2)
-    assert (gone.state, gone.what) == ("broken", "/nowhere/backups is not there: is it mounted?")
+    assert (gone.state, gone.what) == ("broken", "the directory for backups is not there: /nowhere/backups")
