@@ -58,7 +58,9 @@ class RestoreJob:
         journal.refuse(begun, sha256=backup.sha256, parts=self._parts, until=self._given["until"])
         if take.STATE in self._parts:
             state.refuse_living(site, restored=backup.store if begun else "")
-        self._shelf.check(backup, self._place)
+        faults = self._shelf.faults(backup, self._place)
+        if chosen := [fault for part, fault in faults.items() if part in self._parts]:
+            raise self._shelf.damaged(str(self._place), "; ".join(chosen))
         now = self._present(answers, name=begun.name if begun else "")
         given = self._given
         against = decide.reasons(backup, self._parts, now, days=given["days"], at=datetime.now(UTC))
@@ -77,11 +79,13 @@ class RestoreJob:
                 restore = journal.begin(site, begun, source=str(self._place), **about)
         etcd, name = take.ETCD in self._parts, restore.name if restore else ""
         passed, target = now.control.passed(name), now.control.target(name)
+        damaged = f"the backup set is damaged (backup-damaged): {'; '.join(faults.values())}"
         answer = sorted(now.control.answers.keys() - set(now.control.away))
         hosts = answer if etcd else []
         return {
             "changed": bool(self._changes.done), "changes": self._changes.done, "table": rows, "parts": self._parts,
             "steps": decide.steps(self._parts, now.control, name),
+            "warnings": [f"{damaged}: these cannot be restored from it"] if faults else [],
             "restore": name, "set": str(self._place), "goes_on": bool(begun), "target": target,
             "stops": [host for host in hosts if host not in passed],
             "leaves": [host for host in hosts if host != target and host not in passed],

@@ -101,17 +101,24 @@ class SetShelf(Shelf[SetBackup]):
             raise self.damaged(str(place / ABOUT), f"{type(error).__name__}: {error}") from error
         return backup, place
 
-    def check(self, backup: SetBackup, place: Path) -> None:
-        """Read all parts and compare their digests. Raises GroundupError naming the damaged part."""
+    def faults(self, backup: SetBackup, place: Path) -> dict[str, str]:
+        """Read all parts and compare their digests; return what is wrong with the damaged ones, by part."""
+        found = dict[str, str]()
         for name, part in backup.parts.items():
-            file = place / Path(part["file"]).name
             try:
-                with file.open("rb") as stream:
-                    digest = hashlib.file_digest(stream, "sha256").hexdigest()
+                with (place / Path(part["file"]).name).open("rb") as stream:
+                    if hashlib.file_digest(stream, "sha256").hexdigest() != part["sha256"]:
+                        found[name] = f"part {name} has another SHA-256 than {ABOUT} says"
             except FileNotFoundError:
-                raise self.damaged(str(file), f"part {name} is missing") from None
-            if digest != part["sha256"]:
-                raise self.damaged(str(file), f"part {name} has another SHA-256 than {ABOUT} says")
+                found[name] = f"part {name} is missing"
+            except OSError as error:
+                found[name] = f"part {name} cannot be read: {error.strerror}"
+        return found
+
+    def check(self, backup: SetBackup, place: Path) -> None:
+        """Raise GroundupError naming the damaged parts."""
+        if faults := self.faults(backup, place):
+            raise self.damaged(str(place), "; ".join(faults.values()))
 
     def refuse_other(self, backup: SetBackup, *, site: str, place: Path) -> None:
         """Raise GroundupError for a set of another site."""
