@@ -255,7 +255,8 @@ def test_a_backup_tells_its_age_before_what_may_fail_though_it_is_there() -> Non
     )
     steps = [(one.get("groundup.cloud.backup_set") or one.get("groundup.cloud.monitoring") or {}).get("step")
              for one in tasks]  # fmt: skip
-    assert [step for step in steps if step] == ["take", "backups", "test", "upload", "verify"]
+    assert [step for step in steps if step] == ["take", "backups", "verify"]
+    assert "block" in tasks[steps.index("backups") + 1], "test and copy"
 
 
 @pytest.mark.parametrize("playbook", ["backup", "drift", "hypervisor_failure"])
