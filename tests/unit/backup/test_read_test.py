@@ -1,4 +1,4 @@
-"""The restore test of MariaDB's part: what was killed says nothing of the set.."""
+"""The restore test of MariaDB's part: what was killed says nothing of the set."""
 
 from __future__ import annotations
 
