@@ -77,7 +77,7 @@ options:
     type: float
     default: 2.0
   source:
-    description: A set, as its name, V(newest), its path, or C(s3:) and its name in the bucket, for V(step=open).
+    description: A set, as its name, V(newest), its path, or C(s3:) and its name in the bucket, to open or restore it.
     type: str
     default: newest
   until:

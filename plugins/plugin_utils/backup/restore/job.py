@@ -26,6 +26,7 @@ from ..sets.job import site_shelf
 from ..sets.mariadb import Contents, choose, contents
 from ..sets.write import alone
 from . import anew, compare, decide, journal, state, workloads
+from .bucket import fetched
 from .decide import Control, Present
 from .mariadb import Members, summary
 
@@ -39,7 +40,8 @@ class RestoreJob:
         """Find the set. Raises GroundupError when there is none, or it is another site's."""
         self._plan, self._given, self._changes, self._say = plan, given, changes, say
         self._shelf = site_shelf(plan, given["directory"])
-        self._backup, self._place = self._shelf.find(given["source"])
+        self._source = fetched(plan, self._shelf, given["source"])
+        self._backup, self._place = self._shelf.find(self._source)
         self._shelf.refuse_other(self._backup, site=plan.site, place=self._place)
         self._parts = given["parts"] or list(take.parts(plan))
         if unknown := sorted(set(self._parts) - set(decide.ORDER)):
@@ -178,10 +180,10 @@ class RestoreJob:
 
     def _refuse_another(self) -> None:
         """Refuse a set that a backup has removed since it was found, or that is the newest no more."""
-        now, _ = self._shelf.find(self._given["source"])
+        now, _ = self._shelf.find(self._source)
         if now != self._backup:
             raise GroundupError(
-                f"the {self._given['source']} set is another one now: {now.name}", where=str(self._shelf.home),
+                f"the {self._source} set is another one now: {now.name}", where=str(self._shelf.home),
                 why=f"a backup ended after {self._backup.name} was looked at; nothing was changed",
                 remedy="run this again",
             )  # fmt: skip

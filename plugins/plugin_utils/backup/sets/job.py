@@ -28,7 +28,7 @@ from . import mariadb, scratch, take, target
 from .disk import SetBackup, SetShelf, shelf_of, tested, write_tested, write_uploaded
 from .parts import FILES, MARIADB, lacking, parts
 from .read_test import ReadTest
-from .s3 import SCHEME, BucketSets
+from .s3 import SCHEME, BucketSets, target_of
 from .write import undisturbed
 
 NOT_OFF_HOST = (
@@ -177,19 +177,15 @@ class BackupJob:
     @contextmanager
     def _fetched(self) -> Iterator[tuple[SetBackup, Path]]:
         """Yield the set to open; one in the bucket is copied here for as long."""
-        source, bucket = self._given["source"], self._plan.backups.s3
+        source = self._given["source"]
         if not source.startswith(SCHEME):
             yield self._named()
             return
-        if not bucket:
-            raise GroundupError(
-                "the site file has no bucket for backups", where=f"{source}; backups.s3 of the site file",
-                why="it says where the bucket is", remedy="write backups.s3, or name a set by name or path",
-            )  # fmt: skip
+        bucket = self._bucket(target_of(self._plan, source))
         beside = Path(self._given["into"]).absolute().parent
         with TemporaryDirectory(prefix=".groundup-set-", dir=beside) as copied:
             name, wanted = source.removeprefix(SCHEME), self._given["parts"]
-            yield self._named(str(self._bucket(bucket).fetch(name, Path(copied), parts=wanted)))
+            yield self._named(str(bucket.fetch(name, Path(copied), parts=wanted)))
 
     def _open(self, backup: SetBackup, place: Path, into: Path) -> dict[str, Any]:
         wanted = self._given["parts"] or list(backup.parts)
