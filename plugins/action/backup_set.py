@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..plugin_utils.backup.restore.job import RestoreJob
 
 _ON_HOST = ("etcd_look", "etcd_stop", "etcd_leave")
-_RESTORE = ("decide", "state", "mariadb", "restart", "compare", "end", "etcd_put", "keys_put")
+_RESTORE = ("decide", "state", "mariadb", "services", "restart", "compare", "end", "etcd_put", "keys_put")
 
 
 class ActionModule(StepAction):
@@ -64,7 +64,11 @@ class ActionModule(StepAction):
             return self._host(step, given, content=job.keys())
         if step == "etcd_put":
             return self._put(job, given)
-        return {"state": job.state, "mariadb": job.mariadb, "restart": job.restart, "end": job.end}[step]()
+        steps = {
+            "state": job.state, "services": job.services, "mariadb": job.mariadb, "restart": job.restart,
+            "end": job.end,
+        }  # fmt: skip
+        return steps[step]()
 
     def _put(self, job: RestoreJob, given: dict[str, Any]) -> dict[str, Any]:
         """Send snapshot and etcdutl to the host, which removes them with its directory of this task."""

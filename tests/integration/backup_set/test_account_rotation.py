@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets import rabbitmq
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.accounts import Credential
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.rabbitmq import PORT, Queue
@@ -87,6 +90,31 @@ def test_an_account_is_let_in_once_it_has_its_rights_wherever_a_run_was_killed(
     assert queue.accepts(login)
     status, rights = queue._ask("GET", f"permissions/no%2Fva/{login.user}", login=queue.admin)
     assert (status, rights["write"]) == (200, ".*")
+
+
+def test_definitions_bring_lost_accounts_back_and_leave_the_administrators_password(member: Namespaces) -> None:
+    done = member.run(["bash", "-euc", _BOSS.replace("boss", rabbitmq.ACCOUNT)])
+    assert done.code == 0, done.stderr
+    admin, login, kept = Credential(rabbitmq.ACCOUNT, "before"), Credential("cinder", "word"), list[bytes]()
+    pod = {"metadata": {"name": member.name}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}}
+    api: Any = SimpleNamespace(get=lambda *_, **__: {"items": [pod]}, connect=lambda *_: connected(member, PORT))
+    queue = Queue(lambda: connected(member, PORT), admin, member.name)
+    queue.make(login, "no/va")
+    queue._do("PUT", f"permissions/no%2Fva/{admin.user}", {"configure": ".*", "write": ".*", "read": ".*"})
+    queue._do("PUT", "queues/no%2Fva/lasting", {"durable": True, "arguments": {"x-queue-type": "quorum"}})
+    about = rabbitmq.take(api, "openstack", password="before", write=kept.append)
+    queue.replace(Credential(rabbitmq.ACCOUNT, "after"))
+    later = Queue(queue.connect, Credential(rabbitmq.ACCOUNT, "after"), member.name)
+    later.delete("cinder")
+    later._do("DELETE", "vhosts/no%2Fva", None)
+    for _ in range(2):  # a run that was killed does it again
+        rabbitmq.put(api, "openstack", kept[0], password="after")
+        assert later.accepts(login)
+        assert rabbitmq.parse(json.dumps(rabbitmq.read(api, "openstack", password="after")).encode()) == about
+    assert [one["name"] for one in later.queues()] == ["lasting"]
+    later._do("DELETE", "queues/no%2Fva/lasting", None)
+    with pytest.raises(GroundupError, match="/api/definitions: 400"):
+        rabbitmq.put(api, "openstack", json.dumps({"users": [{"name": "x", "tags": 5}]}).encode(), password="after")
 
 
 def test_a_virtual_host_that_is_not_there_is_an_error_without_a_password(member: Namespaces) -> None:

@@ -12,10 +12,10 @@ from ....module_utils._base.consent import Reason
 from ..sets.disk import SetBackup
 from ..sets.mariadb import Contents
 from ..sets.take import ETCD, KEYS, MARIADB, STATE
-from . import anew
+from . import anew, services
 from .anew import AWAY, Again
 
-ORDER = (STATE, KEYS, ETCD, MARIADB)
+ORDER = (STATE, KEYS, ETCD, *services.PARTS, MARIADB)
 OVERWRITE, OUTDATED, MIXED, SECRETS = "overwrite", "outdated", "mixed-times", "other-secrets"
 _APART = timedelta(hours=1)  # between parts of one set: longer than a backup takes
 _TAG = re.compile(r":v?(\d+\.\d+\.\d+)[^@/]*(?:@|$)")
@@ -102,6 +102,7 @@ class Present:
     releases: tuple[str, ...] = ()  # of OpenStack: one, two while a step is open
     restore: str = ""  # name of the restore under way
     placed: bool = False  # it has put MariaDB's data in place
+    services: Mapping[str, services.Held] = field(default_factory=dict)  # by part
     again: Again | None = None  # where the cluster has to be made again
 
 
@@ -123,6 +124,9 @@ def reasons(backup: SetBackup, parts: Collection[str], now: Present, *, days: fl
         )
     if MARIADB in parts:
         yield from _mariadb(backup, now)
+    for part, held in now.services.items():
+        if held.undone and now.restore == "":
+            yield Reason(code=OVERWRITE, text=f"{held.undone}; the set's are of {taken(backup, part)}")
     yield from _times(backup, parts, days=days, at=at)
     if STATE not in parts:
         other = [name for name, said in backup.fingerprints.items() if now.fingerprints.get(name, said) != said]
@@ -232,10 +236,14 @@ def _saved(part: str, backup: SetBackup) -> str:
         return f"{min(about['keys'])} keys at revision {min(about['revision'])}, of {when}"
     if part == MARIADB:
         return f"{_held({table: min(pair) for table, pair in about['rows'].items()})}, of {when}"
+    if part in services.PARTS:
+        return f"{', '.join(f'{number} {name}' for name, number in about['counts'].items())}, of {when}"
     return f"{about['files']} files, of {when}"
 
 
 def _now(part: str, now: Present) -> str:
+    if part in now.services:
+        return now.services[part].told
     if part == STATE:
         return f"secrets store {now.store}" if now.store else "none"
     if part == MARIADB:

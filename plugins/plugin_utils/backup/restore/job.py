@@ -25,7 +25,7 @@ from ..sets import scratch_etcd, take
 from ..sets.job import site_shelf
 from ..sets.mariadb import Contents, choose, contents
 from ..sets.write import alone
-from . import anew, compare, decide, journal, state, workloads
+from . import anew, compare, decide, journal, services, state, workloads
 from .bucket import fetched
 from .decide import Control, Present
 from .mariadb import Members, summary
@@ -157,6 +157,14 @@ class RestoreJob:
         self._changes.done.append(f"restart {number} pods that had read the databases before")
         return self._changes.result() | {"warnings": [f"MariaDB, against the set: {one}" for one in faults]}
 
+    def services(self) -> dict[str, Any]:
+        """Put back what services have beside the databases. Raises GroundupError."""
+        journal.under_way(self._plan.site) or self._unbegun()
+        for part in (part for part in services.PARTS if part in self._parts):
+            if not self._changes.check:
+                self._changes.done += self._services().put(part, b"".join(self._content(part)))
+        return self._changes.result()
+
     def restart(self) -> dict[str, Any]:
         """Restart what watches Kubernetes on nodes; name Nodes that are no more. Raises ApiError."""
         api = self._api()
@@ -197,6 +205,19 @@ class RestoreJob:
     def _api(self, **options: float) -> Api:
         return Api(kubeconfig_path(self._plan.site), **options)
 
+    def _services(self, **options: float) -> services.Services:
+        return services.Services(api=self._api(**options), plan=self._plan, store=self._store())
+
+    def _held(self) -> Iterator[tuple[str, services.Held]]:
+        """Yield what there is of the parts of services."""
+        for part in (part for part in services.PARTS if part in self._parts and part in self._backup.parts):
+            content = b"".join(self._content(part))
+            try:
+                yield part, self._services(timeout=_SHORT, patience=0.0).look(part, content)
+            except GroundupError as error:
+                undone = f"nobody says what there is of {part} ({error.what}): all that was changed since is undone"
+                yield part, services.Held(told="no answer", undone=undone)
+
     def _logs(self) -> Replay | None:
         """Return what follows MariaDB's part of the set. Raises GroundupError when nothing does that should."""
         if take.MARIADB not in self._parts:
@@ -231,6 +252,7 @@ class RestoreJob:
             unknown_heads=self._unknown_heads(database),
             store=store.identity if there else "", fingerprints=fingerprints(store.items()) if there else {},
             releases=(opened.source, opened.target) if opened else (self._plan.openstack.release,),
+            services=dict(self._held()),
             again=anew.look(self._plan, self._keys(), store) if found.makes_anew(name) else None,
         )  # fmt: skip
 

@@ -1,0 +1,90 @@
+"""What services have beside the databases, put back: Keystone's key repositories, RabbitMQ's definitions."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import dataclass
+
+from ...kube.client import Api
+from ...kube.types import resource_path
+from ...plan.types import Plan
+from ...vault import Store
+from ..sets import rabbitmq, service_keys
+from ..sets.parts import RABBITMQ, SERVICE_KEYS
+from ..sets.service_keys import CREDENTIALS, KEK, TOKENS
+from . import workloads
+
+PARTS = (SERVICE_KEYS, RABBITMQ)
+_MADE = (rabbitmq.ACCOUNT, "guest")  # accounts that every member has from its first start on
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """What there is of a part now, and what a restore undoes ("": nothing)."""
+
+    told: str
+    undone: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """The services of a site."""
+
+    api: Api
+    plan: Plan
+    store: Store
+
+    def look(self, part: str, content: bytes) -> Held:
+        """Return what there is, against the ``content`` of a set. Raises GroundupError."""
+        if part == RABBITMQ:
+            found = rabbitmq.read(self.api, self._namespace, password=self.store.get(rabbitmq.PASSWORD))
+            told = ", ".join(f"{len(found[kind])} {kind}" for kind in rabbitmq.COUNTED)
+            accounts = [one["name"] for one in found["users"] if one["name"] not in _MADE]
+            undone = f"RabbitMQ has accounts ({', '.join(sorted(accounts))}): the set's passwords replace theirs"
+            return Held(told=told, undone=undone if accounts else "")
+        wanted = json.loads(content)
+        now = {name: self._keys(name) for name in (TOKENS, CREDENTIALS)}
+        other = [name for name, keys in now.items() if keys and keys != wanted[name]]
+        told = [f"{name}: {'other keys' if name in other else 'the same' if keys else 'none'}"
+                for name, keys in now.items()]  # fmt: skip
+        if self.store.items().get(service_keys.KEK_NAME) != (wanted.get(KEK) or {}).get("0"):
+            told.append(f"{KEK}: another one in the secrets store, and stays")
+        undone = f"Keystone has other keys ({', '.join(other)}): their tokens end, what they encrypted opens no more"
+        return Held(told="; ".join(told), undone=undone if other else "")
+
+    def put(self, part: str, content: bytes) -> list[str]:
+        """Put a part back; return what was done. Raises GroundupError."""
+        if part == RABBITMQ:
+            rabbitmq.put(self.api, self._namespace, content, password=self.store.get(rabbitmq.PASSWORD))
+            return ["put back RabbitMQ's definitions"]
+        wanted = json.loads(content)
+        done = [f"put back {name}" for name in (TOKENS, CREDENTIALS) if self._put(name, wanted[name])]
+        if done:
+            number = workloads.restart_services(self.api, self._namespace, names=("keystone",))
+            done.append(f"restart {number} pods of Keystone")
+        return done
+
+    @property
+    def _namespace(self) -> str:
+        return self.plan.openstack.namespace
+
+    def _path(self, name: str) -> str:
+        return resource_path("v1", "secrets", namespace=self._namespace, name=name)
+
+    def _keys(self, name: str) -> dict[str, str]:
+        found = (self.api.find(self._path(name)) or {}).get("data") or {}
+        return {number: base64.b64decode(key).decode() for number, key in found.items()}
+
+    def _put(self, name: str, keys: dict[str, str]) -> bool:
+        """Have these keys, and no other ones, in a Secret; return whether it had not."""
+        if (now := self._keys(name)) == keys:
+            return False
+        data = {number: base64.b64encode(key.encode()).decode() for number, key in keys.items()}
+        if self.api.find(self._path(name)):
+            body = {"data": {**dict.fromkeys(now), **data}}  # None: the number goes
+            self.api.request("PATCH", self._path(name), body=body, content_type="application/merge-patch+json")
+        else:
+            body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "type": "Opaque", "data": data}
+            self.api.request("POST", self._path(""), body=body)
+        return True
