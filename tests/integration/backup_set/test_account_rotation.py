@@ -96,7 +96,7 @@ def test_definitions_bring_lost_accounts_back_and_leave_the_administrators_passw
     done = member.run(["bash", "-euc", _BOSS.replace("boss", rabbitmq.ACCOUNT)])
     assert done.code == 0, done.stderr
     admin, login, kept = Credential(rabbitmq.ACCOUNT, "before"), Credential("cinder", "word"), list[bytes]()
-    pod = {"metadata": {"name": member.name}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}}
+    pod = {"metadata": {"name": "rabbitmq-0"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}}
     api: Any = SimpleNamespace(get=lambda *_, **__: {"items": [pod]}, connect=lambda *_: connected(member, PORT))
     queue = Queue(lambda: connected(member, PORT), admin, member.name)
     queue.make(login, "no/va")

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import documented
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.logs import job as logs_job
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.logs.disk import LogShelf
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore import journal
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets import disk, job, state, take
@@ -73,7 +74,7 @@ def test_a_directory_whose_file_system_is_away_gets_no_set_and_no_log(
     shipped, backup = list[Path](), made()
     monkeypatch.setattr(take.Sources, "find", lambda *_, **__: None)
     monkeypatch.setattr(take, "take", lambda *_: backup)
-    monkeypatch.setattr(job.logs_job, "ship", lambda _, home, **__: shipped.append(home))
+    monkeypatch.setattr(logs_job, "ship", lambda _, home, **__: shipped.append(home))
     steps: tuple[Callable[[], object], ...] = (
         lambda: work(plan).take({}), lambda: work(plan).ship(say=print), lambda: work(plan).verify()
     )  # fmt: skip

@@ -25,10 +25,11 @@ from ..sets import scratch_etcd, take
 from ..sets.job import site_shelf
 from ..sets.mariadb import Contents, choose, contents
 from ..sets.write import alone
-from . import anew, compare, decide, journal, services, state, workloads
+from . import anew, compare, decide, journal, state, workloads
 from .bucket import fetched
 from .decide import Control, Present
 from .mariadb import Members, summary
+from .services import PARTS, Held, Services
 
 _SHORT = 10.0  # seconds for an API that may be lost
 
@@ -160,7 +161,7 @@ class RestoreJob:
     def services(self) -> dict[str, Any]:
         """Put back what services have beside the databases. Raises GroundupError."""
         journal.under_way(self._plan.site) or self._unbegun()
-        for part in (part for part in services.PARTS if part in self._parts):
+        for part in (part for part in PARTS if part in self._parts):
             if not self._changes.check:
                 self._changes.done += self._services().put(part, b"".join(self._content(part)))
         return self._changes.result()
@@ -205,18 +206,18 @@ class RestoreJob:
     def _api(self, **options: float) -> Api:
         return Api(kubeconfig_path(self._plan.site), **options)
 
-    def _services(self, **options: float) -> services.Services:
-        return services.Services(api=self._api(**options), plan=self._plan, store=self._store())
+    def _services(self, **options: float) -> Services:
+        return Services(api=self._api(**options), plan=self._plan, store=self._store())
 
-    def _held(self) -> Iterator[tuple[str, services.Held]]:
+    def _held(self) -> Iterator[tuple[str, Held]]:
         """Yield what there is of the parts of services."""
-        for part in (part for part in services.PARTS if part in self._parts and part in self._backup.parts):
+        for part in (part for part in PARTS if part in self._parts and part in self._backup.parts):
             content = b"".join(self._content(part))
             try:
                 yield part, self._services(timeout=_SHORT, patience=0.0).look(part, content)
             except GroundupError as error:
                 undone = f"nobody says what there is of {part} ({error.what}): all that was changed since is undone"
-                yield part, services.Held(told="no answer", undone=undone)
+                yield part, Held(told="no answer", undone=undone)
 
     def _logs(self) -> Replay | None:
         """Return what follows MariaDB's part of the set. Raises GroundupError when nothing does that should."""

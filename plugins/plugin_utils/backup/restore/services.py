@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from dataclasses import dataclass
+from typing import Any
 
 from ...kube.client import Api
 from ...kube.types import resource_path
@@ -46,12 +47,12 @@ class Services:
         wanted = json.loads(content)
         now = {name: self._keys(name) for name in (TOKENS, CREDENTIALS)}
         other = [name for name, keys in now.items() if keys and keys != wanted[name]]
-        told = [f"{name}: {'other keys' if name in other else 'the same' if keys else 'none'}"
-                for name, keys in now.items()]  # fmt: skip
+        lines = [f"{name}: {'other keys' if name in other else 'the same' if keys else 'none'}"
+                 for name, keys in now.items()]  # fmt: skip
         if self.store.items().get(service_keys.KEK_NAME) != (wanted.get(KEK) or {}).get("0"):
-            told.append(f"{KEK}: another one in the secrets store, and stays")
+            lines.append(f"{KEK}: another one in the secrets store, and stays")
         undone = f"Keystone has other keys ({', '.join(other)}): their tokens end, what they encrypted opens no more"
-        return Held(told="; ".join(told), undone=undone if other else "")
+        return Held(told="; ".join(lines), undone=undone if other else "")
 
     def put(self, part: str, content: bytes) -> list[str]:
         """Put a part back; return what was done. Raises GroundupError."""
@@ -82,7 +83,7 @@ class Services:
             return False
         data = {number: base64.b64encode(key.encode()).decode() for number, key in keys.items()}
         if self.api.find(self._path(name)):
-            body = {"data": {**dict.fromkeys(now), **data}}  # None: the number goes
+            body: dict[str, Any] = {"data": {**dict.fromkeys(now), **data}}  # None: the number goes
             self.api.request("PATCH", self._path(name), body=body, content_type="application/merge-patch+json")
         else:
             body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "type": "Opaque", "data": data}
