@@ -160,10 +160,10 @@ class RestoreJob:
 
     def services(self) -> dict[str, Any]:
         """Put back what services have beside the databases. Raises GroundupError."""
-        journal.under_way(self._plan.site) or self._unbegun()
+        begun = journal.under_way(self._plan.site) or self._unbegun()
         for part in (part for part in PARTS if part in self._parts):
             if not self._changes.check:
-                self._changes.done += self._services().put(part, b"".join(self._content(part)))
+                self._changes.done += self._services().put(part, b"".join(self._content(part)), restore=begun.name)
         return self._changes.result()
 
     def restart(self) -> dict[str, Any]:

@@ -54,17 +54,15 @@ class Services:
         undone = f"Keystone has other keys ({', '.join(other)}): their tokens end, what they encrypted opens no more"
         return Held(told="; ".join(lines), undone=undone if other else "")
 
-    def put(self, part: str, content: bytes) -> list[str]:
-        """Put a part back; return what was done. Raises GroundupError."""
+    def put(self, part: str, content: bytes, *, restore: str) -> list[str]:
+        """Put a part back, in the restore of this name; return what was done. Raises GroundupError."""
         if part == RABBITMQ:
             rabbitmq.put(self.api, self._namespace, content, password=self.store.get(rabbitmq.PASSWORD))
             return ["put back RabbitMQ's definitions"]
         wanted = json.loads(content)
-        done = [f"put back {name}" for name in (TOKENS, CREDENTIALS) if self._put(name, wanted[name])]
-        if done:
-            number = workloads.restart_services(self.api, self._namespace, names=("keystone",))
-            done.append(f"restart {number} pods of Keystone")
-        return done
+        done = [f"put back {name}" for name in (TOKENS, CREDENTIALS) if self._put(name, wanted[name], restore)]
+        number = workloads.restart_services(self.api, self._namespace, names=("keystone",))
+        return [*done, f"restart {number} pods of Keystone"]
 
     @property
     def _namespace(self) -> str:
@@ -77,15 +75,20 @@ class Services:
         found = (self.api.find(self._path(name)) or {}).get("data") or {}
         return {number: base64.b64decode(key).decode() for number, key in found.items()}
 
-    def _put(self, name: str, keys: dict[str, str]) -> bool:
-        """Have these keys, and no other ones, in a Secret; return whether it had not."""
+    def _put(self, name: str, keys: dict[str, str], restore: str) -> bool:
+        """Have these keys, and no other ones, in a Secret; return whether it had not. Others are set aside."""
         if (now := self._keys(name)) == keys:
             return False
+        if now:
+            self._write(f"{name}.{restore.lower()}.before-restore", now)
+        self._write(name, keys)
+        return True
+
+    def _write(self, name: str, keys: dict[str, str]) -> None:
         data = {number: base64.b64encode(key.encode()).decode() for number, key in keys.items()}
-        if self.api.find(self._path(name)):
-            body: dict[str, Any] = {"data": {**dict.fromkeys(now), **data}}  # None: the number goes
+        if found := self.api.find(self._path(name)):
+            body: dict[str, Any] = {"data": {**dict.fromkeys(found.get("data") or {}), **data}}  # None: the number goes
             self.api.request("PATCH", self._path(name), body=body, content_type="application/merge-patch+json")
         else:
             body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "type": "Opaque", "data": data}
             self.api.request("POST", self._path(""), body=body)
-        return True
