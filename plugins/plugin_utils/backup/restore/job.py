@@ -29,7 +29,7 @@ from . import anew, compare, decide, journal, state, workloads
 from .bucket import fetched
 from .decide import Control, Present
 from .mariadb import Members, summary
-from .services import PARTS, Held, Services
+from .services import Services
 
 _SHORT = 10.0  # seconds for an API that may be lost
 
@@ -39,10 +39,10 @@ class RestoreJob:
 
     def __init__(self, plan: Plan, given: Mapping[str, Any], changes: Changes, *, say: Callable[[str], object]) -> None:
         """Find the set. Raises GroundupError when there is none, or it is another site's."""
-        self._plan, self._given, self._changes, self._say = plan, given, changes, say
+        self._plan, self._changes, self._say = plan, changes, say
         self._shelf = site_shelf(plan, given["directory"])
-        self._source = fetched(plan, self._shelf, given["source"])
-        self._backup, self._place = self._shelf.find(self._source)
+        self._given = {**given, "source": fetched(plan, self._shelf, given["source"])}
+        self._backup, self._place = self._shelf.find(self._given["source"])
         self._shelf.refuse_other(self._backup, site=plan.site, place=self._place)
         self._parts = given["parts"] or list(take.parts(plan))
         if unknown := sorted(set(self._parts) - set(decide.ORDER)):
@@ -61,9 +61,7 @@ class RestoreJob:
         journal.refuse(begun, sha256=backup.sha256, parts=self._parts, until=self._given["until"])
         if take.STATE in self._parts:
             state.refuse_living(site, restored=backup.store if begun else "")
-        faults = self._shelf.faults(backup, self._place)
-        if chosen := [fault for part, fault in faults.items() if part in self._parts]:
-            raise self._shelf.damaged(str(self._place), "; ".join(chosen))
+        warnings = self._shelf.check(backup, self._place, self._parts)
         now = self._present(answers, name=begun.name if begun else "")
         given = self._given
         against = decide.reasons(backup, self._parts, now, days=given["days"], at=datetime.now(UTC))
@@ -82,13 +80,11 @@ class RestoreJob:
                 restore = journal.begin(site, begun, source=str(self._place), **about)
         etcd, name = take.ETCD in self._parts, restore.name if restore else ""
         passed, target = now.control.passed(name), now.control.target(name)
-        damaged = f"the backup set is damaged (backup-damaged): {'; '.join(faults.values())}"
         answer = sorted(now.control.answers.keys() - set(now.control.away))
         hosts = answer if etcd else []
         return {
             "changed": bool(self._changes.done), "changes": self._changes.done, "table": rows, "parts": self._parts,
-            "steps": decide.steps(self._parts, now.control, name),
-            "warnings": [f"{damaged}: these cannot be restored from it"] if faults else [],
+            "steps": decide.steps(self._parts, now.control, name), "warnings": warnings,
             "restore": name, "set": str(self._place), "goes_on": bool(begun), "target": target,
             "stops": [host for host in hosts if host not in passed],
             "leaves": [host for host in hosts if host != target and host not in passed],
@@ -161,9 +157,7 @@ class RestoreJob:
     def services(self) -> dict[str, Any]:
         """Put back what services have beside the databases. Raises GroundupError."""
         begun = journal.under_way(self._plan.site) or self._unbegun()
-        for part in (part for part in PARTS if part in self._parts):
-            if not self._changes.check:
-                self._changes.done += self._services().put(part, b"".join(self._content(part)), restore=begun.name)
+        self._changes.done += self._services().put(self._parts, self._content, restore=begun.name)
         return self._changes.result()
 
     def restart(self) -> dict[str, Any]:
@@ -171,10 +165,8 @@ class RestoreJob:
         api = self._api()
         self._changes.done.append(f"restart {workloads.restart_network(api)} pods of the pod network")
         gone = workloads.nodes_without_host(api, self._plan.hosts)
-        told = (
-            [f"Nodes of no host in the site file: {', '.join(gone)}; kubectl delete node removes them"] if gone else []
-        )
-        return self._changes.result() | {"warnings": told}
+        told = f"Nodes of no host in the site file: {', '.join(gone)}; kubectl delete node removes them"
+        return self._changes.result() | {"warnings": [told] if gone else []}
 
     def compare(self, answers: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         """Return how the cloud's databases differ from what is there. ``answers``: of virsh, by hypervisor."""
@@ -189,10 +181,10 @@ class RestoreJob:
 
     def _refuse_another(self) -> None:
         """Refuse a set that a backup has removed since it was found, or that is the newest no more."""
-        now, _ = self._shelf.find(self._source)
+        now, _ = self._shelf.find(self._given["source"])
         if now != self._backup:
             raise GroundupError(
-                f"the {self._source} set is another one now: {now.name}", where=str(self._shelf.home),
+                f"the {self._given['source']} set is another one now: {now.name}", where=str(self._shelf.home),
                 why=f"a backup ended after {self._backup.name} was looked at; nothing was changed",
                 remedy="run this again",
             )  # fmt: skip
@@ -207,17 +199,7 @@ class RestoreJob:
         return Api(kubeconfig_path(self._plan.site), **options)
 
     def _services(self, **options: float) -> Services:
-        return Services(api=self._api(**options), plan=self._plan, store=self._store())
-
-    def _held(self) -> Iterator[tuple[str, Held]]:
-        """Yield what there is of the parts of services."""
-        for part in (part for part in PARTS if part in self._parts and part in self._backup.parts):
-            content = b"".join(self._content(part))
-            try:
-                yield part, self._services(timeout=_SHORT, patience=0.0).look(part, content)
-            except GroundupError as error:
-                undone = f"nobody says what there is of {part} ({error.what}): all that was changed since is undone"
-                yield part, Held(told="no answer", undone=undone)
+        return Services(connect=lambda: self._api(**options), plan=self._plan, store=self._store())
 
     def _logs(self) -> Replay | None:
         """Return what follows MariaDB's part of the set. Raises GroundupError when nothing does that should."""
@@ -253,7 +235,7 @@ class RestoreJob:
             unknown_heads=self._unknown_heads(database),
             store=store.identity if there else "", fingerprints=fingerprints(store.items()) if there else {},
             releases=(opened.source, opened.target) if opened else (self._plan.openstack.release,),
-            services=dict(self._held()),
+            services=self._services(timeout=_SHORT, patience=0.0).held(self._parts, self._content),
             again=anew.look(self._plan, self._keys(), store) if found.makes_anew(name) else None,
         )  # fmt: skip
 

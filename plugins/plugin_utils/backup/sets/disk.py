@@ -15,7 +15,7 @@ import shutil
 import socket
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -101,8 +101,11 @@ class SetShelf(Shelf[SetBackup]):
             raise self.damaged(str(place / ABOUT), f"{type(error).__name__}: {error}") from error
         return backup, place
 
-    def faults(self, backup: SetBackup, place: Path) -> dict[str, str]:
-        """Read all parts and compare their digests; return what is wrong with the damaged ones, by part."""
+    def check(self, backup: SetBackup, place: Path, parts: Collection[str] | None = None) -> list[str]:
+        """Read all parts and compare their digests. Raises GroundupError for damaged ones of ``parts``, None: of all.
+
+        Returns a warning of the others.
+        """
         found = dict[str, str]()
         for name, part in backup.parts.items():
             try:
@@ -113,12 +116,12 @@ class SetShelf(Shelf[SetBackup]):
                 found[name] = f"part {name} is missing"
             except OSError as error:
                 found[name] = f"part {name} cannot be read: {error.strerror}"
-        return found
-
-    def check(self, backup: SetBackup, place: Path) -> None:
-        """Raise GroundupError naming the damaged parts."""
-        if faults := self.faults(backup, place):
-            raise self.damaged(str(place), "; ".join(faults.values()))
+        if named := [fault for name, fault in found.items() if parts is None or name in parts]:
+            raise self.damaged(str(place), "; ".join(named))
+        told = (
+            f"the backup set is damaged (backup-damaged): {'; '.join(found.values())}: these cannot be restored from it"
+        )
+        return [told] if found else []
 
     def refuse_other(self, backup: SetBackup, *, site: str, place: Path) -> None:
         """Raise GroundupError for a set of another site."""
