@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..plugin_utils import site_identity
 from ..plugin_utils.actions import StepAction
 from ..plugin_utils.backup.sets import handed
+from ..plugin_utils.compose import with_values
 from ..plugin_utils.plan import Plan, load_site
 from ..plugin_utils.upgrade.journal import live_plan
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from ..plugin_utils.backup.restore.job import RestoreJob
 
 _ON_HOST = ("etcd_look", "etcd_stop", "etcd_leave")
-_RESTORE = ("decide", "state", "mariadb", "restart", "compare", "end", "etcd_put", "keys_put")
+_RESTORE = ("decide", "state", "mariadb", "services", "restart", "compare", "end", "etcd_put", "keys_put")
 
 
 class ActionModule(StepAction):
@@ -67,8 +68,9 @@ class ActionModule(StepAction):
         if step == "mariadb":
             from ..plugin_utils.rotate.restored import statements  # late: hosts are asked first
 
-            return job.mariadb(statements)
-        return {"state": job.state, "restart": job.restart, "end": job.end}[step]()
+            return job.mariadb(lambda plan, store: statements(with_values(plan), store))
+        steps = {"state": job.state, "services": job.services, "restart": job.restart, "end": job.end}
+        return steps[step]()
 
     def _put(self, job: RestoreJob, given: dict[str, Any]) -> dict[str, Any]:
         """Send snapshot and etcdutl to the host, which removes them with its directory of this task."""

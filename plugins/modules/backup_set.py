@@ -39,7 +39,8 @@ options:
         V(keys_put) puts back Kubernetes' keys that are missing. What is replaced is set aside. On a host that has
         nothing of Kubernetes, V(keys_put) and V(etcd_put) start nothing, and P(groundup.cloud.node#module) initialises
         it with what they put there.
-      - V(state) puts back the control node's state, V(mariadb) the databases. V(restart) restarts what watches
+      - V(state) puts back the control node's state, V(mariadb) the databases, V(services) Keystone's
+        key repositories and RabbitMQ's definitions. V(restart) restarts what watches
         Kubernetes. V(compare) lists RV(differences) of the cloud's databases from what is there.
     type: str
     choices:
@@ -54,6 +55,7 @@ options:
       - decide
       - state
       - restart
+      - services
       - mariadb
       - compare
       - end
@@ -77,7 +79,7 @@ options:
     type: float
     default: 2.0
   source:
-    description: A set, as its name, V(newest), its path, or C(s3:) and its name in the bucket, for V(step=open).
+    description: A set, as its name, V(newest), its path, or C(s3:) and its name in the bucket, to open or restore it.
     type: str
     default: newest
   until:
@@ -234,8 +236,8 @@ RULES = {"required_if": [("step", "open", ("into",))]}
 def main() -> None:
     """Run the step."""
     ours = (
-        "take", "test", "upload", "verify", "open", "timer", "ship", "decide", "state", "restart", "mariadb", "compare",
-        "end",
+        "take", "test", "upload", "verify", "open", "timer", "ship", "decide", "state", "restart", "services",
+        "mariadb", "compare", "end",
     )  # fmt: skip
     run_step(
         {

@@ -137,9 +137,14 @@ class AccountRotation(Kind[Accounts]):
                 f"{', '.join(unknown)}: no account to rotate", where="the variable rotate_only",
                 why="what is named must be what is rotated", remedy=f"one of {', '.join(sorted(known)) or 'none'}",
             )  # fmt: skip
-        found = [one for one in found if not only or one.service in only]
         begun = [one for one in found if rotation.is_open(self.asked.store, one.secret)]
-        return Accounts(todo=begun or found, open=bool(begun))
+        if others := sorted({one.service for one in begun if only and one.service not in only}):
+            raise GroundupError(
+                f"the rotation of {', '.join(others)} is open (rotation-open)", where="the variable rotate_only",
+                why="old and new are valid until it has ended",
+                remedy=f"first run this with -e '{json.dumps({'rotate_only': others})}': it goes on",
+            )  # fmt: skip
+        return Accounts(todo=begun or [one for one in found if not only or one.service in only], open=bool(begun))
 
     def reasons(self, state: Accounts) -> Iterable[Reason]:
         """Return why not."""
@@ -161,10 +166,8 @@ class AccountRotation(Kind[Accounts]):
             lines.append(f"{one.user}, pods that restart one by one: {', '.join(usage.owners(*values)) or 'none'}")
             hosts |= self.hosts and bool(_ON_HOSTS & usage.holding(*values).keys())
         rolls = tuple(sorted({name for one in state.todo for name in one.rolls}))
-        lines += (
-            [f"releases that are rolled out{_seconds(self.asked.plan, rolls)}: {', '.join(rolls)}"] if rolls else []
-        )
-        hosts &= bool(self.asked.plan.hypervisor.compute)
+        slowest, hosts = _seconds(self.asked.plan, rolls), hosts and bool(self.asked.plan.hypervisor.compute)
+        lines += [f"releases that are rolled out{slowest}: {', '.join(rolls)}"] if rolls else []
         lines += ["hypervisors: their services restart with the new one"] if hosts else []
         return Foreseen(lines=lines, rolls=rolls, open=state.open, hypervisors=hosts)
 
@@ -200,10 +203,9 @@ class AccountRotation(Kind[Accounts]):
 
     def remains(self, state: Accounts) -> list[str]:
         """Return the accounts whose rotation is open, and passwords that are refused."""
-        if state.open:
-            return [f"{self.at(one.secret)} has two passwords of {one.user}" for one in state.todo]
-        refused = [one for one in state.todo if not self.accepts(self._present(one))]
-        return [f"{self.at(one.secret)} refuses {one.user}" for one in refused]
+        what = "has two passwords of" if state.open else "refuses"
+        left = [one for one in state.todo if state.open or not self.accepts(self._present(one))]
+        return [f"{self.at(one.secret)} {what} {one.user}" for one in left]
 
     def _known(self, state: Accounts) -> None:
         """Check before a rotation begins that what the store has is what is let in. Raises GroundupError."""
@@ -219,9 +221,8 @@ class AccountRotation(Kind[Accounts]):
         for change in changes:
             if not self.accepts(change.new):
                 self.admit(change)
-                self.asked.changes.add(
-                    f"{self.at(change.new.secret)} accepts the new password of {change.account.user}"
-                )
+                server = self.at(change.new.secret)
+                self.asked.changes.add(f"{server} accepts the new password of {change.account.user}")
                 self._until(self.accepts, change.new, "does not accept the new password of")
 
     def _changes(self, state: Accounts) -> Iterator[Change]:
@@ -285,9 +286,8 @@ def _logins(values: Any, around: Mapping[str, Any]) -> Iterator[tuple[str, str, 
         match values:
             case {"username": str(user), "password": {"$secret": str(name)}}:
                 yield user, name, {**around, **values}
-        beside = values if "auth" in values else around
         for value in values.values():
-            yield from _logins(value, beside)
+            yield from _logins(value, values if "auth" in values else around)
 
 
 def _seconds(plan: Plan, releases: Iterable[str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..compose import with_values
 from ..plan.types import Plan
 from ..vault import Store
 from ..vault.rotation import FORMER, NEXT
@@ -13,7 +12,7 @@ from .mariadb import MEMBER_HOSTS, identified
 def statements(plan: Plan, store: Store) -> bytes:
     """Return the SQL that gives MariaDB's accounts the passwords that the store has, two while a rotation is open."""
     values = store.items()
-    found = of_plan(with_values(plan), lambda name: name.endswith("/db") or name in MEMBER_HOSTS)
+    found = of_plan(plan, lambda name: name.endswith("/db") or name in MEMBER_HOSTS)
     return "".join(
         f"ALTER USER IF EXISTS {identified(one.user, passwords, MEMBER_HOSTS.get(one.secret, ('%',)))};\n"
         for one in found

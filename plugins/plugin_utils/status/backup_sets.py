@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ..backup.logs import job as logs
-from ..backup.sets import disk, job, places, timer
+from ..backup.sets import disk, job, places, target, timer
 from ..backup.sets.take import MARIADB, parts
 from ..errors import GroundupError
 from ..plan.types import Plan
@@ -18,13 +18,11 @@ _SETS = "sets"  # row of what is not of one part
 def set_rows(plan: Plan, *, days: float, now: datetime | None = None) -> list[StatusRow]:
     """Return one row a part, and one of the set when it needs a look. Sizes are compared; digests are verify's."""
     shelf, run = job.site_shelf(plan), f"run the playbook {disk.PLAYBOOK}"
-    if plan.backup_directory and not Path(plan.backup_directory).is_dir():
-        what = f"{plan.backup_directory} is not there: is it mounted?"
-        return [StatusRow(name=_SETS, state="broken", what=what, remedy="mount it, or correct backups.directory")]
-    if not shelf.names():
-        what = "no set yet: nothing of the cluster is saved"
-        return [StatusRow(name=_SETS, state="warning", what=what, remedy=run), *_timer(plan)]
     try:
+        target.refuse_away(plan.site, shelf.home)
+        if not shelf.names():
+            what = "no set yet: nothing of the cluster is saved"
+            return [StatusRow(name=_SETS, state="warning", what=what, remedy=run), *_timer(plan)]
         newest, place = shelf.find("newest")
         shelf.refuse_other(newest, site=plan.site, place=place)
     except GroundupError as error:

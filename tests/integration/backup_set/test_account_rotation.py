@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets import rabbitmq
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.accounts import Credential
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate.rabbitmq import PORT, Queue
-from ansible_collections.groundup.cloud.plugins.plugin_utils.services import rabbitmq
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services import rabbitmq as servers
 from ansible_collections.groundup.cloud.tests.integration.images.conftest import Image
 
 from .containers import Namespaces, connected, container
@@ -93,9 +96,9 @@ def test_an_account_is_let_in_once_it_has_its_rights_wherever_a_run_was_killed(
 
 
 def test_a_member_says_versions_and_which_stable_feature_flags_are_not_enabled(member: Namespaces) -> None:
-    done = member.run(["bash", "-euc", f"{_ACCOUNT}\n{shlex.join(rabbitmq._ARGV)}"])
-    status = rabbitmq.parse(done.stdout)
-    found = rabbitmq.members(status, ["localhost", "other"])
+    done = member.run(["bash", "-euc", f"{_ACCOUNT}\n{shlex.join(servers._ARGV)}"])
+    status = servers.parse(done.stdout)
+    found = servers.members(status, ["localhost", "other"])
     assert found.versions["localhost"].startswith("4."), done.stderr
     assert found.silent == ("other is not in the cluster",)
     assert found.disabled == (), "khepri_db of 4.0 is experimental"
@@ -103,7 +106,32 @@ def test_a_member_says_versions_and_which_stable_feature_flags_are_not_enabled(m
     assert flags["khepri_db"]["state"] == "disabled"
     stable = next(one for one in flags.values() if one["stability"] == "stable")
     stable["state"] = "disabled"
-    assert rabbitmq.members(status, ["localhost"]).disabled == (stable["name"],)
+    assert servers.members(status, ["localhost"]).disabled == (stable["name"],)
+
+
+def test_definitions_bring_lost_accounts_back_and_leave_the_administrators_password(member: Namespaces) -> None:
+    done = member.run(["bash", "-euc", _BOSS.replace("boss", rabbitmq.ACCOUNT)])
+    assert done.code == 0, done.stderr
+    admin, login, kept = Credential(rabbitmq.ACCOUNT, "before"), Credential("cinder", "word"), list[bytes]()
+    pod = {"metadata": {"name": "rabbitmq-0"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}}
+    api: Any = SimpleNamespace(get=lambda *_, **__: {"items": [pod]}, connect=lambda *_: connected(member, PORT))
+    queue = Queue(lambda: connected(member, PORT), admin, member.name)
+    queue.make(login, "no/va")
+    queue._do("PUT", f"permissions/no%2Fva/{admin.user}", {"configure": ".*", "write": ".*", "read": ".*"})
+    queue._do("PUT", "queues/no%2Fva/lasting", {"durable": True, "arguments": {"x-queue-type": "quorum"}})
+    about = rabbitmq.take(api, "openstack", password="before", write=kept.append)
+    queue.replace(Credential(rabbitmq.ACCOUNT, "after"))
+    later = Queue(queue.connect, Credential(rabbitmq.ACCOUNT, "after"), member.name)
+    later.delete("cinder")
+    later._do("DELETE", "vhosts/no%2Fva", None)
+    for _ in range(2):  # a run that was killed does it again
+        rabbitmq.put(api, "openstack", kept[0], password="after")
+        assert later.accepts(login)
+        assert rabbitmq.parse(json.dumps(rabbitmq.read(api, "openstack", password="after")).encode()) == about
+    assert [one["name"] for one in later.queues()] == ["lasting"]
+    later._do("DELETE", "queues/no%2Fva/lasting", None)
+    with pytest.raises(GroundupError, match="/api/definitions: 400"):
+        rabbitmq.put(api, "openstack", json.dumps({"users": [{"name": "x", "tags": 5}]}).encode(), password="after")
 
 
 def test_a_virtual_host_that_is_not_there_is_an_error_without_a_password(member: Namespaces) -> None:

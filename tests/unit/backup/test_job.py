@@ -18,7 +18,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.changes impor
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import documented
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.logs.disk import LogShelf
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore import journal
-from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets import disk, job, places, state, take
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets import disk, job, state, take
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import SetBackup, SetShelf
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.handed import Handed
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.take import credentials
@@ -26,7 +26,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.write i
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import BackupPlan, S3Plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import BackupPlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.status.backup_sets import set_rows
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
 
@@ -140,23 +140,6 @@ def test_nothing_is_removed_in_the_bucket_while_a_restore_is_under_way(
     done = work(copied).upload()
     assert done["changes"] == [f"copy the set {backup.name} to a bucket"]
     assert done["warnings"][0].startswith("nothing old is removed: a restore of etcd")
-
-
-def test_only_another_disk_keeps_logs_and_only_a_bucket_elsewhere_is_another_place(plan: Plan, shelf: SetShelf) -> None:
-    def told(*, endpoint: str = "", logs_every: int = 0) -> list[str]:
-        s3 = S3Plan(endpoint=endpoint, bucket="b", prefix="", region="", access_key="", secret_key="")
-        lost = places.exposed(
-            replace(plan, backups=BackupPlan(s3=s3 if endpoint else None, logs_every=logs_every)), shelf
-        )
-        return [one.partition(":")[0].partition("(")[2].rstrip(")") for one in lost]
-
-    assert told() == ["no-target-off-host"]
-    assert told(endpoint=f"https://s3.{plan.domain}") == ["no-target-off-host"]
-    assert told(endpoint="https://s3.example.com") == []
-    assert told(endpoint="https://s3.example.com", logs_every=5) == ["logs-on-host"]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(places, "_other_disk", lambda *_: True)
-        assert told(logs_every=5) == told(endpoint=f"https://s3.{plan.domain}") == []
 
 
 def test_logs_go_with_their_sets_from_the_log_on_that_a_set_ends_in(
@@ -274,4 +257,4 @@ def test_status_has_a_row_a_part(plan: Plan, shelf: SetShelf, made: Make) -> Non
     (shelf.home / backup.name / "etcd.sealed").write_bytes(b"")
     assert {row.name: row.state for row in set_rows(plan, days=2)}["etcd"] == "broken"
     (gone,) = set_rows(replace(plan, backup_directory="/nowhere/backups"), days=2)
-    assert (gone.state, gone.what) == ("broken", "/nowhere/backups is not there: is it mounted?")
+    assert (gone.state, gone.what) == ("broken", "the directory for backups is not there: /nowhere/backups")

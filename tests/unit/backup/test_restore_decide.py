@@ -7,9 +7,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore import compare, decide
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore import decide
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore.anew import Again
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore.decide import Control, Present
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore.table import table
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import SetBackup
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.mariadb import Contents
 from ansible_collections.groundup.cloud.tests.unit.kubernetes_layer.conftest import CLUSTER
@@ -129,7 +130,7 @@ def test_control_hosts_that_were_all_made_anew_get_keys_and_etcd_without_a_conse
     now = lost()
     assert against(saved(), now, parts=WHOLE) == {}
     assert now.control.target("") == "control-1"
-    assert [row["now"] for row in decide.table(saved(), WHOLE, now)] == [
+    assert [row["now"] for row in table(saved(), WHOLE, now)] == [
         "missing on control-1, control-2, control-3",
         "none, made anew: control-1, control-2, control-3",
     ]
@@ -251,7 +252,7 @@ def test_a_restore_that_goes_on_asks_for_no_second_consent_and_leaves_alone_who_
     assert hosts.target(name) == "control-2"
     assert hosts.passed(name) == {"control-2": "put", "control-3": "left"}
     assert hosts.passed("another") == {}
-    assert [row["now"] for row in decide.table(backup(), BOTH, now)] == [
+    assert [row["now"] for row in table(backup(), BOTH, now)] == [
         "restored already on control-2",
         "restored already",
     ]
@@ -265,9 +266,9 @@ def test_the_plans_first_control_host_restores_unless_it_is_no_member() -> None:
 
 def test_the_table_says_what_replaces_what() -> None:
     now = present(control=control(control_1=host(now=ALIVE)), database=LIVES)
-    (row,) = decide.table(backup(), ("mariadb",), now, logs="binary logs to noon")
+    (row,) = table(backup(), ("mariadb",), now, logs="binary logs to noon")
     assert row["set"] == "1 databases, 10 rows, of 2026-11-28 14:00:00 UTC; binary logs to noon"
-    assert decide.table(backup(), ("mariadb", "etcd", "kubernetes-keys", "state"), now) == [
+    assert table(backup(), ("mariadb", "etcd", "kubernetes-keys", "state"), now) == [
         {"part": "state", "now": "secrets store store-1", "set": "3 files, of 2026-11-28 14:00:00 UTC"},
         {"part": "kubernetes-keys", "now": "there: not touched", "set": "3 files, of 2026-11-28 14:00:00 UTC"},
         {
@@ -279,24 +280,3 @@ def test_the_table_says_what_replaces_what() -> None:
             "set": "1 databases, 10 rows, of 2026-11-28 14:00:00 UTC",
         },
     ]  # fmt: skip
-
-
-def test_instances_without_rows_rows_without_instances_and_allocations_are_named() -> None:
-    rows = {"a": "hv-1", "b": "hv-1", "c": "hv-2", "d": "", "e": "hv-3"}
-    assert list(compare.instances(rows, {"hv-1": ["a", "x"], "hv-2": ["b"]})) == [
-        "hv-1 has the instance x, which is in no database (made since the backup): it runs on",
-        "hv-2 has the instance b, which Nova has on hv-1",
-        "Nova has the instance c on hv-2, which has it not (deleted or moved since the backup)",
-    ]
-    assert list(compare.placement(rows, {"hv-1": ["a", "b", "x"], "hv-2": ["c"]})) == [
-        "Placement allots hv-1 to x, which is no instance (nova-manage placement audit)",
-        "Placement has nothing of the instance e on hv-3 (nova-manage placement heal_allocations)",
-    ]
-
-
-def test_what_neutron_says_of_a_cloud_that_agrees_is_no_difference() -> None:
-    head = "2026-11-28 16:28:40.1 7 WARNING neutron.db.ovn_db_sync [req-1 - - - - -] "
-    same = ("Could not load neutron.cmd.ovn.neutron_ovn_db_sync_util.Ml2Plugin",
-            "Host hypervisor-1 found both in OVN SB DB and Neutron. Trigger updating it")  # fmt: skip
-    other = "Port found in OVN but not in Neutron, port_id=b2"
-    assert compare.differences_of_networks("\n".join(head + line for line in (*same, other))) == [other]

@@ -41,15 +41,26 @@ def test_a_check_writes_no_journal_and_a_run_does_until_it_ends(plan: Plan, made
 
 def test_a_damaged_set_unknown_parts_and_another_sites_set_are_refused(plan: Plan, shelf: SetShelf, made: Make) -> None:
     backup = made()
-    with pytest.raises(GroundupError, match="no part rabbitmq to restore"):
-        job(plan, parts=["rabbitmq"])
+    with pytest.raises(GroundupError, match="no part ovn to restore"):
+        job(plan, parts=["ovn"])
     file = shelf.home / backup.name / "etcd.sealed"
     file.write_bytes(file.read_bytes()[:-1])
     with pytest.raises(GroundupError, match=r"backup-damaged.: part etcd has another SHA-256"):
-        job(plan).decide({})
+        job(plan, parts=["kubernetes-keys", "etcd"]).decide({})
     other = made(datetime(2026, 1, 1, tzinfo=UTC), site="elsewhere")
     with pytest.raises(GroundupError, match="backup-of-another-site"):
         job(plan, source=other.name)
+
+
+def test_a_damaged_part_keeps_no_other_one_from_being_restored(plan: Plan, shelf: SetShelf, made: Make) -> None:
+    place = shelf.home / made().name
+    (place / "rabbitmq.sealed").write_bytes(b"rotten")
+    (place / "etcd.sealed").unlink()
+    (warning,) = job(plan, check=True).decide({})["warnings"]
+    assert warning == (
+        "the backup set is damaged (backup-damaged): part etcd is missing; part rabbitmq has another SHA-256 than "
+        "set.json says: these cannot be restored from it"
+    )
 
 
 def test_logs_that_do_not_follow_the_set_are_refused_before_anything_begins(

@@ -10,6 +10,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore import job as restore_job
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore import journal, workloads
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore.mariadb import Members
+from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import with_values
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
@@ -98,7 +99,7 @@ def test_accounts_get_the_passwords_of_now_and_both_while_a_rotation_is_open(pla
     store = open_store(plan.site)
     store.ensure([name for name in ("keystone/db", "mariadb/root", "mariadb/sst") if name not in store.names()])
     values = store.items()
-    said = restored.statements(plan, store).decode()
+    said = restored.statements(with_values(plan), store).decode()
     way = f"IDENTIFIED VIA mysql_native_password USING '{native(values['keystone/db'])}'"
     assert f"ALTER USER IF EXISTS 'keystone'@'%' {way};\n" in said
     assert "'root'@'%'" in said

@@ -5,11 +5,13 @@ from __future__ import annotations
 import base64
 import io
 import json
+import socket
 import tarfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,7 +23,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets import 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import SetShelf
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.handed import Handed
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Executed
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import ApiError, Executed
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.piped import PodContainer
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
@@ -58,10 +60,49 @@ def test_the_member_that_writes_is_the_last_choice(monkeypatch: pytest.MonkeyPat
     assert chosen(monkeypatch, pod(zero), pod(one, labels=WRITER), pod(two, ready=False)) == zero
     assert chosen(monkeypatch, pod(zero, labels=WRITER), pod(one), states={one: "Donor/Desynced"}) == zero
     assert chosen(monkeypatch, pod(zero, labels=WRITER)) == zero
-    with pytest.raises(GroundupError, match=f"{one} is Joined; {zero} is not Ready"):
+    with pytest.raises(GroundupError, match=f"{one}: Joined; {zero} is not Ready"):
         chosen(monkeypatch, pod(zero, ready=False), pod(one), states={one: "Joined"})
     with pytest.raises(GroundupError, match="no member has a pod"):
         chosen(monkeypatch)
+
+
+def test_a_member_that_does_not_answer_ends_no_backup_while_another_one_does(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    away = ApiError("cannot reach it", where="a pod", status=0)
+
+    def run(member: Any, *_: Any, **__: Any) -> Executed:
+        if member.pod == "mariadb-server-1":
+            raise away
+        return Executed(code=int(member.pod == "mariadb-server-2"), stdout="Synced", stderr="broken")
+
+    monkeypatch.setattr(PodContainer, "run", run)
+    api: Any = Pods(*(pod(f"mariadb-server-{number}") for number in range(3)))
+    assert mariadb.choose(api, "openstack").pod == "mariadb-server-0"
+    api.pods = api.pods[1:]
+    with pytest.raises(GroundupError, match=r"up: mariadb-server-2: broken; mariadb-server-1: cannot reach it"):
+        mariadb.choose(api, "openstack")
+
+    def connect(_space: str, name: str, _port: int) -> Any:
+        if name != "etcd-3":
+            raise {"etcd-1": away, "etcd-2": ConnectionResetError()}[name]
+        return nullcontext(socket.socket())
+
+    api.connect, api.pods = connect, tuple(pod(f"etcd-{number}") for number in range(1, 4))
+    context = SimpleNamespace(wrap_socket=lambda plain, **_: nullcontext(plain))
+    monkeypatch.setattr(etcd, "client_context", lambda **_: context)
+    monkeypatch.setattr(take, "credentials", lambda _: {"ca": "", "certificate": "", "key": ""})
+    monkeypatch.setattr(etcd.EtcdConnection, "state", lambda _: {})
+    keys = {"kubernetes-keys": Handed(part="kubernetes-keys", host="control-1", said={})}
+    store = open_store(plan.site, write=False)
+    sources = take.Sources(plan=plan, site_file="", handed=keys, api=api, store=store, database=None)
+    with sources.etcd() as (name, _connection):
+        assert name == "etcd-3"
+    with pytest.raises(GroundupError, match="of the caller"), sources.etcd():
+        raise GroundupError("of the caller", where="", why="", remedy="")
+    api.pods = api.pods[:2]
+    with pytest.raises(GroundupError, match="etcd cannot be backed up: cannot reach it"), sources.etcd():
+        pass
 
 
 def test_etcd_without_a_ready_member_is_told() -> None:

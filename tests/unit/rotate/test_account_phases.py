@@ -224,6 +224,18 @@ def test_one_service_is_rotated_and_no_other(world: World) -> None:
     assert world.store().get("glance/db") == world.first["glance/db"]
 
 
+def test_one_service_is_not_rotated_while_another_ones_rotation_is_open(world: World) -> None:
+    """It would end well, and the other's old password stay valid."""
+    world.run(False, phases=("both",), only=["nova"])
+    for phase in (*PHASES, "remains"):
+        with pytest.raises(GroundupError, match=r"rotation of nova is open(.|\n)*\"rotate_only\": \[\"nova\"\]"):
+            world.run(False, phases=(phase,), only=["glance"])
+    world.run(False, only=["nova", "glance"])
+    ended(world, ("nova",))
+    world.run(False, only=["glance"])
+    ended(world)
+
+
 def test_a_service_without_an_account_is_refused_with_the_others_names(world: World) -> None:
     with pytest.raises(GroundupError, match=r"horizon: no account to rotate(.|\n)*glance, nova"):
         world.run(False, only=["horizon"])

@@ -12,10 +12,10 @@ from ....module_utils._base.consent import Reason
 from ..sets.disk import SetBackup
 from ..sets.mariadb import Contents
 from ..sets.take import ETCD, KEYS, MARIADB, STATE
-from . import anew
+from . import anew, services
 from .anew import AWAY, Again
+from .table import held, taken
 
-ORDER = (STATE, KEYS, ETCD, MARIADB)
 OVERWRITE, OUTDATED, MIXED, SECRETS = "overwrite", "outdated", "mixed-times", "other-secrets"
 MEMBER_AWAY = "member-away"
 _APART = timedelta(hours=1)  # between parts of one set: longer than a backup takes
@@ -108,6 +108,7 @@ class Present:
     releases: tuple[str, ...] = ()  # of OpenStack: one, two while a step is open
     restore: str = ""  # name of the restore under way
     placed: bool = False  # it has put MariaDB's data in place
+    services: Mapping[str, services.Held] = field(default_factory=dict)  # by part
     again: Again | None = None  # where the cluster has to be made again
     unread: bool = False  # control hosts do not have all keys of the set's Secrets at rest
     away: Mapping[int, str] = field(default_factory=dict)  # members of MariaDB whose volume cannot be mounted, and why
@@ -139,6 +140,9 @@ def reasons(backup: SetBackup, parts: Collection[str], now: Present, *, days: fl
     if MARIADB in parts:
         yield from _mariadb(backup, now)
         yield from away(now.away, now.members)
+    for part, one in now.services.items():
+        if one.undone and now.restore == "":
+            yield Reason(code=OVERWRITE, text=f"{one.undone}; the set's are of {taken(backup, part)}")
     yield from _times(backup, parts, days=days, at=at, goes_on=bool(now.restore))
     if STATE not in parts and (other := changed(backup, now.fingerprints)):
         yield Reason(code=SECRETS, text=f"secrets have changed since, and services know the new: {', '.join(other)}")
@@ -229,7 +233,7 @@ def _mariadb(backup: SetBackup, now: Present) -> Iterator[Reason]:
         yield Reason(text=f"its schemas are newer than the images that run: they have no migration {told}")
     if found and not now.placed and now.restore == "":
         yield Reason(
-            code=OVERWRITE, text=f"MariaDB lives ({_held(found.rows)}): all that was written since "
+            code=OVERWRITE, text=f"MariaDB lives ({held(found.rows)}): all that was written since "
             f"{taken(backup, MARIADB)} is undone",
         )  # fmt: skip
     if now.database_why and now.restore == "":
@@ -246,48 +250,6 @@ def _times(backup: SetBackup, parts: Collection[str], *, days: float, at: dateti
         yield Reason(code=MIXED, text=f"its parts are of unlike times: {told}")
     if not goes_on and (age := at.astimezone(UTC) - min(times.values())) > timedelta(days=days):
         yield Reason(code=OUTDATED, text=f"it is {age / timedelta(days=1):.1f} days old, {days:g} are allowed")
-
-
-def table(backup: SetBackup, parts: Collection[str], now: Present, *, logs: str = "") -> list[dict[str, str]]:
-    """Return what replaces what, a row a part. ``logs``: what follows MariaDB's."""
-    more = {MARIADB: f"; {logs}"} if logs else {}
-    return [
-        {"part": part, "now": _now(part, now), "set": _saved(part, backup) + more.get(part, "")}
-        for part in ORDER if part in parts
-    ]  # fmt: skip
-
-
-def taken(backup: SetBackup, part: str) -> str:
-    """Return when a part was taken."""
-    return f"{datetime.fromisoformat(backup.parts[part]['taken']):%Y-%m-%d %H:%M:%S} UTC"
-
-
-def _saved(part: str, backup: SetBackup) -> str:
-    about, when = backup.parts[part], taken(backup, part)
-    if part == ETCD:
-        return f"{min(about['keys'])} keys at revision {min(about['revision'])}, of {when}"
-    if part == MARIADB:
-        return f"{_held({table: min(pair) for table, pair in about['rows'].items()})}, of {when}"
-    return f"{about['files']} files, of {when}"
-
-
-def _now(part: str, now: Present) -> str:
-    if part == STATE:
-        return f"secrets store {now.store}" if now.store else "none"
-    if part == MARIADB:
-        return "restored already" if now.placed else _held(now.database.rows) if now.database else "no member answers"
-    if part == KEYS:
-        lacking = sorted(host for host, said in now.control.answers.items() if said and not said["keys"])
-        return f"missing on {', '.join(lacking)}" if lacking else "there: not touched"
-    if now.control.passed(now.restore):
-        return f"restored already on {now.control.target(now.restore)}"
-    said = [f"{host}: {one['keys']} keys at revision {one['revision']}" for host, one in now.control.living("").items()]
-    anew = f"none, made anew: {', '.join(now.control.anew)}" if now.control.makes_anew(now.restore) else ""
-    return "; ".join(sorted(said)) or anew or "no member answers"
-
-
-def _held(rows: Mapping[str, int]) -> str:
-    return f"{len({table.partition('.')[0] for table in rows})} databases, {sum(rows.values())} rows"
 
 
 def _minor(version: str) -> int:

@@ -26,8 +26,11 @@ from ..sets.job import site_shelf
 from ..sets.mariadb import Contents, choose, contents
 from ..sets.write import alone
 from . import anew, compare, decide, journal, state, workloads
+from .bucket import fetched
 from .decide import Control, Present
 from .mariadb import SET, Members, summary
+from .services import Services
+from .table import ORDER, table
 
 _SHORT = 10.0  # seconds for an API that may be lost
 
@@ -37,15 +40,16 @@ class RestoreJob:
 
     def __init__(self, plan: Plan, given: Mapping[str, Any], changes: Changes, *, say: Callable[[str], object]) -> None:
         """Find the set. Raises GroundupError when there is none, or it is another site's."""
-        self._plan, self._given, self._changes, self._say = plan, given, changes, say
+        self._plan, self._changes, self._say = plan, changes, say
         self._shelf = site_shelf(plan, given["directory"])
-        self._backup, self._place = self._shelf.find(given["source"])
+        self._given = {**given, "source": fetched(plan, self._shelf, given["source"])}
+        self._backup, self._place = self._shelf.find(self._given["source"])
         self._shelf.refuse_other(self._backup, site=plan.site, place=self._place)
         self._parts = given["parts"] or list(take.parts(plan))
-        if unknown := sorted(set(self._parts) - set(decide.ORDER)):
+        if unknown := sorted(set(self._parts) - set(ORDER)):
             raise GroundupError(
                 f"there is no part {', '.join(unknown)} to restore", where="the variable restore_parts",
-                why="what is not known cannot be put back", remedy=f"name of {', '.join(decide.ORDER)}",
+                why="what is not known cannot be put back", remedy=f"name of {', '.join(ORDER)}",
             )  # fmt: skip
 
     def decide(self, answers: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -55,21 +59,20 @@ class RestoreJob:
         """
         backup, site = self._backup, self._plan.site
         begun = journal.under_way(site)
-        force = self._given["force"]
-        about: dict[str, Any] = {"sha256": backup.sha256, "parts": self._parts, "until": self._given["until"]}
+        given, force = self._given, self._given["force"]
+        about: dict[str, Any] = {"sha256": backup.sha256, "parts": self._parts, "until": given["until"]}
         journal.refuse(begun, **about, force=force)
         if take.STATE in self._parts:
             state.refuse_living(site, restored=backup.store if begun else "")
-        self._shelf.check(backup, self._place)
+        warnings = self._shelf.check(backup, self._place, self._parts)
         now = self._present(answers, name=begun.name if begun else "")
-        given = self._given
         against = decide.reasons(backup, self._parts, now, days=given["days"], at=datetime.now(UTC))
         consent.refuse(
             "restore", backup.name, against, force, where=str(self._place),
             why="what is restored takes the place of what is there; nothing was changed", first="use another set",
         )  # fmt: skip
         logs = None if now.placed else self._logs()
-        rows = decide.table(backup, self._parts, now, logs=str(logs or ""))
+        rows = table(backup, self._parts, now, logs=str(logs or ""))
         restore = begun
         if self._changes.add(f"restore {', '.join(self._parts)} from {backup.name}"):
             with alone(site):  # a backup that runs would be half of now, and looks for this record when it begins
@@ -82,7 +85,7 @@ class RestoreJob:
         hosts = answer if etcd else []
         return {
             "changed": bool(self._changes.done), "changes": self._changes.done, "table": rows, "parts": self._parts,
-            "steps": decide.steps(self._parts, now.control, name),
+            "steps": decide.steps(self._parts, now.control, name), "warnings": warnings,
             "restore": name, "set": str(self._place), "goes_on": bool(begun), "target": target,
             "stops": [host for host in hosts if host not in passed],
             "leaves": [host for host in hosts if host != target and host not in passed],
@@ -126,12 +129,11 @@ class RestoreJob:
     def mariadb(self, accounts: Callable[[Plan, Store], bytes]) -> dict[str, Any]:
         """Put the databases back, with ``accounts``, and restart what has read the old. Raises GroundupError."""
         begun = journal.under_way(self._plan.site) or self._unbegun()
-        restore = begun.name
         about = self._backup.parts[take.MARIADB]
         logs: Replay | None = None
         members = Members(self._api(), self._plan.openstack.namespace)
         gone = self._leave_out(members)
-        if not members.placed(restore) and self._changes.add(f"restore MariaDB from {self._backup.name}"):
+        if not members.placed(begun.name) and self._changes.add(f"restore MariaDB from {self._backup.name}"):
             self._say(f"restore: ending {members.count} members of MariaDB")
             journal.ends_database(self._plan.site, begun)
             members.stop()
@@ -144,7 +146,7 @@ class RestoreJob:
                 yield from logs.content(store) if logs else ()
 
             sql = accounts(self._plan, store)
-            members.place(restore, size=about["size"], pieces=pieces, accounts=sql, replays=logs)
+            members.place(begun.name, size=about["size"], pieces=pieces, accounts=sql, replays=logs)
         self._say("restore: starting MariaDB with the set's data")
         members.start()
         held, faults = summary(contents(choose(self._api(), self._plan.openstack.namespace)), about)
@@ -161,8 +163,7 @@ class RestoreJob:
         consent.refuse(
             "restore", self._backup.name, decide.away(away, members.count), self._given["force"],
             where=f"namespace {self._plan.openstack.namespace}, StatefulSet {SET}",
-            why="nothing of MariaDB was changed",
-            first="bring the host back",
+            why="nothing of MariaDB was changed", first="bring the host back",
         )  # fmt: skip
         members.numbers = [number for number in members.numbers if number not in away]
         left_out = [f"{SET}-{number} ({why})" for number, why in away.items()]
@@ -180,15 +181,19 @@ class RestoreJob:
             "groundup.cloud.openstack, then groundup.cloud.hypervisor, before you use the cloud"
         ]
 
+    def services(self) -> dict[str, Any]:
+        """Put back what services have beside the databases. Raises GroundupError."""
+        begun = journal.under_way(self._plan.site) or self._unbegun()
+        self._changes.done += self._services().put(self._parts, self._content, restore=begun.name)
+        return self._changes.result()
+
     def restart(self) -> dict[str, Any]:
         """Restart what watches Kubernetes on nodes; name Nodes that are no more. Raises ApiError."""
         api = self._api()
         self._changes.done.append(f"restart {workloads.restart_network(api)} pods of the pod network")
         gone = workloads.nodes_without_host(api, self._plan.hosts)
-        told = (
-            [f"Nodes of no host in the site file: {', '.join(gone)}; kubectl delete node removes them"] if gone else []
-        )
-        return self._changes.result() | {"warnings": told}
+        told = f"Nodes of no host in the site file: {', '.join(gone)}; kubectl delete node removes them"
+        return self._changes.result() | {"warnings": [told] if gone else []}
 
     def compare(self, answers: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         """Return how the cloud's databases differ from what is there. ``answers``: of virsh, by hypervisor."""
@@ -219,6 +224,9 @@ class RestoreJob:
 
     def _api(self, **options: float) -> Api:
         return Api(kubeconfig_path(self._plan.site), **options)
+
+    def _services(self, **options: float) -> Services:
+        return Services(connect=lambda: self._api(**options), plan=self._plan, store=self._store())
 
     def _logs(self) -> Replay | None:
         """Return what follows MariaDB's part of the set. Raises GroundupError when nothing does that should."""
@@ -255,6 +263,7 @@ class RestoreJob:
             unknown_heads=self._unknown_heads(database),
             store=store.identity if there else "", fingerprints=fingerprints(store.items()) if there else {},
             releases=(opened.source, opened.target) if opened else (self._plan.openstack.release,),
+            services=self._services(timeout=_SHORT, patience=0.0).held(self._parts, self._content),
             again=anew.look(self._plan, self._keys(), store) if found.makes_anew(name) else None,
             unread=take.ETCD in self._parts and anew.unread(self._plan, store, self._keys()), away=away, members=count,
         )  # fmt: skip

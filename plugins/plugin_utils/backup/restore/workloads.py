@@ -30,13 +30,17 @@ def restart_network(api: Api) -> int:
                for namespace in NETWORK)  # fmt: skip
 
 
-def restart_services(api: Api, namespace: str) -> int:
-    """Restart what has read the databases, and the caches, and wait for it. Raises GroundupError, ApiError."""
+def restart_services(api: Api, namespace: str, *, names: Collection[str] = ()) -> int:
+    """Restart what has read the databases, and the caches, and wait for it. Raises GroundupError, ApiError.
+
+    ``names``: of the only applications to restart.
+    """
 
     def reads(pod: Object) -> bool:
         owner = owner_of(pod)
         name = (pod["metadata"].get("labels") or {}).get("application", "")
-        return bool(owner and owner.kind == "Deployment" and name != "mariadb") or name in _CACHES
+        deployed = bool(owner and owner.kind == "Deployment")
+        return deployed and name in names if names else (deployed and name != "mariadb") or name in _CACHES
 
     number = _end(api, namespace, reads)
 
@@ -46,7 +50,7 @@ def restart_services(api: Api, namespace: str) -> int:
 
     if left := wait_until(late, timeout=_WAIT, pause=2.0):
         raise GroundupError(
-            f"services do not come back with the restored databases: {', '.join(left)}", where=f"namespace {namespace}",
+            f"services do not come back with what was restored: {', '.join(left)}", where=f"namespace {namespace}",
             why="they answer nobody", remedy="the playbook groundup.cloud.openstack, tag verify, says why",
         )  # fmt: skip
     return number

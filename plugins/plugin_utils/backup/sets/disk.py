@@ -15,7 +15,7 @@ import shutil
 import socket
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -101,17 +101,27 @@ class SetShelf(Shelf[SetBackup]):
             raise self.damaged(str(place / ABOUT), f"{type(error).__name__}: {error}") from error
         return backup, place
 
-    def check(self, backup: SetBackup, place: Path) -> None:
-        """Read all parts and compare their digests. Raises GroundupError naming the damaged part."""
+    def check(self, backup: SetBackup, place: Path, parts: Collection[str] | None = None) -> list[str]:
+        """Read all parts and compare their digests. Raises GroundupError for damaged ones of ``parts``, None: of all.
+
+        Returns a warning of the others.
+        """
+        found = dict[str, str]()
         for name, part in backup.parts.items():
-            file = place / Path(part["file"]).name
             try:
-                with file.open("rb") as stream:
-                    digest = hashlib.file_digest(stream, "sha256").hexdigest()
+                with (place / Path(part["file"]).name).open("rb") as stream:
+                    if hashlib.file_digest(stream, "sha256").hexdigest() != part["sha256"]:
+                        found[name] = f"part {name} has another SHA-256 than {ABOUT} says"
             except FileNotFoundError:
-                raise self.damaged(str(file), f"part {name} is missing") from None
-            if digest != part["sha256"]:
-                raise self.damaged(str(file), f"part {name} has another SHA-256 than {ABOUT} says")
+                found[name] = f"part {name} is missing"
+            except OSError as error:
+                found[name] = f"part {name} cannot be read: {error.strerror}"
+        if named := [fault for name, fault in found.items() if parts is None or name in parts]:
+            raise self.damaged(str(place), "; ".join(named))
+        told = (
+            f"the backup set is damaged (backup-damaged): {'; '.join(found.values())}: these cannot be restored from it"
+        )
+        return [told] if found else []
 
     def refuse_other(self, backup: SetBackup, *, site: str, place: Path) -> None:
         """Raise GroundupError for a set of another site."""

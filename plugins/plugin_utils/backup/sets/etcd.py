@@ -7,7 +7,6 @@ import hashlib
 import http.client
 import json
 import socket
-import ssl
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -45,7 +44,7 @@ def connected(api: Api, pod: str, *, ca: str, certificate: str, key: str) -> Ite
             context.wrap_socket(plain, server_hostname=LOOPBACK) as secured,
         ):
             yield EtcdConnection(secured, where=where)
-    except ssl.SSLError as error:
+    except OSError as error:  # of TLS, or of a member that ends
         raise _failed(f"no TLS with it: {error}", where=where) from error
     except ApiError as error:
         raise _failed(error.message, where=where) from error

@@ -25,12 +25,12 @@ from ..logs import replay
 from ..logs.disk import LogShelf
 from ..restore import journal
 from ..shelf import STAMP, refuse_future
-from . import mariadb, scratch, take
+from . import mariadb, scratch, take, target
 from .disk import SetBackup, SetShelf, shelf_of, tested, write_tested, write_uploaded
 from .parts import FILES, MARIADB, lacking, parts
 from .places import exposed
 from .read_test import ReadTest
-from .s3 import SCHEME, BucketSets
+from .s3 import SCHEME, BucketSets, target_of
 from .write import undisturbed
 
 
@@ -50,7 +50,7 @@ class BackupJob:
     def take(self, said: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         """Save a set, with what hosts handed over, by host; in check mode only look. Raises GroundupError."""
         journal.refuse_beside(self._plan.site, why=journal.NO_SET)
-        _refuse_missing_target(self._shelf, given=bool(self._given["directory"] or self._plan.backup_directory))
+        target.refuse_away(self._plan.site, self._shelf.home)
         refuse_future(self._shelf.names(), where=str(self._shelf.home))
         logs, site_file = LogShelf(self._shelf.home), self._given["site_file"]
         warnings = exposed(self._plan, self._shelf)
@@ -60,6 +60,7 @@ class BackupJob:
         sources = take.Sources.find(self._plan, site_file=site_file, said=said, member=member)
         if not self._changes.add(f"save {', '.join(parts(self._plan))} below {self._shelf.home}"):
             return self._changes.result() | {"found": take.survey(sources), "warnings": warnings}
+        target.remember(self._plan.site, self._shelf.home)
         backup = take.take(sources, self._shelf)
         keep, days = self._keep
 
@@ -107,14 +108,15 @@ class BackupJob:
 
     def verify(self) -> dict[str, Any]:
         """Return the newest set. Raises GroundupError when it is damaged, too old, or failed its test."""
+        target.refuse_away(self._plan.site, self._shelf.home)
         backup, place = self._shelf.find("newest")
         self._shelf.refuse_other(backup, site=self._plan.site, place=place)
         self._shelf.check(backup, place)
         if lacking := [part for part in parts(self._plan) if part not in backup.parts]:
             raise self._shelf.damaged(str(place), f"it has no part {', '.join(lacking)}")
         self._refuse_old(backup)
-        if target := self._plan.backups.s3:
-            bucket = self._bucket(target)
+        if self._plan.backups.s3:
+            bucket = self._bucket(self._plan.backups.s3)
             if faults := bucket.faults(backup):
                 raise bucket.lacks(backup, faults)
         result, warnings = tested(place), exposed(self._plan, self._shelf)
@@ -132,8 +134,9 @@ class BackupJob:
 
     def ship(self, *, say: Callable[[str], object]) -> dict[str, Any]:
         """Copy the binary logs of MariaDB beside the sets, for ``seconds`` or until the run is ended."""
-        _refuse_missing_target(self._shelf, given=bool(self._given["directory"] or self._plan.backup_directory))
+        target.refuse_away(self._plan.site, self._shelf.home)
         if self._changes.add(f"copy the binary logs of MariaDB into {self._shelf.home}"):
+            target.remember(self._plan.site, self._shelf.home)
             logs_job.ship(self._plan, self._shelf.home, seconds=self._given["seconds"], say=say)
         return self._changes.result()
 
@@ -166,19 +169,15 @@ class BackupJob:
     @contextmanager
     def _fetched(self) -> Iterator[tuple[SetBackup, Path]]:
         """Yield the set to open; one in the bucket is copied here for as long."""
-        source, target = self._given["source"], self._plan.backups.s3
+        source = self._given["source"]
         if not source.startswith(SCHEME):
             yield self._named()
             return
-        if not target:
-            raise GroundupError(
-                "the site file has no bucket for backups", where=f"{source}; backups.s3 of the site file",
-                why="it says where the bucket is", remedy="write backups.s3, or name a set by name or path",
-            )  # fmt: skip
+        bucket = self._bucket(target_of(self._plan, source))
         beside = Path(self._given["into"]).absolute().parent
         with TemporaryDirectory(prefix=".groundup-set-", dir=beside) as copied:
             name, wanted = source.removeprefix(SCHEME), self._given["parts"]
-            yield self._named(str(self._bucket(target).fetch(name, Path(copied), parts=wanted)))
+            yield self._named(str(bucket.fetch(name, Path(copied), parts=wanted)))
 
     def _open(self, backup: SetBackup, place: Path, into: Path) -> dict[str, Any]:
         wanted = self._given["parts"] or list(backup.parts)
@@ -270,13 +269,3 @@ def _spared(warnings: list[str]) -> Iterator[None]:
         told = f"{error.what}: see {error.where}" if isinstance(error, GroundupError) else str(error)
         if told not in warnings:
             warnings.append(told)
-
-
-def _refuse_missing_target(shelf: SetShelf, *, given: bool) -> None:
-    """Refuse a directory that is not there: one whose file system is not mounted would fill this machine's disk."""
-    if given and not shelf.home.parent.is_dir():
-        raise GroundupError(
-            f"the directory for backups is not there: {shelf.home.parent}", where="backups.directory of the site file",
-            why="a file system that is not mounted would leave the sets on this machine's own disk",
-            remedy="mount it, or make the directory",
-        )  # fmt: skip

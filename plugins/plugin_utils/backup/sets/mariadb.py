@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ...errors import GroundupError
-from ...kube.client import Api, Executed
+from ...kube.client import Api, ApiError, Executed
 from ...kube.piped import Container, PodContainer
 from ...kube.types import Object, resource_path
 from ...kube.workloads import is_ready
@@ -103,10 +103,14 @@ def choose(api: Api, namespace: str, *, prefer: str = "") -> PodContainer:
             why.append(f"{name} is not Ready")
             continue
         member = PodContainer(api=api, namespace=namespace, pod=name, container=CONTAINER)
-        state = _run(member, client(_SYNCED), what="cannot be asked").stdout.strip()
+        try:
+            done = member.run(client(_SYNCED))
+            state = _end(done) if done.code else done.stdout.strip()
+        except ApiError as error:
+            state = error.what
         if state == "Synced":
             return member
-        why.append(f"{name} is {state or 'no member of a Galera cluster'}")
+        why.append(f"{name}: {state or 'no member of a Galera cluster'}")
     raise _failed("; ".join(why) or "no member has a pod", where=f"namespace {namespace}, pods {SELECTOR}")
 
 

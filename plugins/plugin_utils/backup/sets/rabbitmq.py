@@ -20,6 +20,7 @@ SELECTOR, PORT = "application=rabbitmq,component=server", 15672
 ACCOUNT, PASSWORD = "rabbitmq", "rabbitmq/admin"  # name; of the secret
 COUNTED = ("users", "vhosts", "permissions", "policies", "queues", "exchanges", "bindings")
 _TIMEOUT = 60.0
+_OK = (200, 204)
 
 
 def members(api: Api, namespace: str) -> list[str]:
@@ -37,12 +38,24 @@ def take(api: Api, namespace: str, *, password: str, write: Callable[[bytes], ob
         try:
             text = _definitions(api, namespace, pod, password)
             found = parse(text)
-        except (GroundupError, OSError, ValueError, http.client.HTTPException) as error:
+        except (GroundupError, ValueError) as error:
             errors.append(_failed(str(getattr(error, "what", error)), where=f"pod {pod}, port {PORT}"))
             continue
         write(text)
         return found
     raise errors[0]
+
+
+def read(api: Api, namespace: str, *, password: str) -> dict[str, Any]:
+    """Return the definitions of a member. Raises GroundupError."""
+    return dict(json.loads(_definitions(api, namespace, members(api, namespace)[0], password)))
+
+
+def put(api: Api, namespace: str, text: bytes, *, password: str) -> None:
+    """Add definitions to what there is. The administrator keeps the store's password. Raises GroundupError."""
+    found = json.loads(text)
+    found["users"] = [user for user in found["users"] if user["name"] != ACCOUNT]
+    _definitions(api, namespace, members(api, namespace)[0], password, put=json.dumps(found))
 
 
 def parse(text: bytes) -> dict[str, Any]:
@@ -66,23 +79,26 @@ def judge(about: Mapping[str, Any], text: bytes) -> tuple[list[str], str]:
     return [] if counts == about["counts"] else [f"it has {told}, at the backup there were {about['counts']}"], told
 
 
-def _definitions(api: Api, namespace: str, pod: str, password: str) -> bytes:
+def _definitions(api: Api, namespace: str, pod: str, password: str, *, put: str | None = None) -> bytes:
     allowed = base64.b64encode(f"{ACCOUNT}:{password}".encode()).decode()
-    with api.connect(namespace, pod, PORT) as plain:
-        plain.settimeout(_TIMEOUT)
-        connection = http.client.HTTPConnection(pod)
-        connection.sock, connection.auto_open = plain, 0  # never another connection, to this machine
-        connection.request("GET", "/api/definitions", headers={"Authorization": f"Basic {allowed}"})
-        answer = connection.getresponse()
-        text = answer.read()
-        if answer.status != http.HTTPStatus.OK:
-            raise ApiError(f"/api/definitions: {answer.status} {answer.reason}", where=pod, status=answer.status)
-        return text
+    headers = {"Authorization": f"Basic {allowed}", "Content-Type": "application/json"}
+    connection = http.client.HTTPConnection(pod)
+    try:
+        with api.connect(namespace, pod, PORT) as plain:
+            plain.settimeout(_TIMEOUT)
+            connection.sock, connection.auto_open = plain, 0  # never another connection, to this machine
+            connection.request("GET" if put is None else "POST", "/api/definitions", put, headers)
+            answer = connection.getresponse()
+            text = answer.read()
+    except (OSError, http.client.HTTPException) as error:
+        raise _failed(f"{type(error).__name__}: {error}", where=f"pod {pod}, port {PORT}") from error
+    if answer.status not in _OK:
+        raise ApiError(f"/api/definitions: {answer.status} {answer.reason}", where=pod, status=answer.status)
+    return text
 
 
 def _failed(what: str, *, where: str) -> GroundupError:
     return GroundupError(
-        f"RabbitMQ's definitions cannot be saved: {what}", where=where,
-        why="accounts and rights would be missing in the set; nothing of it is kept",
+        f"RabbitMQ's definitions cannot be had: {what}", where=where, why="accounts and rights would be missing",
         remedy="run the playbook groundup.cloud.openstack, tag verify: it says what is wrong with the message queue",
     )  # fmt: skip

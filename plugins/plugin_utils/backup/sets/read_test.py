@@ -31,19 +31,24 @@ SCRIPT = """\
 set -euo pipefail
 cd "$3"
 rm -rf data; mkdir data
-head -c "$1" | { mbstream -x -C data || { cat >/dev/null; exit 2; }; }
-mariadb-backup --prepare --use-memory=64M --target-dir=data >prepare.log 2>&1 || { tail -n 3 prepare.log >&2; exit 3; }
+# Ends with the step's code; with its own when somebody killed the program.
+ends() { case $2 in 137|143) exit "$2" ;; *) exit "$1" ;; esac; }
+head -c "$1" | { mbstream -x -C data || { code=$?; cat >/dev/null; ends 2 $code; }; }
+mariadb-backup --prepare --use-memory=64M --target-dir=data >prepare.log 2>&1 ||
+  { code=$?; tail -n 3 prepare.log >&2; ends 3 $code; }
 mariadbd --defaults-file=data/backup-my.cnf --datadir="$3/data" --socket="$3/socket" --pid-file="$3/pid" --tmpdir=/tmp \
   --skip-grant-tables --skip-networking --wsrep-on=OFF --innodb-buffer-pool-size=64M >server.log 2>&1 &
 server=$!
 until mariadb-admin --no-defaults --socket="$3/socket" ping >/dev/null 2>&1; do
-  kill -0 $server 2>/dev/null || { grep -i error server.log | tail -n 3 >&2; exit 4; }
+  kill -0 $server 2>/dev/null ||
+    { code=0; wait $server || code=$?; grep -i error server.log | tail -n 3 >&2 || :; ends 4 $code; }
   sleep 0.2
 done
 mariadb --no-defaults --socket="$3/socket" --batch --skip-column-names --execute="$2"
 mariadb-admin --no-defaults --socket="$3/socket" shutdown
 wait $server
 """
+_KILLED = (137, 143)  # SIGKILL, as for memory, and SIGTERM: damaged data are nobody's reason for them
 NO_ROOM = "No space left on device"
 
 
@@ -154,6 +159,8 @@ def restored(container: Container, pieces: Iterable[bytes], *, size: int, home: 
     said = " | ".join(done.stderr.strip().splitlines()[-3:])[-400:]
     if NO_ROOM in said:
         raise NotRunError(f"{container.name} has no room for {size} bytes: {said}")
+    if done.code in _KILLED:
+        raise NotRunError(f"{container.name}: it was killed, code {done.code}: {said}")
     if done.code:
         step = {
             2: "its stream does not unpack",

@@ -20,6 +20,7 @@ import urllib3
 
 from ...errors import GroundupError
 from ...plan.part_types import S3Plan
+from ...plan.types import Plan
 from ...vault import SecretsError, Store
 from ..shelf import refuse_future
 from .disk import ABOUT, NAME, TESTED, SetBackup, surplus
@@ -86,8 +87,8 @@ class BucketSets:
                     self._client.remove_object(self._target.bucket, self._key(name, file))
         return gone
 
-    def fetch(self, name: str, into: Path, *, parts: Collection[str] = ()) -> Path:
-        """Copy a set, or ``parts`` of it, into the directory ``into``; return its place there. ``name``: or newest."""
+    def choose(self, name: str) -> str:
+        """Return the name of a set that is there. ``name``: or newest."""
         known = self.names()
         if name == "newest":
             refuse_future(known, where=self.where)
@@ -97,6 +98,11 @@ class BucketSets:
                 f"there is no set {name} in the bucket", where=self.where, why="there is nothing to open",
                 remedy=f"name one of {', '.join(known)}" if known else "run the playbook groundup.cloud.backup",
             )  # fmt: skip
+        return chosen
+
+    def fetch(self, name: str, into: Path, *, parts: Collection[str] = ()) -> Path:
+        """Copy a set, or ``parts`` of it, into the directory ``into``; return its place there. ``name``: or newest."""
+        chosen = self.choose(name)
         place = into / chosen
         place.mkdir(mode=0o700, parents=True)
         self._get(chosen, ABOUT, place)
@@ -166,6 +172,16 @@ class BucketSets:
             remedy="see that the server answers, that the bucket exists, and that the keys may list, read, write and "
             "delete in it; then run the playbook groundup.cloud.backup, tag upload",
         )  # fmt: skip
+
+
+def target_of(plan: Plan, source: str) -> S3Plan:
+    """Return the bucket that ``source`` is in. Raises GroundupError when the site has none."""
+    if not plan.backups.s3:
+        raise GroundupError(
+            "the site file has no bucket for backups", where=f"{source}; backups.s3 of the site file",
+            why="it says where the bucket is", remedy="write backups.s3, or name a set by name or path",
+        )  # fmt: skip
+    return plan.backups.s3
 
 
 def _age(files: Collection[Any], now: datetime) -> timedelta:

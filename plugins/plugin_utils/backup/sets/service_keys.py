@@ -16,7 +16,7 @@ from ...plan.types import Plan
 from ...vault import Store
 
 TOKENS, CREDENTIALS, KEK = "keystone-fernet-keys", "keystone-credential-keys", "barbican-kek"
-_KEK = "barbican/kek"  # of the secrets store
+KEK_NAME = "barbican/kek"  # of the secrets store
 # What a database has sealed by such a key: schema, table, column -> repository.
 SEALED = {("keystone", "credential", "encrypted_blob"): CREDENTIALS, ("barbican", "kek_data", "plugin_meta"): KEK}
 Keys = dict[str, dict[str, str]]  # by repository, by number
@@ -29,7 +29,7 @@ def read(api: Api, plan: Plan, store: Store) -> Keys:
         data = api.get(resource_path("v1", "secrets", namespace=plan.openstack.namespace, name=name)).get("data") or {}
         found[name] = {number: base64.b64decode(key).decode() for number, key in data.items()}
     if "barbican" in {one.name for one in plan.openstack.releases}:
-        found[KEK] = {"0": store.get(_KEK)}
+        found[KEK] = {"0": store.get(KEK_NAME)}
     return found
 
 

@@ -6,7 +6,7 @@ import io
 import json
 import tarfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -72,8 +72,9 @@ class Sources:
         """Yield the first member that answers with a leader, and a connection to it. Raises GroundupError."""
         allowed, errors = credentials(self.handed[KEYS]), list[GroundupError]()
         for pod in etcd.members(self.api):
-            with etcd.connected(self.api, pod, **allowed) as connection:
+            with ExitStack() as held:
                 try:
+                    connection = held.enter_context(etcd.connected(self.api, pod, **allowed))
                     connection.state()
                 except GroundupError as error:
                     errors.append(error)
