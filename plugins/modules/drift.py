@@ -42,13 +42,6 @@ extends_documentation_fragment:
   - groundup.cloud.site.file
 """
 
-EXAMPLES = r"""
-- name: Compare the site with its file
-  groundup.cloud.drift:
-    step: compare
-    site_file: "{{ groundup_site_file }}"
-"""
-
 RETURN = r"""
 drift:
   description: The document that O(output=json) prints.
@@ -97,8 +90,4 @@ drift:
         unknown:
           description: Whether it could not be asked.
           type: bool
-metrics:
-  description: Number of differences and unknowns by layer, for the node exporter.
-  type: str
-  returned: with O(step=compare)
 """
