@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ...module_utils._base.text import aligned
 from ..progress import clock
 from .cache.store import ArtifactStore
 from .lock.model import Lock
@@ -65,7 +66,4 @@ def told(lock: Lock, found: Sequence[Forecast]) -> Iterator[str]:
     )
     rows = [one.row() for one in sorted(found, key=lambda one: (not one.refused, -one.seconds))]
     rows.insert(0, ("artifact", "version", "way", "time", "MiB", ""))
-    widths = [max(len(row[column]) for row in rows) for column in range(5)]
-    for row in rows:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
-        yield "  " + "  ".join([*cells, row[5]]).rstrip()
+    yield from (f"  {line}" for line in aligned(rows))
