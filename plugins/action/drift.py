@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
-from ..module_utils._base.files import write_file
 from ..plugin_utils import site_identity
 from ..plugin_utils.actions import DocumentedAction, ended
-from ..plugin_utils.commands import runnable
 from ..plugin_utils.drift import beside, dry_runs
 from ..plugin_utils.drift.rows import DriftRow, document, metrics, table
 from ..plugin_utils.errors import GroundupError
@@ -42,13 +38,8 @@ class ActionModule(DocumentedAction):
         rows = self._rows(plan, given, names)
         note = _note(plan, rows)
         found = document(plan.site, now.isoformat(timespec="seconds"), rows, note)
-        text = json.dumps(found, indent=2)
-        self._display.display(text if given["output"] == "json" else runnable(table(plan.site, rows, note)))
-        if given["path"]:
-            write_file(Path(given["path"]), f"{text}\n".encode(), mode=0o644)
-        return {
-            "changed": False, "metrics": metrics(rows, names, now=now.timestamp()), "drift": found,
-        }  # fmt: skip
+        self.tell(found, table(plan.site, rows, note), output=given["output"], path=given["path"])
+        return {"changed": False, "metrics": metrics(rows, names, now=now.timestamp()), "drift": found}
 
     def _rows(self, plan: Plan, given: dict[str, Any], names: list[str]) -> list[DriftRow]:
         variables = self.variables["hostvars"]
