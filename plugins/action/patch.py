@@ -38,7 +38,6 @@ class ActionModule(AskingAction, CephAction):
     RULES: ClassVar = {"required_if": [("step", "report", ("hosts",)), ("step", "room", ("hosts",))]}
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the step's result."""
         plan = live_plan(load_site(given["site_file"]))
         site_identity.refuse_other(plan, self.variables.get("site_force") or ())
         decide.check_groups(given["groups"])

@@ -20,7 +20,6 @@ class ActionModule(AskingAction):
     RULES: ClassVar = {"required_if": [("step", "report", ("hosts",))]}
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the step's result."""
         plan = live_plan(load_site(given["site_file"]))
         site_identity.refuse_other(plan, self.variables.get("site_force") or ())
         if given["step"] == "host":

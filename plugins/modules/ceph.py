@@ -213,7 +213,6 @@ def _fence(changes: Changes, given: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Run the step."""
     run_step(
         {
             **{step: partial(_daemons, step) for step in DAEMONS},

@@ -130,7 +130,6 @@ RULES = {
 
 
 def main() -> None:
-    """Run the step."""
     steps = {
         "converge": serve.converge, "verify": verify.verify, "take_out": servers.take_out, "put_back": servers.put_back,
         "serve": servers.serve,

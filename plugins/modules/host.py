@@ -168,7 +168,6 @@ RULES = {
 
 
 def main() -> None:
-    """Run the step."""
     run_step(
         {
             "converge": baseline.converge,

@@ -199,7 +199,6 @@ def _leave(changes: Changes, given: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Run the step."""
     run_step(
         {
             "converge": lambda changes, given: work(changes, {**given, "verify": False}),

@@ -216,7 +216,6 @@ def _runner_verify(_: Changes, __: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Run the step."""
     run_step(
         {
             "converge": _converge,

@@ -208,7 +208,6 @@ RULES = {
 
 
 def main() -> None:
-    """Run the step."""
     run_step(
         {
             **{step: partial(steps.make, step) for step in ("maintain", "restart", "join")},

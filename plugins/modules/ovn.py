@@ -134,7 +134,6 @@ def _central(given: dict[str, Any], *, step: str) -> Central:
 
 
 def main() -> None:
-    """Run the step."""
 
     def converges(step: str) -> Any:
         return lambda changes, given: converge(_central(given, step=step), changes)

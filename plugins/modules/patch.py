@@ -139,7 +139,6 @@ def _boot(_: Changes, __: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Run the step."""
     run_step({
         "look": foresight.foretell, "report": None, "room": None, "peer": None, "begin": None,
         "stand_down": maintenance.stand_down, "rest": None, "upgrade": patching.upgrade, "halt": maintenance.halt,

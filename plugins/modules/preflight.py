@@ -80,7 +80,6 @@ def open_access(changes: Changes, given: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Run the step."""
     run_step({"examine": examine, "report": None, "access": open_access})
 
 

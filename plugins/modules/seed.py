@@ -100,7 +100,6 @@ RULES = {
 
 
 def main() -> None:
-    """Run the step."""
     run_step({"converge": converge, "publish": None, "verify": None}, secret=("private_key", "packages_proxy_login"))
 
 

@@ -91,7 +91,6 @@ RULES = {"required_if": [("step", "report", ("hosts",))]}
 
 
 def main() -> None:
-    """Run the step."""
     run_step({"host": of_host, "report": None})
 
 

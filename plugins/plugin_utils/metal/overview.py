@@ -114,7 +114,6 @@ def _usual(journals: Iterable[list[dict[str, Any]]]) -> dict[Phase, float]:
 
 
 def as_dict(row: Row, now: float) -> dict[str, Any]:
-    """Return a row for JSON."""
     elapsed = row.elapsed(now)
     return asdict(row) | {"elapsed": None if elapsed is None else round(elapsed, 1)}
 

@@ -77,7 +77,6 @@ def counts(parts: Parts) -> dict[str, int]:
 
 
 def worst(parts: Parts) -> RowState:
-    """Return the worst state of all rows."""
     return max((row.state for rows in parts.values() for row in rows), key=STATES.index, default="ok")
 
 

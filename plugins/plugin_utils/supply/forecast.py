@@ -29,7 +29,6 @@ class Forecast:
     refused: tuple[str, ...]  # addresses without a digest
 
     def row(self) -> tuple[str, ...]:
-        """Return its row of the table."""
         size = "-" if self.size is None else f"{self.size / 2**20:.1f}"
         lacking = f"refused: no digest is recorded for {', '.join(self.refused)}" if self.refused else ""
         return (self.artifact, self.version, self.way, clock(self.seconds), size, lacking)

@@ -24,8 +24,6 @@ ROOM = 2 << 30  # bytes free for images of another version, on each host
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """An upgrade, judged."""
-
     target: Version
     source: Version  # of the oldest API server
     steps: tuple[UpgradeStep, ...]

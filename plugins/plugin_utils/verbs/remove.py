@@ -47,7 +47,6 @@ class Remove(Verb[LeavingNode]):
         return state
 
     def predict(self, state: LeavingNode) -> list[str]:
-        """Return what leaves."""
         lines = [f"evict {pod}" for pod in state.pods]
         lines += [f"remove the etcd member of {state.name}"] if state.control or "control" in self._roles else []
         lines += [f"delete Node {state.name}"] if state.found else []
@@ -84,7 +83,6 @@ class Remove(Verb[LeavingNode]):
         }
 
     def steps(self) -> Mapping[str, Callable[[LeavingNode], dict[str, Any]]]:
-        """Return the steps."""
         return {"drain": self.drain, "delete": self.delete}
 
     def drain(self, state: LeavingNode) -> dict[str, Any]:

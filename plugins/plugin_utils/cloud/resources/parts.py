@@ -26,8 +26,6 @@ _CHUNK = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class ResourcePart:
-    """A part of a resource."""
-
     read: Read
     write: Write
     fixed: bool = False  # whether only a new resource gets it
