@@ -11,7 +11,6 @@ class ActionModule(StepAction):
     """Run the step on the host; render the plan's Ceph for an orchestrator here."""
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the step's result."""
         if given["step"] != "orchestrate":
             return super().work(given)
         from ..plugin_utils.compose import site_plan  # late: other steps need neither chart values nor the store

@@ -31,7 +31,6 @@ class ActionModule(DocumentedAction):
     }
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the step's result."""
         if self.changes.check and given["starts"]:  # whoever answers at the kubeconfig's address is another cluster
             said = f"what the step {given['step']} changes is not known before the restored cluster is started"
             return {"changed": True, "msg": said, "not_known": True}

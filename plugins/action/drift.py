@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
-from ..module_utils._base.files import write_file
 from ..plugin_utils import site_identity
 from ..plugin_utils.actions import DocumentedAction, ended
 from ..plugin_utils.commands import runnable
@@ -69,13 +66,8 @@ class ActionModule(DocumentedAction):
     def _told(self, plan: Plan, given: dict[str, Any], names: list[str], rows: list[DriftRow]) -> dict[str, Any]:
         note, now = _note(plan, rows), datetime.now(UTC)
         found = document(plan.site, now.isoformat(timespec="seconds"), rows, note)
-        text = json.dumps(found, indent=2)
-        self._display.display(text if given["output"] == "json" else runnable(table(plan.site, rows, note)))
-        if given["path"]:
-            write_file(Path(given["path"]), f"{text}\n".encode(), mode=0o644)
-        return {
-            "changed": False, "metrics": metrics(rows, names, now=now.timestamp()), "drift": found,
-        }  # fmt: skip
+        self.tell(found, table(plan.site, rows, note), output=given["output"], path=given["path"])
+        return {"changed": False, "metrics": metrics(rows, names, now=now.timestamp()), "drift": found}
 
     def _rows(self, plan: Plan, given: dict[str, Any], names: list[str]) -> list[DriftRow]:
         variables = self.variables["hostvars"]

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
-from ..module_utils._base.files import write_file
 from ..plugin_utils import site_identity
 from ..plugin_utils.actions import ended
 from ..plugin_utils.ceph_action import CephAction
 from ..plugin_utils.cloud.administrator import VERIFY
-from ..plugin_utils.commands import runnable
 from ..plugin_utils.compose import site_plan
 from ..plugin_utils.contact.faults import presence, words
 from ..plugin_utils.errors import GroundupError
@@ -54,10 +50,8 @@ class ActionModule(CephAction):
             found, against = failure.look(plan, cloud, contacts, ceph, now=now)
             rows = affected.rows(CloudApi(cloud), found, against)
         told = affected.document(plan.site, now.isoformat(timespec="seconds"), rows)
-        text = json.dumps(told, indent=2)
-        self._display.display(text if given["output"] == "json" else runnable(affected.table(plan.site, rows)))
-        if given["path"] and not self.changes.check:
-            write_file(Path(given["path"]), f"{text}\n".encode(), mode=0o600)
+        path = None if self.changes.check else given["path"]
+        self.tell(told, affected.table(plan.site, rows), output=given["output"], path=path, mode=0o600)
         return {
             "changed": False, "failure": told, "metrics": affected.metrics(rows, now=now.timestamp()),
             "evacuate": next((one.host for one in rows if one.state == "evacuates"), ""),

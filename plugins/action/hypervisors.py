@@ -28,7 +28,6 @@ class ActionModule(DocumentedAction):
     RULES: ClassVar = {"required_if": [("step", "compare", ("machines",))]}
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the step's result."""
         steps = {
             "wait": self._wait, "place": self._place, "probe": self._probe,
             "verify": self._verify, "compare": self._compare,

@@ -19,7 +19,6 @@ class ActionModule(DocumentedAction):
     """Make the site's providers of logins in Keystone, verify directories, and give roles to groups of both."""
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the changes."""
         plan, verify = site_plan(given["site_file"]), given["step"] == "verify"
         _converge(plan, self.changes, write=not verify)
         if verify and self.changes.done:

@@ -18,7 +18,6 @@ class ActionModule(StepAction):
     """Run the step on the seed; send the collection with the step of the runner, if the seed lacks it."""
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the step's result."""
         if given["step"] != "runner":
             return super().work(given)
         site_file, (digest, content) = Path(given["site_file"]), packed()

@@ -33,7 +33,6 @@ class ActionModule(DocumentedAction):
     }
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the step's result."""
         steps = {"approve": self._approve, "install": self._install, "overview": self._overview, "ready": self._ready}
         return steps[given["step"]](given)
 

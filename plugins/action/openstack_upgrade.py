@@ -27,7 +27,6 @@ class ActionModule(DocumentedAction):
     RULES: ClassVar = {"required_if": [("step", "joined", ("hosts",)), ("step", "lost", ("lacking",))]}
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the step's result."""
         plan = site_plan(given["site_file"], target=True)
         site_identity.refuse_other(plan, self.variables.get("site_force") or ())
         if given["release"]:

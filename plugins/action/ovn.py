@@ -13,7 +13,6 @@ class ActionModule(StepAction):
     """Run the step on the host with the clusters of the record; decide about new ones here."""
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the step's result."""
         site = given["site"]
         known = record.known(site)
         if given["step"] == "decide":

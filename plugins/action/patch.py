@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, ClassVar
 
 from ansible.errors import AnsibleConnectionFailure
 
-from ..module_utils._base.files import read, write_file
+from ..module_utils._base.files import read
 from ..module_utils._base.wait import wait_until
 from ..plugin_utils import site_identity
 from ..plugin_utils.actions import ended
 from ..plugin_utils.ceph_action import CephAction
-from ..plugin_utils.commands import runnable
 from ..plugin_utils.errors import GroundupError
 from ..plugin_utils.ovn import record
 from ..plugin_utils.patch import decide, journal, report
@@ -41,7 +38,6 @@ class ActionModule(AskingAction, CephAction):
     RULES: ClassVar = {"required_if": [("step", "report", ("hosts",)), ("step", "room", ("hosts",))]}
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the step's result."""
         plan = live_plan(load_site(given["site_file"]))
         site_identity.refuse_other(plan, self.variables.get("site_force") or ())
         decide.check_groups(given["groups"])
@@ -78,10 +74,7 @@ class ActionModule(AskingAction, CephAction):
             plan, said, snapshots=_places(plan), time=datetime.now(UTC).isoformat(timespec="seconds"),
             groups=given["groups"], resting=[name for name in journal.hosts(plan.site) if name in said],
         )  # fmt: skip
-        text = json.dumps(found, indent=2)
-        self._display.display(text if given["output"] == "json" else runnable(report.table(found)))
-        if given["path"]:
-            write_file(Path(given["path"]), f"{text}\n".encode(), mode=0o644)
+        self.tell(found, report.table(found), output=given["output"], path=given["path"])
         if given["apply"]:
             return {"changed": False, "patch": found, "order": found["order"]}
         unknown = any("changes" not in one for one in said.values())

@@ -34,7 +34,6 @@ class ActionModule(StepAction):
     _key: host_keys.HostKey | None = None  # host key that is not confirmed
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the step's result."""
         steps = {"examine": self._examine, "report": self._report, "access": self._access}
         return steps[given["step"]](given)
 

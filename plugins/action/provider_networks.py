@@ -12,7 +12,6 @@ class ActionModule(DocumentedAction):
     """Create the plan's provider networks in Neutron."""
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the changes."""
         # Imported late: a site without provider networks needs no cloud client.
         from ..plugin_utils.cloud import connection, providers, subnet_pool
         from ..plugin_utils.cloud.administrator import VERIFY, or_foreseen

@@ -19,7 +19,6 @@ class ActionModule(DocumentedAction):
     RULES: ClassVar[dict[str, Any]] = {"required_if": [("step", "export", ["project"])]}
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the changes."""
         plan, changes = site_plan(given["site_file"]), self.changes
         if given["step"] == "export":
             return self._export(plan, given)

@@ -16,7 +16,6 @@ class ActionModule(DocumentedAction):
     RULES: ClassVar[dict[str, Any]] = {"required_if": [("step", "certificate", ("key_file",))]}
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the step's result."""
         write, plan = not self.changes.check, make_plan(load_site(given["site_file"]))
         if given["step"] == "remove":
             return site_secrets.remove(plan, write=write, keep=given["keep"], force=given["force"])

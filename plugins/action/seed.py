@@ -34,7 +34,6 @@ class ActionModule(StepAction, Sender):
     """Converge on the host, which first gets the packages it is installed from; publish and verify from here."""
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the step's result."""
         return self._converge(given) if given["step"] == "converge" else self._publish(given)
 
     def _converge(self, given: dict[str, Any]) -> dict[str, Any]:

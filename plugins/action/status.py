@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, ClassVar
 
-from ..module_utils._base.files import write_file
 from ..plugin_utils import site_identity
 from ..plugin_utils.actions import ended
-from ..plugin_utils.commands import runnable
 from ..plugin_utils.plan import Plan, load_site
 from ..plugin_utils.status import hosts, report
 from ..plugin_utils.status.asking import AskingAction
@@ -24,7 +20,6 @@ class ActionModule(AskingAction):
     RULES: ClassVar = {"required_if": [("step", "report", ("hosts",))]}
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the step's result."""
         plan = live_plan(load_site(given["site_file"]))
         site_identity.refuse_other(plan, self.variables.get("site_force") or ())
         if given["step"] == "host":
@@ -37,9 +32,6 @@ class ActionModule(AskingAction):
         said = {name: dict(variables[name].get(given["result"]) or {}) for name in given["hosts"] if name in plan.hosts}
         parts = report.of_answers(plan, said)
         found = document(plan.site, datetime.now(UTC).isoformat(timespec="seconds"), parts)
-        text = json.dumps(found, indent=2)
-        self._display.display(text if given["output"] == "json" else runnable(table(plan.site, parts)))
-        if given["path"]:
-            write_file(Path(given["path"]), f"{text}\n".encode(), mode=0o644)
+        self.tell(found, table(plan.site, parts), output=given["output"], path=given["path"])
         state = worst(parts)
         return ended(verdict(plan.site, parts), broken=state in BAD, unknown=state == "unknown") | {"status": found}

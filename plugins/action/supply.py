@@ -30,7 +30,6 @@ class ActionModule(DocumentedAction):
     RULES: ClassVar = {"required_if": [("step", "advisories", ("files",)), ("step", "charts", ("directory",))]}
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the step's result."""
         if given["step"] == "advisories":
             return self._advisories(given)
         site = self.variables.get("groundup_site") or {}

@@ -17,7 +17,6 @@ class ActionModule(DocumentedAction):
     RULES: ClassVar = {"required_if": [(("step"), step, ("kind",)) for step in ("enter", "leave", "fail")]}
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the step's result."""
         names = ("site_file", "force", "seen", "until")
         job = UpgradeJob(say=self._display.display, **{name: given[name] for name in names})
         step = given["step"]

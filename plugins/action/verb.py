@@ -23,7 +23,6 @@ class ActionModule(CephAction):
         return {**done, "warnings": [*done.get("warnings", ()), *ending]}
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the step's result."""
         plan = site_plan(given["site_file"])
 
         def ceph(step: str, *, check: bool = False, **options: Any) -> dict[str, Any]:

@@ -89,8 +89,6 @@ _SAID = ("msg", "failed", "changed", "status", "exception", "aside", "warnings",
 
 
 class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
-    """See DOCUMENTATION."""
-
     CALLBACK_VERSION = 2.0
     CALLBACK_TYPE = "stdout"
     CALLBACK_NAME = "groundup.cloud.brief"

@@ -112,8 +112,6 @@ def _figures(play: PlayRecord) -> dict[str, Any]:
 
 
 class CallbackModule(CallbackBase):  # type: ignore[misc]  # Ansible ships no types
-    """See DOCUMENTATION."""
-
     CALLBACK_VERSION = 2.0
     CALLBACK_TYPE = "aggregate"
     CALLBACK_NAME = "groundup.cloud.timeline"

@@ -24,20 +24,6 @@ options:
     required: true
 """
 
-    IRONIC = r"""
-options:
-  cloud:
-    description:
-      - Cloud of C(clouds.yaml) whose Ironic it is. For a standalone Ironic its C(auth_type) is C(http_basic) or
-        C(none).
-    type: str
-  site_file:
-    description:
-      - Path of the site file; the Ironic is the one on the site's seed. Exactly one of O(site_file) and O(cloud) is
-        required.
-    type: path
-"""
-
     LOOKUP = r"""
 author:
   - The groundup.cloud developers (@groundup-cloud)

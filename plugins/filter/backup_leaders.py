@@ -23,19 +23,6 @@ options:
     required: true
 """
 
-EXAMPLES = r"""
-- name: Whether one member leads
-  ansible.builtin.assert:
-    that: hostvars | groundup.cloud.backup_leaders(groups.network) | length == 1
-"""
-
-RETURN = r"""
-_value:
-  description: Names of the hosts that lead.
-  type: list
-  elements: str
-"""
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -47,8 +34,5 @@ def backup_leaders(variables: Mapping[str, Any], hosts: Sequence[str]) -> list[s
 
 
 class FilterModule:
-    """Filters of this file."""
-
     def filters(self) -> dict[str, Callable[..., Any]]:
-        """Return them by name."""
         return {"backup_leaders": backup_leaders}

@@ -38,21 +38,6 @@ options:
     default: ""
 """
 
-EXAMPLES = r"""
-- name: Whether the edge serves
-  ansible.builtin.assert:
-    that: faults | length == 0
-  vars:
-    faults: "{{ hostvars | groundup.cloud.edge_faults(ansible_play_hosts, control=control, address=virtual_ip) }}"
-"""
-
-RETURN = r"""
-_value:
-  description: A sentence for each fault; empty when the edge serves.
-  type: list
-  elements: str
-"""
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -93,8 +78,5 @@ def left_out(states: Mapping[str, Any]) -> Iterator[str]:
 
 
 class FilterModule:
-    """Filters of this file."""
-
     def filters(self) -> dict[str, Callable[..., Any]]:
-        """Return them by name."""
         return {"edge_faults": edge_faults}

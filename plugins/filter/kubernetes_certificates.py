@@ -30,18 +30,6 @@ options:
     required: true
 """
 
-EXAMPLES = r"""
-- name: Days left
-  ansible.builtin.debug:
-    msg: "{{ hostvars | groundup.cloud.kubernetes_certificates(groups.control, told=told.results) }}"
-"""
-
-RETURN = r"""
-_value:
-  description: Days left, by control host and file. A host that did not answer is left out.
-  type: dict
-"""
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -57,8 +45,5 @@ def kubernetes_certificates(
 
 
 class FilterModule:
-    """Filters of this file."""
-
     def filters(self) -> dict[str, Callable[..., Any]]:
-        """Return them by name."""
         return {"kubernetes_certificates": kubernetes_certificates}

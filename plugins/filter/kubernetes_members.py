@@ -43,26 +43,6 @@ options:
     default: []
 """
 
-EXAMPLES = r"""
-- name: Hosts that wait to join
-  ansible.builtin.debug:
-    msg: "{{ members.waiting }}"
-  vars:
-    members: >-
-      {{ hostvars | groundup.cloud.kubernetes_members(ansible_play_hosts, nodes=groups.kubernetes,
-                                                      control=groups.control, first='control-1') }}
-"""
-
-RETURN = r"""
-_value:
-  description:
-    - C(waiting), hosts of the play that wait to join. C(half_made), those of them whose last join was interrupted.
-      C(present), control hosts of the play that do not wait. C(due), those that must restart, the ones with an older
-      etcd first, the leader of etcd last. C(contact), the control host to ask. It is the first of
-      C(present), or of those that answered, or O(first).
-  type: dict
-"""
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -76,7 +56,11 @@ def kubernetes_members(
     first: str,
     answers: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
-    """Return waiting, half_made, present, due and contact."""
+    """Return who waits to join, and of those whose last join was interrupted (``half_made``); who is ``present``.
+
+    Of the present, ``due`` must restart: those with an older etcd first, the leader of etcd last. ``contact`` is the
+    control host to ask: the first present one, else one that answered, else ``first``.
+    """
     said = {host: variables[host]["kubernetes_node"] for host in hosts if "kubernetes_node" in variables[host]}
     waiting = [host for host in hosts if host in nodes and said.get(host, {}).get("joins")]
     present = [host for host in control if host in hosts and host not in waiting]
@@ -92,8 +76,5 @@ def kubernetes_members(
 
 
 class FilterModule:
-    """Filters of this file."""
-
     def filters(self) -> dict[str, Callable[..., Any]]:
-        """Return them by name."""
         return {"kubernetes_members": kubernetes_members}

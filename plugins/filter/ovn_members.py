@@ -24,20 +24,6 @@ options:
     required: true
 """
 
-EXAMPLES = r"""
-- name: Who waits
-  ansible.builtin.debug:
-    msg: "{{ (hostvars | groundup.cloud.ovn_members(ansible_play_hosts)).waiting }}"
-"""
-
-RETURN = r"""
-_value:
-  description:
-    - C(answers), the results by host. C(waiting), hosts without data of a database. C(lost), their addresses by
-      database. C(active), hosts whose northd is active.
-  type: dict
-"""
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -45,7 +31,7 @@ DATABASES = ("nb", "sb")
 
 
 def ovn_members(variables: Mapping[str, Any], hosts: Sequence[str]) -> dict[str, Any]:
-    """Return answers, waiting, lost and active."""
+    """Return answers by host, hosts that lack a database, their addresses by database, hosts with an active northd."""
     answers = {host: variables[host]["ovn_central_said"] for host in hosts if "ovn_central_said" in variables[host]}
     waits = {host: list(answer.get("waits") or ()) for host, answer in answers.items()}
     states = {host: variables[host]["ovn_central_state"] for host in hosts if "ovn_central_state" in variables[host]}
@@ -61,8 +47,5 @@ def ovn_members(variables: Mapping[str, Any], hosts: Sequence[str]) -> dict[str,
 
 
 class FilterModule:
-    """Filters of this file."""
-
     def filters(self) -> dict[str, Callable[..., Any]]:
-        """Return them by name."""
         return {"ovn_members": ovn_members}

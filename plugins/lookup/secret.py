@@ -44,7 +44,6 @@ class LookupModule(SiteLookup):
     """Read the secrets store. Never adds to it, except to a dry run's copy in memory."""
 
     def look(self, terms: list[str]) -> list[str]:
-        """Return the values of ``terms``."""
         store = open_store(self.site, write=False)
         if self.dry_run:
             store.ensure(terms)

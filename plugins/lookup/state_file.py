@@ -43,7 +43,6 @@ class LookupModule(SiteLookup):
     """Read public files only."""
 
     def look(self, terms: list[str]) -> list[str]:
-        """Return the contents of the files ``terms``."""
         return [self._content(state_dir(self.site), term) for term in terms]
 
     def _content(self, directory: Path, term: str) -> str:

@@ -36,6 +36,5 @@ class LookupModule(SiteLookup):
     """Return paths. Reads nothing."""
 
     def look(self, terms: list[str]) -> list[str]:
-        """Return the absolute paths of ``terms``."""
         directory = state_dir(self.site)
         return [str(directory / term) if term else str(directory) for term in terms]

@@ -13,7 +13,7 @@ options:
   step:
     description:
       - On every storage host, V(maintain) installs Debian's Ceph packages, writes configuration and keys, and runs
-        the daemons that have data on the host. RV(waits) lists those without data, RV(due) those that need a restart.
+        the daemons that have data on the host. C(waits) lists those without data, C(due) those that need a restart.
         It refuses data of another cluster, and a device that is not empty. V(monitor) creates the data of the host's
         monitor, once. V(daemons) creates the host's OSDs, once, and starts all daemons; it needs a quorum. V(restart)
         restarts daemons with a new configuration, each when Ceph can do without it, one host at a time.
@@ -22,7 +22,7 @@ options:
         creates what is missing if the site file allows it. V(cluster_verify) checks health, quorum, OSDs and
         placement groups, and writes, reads and deletes with the key of every service in every pool it may use; other
         pools must refuse it.
-      - V(gateway) runs radosgw for Swift and S3 with TLS. Its pools and its key must exist. RV(due) says whether it
+      - V(gateway) runs radosgw for Swift and S3 with TLS. Its pools and its key must exist. C(due) says whether it
         needs a restart, which is V(gateway_restart), one host at a time. V(gateway_verify) checks that it answers.
       - V(drain) moves all data off a host's OSDs, as long as copying takes. Old copies are kept until the new ones
         are complete. V(undrain) lets it take data again. V(retire) removes its OSDs, its monitor and its CRUSH
@@ -151,68 +151,6 @@ attributes:
 extends_documentation_fragment: groundup.cloud.attributes
 """
 
-EXAMPLES = r"""
-- name: Copy a host's data to the others
-  groundup.cloud.ceph:
-    step: drain
-    name: storage-2
-    ceph: "{{ groundup_site.ceph }}"
-    keys: "{{ dict(names | zip(query('groundup.cloud.secret', *names))) }}"
-  delegate_to: storage-1
-  vars:
-    names: "{{ groundup_site.ceph.secrets }}"
-
-- name: Tell the orchestrator
-  groundup.cloud.ceph:
-    step: orchestrate
-    site_file: "{{ groundup_site_file }}"
-  delegate_to: localhost
-"""
-
-RETURN = r"""
-changes:
-  description: Changes made, or predicted in check mode, one line each.
-  type: list
-  elements: str
-  returned: success, unless verifying
-member:
-  description: OSDs of the host with number, CRUSH weight and placement groups; whether it has a monitor and
-    a place in the CRUSH map, and whether a verb drained it.
-  type: dict
-  returned: with O(step=member)
-images:
-  description: Names of the images in the pool.
-  type: list
-  elements: str
-  returned: with O(step=images)
-watchers:
-  description: Addresses of clients by name of image.
-  type: dict
-  returned: with O(step=watchers)
-known:
-  description: Whether the host has an OSD of the cluster.
-  type: bool
-  returned: for the steps of every storage host
-waits:
-  description: Daemons without data, C(monitor) or the name of an OSD.
-  type: list
-  elements: str
-  returned: for the steps of every storage host
-due:
-  description: Daemons that need a restart; of a gateway, whether it does.
-  type: raw
-  returned: for the steps of every storage host, and with O(step=gateway)
-health:
-  description: Ceph's health status, with the reasons if it is not HEALTH_OK.
-  type: str
-  returned: with O(step=cluster_verify)
-proven:
-  description: Keys of services that were tested.
-  type: list
-  elements: str
-  returned: with O(step=cluster_verify)
-"""
-
 from functools import partial
 from typing import Any, Literal
 
@@ -275,7 +213,6 @@ def _fence(changes: Changes, given: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Run the step."""
     run_step(
         {
             **{step: partial(_daemons, step) for step in DAEMONS},

@@ -24,14 +24,14 @@ options:
       - V(wait) waits until all pods of O(releases) are ready, and fails with what they wait for. Changes nothing.
       - V(label) labels and taints the nodes of O(hosts) as the plan says, in one call, and waits until they are Ready.
         Removes its own labels and taints that the plan no longer has, and keeps all others. A worker that is not Ready
-        in time is a warning and in RV(aside); a control host is a failure.
+        in time is a warning and in C(aside); a control host is a failure.
       - V(verify) requires that the API is ready at the virtual IP, every node Ready, the storage class present, and
         that a pod reaches a Service by name on another node (with a single node, on that node). The probe is a Service
         that points at a CoreDNS pod, and a pod that calls it; both are removed. Warns of certificates of the API
         server, the edge, the site's CA and O(certificates) that expire within O(certificate_days), each with what
         renews it, and fails when one expires within 7 days.
       - With V(label) and V(verify), a Node of the cluster that is not a host of the site is a warning and in
-        RV(leftover).
+        C(leftover).
     type: str
     choices: [acquire, apply, install, wait, label, verify]
     required: true
@@ -63,9 +63,7 @@ options:
     type: dict
     default: {}
   starts:
-    description:
-      - In check mode, whether the run would start the cluster first, RV(groundup.cloud.node#module:starts). Then
-        nothing is asked.
+    description: In check mode, whether the run would start the cluster first. Then nothing is asked.
     type: bool
     default: false
   timeout:
@@ -89,7 +87,7 @@ options:
     type: list
     elements: str
   spare:
-    description: Those of O(nodes) that are only reported, in RV(aside), when they are not Ready.
+    description: Those of O(nodes) that are only reported, in C(aside), when they are not Ready.
     type: list
     elements: str
     default: []
@@ -130,72 +128,4 @@ attributes:
 extends_documentation_fragment:
   - groundup.cloud.attributes
   - groundup.cloud.site
-"""
-
-EXAMPLES = r"""
-- name: Create a namespace
-  groundup.cloud.cluster:
-    step: apply
-    site: "{{ groundup_site.site }}"
-    objects:
-      - apiVersion: v1
-        kind: Namespace
-        metadata:
-          name: openstack
-
-- name: Install Cilium
-  groundup.cloud.cluster:
-    step: install
-    site: "{{ groundup_site.site }}"
-    version: "{{ groundup_site.kubernetes.version }}"
-    charts: "{{ groundup_site.kubernetes.cni.charts }}"
-    releases: "{{ groundup_site.kubernetes.cni.releases }}"
-
-- name: Set labels and taints
-  groundup.cloud.cluster:
-    step: label
-    site: "{{ groundup_site.site }}"
-    hosts: "{{ ansible_play_hosts | map('extract', hostvars, 'groundup_host') }}"
-  run_once: true
-
-- name: Verify the cluster
-  groundup.cloud.cluster:
-    step: verify
-    site: lab
-    server: https://10.90.0.2:6443
-    nodes: "{{ groups.kubernetes }}"
-    image: "{{ groundup_site.supply.images['kube-proxy'] }}"
-    storage_class: general
-"""
-
-RETURN = r"""
-objects:
-  description: Kind and name of each object that changed.
-  type: list
-  elements: str
-  returned: with O(step=apply)
-releases:
-  description: Names of the releases that changed.
-  type: list
-  elements: str
-  returned: with O(step=install)
-nodes:
-  description: Names of the nodes that changed.
-  type: list
-  elements: str
-  returned: with O(step=label)
-aside:
-  description: Nodes that are not Ready, each with host, layer, reason and remedy.
-  type: list
-  elements: dict
-  returned: with O(step=label) and O(step=verify), but in check mode
-leftover:
-  description: Nodes of the cluster that are not hosts of the site.
-  type: list
-  elements: dict
-  returned: with O(step=label) and O(step=verify), but in check mode
-report:
-  description: Number of nodes, path of the probe, days left of the API server's certificate, and warnings.
-  type: dict
-  returned: with O(step=verify)
 """

@@ -44,13 +44,6 @@ extends_documentation_fragment:
   - groundup.cloud.site.file
 """
 
-EXAMPLES = r"""
-- name: Compare the site with its file
-  groundup.cloud.drift:
-    step: compare
-    site_file: "{{ groundup_site_file }}"
-"""
-
 RETURN = r"""
 drift:
   description: The document that O(output=json) prints.
@@ -99,8 +92,4 @@ drift:
         unknown:
           description: Whether it could not be asked.
           type: bool
-metrics:
-  description: Number of differences and unknowns by layer, for the node exporter; with O(step=heal) what came of it.
-  type: str
-  returned: with O(step=compare) and O(step=heal)
 """

@@ -115,53 +115,6 @@ attributes:
 extends_documentation_fragment: groundup.cloud.attributes
 """
 
-EXAMPLES = r"""
-- name: HAProxy and the virtual IP
-  groundup.cloud.edge:
-    step: converge
-    packages: [haproxy, keepalived]
-    haproxy_config: "{{ lookup('ansible.builtin.template', 'haproxy.cfg.j2') }}"
-    address: "{{ groundup_host.address }}"
-    keepalived_config: "{{ lookup('ansible.builtin.template', 'keepalived.conf.j2') }}"
-    password: "{{ lookup('groundup.cloud.secret', 'keepalived/auth') }}"
-
-- name: Whether they serve
-  groundup.cloud.edge:
-    step: verify
-    virtual_ip: 10.90.0.2
-    names: [identity.lab.test]
-"""
-
-RETURN = r"""
-changes:
-  description: Changes made, or predicted in check mode, one line each.
-  type: list
-  elements: str
-  returned: with O(step=converge)
-out:
-  description: Whether the API server gets no new connection from this host.
-  type: bool
-  returned: with O(step=take_out)
-holds_address:
-  description: Whether this host holds the virtual IP now.
-  type: bool
-  returned: with O(step=verify)
-holds_public:
-  description: Whether this host holds O(public_ip) now.
-  type: bool
-  returned: with O(step=verify) and O(public_ip)
-listeners:
-  description: State of each frontend of this host's HAProxy.
-  type: dict
-  returned: with O(step=verify)
-  sample: {kubernetes: OPEN, public: OPEN}
-servers:
-  description: State of each backend server, by backend.
-  type: dict
-  returned: with O(step=verify)
-  sample: {kubernetes: {control-1: UP}}
-"""
-
 from ..module_utils._base.module import run_step
 from ..module_utils._edge import serve, servers, verify
 
@@ -177,7 +130,6 @@ RULES = {
 
 
 def main() -> None:
-    """Run the step."""
     steps = {
         "converge": serve.converge, "verify": verify.verify, "take_out": servers.take_out, "put_back": servers.put_back,
         "serve": servers.serve,

@@ -42,14 +42,6 @@ extends_documentation_fragment:
   - groundup.cloud.site.file
 """
 
-EXAMPLES = r"""
-- name: Look for dead hypervisors
-  groundup.cloud.failure:
-    step: look
-    site_file: "{{ groundup_site_file }}"
-  delegate_to: "{{ groundup_storage_host }}"
-"""
-
 RETURN = r"""
 failure:
   description:
@@ -57,13 +49,5 @@ failure:
       C(hypervisors) with C(host), C(since), C(state) (C(evacuates), C(told), C(evacuated)), C(witnesses), C(against),
       C(remedy) and C(projects), each with its C(people) and C(instances).
   type: dict
-  returned: with O(step=look)
-evacuate:
-  description: Name of the hypervisor that the site's policy evacuates now. Empty for none.
-  type: str
-  returned: with O(step=look)
-metrics:
-  description: Instances that are down, by hypervisor and project, for the node exporter.
-  type: str
   returned: with O(step=look)
 """

@@ -155,69 +155,6 @@ extends_documentation_fragment:
   - groundup.cloud.packages
 """
 
-EXAMPLES = r"""
-- name: Baseline
-  groundup.cloud.host:
-    step: converge
-    site: lab
-    name: control-1
-    domain: lab.test
-    address: 10.90.0.11
-    user: ops
-    sysctl: {net.ipv4.ip_forward: "1"}
-
-- name: Network
-  groundup.cloud.host:
-    step: network
-    site: lab
-    links: "{{ groundup_host.links }}"
-"""
-
-RETURN = r"""
-changes:
-  description: Changes made, or predicted in check mode, one line each.
-  type: list
-  elements: str
-  returned: with O(step=converge) and O(step=network)
-pending:
-  description: Whether a change of the network waits for its confirmation.
-  type: bool
-  returned: with O(step=network) and O(step=confirm)
-applied:
-  description: Whether the change that waits for its confirmation is applied.
-  type: bool
-  returned: with O(step=confirm), while O(ignore:pending)
-clock:
-  description:
-    - The time service, and whether the clock is synchronised. A container has none; its machine keeps the time.
-  type: dict
-  returned: with O(step=verify)
-  sample: {service: chrony.service, synchronised: true, why: chrony.service is active}
-packages:
-  description:
-    - How old the packages are. C(snapshot) is that of the seed's packages, empty with another source. C(lists) is the
-      date of the newest list of packages on the host, C(changed) when a package last changed, C(outdated) what the
-      sources offer newer.
-  type: dict
-  returned: with O(step=verify)
-  sample:
-    updates: site
-    snapshot: 2026-11-28-3f9a0c1b
-    lists: "2026-11-26 06:12Z"
-    changed: "2026-11-02 09:30Z"
-    outdated: [{package: openssl, installed: 3.0.16-1, offered: 3.0.17-1, security: true}]
-    restart_needed: false
-places:
-  description: By file, the fingerprints of the CAs it C(trusts) and the other certificates (PEM) it C(shows).
-  type: dict
-  returned: with O(step=certificates)
-silent_resolvers:
-  description: DNS servers that did not answer, with the reason.
-  type: list
-  elements: str
-  returned: with O(step=verify)
-"""
-
 from ..module_utils._base.module import run_step
 from ..module_utils._host import baseline, issued, network_steps
 
@@ -231,7 +168,6 @@ RULES = {
 
 
 def main() -> None:
-    """Run the step."""
     run_step(
         {
             "converge": baseline.converge,

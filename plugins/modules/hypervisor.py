@@ -161,42 +161,6 @@ extends_documentation_fragment:
   - groundup.cloud.site
 """
 
-EXAMPLES = r"""
-- name: Hypervisor
-  groundup.cloud.hypervisor:
-    step: converge
-    site: lab
-    name: hypervisor-1
-    hardware: lab-container
-    compute: "{{ groundup_site.hypervisor.compute['lab-container'] }}"
-    packages: [openvswitch-switch, ovn-host, libvirt-daemon-system, qemu-system-x86]
-    certificate: "{{ lookup('groundup.cloud.state_file', 'pki/hypervisor-1.crt') }}"
-    private_key: "{{ lookup('groundup.cloud.secret', 'pki/hypervisor-1-key') }}"
-    ssh_key: "{{ lookup('groundup.cloud.secret', 'nova/ssh-key') }}"
-    ca_certificate: "{{ lookup('groundup.cloud.state_file', 'pki/authority/hypervisor.crt') }}"
-    console_ca: "{{ lookup('groundup.cloud.state_file', 'pki/authority/console.crt') }}"
-    ovn_ca: "{{ lookup('groundup.cloud.state_file', 'pki/authority/ovn.crt') }}"
-    queue_ca: "{{ lookup('groundup.cloud.state_file', 'pki/authority/queue.crt') }}"
-    release: "2026.1"
-    files_url: https://registry.lab.test:8080
-"""
-
-RETURN = r"""
-changes:
-  description: Changes made, or predicted in check mode, one line each.
-  type: list
-  elements: str
-  returned: success, unless verifying
-units:
-  description: State of both services and the last line that each wrote, by unit.
-  type: dict
-  returned: with O(step=look)
-environment:
-  description: Directory of the Python environment that the services run from.
-  type: str
-  returned: with O(step=converge) and O(step=verify)
-"""
-
 from typing import Any
 
 from ..module_utils._base.changes import Changes
@@ -235,7 +199,6 @@ def _leave(changes: Changes, given: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Run the step."""
     run_step(
         {
             "converge": lambda changes, given: work(changes, {**given, "verify": False}),

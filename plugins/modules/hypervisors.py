@@ -23,9 +23,9 @@ options:
       - V(probe) boots an instance on each new host, and enables a host whose instance answers ssh. New are those whose
         compute service Nova created disabled, and those whose last probe failed; without them it does nothing. Creates
         a project with all an instance needs, as M(groundup.cloud.tenant_smoke) does, and an instance with a floating
-        IP on each new host. Any other host stays disabled with the fault as its reason, and is in RV(aside). Deletes
+        IP on each new host. Any other host stays disabled with the fault as its reason, and is in C(aside). Deletes
         all of it, also after a failure, SIGTERM or Ctrl-C, and leftovers of a killed run of this control node. Never
-        enables a host that was disabled for another reason; reports it in RV(kept) and in a warning.
+        enables a host that was disabled for another reason; reports it in C(kept) and in a warning.
       - V(verify) fails if aggregates, zones or traits differ from the plan, or if a host still needs its probe.
         Changes nothing.
       - V(compare) reports a compute service on a machine that is not one of O(hosts), and agents on a machine that is
@@ -59,51 +59,4 @@ extends_documentation_fragment:
   - groundup.cloud.attributes
   - groundup.cloud.instance
   - groundup.cloud.site.file
-"""
-
-EXAMPLES = r"""
-- name: Converge host aggregates, availability zones and traits
-  groundup.cloud.hypervisors:
-    step: place
-    site_file: inventories/lab/site.yml
-    hosts: "{{ groups.compute }}"
-
-- name: Find hypervisors that are not in the site file
-  groundup.cloud.hypervisors:
-    step: compare
-    site_file: inventories/lab/site.yml
-    hosts: "{{ groups.compute | default([]) }}"
-    machines: "{{ groups.all }}"
-"""
-
-RETURN = r"""
-aside:
-  description: Hosts that have not joined, or whose probe failed, each with host, layer, reason and remedy.
-  type: list
-  elements: dict
-  returned: with O(step=wait) and O(step=probe)
-changes:
-  description: Changes, or predicted ones, one line each.
-  type: list
-  elements: str
-  returned: with O(step=place) and O(step=probe)
-enabled:
-  description: Hosts that were enabled.
-  type: list
-  elements: str
-  returned: with O(step=probe), but in check mode
-kept:
-  description: Hosts that were disabled for another reason, with that reason.
-  type: dict
-  returned: with O(step=probe) and O(step=verify), but in check mode
-steps:
-  description: Each step of the probe with name, seconds, detail and whether it succeeded.
-  type: list
-  elements: dict
-  returned: with O(step=probe), but in check mode
-leftover:
-  description: Hypervisors that are not in the site file, each with host, layer, reason and remedy.
-  type: list
-  elements: dict
-  returned: with O(step=compare)
 """

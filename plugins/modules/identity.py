@@ -32,18 +32,3 @@ extends_documentation_fragment:
   - groundup.cloud.attributes
   - groundup.cloud.site.file
 """
-
-EXAMPLES = r"""
-- name: Give roles to groups of directories and providers
-  groundup.cloud.identity:
-    step: apply
-    site_file: inventories/rack/site.yml
-"""
-
-RETURN = r"""
-changes:
-  description: Changes, one line each.
-  type: list
-  elements: str
-  returned: always
-"""

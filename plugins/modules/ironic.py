@@ -147,27 +147,6 @@ options:
 extends_documentation_fragment: groundup.cloud.attributes
 """
 
-EXAMPLES = r"""
-- name: Converge Ironic
-  groundup.cloud.ironic: "{{ ironic_options | combine({'step': 'converge'}) }}"
-"""
-
-RETURN = r"""
-changes:
-  description: Changes made, or predicted in check mode, one line each.
-  type: list
-  elements: str
-  returned: success
-environment:
-  description: Directory of Ironic's Python environment.
-  type: str
-  returned: with O(step=converge) and O(step=verify)
-public_key:
-  description: The runner's public key. Empty in check mode if there is none yet.
-  type: str
-  returned: with O(step=runner)
-"""
-
 from typing import Any
 
 from ..module_utils._base.changes import Changes
@@ -237,7 +216,6 @@ def _runner_verify(_: Changes, __: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Run the step."""
     run_step(
         {
             "converge": _converge,

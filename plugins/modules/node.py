@@ -17,8 +17,8 @@ options:
     description:
       - V(maintain) installs the node's programs by digest from the site's file server, configures containerd and the
         kubelet, and initialises the cluster on the first host (with keys and etcd of a backup set where both are put),
-        or converges a member. Without a cluster the host is prepared and RV(joins) is true. It interrupts no control
-        host's API; RV(due) lists what needs it. Refuses an upgrade, and another key for Secrets at rest.
+        or converges a member. Without a cluster the host is prepared and C(joins) is true. It interrupts no control
+        host's API; C(due) lists what needs it. Refuses an upgrade, and another key for Secrets at rest.
       - V(restart) restarts static pods that are due, and renews certificates that are. One control host at a time.
       - V(encryption) reports, on a control host, the keys of Secrets at rest that its API server uses, and how many
         Secrets in etcd each has written. Changes nothing.
@@ -29,7 +29,7 @@ options:
       - Of the version in O(cluster), V(upgrade_stage) fetches images and programs, V(upgrade_control) makes one control
         plane, V(upgrade_record) kubeadm's configuration in the cluster, V(upgrade_kubelet) a node's programs.
       - V(membership) reports a control host's cluster, etcd members and days of certificates. Changes nothing.
-      - V(decide) compares the O(answers) of all control hosts with the control node's record, and returns RV(ca). Fails
+      - V(decide) compares the O(answers) of all control hosts with the control node's record, and returns C(ca). Fails
         for different clusters, or another than the record's; with none, when one did not answer or has leftovers.
       - V(forget), on a control host that is a member, removes etcd members and Nodes of the empty O(hosts), so that
         they can join as new ones. Refuses, and changes nothing, when the old member still answers, when a Node of
@@ -38,7 +38,7 @@ options:
       - V(access), on a control host that is a member, stores the admin kubeconfig in the site's state directory on
         the control node (mode 0600); it is not part of the result. When hosts wait to join, it creates a bootstrap
         token for 20 minutes and, for control hosts, uploads the certificates with a new key. Use C(no_log) on the
-        task, as RV(join) is a secret; the action prints why it failed.
+        task, as C(join) is a secret; the action prints why it failed.
       - V(leave_etcd), on a control host that stays, removes the etcd member of O(member), unless that costs the quorum.
       - V(reset), on the host that leaves, stops keepalived, HAProxy and the kubelet, resets the node with kubeadm and
         removes the files of the layers. Sets local volumes aside, beside their directory. Keeps packages, images,
@@ -132,7 +132,7 @@ options:
       - SHA-256 of the CA of an existing cluster, never initialised again. The action takes it from the state directory.
     type: str
   join:
-    description: Join credentials, RV(join) of V(access). A prepared host joins with them, and nothing else is checked.
+    description: Join credentials, C(join) of V(access). A prepared host joins with them, and nothing else is checked.
     type: dict
   answers:
     description: The C(results) of a loop of V(membership) over all control hosts. With O(step=decide).
@@ -185,76 +185,6 @@ attributes:
 extends_documentation_fragment: groundup.cloud.attributes
 """
 
-EXAMPLES = r"""
-- name: Every host of the cluster is a node or ready to become one
-  groundup.cloud.node: "{{ kubernetes_node_options | combine({'step': 'maintain'}) }}"
-"""
-
-RETURN = r"""
-changes:
-  description: Changes made, in order, or predicted in check mode.
-  type: list
-  elements: str
-  returned: success
-membership:
-  description: State of the host now, C(blank), C(partial) or C(member).
-  type: str
-  returned: with O(step=maintain), O(step=restart), O(step=join) and O(step=membership)
-joins:
-  description: Whether the host is prepared and waits for join credentials.
-  type: bool
-  returned: with O(step=maintain), O(step=restart) and O(step=join)
-due:
-  description: Certificates that expire within 30 days, and static pods that need a restart.
-  type: list
-  elements: str
-  returned: with O(step=maintain), O(step=restart) and O(step=join)
-leads:
-  description: Whether something is due and the host's etcd leads. It restarts last, so that the leadership moves once.
-  type: bool
-  returned: with O(step=maintain), O(step=restart) and O(step=join)
-ca:
-  description: SHA-256 of the CA certificate of the cluster the host is a member of, or of the site's. Null for none.
-  type: str
-  returned: with O(step=maintain), O(step=restart), O(step=join), O(step=membership) and O(step=decide)
-certificates:
-  description: Days left of each certificate of the host, by file name.
-  type: dict
-  returned: with O(step=maintain), O(step=restart), O(step=join) and O(step=membership)
-etcd_data:
-  description: Whether the host has etcd data.
-  type: bool
-  returned: with O(step=membership)
-etcd:
-  description: Names of its etcd's members, none when it does not answer; O(step=upgrade_look), whether each is healthy.
-  type: raw
-  returned: with O(step=membership) and O(step=upgrade_look)
-room:
-  description: Bytes free for images.
-  type: int
-  returned: with O(step=upgrade_look)
-order:
-  description: Names of the keys that the API server uses; the first one writes.
-  type: list
-  returned: with O(step=encryption)
-stored:
-  description: Number of Secrets in etcd, by the name of the key that has written them.
-  type: dict
-  returned: with O(step=encryption)
-join:
-  description: The option O(join). Null when no host waits, and in check mode.
-  type: dict
-  returned: with O(step=access)
-starts:
-  description: In check mode, whether the cluster's API is still to be started, with what a restore put on the host.
-  type: bool
-  returned: with O(step=access)
-kubeconfig:
-  description: Path of the kubeconfig on the control node.
-  type: str
-  returned: with O(step=access)
-"""
-
 from functools import partial
 
 from ..module_utils._base.module import run_step
@@ -278,7 +208,6 @@ RULES = {
 
 
 def main() -> None:
-    """Run the step."""
     run_step(
         {
             **{step: partial(steps.make, step) for step in ("maintain", "restart", "join")},

@@ -16,7 +16,7 @@ description:
 options:
   step:
     description:
-      - V(maintain) converges existing members. RV(due) lists databases that need a restart, RV(waits) those without
+      - V(maintain) converges existing members. C(due) lists databases that need a restart, C(waits) those without
         data.
       - V(form) makes the host a member of every database. One host at a time.
       - V(restart) restarts members whose unit configuration changed. One host at a time.
@@ -108,77 +108,6 @@ extends_documentation_fragment:
   - groundup.cloud.site
 """
 
-EXAMPLES = r"""
-- name: Maintain OVN's databases
-  groundup.cloud.ovn:
-    step: maintain
-    site: "{{ groundup_site.site }}"
-    packages: "{{ groundup_host.packages.network }}"
-    name: "{{ groundup_host.name }}"
-    address: "{{ groundup_host.address }}"
-    peers: [10.90.0.12, 10.90.0.13]
-    nodes: [10.90.0.11, 10.90.0.12, 10.90.0.13, 10.90.0.21, "{{ groundup_site.kubernetes.pod_cidr }}"]
-    northbound: "{{ groundup_site.ovn.northbound }}"
-    southbound: "{{ groundup_site.ovn.southbound }}"
-    election_timer: "{{ groundup_site.ovn.election_timer }}"
-    inactivity_probe: "{{ groundup_site.ovn.inactivity_probe }}"
-    certificate: "{{ lookup('groundup.cloud.state_file', 'pki/ovn-control-1.crt') }}"
-    private_key: "{{ lookup('groundup.cloud.secret', 'pki/ovn-control-1-key') }}"
-    ca_certificate: "{{ lookup('groundup.cloud.state_file', 'pki/authority/ovn.crt') }}"
-    hypervisor_ca: "{{ lookup('groundup.cloud.state_file', 'pki/authority/hypervisor.crt') }}"
-
-- name: Go on without the members of control-3, which has a new disk
-  groundup.cloud.ovn:
-    step: forget
-    site: "{{ groundup_site.site }}"
-    lost: {nb: [10.90.0.13], sb: [10.90.0.13]}
-  delegate_to: control-1
-"""
-
-RETURN = r"""
-speaks:
-  description: Databases of which the host is a connected member. None where there is no cluster.
-  type: list
-  elements: str
-  returned: with O(step=leave)
-changes:
-  description: Changes made, or predicted in check mode, one line each.
-  type: list
-  elements: str
-  returned: not with O(step=decide) and O(step=verify)
-databases:
-  description: Id of the cluster this host is a member of, by database. Null without data, empty while joining.
-  type: dict
-  returned: with O(step=maintain), O(step=form) and O(step=restart)
-waits:
-  description: Databases without data on this host.
-  type: list
-  elements: str
-  returned: with O(step=maintain), O(step=form) and O(step=restart)
-due:
-  description: Databases whose member needs a restart.
-  type: list
-  elements: str
-  returned: with O(step=maintain), O(step=form) and O(step=restart)
-members:
-  description: Role, cluster, servers and lag of this host's member, by database.
-  type: dict
-  returned: with O(step=verify)
-northd:
-  description: State of this host's northd, C(active) or C(standby).
-  type: str
-  returned: with O(step=verify)
-certificate_days:
-  description: Days left of the certificate.
-  type: int
-  returned: with O(step=verify)
-create:
-  description: Databases without a cluster, for which one may be created.
-  type: list
-  elements: str
-  returned: with O(step=decide)
-"""
-
 from dataclasses import fields
 from typing import Any
 
@@ -205,7 +134,6 @@ def _central(given: dict[str, Any], *, step: str) -> Central:
 
 
 def main() -> None:
-    """Run the step."""
 
     def converges(step: str) -> Any:
         return lambda changes, given: converge(_central(given, step=step), changes)

@@ -75,7 +75,7 @@ options:
     description: File that gets the JSON document, too.
     type: path
   apply:
-    description: Whether the hosts of RV(order) are patched then. With O(step=report).
+    description: Whether the hosts of C(order) are patched then. With O(step=report).
     type: bool
     default: false
 extends_documentation_fragment:
@@ -83,119 +83,7 @@ extends_documentation_fragment:
   - groundup.cloud.site.file
 """
 
-EXAMPLES = r"""
-- name: Ask the host
-  groundup.cloud.patch:
-    step: look
-    site_file: "{{ groundup_site_file }}"
-  register: patch_host
-"""
-
 RETURN = r"""
-changes:
-  description:
-    - Packages that would be installed or upgraded, with C(package), C(before) (empty for a new one), C(after),
-      C(security) (from a security suite), and C(step), in which a package that carries the cloud is upgraded alone.
-  type: list
-  elements: dict
-  returned: with O(step=look), when the host answers
-snapshot:
-  description: Snapshot of the seed's packages that the host installs from. Empty with another source.
-  type: str
-  returned: with O(step=look), when the host answers
-offered:
-  description: Snapshot that the site runs, of the host's release. Empty with another source.
-  type: str
-  returned: with O(step=look), when the host answers
-removed:
-  description: Packages that apt would remove.
-  type: list
-  elements: str
-  returned: with O(step=look), when the host answers
-kept:
-  description: Packages that have a newer version and stay as they are.
-  type: list
-  elements: str
-  returned: with O(step=look), when the host answers
-held:
-  description: Packages that an administrator set on hold on the host.
-  type: list
-  elements: str
-  returned: with O(step=look), when the host answers
-restarts:
-  description: By unit that runs what would be upgraded, those packages.
-  type: dict
-  returned: with O(step=look), when the host answers
-reboot:
-  description:
-    - Packages whose upgrade comes into effect by a reboot; with O(step=upgrade), whether the host reboots then.
-  type: raw
-  returned: with V(look), when the host answers, and V(upgrade)
-waiting:
-  description: Units that run files which earlier upgrades removed.
-  type: list
-  elements: str
-  returned: with O(step=look), when the host answers
-reboot_waiting:
-  description: Why the host waits for a reboot already.
-  type: list
-  elements: str
-  returned: with O(step=look), when the host answers
-guests:
-  description: Number of QEMU processes.
-  type: int
-  returned: with O(step=look), when the host answers
-holds:
-  description: Virtual IPs that the host holds.
-  type: list
-  elements: str
-  returned: with O(step=look), when the host answers
-debian:
-  description: The host's release of Debian.
-  type: str
-  returned: with O(step=look), when the host answers
-boot:
-  description: A text that differs after each boot.
-  type: str
-  returned: with the steps V(look), V(upgrade) and V(boot), when the host answers
-order:
-  description: Hosts to patch, in order; those of one list at the same time. Empty without O(apply).
-  type: list
-  elements: list
-  returned: with O(step=report)
-emptied:
-  description: Whether the host is emptied.
-  type: bool
-  returned: with O(step=begin)
-lacks:
-  description: What is wrong with the layers on the control host; empty when nothing is.
-  type: str
-  returned: with O(step=peer)
-control:
-  description: Whether the host is a control host that is emptied.
-  type: bool
-  returned: with O(step=begin)
-instances:
-  description: Whether its instances move away.
-  type: bool
-  returned: with O(step=begin)
-data:
-  description: Whether its OSDs rest.
-  type: bool
-  returned: with O(step=begin)
-fresh:
-  description: Whether no run has upgraded its packages yet, so that it may serve again as it is.
-  type: bool
-  returned: with O(step=begin)
-packages:
-  description: Packages to upgrade.
-  type: list
-  elements: str
-  returned: with O(step=begin)
-fault:
-  description: Why the host did not answer.
-  type: str
-  returned: with O(step=look), when it did not
 patch:
   description: The document that O(output=json) prints.
   type: dict
@@ -251,7 +139,6 @@ def _boot(_: Changes, __: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Run the step."""
     run_step({
         "look": foresight.foretell, "report": None, "room": None, "peer": None, "begin": None,
         "stand_down": maintenance.stand_down, "rest": None, "upgrade": patching.upgrade, "halt": maintenance.halt,

@@ -55,80 +55,6 @@ attributes:
 extends_documentation_fragment: groundup.cloud.attributes
 """
 
-EXAMPLES = r"""
-- name: Log in and examine the host
-  groundup.cloud.preflight:
-    step: examine
-  register: preflight_host
-
-- name: Judge all hosts
-  groundup.cloud.preflight:
-    step: report
-    hosts: "{{ ansible_play_hosts_all }}"
-    result: preflight_host
-  run_once: true
-
-- name: Place the site's key
-  groundup.cloud.preflight:
-    step: access
-    authorized_keys: ["{{ lookup('groundup.cloud.state_file', 'ssh/id_ed25519.pub') }}"]
-"""
-
-RETURN = r"""
-faults:
-  description: Faults, errors first.
-  type: list
-  elements: dict
-  returned: with O(step=examine), if the host was reached
-  sample:
-    - check: swap
-      severity: error
-      what: swap is on
-      where: /dev/sda2
-      remedy: "turn it off: swapoff -a, and take it out of /etc/fstab"
-facts:
-  description:
-    - What identifies the machine, whether it belongs to the site and serves already, who answers for the virtual IP,
-      which planned addresses it has, and by network the interface with one.
-  type: dict
-  returned: with O(step=examine), if the host was reached
-  sample:
-    hostname: worker-1
-    serves: false
-    ours: false
-    virtual_ip: ""
-    addresses: [10.0.0.4]
-    machine_id: 0123456789abcdef0123456789abcdef
-    macs: ["52:54:00:12:34:56"]
-    interfaces: {management: ens3}
-contact:
-  description: The login that worked, whether the site's key is placed, and the fault or unknown host key without one.
-  type: dict
-  returned: with O(step=examine)
-lines:
-  description: The lines of the table, errors first.
-  type: list
-  elements: dict
-  returned: with O(step=report)
-  sample:
-    - check: swap
-      severity: error
-      what: swap is on
-      remedy: "turn it off: swapoff -a, and take it out of /etc/fstab"
-      hosts: {worker-1: /dev/sda2, worker-2: /dev/vda3}
-aside:
-  description: Hosts that are set aside, each with host, layer, reason and remedy.
-  type: list
-  elements: dict
-  returned: with O(step=report)
-  sample: []
-changes:
-  description: Changes made, or predicted in check mode, one line each.
-  type: list
-  elements: str
-  returned: with O(step=access)
-"""
-
 from typing import Any
 
 from ..module_utils._base.changes import Changes
@@ -154,7 +80,6 @@ def open_access(changes: Changes, given: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Run the step."""
     run_step({"examine": examine, "report": None, "access": open_access})
 
 

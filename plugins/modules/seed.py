@@ -88,48 +88,6 @@ extends_documentation_fragment:
   - groundup.cloud.site
 """
 
-EXAMPLES = r"""
-- name: Publish everything the site runs
-  groundup.cloud.seed:
-    step: publish
-    site: "{{ groundup_site.site }}"
-    registry: "{{ groundup_site.supply.registry }}"
-    registry_inside: "{{ groundup_site.supply.registry_inside }}"
-    files_url: "{{ groundup_site.supply.files_url }}"
-    files_root: /srv/groundup
-    ca_certificate: "{{ lookup('groundup.cloud.state_file', 'ca.crt') }}"
-    images: "{{ groundup_site.supply.images }}"
-"""
-
-RETURN = r"""
-changes:
-  description: Changes made, or predicted in check mode, one line each.
-  type: list
-  elements: str
-  returned: with O(step=converge)
-images:
-  description: References of the images that were, or would be, pushed.
-  type: list
-  elements: str
-  returned: with O(step=publish) and O(step=verify)
-files:
-  description: Names and versions of the file artifacts that were, or would be, sent.
-  type: list
-  elements: str
-  returned: with O(step=publish) and O(step=verify)
-snapshots:
-  description:
-    - Snapshots of the package repositories that are, or would be, served, by the plan's path; the one in use first.
-  type: dict
-  returned: with O(step=converge), when O(packages_seed) is given
-published:
-  description:
-    - Digests of everything that is, or would be, served, by C(images) (name below the registry) and C(files) (path).
-    - In check mode, artifacts that are not built yet are missing.
-  type: dict
-  returned: with O(step=publish) and O(step=verify)
-"""
-
 from ..module_utils._base.module import run_step
 from ..module_utils._seed.converge import converge
 
@@ -142,7 +100,6 @@ RULES = {
 
 
 def main() -> None:
-    """Run the step."""
     run_step({"converge": converge, "publish": None, "verify": None}, secret=("private_key", "packages_proxy_login"))
 
 

@@ -42,23 +42,7 @@ extends_documentation_fragment:
   - groundup.cloud.site.file
 """
 
-EXAMPLES = r"""
-- name: Ask the host
-  groundup.cloud.status:
-    step: host
-    site_file: "{{ groundup_site_file }}"
-  register: status_host
-"""
-
 RETURN = r"""
-parts:
-  description: By part of the host, its state, why, and facts.
-  type: dict
-  returned: with O(step=host), when the host answers
-fault:
-  description: Why the host did not answer.
-  type: str
-  returned: with O(step=host), when it did not
 status:
   description: The document that O(output=json) prints.
   type: dict
@@ -107,7 +91,6 @@ RULES = {"required_if": [("step", "report", ("hosts",))]}
 
 
 def main() -> None:
-    """Run the step."""
     run_step({"host": of_host, "report": None})
 
 

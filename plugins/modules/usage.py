@@ -40,16 +40,6 @@ extends_documentation_fragment:
   - groundup.cloud.site.file
 """
 
-EXAMPLES = r"""
-- name: Tell who used what in November
-  groundup.cloud.usage:
-    step: accounts
-    site_file: "{{ groundup_site_file }}"
-    usage_from: "2026-11-01"
-    usage_to: "2026-12-01"
-    output: csv
-"""
-
 RETURN = r"""
 usage:
   description:

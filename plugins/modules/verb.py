@@ -28,7 +28,7 @@ options:
     description:
       - V(check) lists what would be done, and fails for a reason against it that O(force) does not accept.
       - V(verify) fails unless it is done. Neither changes anything.
-      - Another one is a step of the verb, as RV(steps) names them. In check mode it predicts.
+      - Another one is a step of the verb, as C(steps) names them. In check mode it predicts.
     type: str
     required: true
   force:
@@ -62,68 +62,4 @@ options:
 extends_documentation_fragment:
   - groundup.cloud.attributes.lines
   - groundup.cloud.site.file
-"""
-
-EXAMPLES = r"""
-- name: Move its instances away
-  groundup.cloud.verb:
-    site_file: inventories/lab/site.yml
-    verb: drain
-    machine: hypervisor-2
-    step: drain
-  delegate_to: "{{ groundup_storage_host }}"
-"""
-
-RETURN = r"""
-changes:
-  description: Changes made or predicted, one line each.
-  type: list
-  elements: str
-  returned: success
-steps:
-  description: Steps of the verb, in order.
-  type: list
-  elements: str
-  returned: success
-next:
-  description: What an operator may do then. Empty when nothing follows.
-  type: str
-  returned: success
-machine:
-  description: Name of the machine.
-  type: str
-  returned: success
-stays_off:
-  description: Whether the machine does not serve at the end of the verb.
-  type: bool
-  returned: success
-hypervisor:
-  description: Whether the machine leaves as a hypervisor.
-  type: bool
-  returned: for the verb C(retire) and the step V(check)
-storage:
-  description: Whether the machine leaves as a storage host.
-  type: bool
-  returned: for the verb C(retire) and the step V(check)
-evacuated:
-  description: Whether an evacuation had disabled the hypervisor.
-  type: bool
-  returned: for the verbs C(undrain) and C(retire) and the step V(check)
-fence:
-  description: Whether the site's own Ceph can keep the hypervisor from its instances' disks.
-  type: bool
-  returned: for the verb C(evacuate) and the step V(check)
-address:
-  description: Address of the hypervisor as Nova knows it. Empty when another machine has it now.
-  type: str
-  returned: for the verb C(retire) and the step V(check)
-contact:
-  description: Control host that takes the machine out of OVN's databases. Empty when it is no member.
-  type: str
-  returned: for the verbs C(erase) and C(reprovision) and the step V(check)
-instances:
-  description: Instances that left, each with id, name, way, seconds and result.
-  type: list
-  elements: dict
-  returned: for the last steps of C(drain) and C(evacuate)
 """

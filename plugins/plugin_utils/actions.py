@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,6 +17,7 @@ from ansible.plugins.action import ActionBase
 
 from ..module_utils._base.changes import Changes
 from ..module_utils._base.errors import GroundupError, OptionError, file_error
+from ..module_utils._base.files import write_file
 from .commands import runnable
 from .plan import SiteError
 
@@ -62,6 +65,13 @@ class DocumentedAction(ActionBase):  # type: ignore[misc]  # ansible ships no ty
     def draw(self, text: str) -> None:
         """Print ``text`` on the screen only, as it is."""
         self._display.display(text, screen_only=True, newline=False)
+
+    def tell(self, found: Mapping[str, Any], table: str, *, output: str, path: str | None, mode: int = 0o644) -> None:
+        """Print the document ``found`` (``output``: json) or its ``table``; write the document to ``path``, too."""
+        text = json.dumps(found, indent=2)
+        self._display.display(text if output == "json" else runnable(table))
+        if path:
+            write_file(Path(path), f"{text}\n".encode(), mode=mode)
 
     def stepped(self, work: Callable[[Steps], dict[str, Any]], *, killed: str) -> dict[str, Any]:
         """Return the result of ``work``, or its error, with its steps. ``killed``: what a signal leaves undone."""

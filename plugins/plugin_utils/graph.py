@@ -129,16 +129,11 @@ def run(
     stop: Callable[[], object],
     tick: Callable[[], object] = lambda: None,
 ) -> None:
-    """Run ``work`` for every name of ``graph``, each as soon as all its needs are done.
+    """Run ``work`` for every name of ``graph``, a new one, in threads: each as soon as all its needs are done.
 
-    Args:
-        graph: a new graph.
-        work: called with a name, in a thread; at most ``jobs`` at once.
-        ended: called in this thread; returns whether names that need this one may start.
-        jobs: largest number of names worked on at once.
-        threads: prefix of thread names.
-        stop: called when this thread is interrupted or ``ended`` raises; must end the running work.
-        tick: called about once a second.
+    ``ended`` is called in this thread, and returns whether names that need this one may start. ``threads``: prefix of
+    their names. ``stop`` must end the running work, when this thread is interrupted or ``ended`` raises. ``tick`` is
+    called about once a second.
     """
     waiting: list[str] = []
     running: dict[Future[_Result], str] = {}

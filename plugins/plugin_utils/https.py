@@ -26,8 +26,6 @@ _TIMEOUT = 30.0  # seconds
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """An HTTP answer."""
-
     status: int
     headers: Mapping[str, str]  # names in lower case
     body: Any  # JSON, or None when it is not JSON

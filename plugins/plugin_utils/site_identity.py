@@ -44,7 +44,6 @@ class SiteIdentity:
 
 
 def of_plan(plan: Plan) -> SiteIdentity:
-    """Return the identity of a site file."""
     hosts = {host.name: (host.provisioner, host.address) for host in plan.hosts.values()}
     return SiteIdentity(domain=plan.domain, hosts=hosts)
 

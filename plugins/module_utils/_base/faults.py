@@ -16,5 +16,4 @@ class Fault:
     remedy: str
 
     def at(self, where: str) -> GroundupError:
-        """Return it as the error of ``where``."""
         return GroundupError(self.what, where=where, why=self.why, remedy=self.remedy)

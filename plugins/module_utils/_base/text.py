@@ -1,4 +1,4 @@
-"""Make untrusted text safe for a terminal and for metrics, shorten long lists, and lay out tables."""
+"""Make untrusted text safe for a terminal and for metrics, shorten long lists, align columns, lay out tables."""
 
 from __future__ import annotations
 
@@ -35,3 +35,9 @@ def gauges(told: Mapping[str, tuple[str, Iterable[str]]]) -> str:
         "\n".join([f"# HELP {name} {what}", f"# TYPE {name} gauge", *samples, ""])
         for name, (what, samples) in told.items()
     )
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return a line a row, with columns of equal width."""
+    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(map(str.ljust, row, wide)).rstrip() for row in rows]

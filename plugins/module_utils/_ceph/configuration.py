@@ -12,7 +12,6 @@ _MANAGER = {"mon": "profile mgr", "osd": "allow *", "mds": "allow *"}
 
 
 def conf(node: StorageNode) -> str:
-    """Return ceph.conf of a storage host."""
     location = {"root": "default", **node.ceph.locations[node.name]}
     sections: dict[str, dict[str, str]] = {
         "global": {

@@ -28,7 +28,6 @@ class Daemon:
     size: int  # bytes
 
     def __str__(self) -> str:
-        """Return its name in Ceph."""
         return f"osd.{self.number}"
 
 

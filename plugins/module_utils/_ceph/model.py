@@ -88,5 +88,4 @@ def entities(keys: Mapping[str, str]) -> dict[str, str]:
 
 
 def osd(fsid: str, host: str, planned: CephOsd) -> OsdDaemon:
-    """Return one planned OSD of ``host``."""
     return OsdDaemon(uuid=str(uuid.uuid5(uuid.UUID(fsid), f"{host}/{planned.name}")), **asdict(planned))

@@ -156,7 +156,6 @@ def remove_links(names: Iterable[str]) -> None:
 
 
 def remove_namespaces(site: str) -> None:
-    """Remove every network namespace of ``site``."""
     for name in namespaces(site):
         _remove_namespace(name)
 

@@ -113,7 +113,6 @@ def waiting(runs: mapped.Mapped) -> list[str]:
 
 
 def reboot_waiting(runs: mapped.Mapped) -> list[str]:
-    """Return what waits for a reboot already."""
     found = [f"{unit} runs removed files" for unit in sorted(_CORE & set(runs.removed))]
     shown = attempt(["dpkg-query", "-W", "-f", "${Package} ${db:Status-Status} ${Version}\n", "linux-image-[0-9]*"])
     lines = [line.split() for line in shown.stdout.splitlines()]

@@ -16,14 +16,7 @@ PATIENCE = 20.0  # seconds: in a first run the neighbour's address may just move
 def prove(changes: Changes, underlay: Mapping[str, Any], *, host: str, echo: Callable[[str], Echo] = Echo) -> None:
     """Refuse an underlay that passes small packets and loses full ones; warn when the neighbour does not answer.
 
-    Args:
-        changes: receives the warning.
-        underlay: C(source), C(neighbour), its C(name), and C(mtu); empty for the only hypervisor.
-        host: this host's name.
-        echo: another one for tests only.
-
-    Raises:
-        GroundupError: packets of the planned size are lost.
+    ``underlay`` is empty for the only hypervisor; ``echo``: another one for tests only. Raises GroundupError.
     """
     if not underlay or ":" in underlay["source"]:  # the probe supports IPv4 only
         return

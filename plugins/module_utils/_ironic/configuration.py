@@ -283,7 +283,6 @@ def values(wanted: Mapping[str, Any], *, environment: Path) -> dict[str, Any]:
 
 
 def conf(found: Mapping[str, Any]) -> str:
-    """Return ironic.conf."""
     return files.HEADER + CONF_TEXT % found
 
 

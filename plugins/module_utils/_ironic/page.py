@@ -44,7 +44,6 @@ WantedBy=multi-user.target
 
 
 def unit_text(wanted: Mapping[str, Any], *, environment: Path) -> str:
-    """Return the unit."""
     found = {
         "account": ACCOUNT, "programs": PROGRAMS, "state": STATE, "environment": environment,
         "machines_inside": wanted["machines_inside"], "passwords": f"{CONTROLLER} {PASSWORDS}",

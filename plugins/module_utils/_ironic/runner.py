@@ -65,7 +65,6 @@ WantedBy=multi-user.target
 
 
 def unit_text(contact_url: str) -> str:
-    """Return the unit."""
     found = {
         "account": ACCOUNT, "state": STATE, "environment": PROGRAMS / environment.CURRENT, "collection": COLLECTION,
         "password": PASSWORD, "key": KEY, "module": MODULE, "site_file": SITE_FILE, "public": PUBLIC,

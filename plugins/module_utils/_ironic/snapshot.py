@@ -28,8 +28,6 @@ _TIMEOUT = 60.0  # seconds to wait for a writer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IronicNode:
-    """An Ironic node."""
-
     name: str  # "" of a discovered machine without an identity
     state: str
 

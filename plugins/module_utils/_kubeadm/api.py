@@ -15,7 +15,6 @@ class NodeApiError(Exception):
     """The API returned an error, or did not answer (``status`` 0)."""
 
     def __init__(self, message: str, *, status: int = 0) -> None:
-        """Keep the API's own message and status."""
         self.status = status
         super().__init__(message)
 

@@ -34,8 +34,6 @@ class EncryptionKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A node."""
-
     name: str
     control: bool
     address: str
@@ -91,7 +89,6 @@ class Paths:
     """All paths on a host that the module uses, below ``root`` (another one for tests only)."""
 
     def __init__(self, root: Path = Path("/")) -> None:
-        """Set the paths."""
         self.root = root
         self.kubernetes = self.at("/etc/kubernetes")  # kubeadm's own directory
         self.pki = self.kubernetes / "pki"  # the certificates kubeadm makes

@@ -26,7 +26,6 @@ _TIMEOUT = 180.0
 
 
 def manifest(name: str, paths: Paths) -> Path:
-    """Return the manifest file of the static pod ``name``."""
     return paths.kubernetes / "manifests" / f"{name}.yaml"
 
 

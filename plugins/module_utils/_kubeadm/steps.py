@@ -6,7 +6,8 @@ from typing import Any
 
 from .._base.changes import Changes
 from .._plan.decode import from_dict
-from . import encryption, leaving
+from . import encryption
+from . import leave as leaving
 from .converge import converge
 from .host import NodeHost
 from .spec import Join, Node

@@ -24,12 +24,7 @@ GUARD = Guard(
 
 
 def rules(*, members: Iterable[str], clients: Iterable[str]) -> str:
-    """Return the nftables table.
-
-    Args:
-        members: addresses of the control hosts.
-        clients: addresses or networks with full access: nodes and pods of the cluster.
-    """
+    """Return the nftables table. ``clients``: addresses or networks with full access, nodes and pods of the cluster."""
     members = sorted(set(members))
     full = [own.port for one in DATABASES for own in one.listeners if not own.role]
     admitted = [

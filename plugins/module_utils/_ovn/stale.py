@@ -19,10 +19,7 @@ PATIENCE = 30.0  # seconds for the leader to agree with the others
 def remove(changes: Changes, *, lost: Mapping[str, Sequence[str]], clusters: Mapping[str, str]) -> dict[str, Any]:
     """Remove the former members of hosts without data. Raises GroundupError.
 
-    Args:
-        changes: records the removals.
-        lost: by database: addresses of hosts that reported in this run that they have no data.
-        clusters: by database: the id of the site's cluster.
+    ``lost``: by database, addresses of hosts that said in this run that they have none. ``clusters``: id by database.
     """
     for one in DATABASES:
         gone = [one.member(address) for address in lost.get(one.short, ())]
@@ -41,12 +38,7 @@ def leave(
 ) -> dict[str, Any]:
     """Remove the members of a host that is about to lose its disk, dead or alive. Raises GroundupError.
 
-    Args:
-        changes: records the removals.
-        name: of the host that leaves.
-        address: of it; "" when nobody knows it any more.
-        peers: addresses of the site's other control hosts.
-        clusters: by database: the id of the site's cluster.
+    ``address`` is "" when nobody knows it any more; ``peers``: addresses of the site's other control hosts.
     """
     there = [one for one in DATABASES if one.short in clusters or one.file.exists()]
     leaving = {}

@@ -29,8 +29,6 @@ class CephRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CephPool:
-    """A Ceph pool."""
-
     name: str
     application: str
     replicas: int

@@ -35,7 +35,6 @@ class ComputeHost:
 
     @property
     def up(self) -> bool:
-        """Whether its nova-compute is up."""
         return self.service is not None and self.service["state"] == "up"
 
     @property

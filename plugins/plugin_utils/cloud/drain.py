@@ -29,8 +29,6 @@ _ACTIONS = ("live-migration", "migrate", "confirmResize", "evacuate")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrainOptions:
-    """Options of a drain."""
-
     cold: bool = False  # whether to stop an instance that cannot move live
     parallel: int = 2  # instances moving at once
     timeout: float = 1800.0  # seconds per instance

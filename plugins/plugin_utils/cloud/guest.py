@@ -25,7 +25,6 @@ class Guest:
 
     @property
     def key(self) -> Path:
-        """The private key."""
         return key_in(self.directory)
 
     def command(self, words: str) -> list[str]:
@@ -82,7 +81,6 @@ def said_by(argv: Sequence[str], *, timeout: float, stdin: BinaryIO | None = Non
 
 
 def key_in(directory: Path) -> Path:
-    """Return the path of the private key in ``directory``."""
     return directory / "id_ed25519"
 
 

@@ -35,7 +35,6 @@ def proven(plan: Plan, wanted: str) -> str:
 
 
 def remember(plan: Plan, found: str, line: str) -> None:
-    """Record a proof."""
     write_file(_path(plan), json.dumps({"digest": found, "line": line}, indent=1).encode() + b"\n", mode=0o644)
 
 

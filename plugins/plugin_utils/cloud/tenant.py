@@ -50,8 +50,6 @@ class Ground:
 
 @dataclass(slots=True)
 class Tenant:
-    """One tenant."""
-
     admin: Any
     options: TenantOptions
     steps: Steps

@@ -174,7 +174,6 @@ class ContactFault:
     remedy: str
 
     def plain(self) -> dict[str, str]:
-        """Return it as plain data."""
         return asdict(self)
 
 

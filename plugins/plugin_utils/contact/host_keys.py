@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...module_utils._base.run import attempt
+from ...module_utils._base.text import aligned
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,13 +98,11 @@ def shown(keys: Mapping[str, Mapping[str, str]]) -> str:
     """Return the text that asks the operator to confirm the unknown ``keys`` (`HostKey.plain`), by host."""
     rows: list[tuple[str, ...]] = [("host", "address", "type", "fingerprint", "in ~/.ssh/known_hosts")]
     rows += [(host, *(key[name] for name in ("address", "type", "fingerprint", "known"))) for host, key in keys.items()]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    table = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
     entries = [f"    {host}: {key['entry']}" for host, key in keys.items()]
     consent = ",".join(key["fingerprint"] for key in keys.values())
     return "\n".join(
         [
-            *table,
+            *aligned(rows),
             "",
             "On each host, compare: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub. Then write into the site file:",
             "",

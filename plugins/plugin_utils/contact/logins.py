@@ -33,7 +33,6 @@ class Login:
 
     @property
     def user(self) -> str:
-        """The account."""
         return str(self.options["remote_user"])
 
     def variables(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ...module_utils._base.text import few, gauges, printable
+from ...module_utils._base.text import aligned, few, gauges, printable
 
 _NAMED = 3  # hosts of rows that say the same; others are counted
 _SHOWN = 20  # lines of a layer
@@ -71,8 +71,7 @@ def table(site: str, rows: Rows, note: str) -> str:
         remedy = row.remedy
         cells.append((row.layer, few(hosts, most=_NAMED), what if len(what) <= _WIDE else f"{what[:_WIDE]}…"))
     cells += [("", "", f"remedy: {remedy}")] if remedy else []
-    wide = [max((len(line[column]) for line in cells), default=0) for column in (0, 1)]
-    lines = [f"{layer:<{wide[0]}}  {host:<{wide[1]}}  {what}".rstrip() for layer, host, what in cells]
+    lines = aligned(cells)
     return "\n".join([*lines, *(["", note] if lines else []), summary(site, rows)])
 
 

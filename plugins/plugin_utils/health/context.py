@@ -57,7 +57,6 @@ class VerifierContext:
         return "", 0
 
     def node_is_ready(self, name: str) -> bool:
-        """Return whether a node exists and is Ready."""
         node = self.api.find(resource_path("v1", "nodes", name=name))
         return node is not None and is_ready(node)
 

@@ -29,13 +29,8 @@ def converge(
 ) -> list[ReleaseDiff]:  # fmt: skip
     """Install or upgrade ``releases`` in their order; return what changed, or with ``check`` what would.
 
-    Args:
-        releases: the wanted releases.
-        version: of Kubernetes, for charts rendered before there is a cluster.
-        api: the cluster; None before there is one: then everything is new (``check`` only).
-        helm: with the charts.
-        say: prints what was healed, one line at a time.
-        check: change nothing.
+    ``version``: of Kubernetes, for charts rendered before there is a cluster. ``api`` is None before there is one: then
+    everything is new (``check`` only). ``say`` prints what was healed.
 
     Raises GroundupError for a chart that does not render, an object of another owner or that the API server refuses,
     and an error of Helm; ApiError when the cluster does not answer.

@@ -49,14 +49,9 @@ def preview(
 ) -> ChangePreview:
     """Return what would change. Raises ApiError when the cluster does not answer.
 
-    Args:
-        releases: the wanted releases.
-        version: of Kubernetes, for charts rendered before there is a cluster.
-        api: the cluster; None before there is one: then everything is new.
-        helm: with the charts.
-        resolve: puts secrets into values.
-        renders: charts rendered at once; each keeps a core busy.
-        namespaces: further namespaces to search for releases of ours that are no longer wanted.
+    ``version``: of Kubernetes, for charts rendered before there is a cluster. ``api`` is None before there is one: then
+    everything is new. ``resolve`` puts secrets into values. ``renders``: charts rendered at once; each keeps a core
+    busy. ``namespaces``: further ones to search for releases of ours that are no longer wanted.
     """
     version, api_versions = f"v{version}", tuple[str, ...]()
     live, retired, moved = dict[str, LiveRelease](), dict[str, LiveRelease](), dict[str, LiveRelease]()

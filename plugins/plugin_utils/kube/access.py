@@ -21,6 +21,7 @@ from ...module_utils._base.files import write_file
 from ...module_utils._base.tls import client_context
 from ..errors import GroundupError
 from ..paths import state_dir
+from ..record import read_record
 
 ENOUGH = timedelta(days=30)  # remaining validity at which a control host renews its own
 
@@ -106,20 +107,12 @@ def keep_nodes(site: str, names: Iterable[str]) -> None:
 
 def _record(site: str) -> dict[str, Any] | None:
     """Return the control node's record of the cluster, None before there is one. Raises GroundupError."""
-    path = record_path(site)
-    try:
-        record = dict(json.loads(path.read_text(encoding="utf-8")))
-        str(record["ca"])
-    except FileNotFoundError:
-        return None
-    except (ValueError, LookupError, TypeError) as error:
-        raise GroundupError(
-            f"the record of the cluster of site {site} is damaged: {error}",
-            where=str(path),
-            why="without it the control node cannot tell this cluster from another",
-            remedy="restore it from a backup, or move it away: it is written again from the kubeconfig",
-        ) from error
-    return record
+    return read_record(
+        record_path(site), lambda content: {"ca": content["ca"], **content},
+        what=f"the record of the cluster of site {site}",
+        why="without it the control node cannot tell this cluster from another",
+        remedy="restore it from a backup, or move it away: it is written again from the kubeconfig",
+    )  # fmt: skip
 
 
 def keep(site: str, content: str, *, host: str = "") -> bool:

@@ -11,7 +11,6 @@ from .types import Object
 
 
 def message(text: str) -> str:
-    """Return the message of an error answer."""
     try:
         return str(json.loads(text)["message"])
     except (ValueError, KeyError, TypeError):
@@ -19,7 +18,6 @@ def message(text: str) -> str:
 
 
 def lines(response: urllib3.BaseHTTPResponse) -> Iterator[Object]:
-    """Yield the objects of a stream that has one a line."""
     rest = b""
     for chunk in response.stream(amt=None):
         *whole, rest = (rest + chunk).split(b"\n")

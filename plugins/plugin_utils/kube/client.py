@@ -35,7 +35,6 @@ class ApiError(GroundupError):
     """
 
     def __init__(self, message: str, *, where: str, status: int) -> None:
-        """Keep status and message."""
         self.status, self.message = status, message
         if status:
             why, remedy = f"the Kubernetes API answered {status}", "see what it says, and the API server's log"

@@ -13,13 +13,8 @@ _AGAIN = "then run this again"
 def decide(answers: Sequence[Mapping[str, Any]], *, first: str, known: str | None) -> str | None:
     """Return the SHA-256 of the CA of the site's cluster; None when there is none and ``first`` may initialise it.
 
-    Args:
-        answers: the results of a loop of the step `membership` over the names of all control hosts.
-        first: name of the host that would initialise.
-        known: SHA-256 of the CA of the cluster that the control node knows, or None.
-
-    Raises:
-        GroundupError: when hosts or controller disagree, or it is not certain that there is no cluster.
+    ``answers``: results of a loop of the step `membership` over all control hosts. ``known``: the CA of the cluster
+    that the control node knows. Raises GroundupError when they disagree, or it is not certain that there is no cluster.
     """
     members = {_name(one): one for one in answers if one.get("membership") == "member"}
     by_ca = {str(one["ca"]): f"{name} ({_etcd(one)})" for name, one in reversed(members.items())}

@@ -40,7 +40,6 @@ class PodContainer:
 
     @property
     def name(self) -> str:
-        """Return pod and container."""
         return f"pod {self.pod}, container {self.container}"
 
     def run(self, argv: Sequence[str], *, source: Iterable[bytes] = (), sink: Sink | None = None) -> Executed:

@@ -228,7 +228,6 @@ def _key(pod: Object) -> str:
 
 
 def is_control(node: Object) -> bool:
-    """Return whether a node is a control host."""
     return CONTROL in (node["metadata"].get("labels") or {})
 
 

@@ -44,7 +44,6 @@ class Lease:
         return self._api.find(self._path)
 
     def read(self) -> Object:
-        """Return the Lease. Raises ApiError."""
         return self._api.request("GET", self._path, timeout=self.patience)
 
     def is_ours(self, found: Object) -> bool:

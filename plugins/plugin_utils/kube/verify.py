@@ -52,25 +52,13 @@ def verify(
 ) -> tuple[ClusterReport, SeenNodes]:
     """Verify the cluster; return its report and its nodes.
 
-    Args:
-        kubeconfig: path of the admin kubeconfig.
-        server: https URL the API must answer at: that of the virtual IP.
-        nodes: names of nodes that must be Ready.
-        spare: those of ``nodes`` that are only reported when not Ready.
-        known: names of the site's other nodes.
-        site: name of the site, for its own certificates.
-        dns_domain: domain of the cluster's Services.
-        image: an image every node has, with bash.
-        storage_class: name of the default storage class; None where a later layer makes it.
-        kube_router: whether it enforces NetworkPolicies, beside a pod network that does not.
-        certificates: days left by control host and file.
-        certificate_days: warn of certificates with fewer days left.
-        edge: address at which the public names are served, if any.
-        timeout: seconds for the nodes, the DNS and the probe, each.
+    ``server``: URL of the virtual IP. Of ``nodes``, which must be Ready, ``spare`` are only reported when they are not;
+    ``known``: the site's other nodes. ``image``: one that every node has, with bash. ``storage_class``: None where a
+    later layer makes it. ``kube_router``: whether it enforces NetworkPolicies, beside a pod network that does not.
+    ``certificates``: days left by control host and file; fewer than ``certificate_days`` are a warning. ``edge``:
+    address of the public names. ``timeout``: for the nodes, the DNS and the probe, each.
 
-    Raises:
-        GroundupError: a part does not work, with its own message.
-        ApiError: the API stopped answering.
+    Raises GroundupError when a part does not work, ApiError when the API stopped answering.
     """
     api = Api(kubeconfig, timeout=15.0)
     if api.server != server:

@@ -18,7 +18,6 @@ def condition(item: Mapping[str, Any], kind: str) -> str:
 
 
 def conditions(item: Mapping[str, Any]) -> list[Object]:
-    """Return all conditions of an object."""
     return list((item.get("status") or {}).get("conditions") or ())
 
 

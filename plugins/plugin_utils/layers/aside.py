@@ -13,7 +13,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from ...module_utils._base.text import printable
+from ...module_utils._base.text import aligned, printable
 from .layers import ABSENT
 
 FACT = "groundup_aside"  # fact of a host in ABSENT: why it is there
@@ -106,5 +106,4 @@ def table(rows: Sequence[Mapping[str, str]]) -> str:
     for remedy, group in same:
         cells += [(row["host"], row["layer"], row["reason"]) for row in group]
         cells.append(("", "", f"remedy: {remedy}"))
-    host, layer = (max(len(line[column]) for line in cells) for column in (0, 1))
-    return "\n".join(f"{line[0]:<{host}}  {line[1]:<{layer}}  {line[2]}" for line in cells)
+    return "\n".join(aligned(cells))

@@ -19,7 +19,6 @@ class LayerCount:
     """Numbers the layers of one run. A run of one layer has no numbers."""
 
     def __init__(self, plays: Iterable[Any]) -> None:
-        """Take all plays of the run."""
         of_run = {layer_of(play) for play in plays}
         self._layers = [name for name in LAYERS if name in of_run]
         self._last = ""

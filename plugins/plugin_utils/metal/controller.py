@@ -95,11 +95,9 @@ class Recent:
     """A controller's report, asked for again once it is old."""
 
     def __init__(self, ask_: Callable[[], Controller]) -> None:
-        """Take what asks the controller."""
         self._ask, self._asked, self._found = ask_, float("-inf"), Controller()
 
     def __call__(self) -> Controller:
-        """Return the report."""
         if time.monotonic() - self._asked > AGE:
             self._found, self._asked = self._ask(), time.monotonic()
         return self._found

@@ -10,7 +10,7 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
-from ...module_utils._base.text import printable
+from ...module_utils._base.text import aligned, printable
 from ..plan.types import Plan
 from ..progress import clock
 from .journal import Journal, file_of
@@ -114,7 +114,6 @@ def _usual(journals: Iterable[list[dict[str, Any]]]) -> dict[Phase, float]:
 
 
 def as_dict(row: Row, now: float) -> dict[str, Any]:
-    """Return a row for JSON."""
     elapsed = row.elapsed(now)
     return asdict(row) | {"elapsed": None if elapsed is None else round(elapsed, 1)}
 
@@ -141,12 +140,7 @@ def table(rows: Iterable[Row], now: float, *, lines: int | None = None) -> str:
         found.sort(key=lambda row: (not row.moving, row.card is None))  # stable: the plan's order otherwise
         ends = accumulate(3 if row.card else 1 for row in found)
         found = found[: sum(end < lines for end in ends)]
-    cells = _lines(found, now)
-    wide = [max(len(cell[column]) for cell in cells) for column in range(len(HEADER) - 1)]
-    return "\n".join(
-        "  ".join((*(f"{text:<{size}}" for text, size in zip(cell, wide, strict=False)), cell[-1])).rstrip()
-        for cell in cells
-    )
+    return "\n".join(aligned(_lines(found, now)))
 
 
 def summary(rows: Iterable[Row]) -> str:

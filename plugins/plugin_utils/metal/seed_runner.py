@@ -102,8 +102,6 @@ def _short(line: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(kw_only=True)
 class Service:
-    """The service of one seed."""
-
     site_file: Path
     ironic: Ironic
     at_once: int

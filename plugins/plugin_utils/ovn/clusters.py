@@ -14,13 +14,9 @@ _WHY = "a second cluster beside one that exists would have a part of the tenants
 def decide(answers: Mapping[str, Mapping[str, Any]], *, hosts: Sequence[str], known: Mapping[str, str]) -> list[str]:
     """Return the databases that have no cluster yet and may be given one.
 
-    Args:
-        answers: results of step `maintain` of each control host of this run, by its name.
-        hosts: every control host of the site.
-        known: the clusters in the controller's record, by database.
-
-    Raises:
-        GroundupError: when hosts disagree, or it is not certain that there is no cluster.
+    ``answers``: results of step `maintain` of control hosts of this run; ``hosts``: every control host of the site;
+    ``known``: the recorded clusters, by database. Raises GroundupError when hosts disagree, or it is not certain that
+    there is no cluster.
     """
     return [one.short for one in DATABASES if not _exists(one.short, answers, hosts=hosts, known=known)]
 

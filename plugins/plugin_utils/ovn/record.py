@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ...module_utils._base.files import write_file
-from ..errors import GroundupError
 from ..paths import state_dir
+from ..record import read_record
 
 
 def record_path(site: str) -> Path:
@@ -18,18 +18,13 @@ def record_path(site: str) -> Path:
 
 def known(site: str) -> dict[str, str]:
     """Return each database's cluster id; empty before there is one. Raises GroundupError for a damaged record."""
-    path = record_path(site)
-    try:
-        return {str(name): str(cluster) for name, cluster in json.loads(path.read_text(encoding="utf-8")).items()}
-    except FileNotFoundError:
-        return {}
-    except (ValueError, AttributeError) as error:
-        raise GroundupError(
-            f"the record of OVN's clusters of site {site} is damaged: {error}",
-            where=str(path),
-            why="without it the control node cannot tell these clusters from others",
-            remedy="restore it from a backup, or move it away: it is written again from what the control hosts have",
-        ) from error
+    found = read_record(
+        record_path(site), lambda content: {str(name): str(cluster) for name, cluster in content.items()},
+        what=f"the record of OVN's clusters of site {site}",
+        why="without it the control node cannot tell these clusters from others",
+        remedy="restore it from a backup, or move it away: it is written again from what the control hosts have",
+    )  # fmt: skip
+    return found or {}
 
 
 def keep(site: str, databases: Mapping[str, str | None]) -> None:

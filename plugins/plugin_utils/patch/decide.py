@@ -25,8 +25,6 @@ _BY_HAND = "patch it by hand (docs, page patch)"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostWork:
-    """What patching does to one host."""
-
     packages: tuple[str, ...] = ()  # to upgrade or install
     reboot: tuple[str, ...] = ()  # why it reboots
     heavy: tuple[str, ...] = ()  # units whose restart its users would notice
@@ -70,7 +68,6 @@ def check_groups(groups: Collection[str]) -> None:
 
 
 def control_hosts(plan: Plan) -> dict[str, HostPlan]:
-    """Return the control hosts of the site."""
     return {name: host for name, host in plan.hosts.items() if "control" in host.roles}
 
 

@@ -30,7 +30,6 @@ class Maintenance:
 
 
 def directory(site: str) -> Path:
-    """Return the directory of the records."""
     return state_dir(site) / "patch"
 
 
@@ -64,7 +63,6 @@ def forget(site: str, host: str) -> None:
 
 
 def hosts(site: str) -> list[str]:
-    """Return the hosts in maintenance."""
     return sorted(path.stem for path in directory(site).glob("*.json"))
 
 

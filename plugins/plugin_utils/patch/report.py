@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ...module_utils._base.text import few, printable
+from ...module_utils._base.text import aligned, few, printable
 from ..plan.types import Plan
 from . import decide, order
 from .decide import HostWork
@@ -130,6 +130,4 @@ def _notes(name: str, one: Mapping[str, Any]) -> Iterable[str]:
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return the rows with columns of equal width. Texts come from hosts, and are untrusted."""
-    cells = [[printable(" ".join(text.split())) if text.strip() else "" for text in row] for row in rows]
-    wide = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
-    return ["  ".join(f"{text:<{size}}" for text, size in zip(row, wide, strict=True)).rstrip() for row in cells]
+    return aligned([[printable(" ".join(text.split())) for text in row] for row in rows])

@@ -25,8 +25,6 @@ AGAIN = "run groundup.cloud.patch again, which goes on with it"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostRun:
-    """A host that is patched."""
-
     plan: Plan
     host: HostPlan
     site_file: str
@@ -45,7 +43,6 @@ class HostRun:
 
     @property
     def control(self) -> bool:
-        """Whether it is a control host."""
         return "control" in self.host.roles
 
     def api(self) -> Api:

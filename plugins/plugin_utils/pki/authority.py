@@ -194,7 +194,6 @@ def read_certificates(path: Path) -> list[x509.Certificate]:
 
 
 def same_key(certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> bool:
-    """Return whether ``certificate`` is for ``key``."""
     return certificate.public_key() == key.public_key()
 
 
@@ -208,5 +207,4 @@ def issued_by(certificate: x509.Certificate, issuer: x509.Certificate) -> bool:
 
 
 def to_pem(certificate: x509.Certificate) -> str:
-    """Return ``certificate`` in PEM."""
     return certificate.public_bytes(serialization.Encoding.PEM).decode("ascii")

@@ -102,12 +102,10 @@ def read_values(path: Path) -> dict[str, Any]:
 
 
 def keys_of(values: Any) -> Keys:
-    """Return the keys of a tree of values."""
     return {str(key): keys_of(value) for key, value in values.items()} if isinstance(values, Mapping) else {}
 
 
 def merged(one: Keys, other: Keys) -> Keys:
-    """Return the keys of both."""
     return {key: merged(one.get(key, {}), other.get(key, {})) for key in {**one, **other}}
 
 

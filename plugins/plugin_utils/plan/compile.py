@@ -27,11 +27,9 @@ from .types import Plan
 
 
 def make_plan(site: Site) -> Plan:
-    """Return the plan of ``site``, findings included.
+    """Return the plan of ``site``, findings included. One that should not be built has a finding of severity ``error``.
 
-    Raises:
-        SiteError: the site file is incomplete or contradicts itself, so that no plan can be made. A plan that can be
-            made but should not be built has a finding of severity ``error`` instead.
+    Raises SiteError when none can be made: the site file is incomplete or contradicts itself.
     """
     problems = tuple(validation.problems(site))
     if problems:

@@ -18,17 +18,14 @@ def finding(name: str, severity: Severity, *where: str) -> partial[Finding]:
 
 
 def error(name: str, *where: str) -> partial[Finding]:
-    """Return a `finding` of severity error."""
     return finding(name, "error", *where)
 
 
 def warning(name: str, *where: str) -> partial[Finding]:
-    """Return a `finding` of severity warning."""
     return finding(name, "warning", *where)
 
 
 def info(name: str, *where: str) -> partial[Finding]:
-    """Return a `finding` of severity info."""
     return finding(name, "info", *where)
 
 

@@ -49,8 +49,6 @@ class ReportedService:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseFacts:
-    """What there is."""
-
     running: dict[str, frozenset[str]]  # release of Helm -> OpenStack releases of its images
     services: tuple[ReportedService, ...] = ()
     namespace: str = "openstack"

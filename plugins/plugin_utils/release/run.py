@@ -42,7 +42,6 @@ class ReleaseUpgrade:
 
     @property
     def target(self) -> str:
-        """Return the release to go to."""
         return self.plan.openstack.release
 
     def look(self) -> ReleaseCheck:

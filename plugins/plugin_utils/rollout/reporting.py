@@ -27,7 +27,6 @@ class Reporter:
     remove: Collection[str]
 
     def card(self, symptom: Symptom, *, affected: Iterable[str] = ()) -> Card:
-        """Return the failure card of a symptom."""
         return cards.make(symptom, self.redactor, affected=affected, site_file=self.site_file)
 
     def unwell(self, name: str, own: Verification, below: Iterable[Verification]) -> Symptom:
@@ -43,7 +42,6 @@ class Reporter:
         return tuple(replace(check, detail=self.redactor.text(check.detail)) for check in checks)
 
     def report(self, name: str, outcome: DeployResult, seconds: float) -> ReleaseReport:
-        """Return the report of one release."""
         state: State = "failed" if outcome.symptom else "ready" if outcome.changed else "unchanged"
         return ReleaseReport(
             name=name, state=state, changed=outcome.changed, seconds=round(seconds, 1), healed=outcome.healed,

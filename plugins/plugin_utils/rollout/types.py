@@ -135,8 +135,6 @@ class ReleaseReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutResult:
-    """Result of the rollout."""
-
     releases: tuple[ReleaseReport, ...]
     diffs: tuple[ReleaseDiff, ...]
     reasons: tuple[GateReason, ...]

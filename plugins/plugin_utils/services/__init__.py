@@ -15,7 +15,6 @@ RECORDS: dict[str, ServiceRecord] = {}  # infrastructure first, then by name
 
 
 def of_kind(kind: Literal["infrastructure", "service"]) -> list[ServiceRecord]:
-    """Return the records of one kind."""
     return [record for record in RECORDS.values() if record.kind == kind]
 
 

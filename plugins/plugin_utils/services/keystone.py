@@ -114,7 +114,6 @@ openstack user set --domain "${OS_USER_DOMAIN_NAME}" --ignore-lockout-failure-at
 
 
 def values(plan: Plan, sizes: Sizes) -> Values:
-    """Return the chart's values."""
     public = urlsplit(public_endpoint(plan, "keystone").url)
     own = {
         "bootstrap": {"script": _BOOTSTRAP},

@@ -29,7 +29,6 @@ def keys(token_life: int) -> int:
 
 
 def values(logins: LoginPlan) -> Values:
-    """Return Keystone's values."""
     conf = {
         "token": {"expiration": logins.token_life, "allow_expired_window": AFTERLIFE},
         "fernet_tokens": {"max_active_keys": keys(logins.token_life)},

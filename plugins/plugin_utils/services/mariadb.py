@@ -87,7 +87,6 @@ def _logs(size: int) -> str:
 
 
 def values(plan: Plan, sizes: Sizes) -> Values:
-    """Return the chart's values."""
     members, weight = sizes.members["mariadb"], WEIGHTS[plan.openstack.scale]
     several, volume = members > 1, _VOLUME[plan.profile]
     logs = volume * 128 if plan.backups.logs_every else 0  # MiB: an eighth of the volume

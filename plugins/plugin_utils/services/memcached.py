@@ -29,7 +29,6 @@ def endpoints(_plan: Plan, _sizes: Sizes, _client: str) -> Values:
 
 
 def values(plan: Plan, sizes: Sizes) -> Values:
-    """Return the chart's values."""
     members, memory = sizes.members["memcached"], MEMORY[plan.openstack.scale]
     return {
         "labels": node_labels(("server",)),

@@ -53,7 +53,6 @@ _TIMEOUT = {"timeout": TIMEOUTS.service}
 
 
 def values(plan: Plan, sizes: Sizes) -> Values:
-    """Return the chart's values."""
     workers, pods = sizes.workers["nova"], sizes.pods["nova"]
     pod = resources(memory="256Mi", limit="1Gi", cpu=sizes.cpu(250))
     queue = [{"endpoint": "internal", "service": name} for name in ("oslo_messaging", "oslo_db", "identity")]

@@ -31,5 +31,4 @@ def volume() -> Values:
 
 
 def mount(place: str) -> Values:
-    """Return the mount of the certificate at ``place``."""
     return {"name": _VOLUME, "mountPath": place, "readOnly": True}

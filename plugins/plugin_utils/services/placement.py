@@ -19,7 +19,6 @@ _VERSION = {"OpenStack-API-Version": "placement 1.39"}
 
 
 def values(plan: Plan, sizes: Sizes) -> Values:
-    """Return the chart's values."""
     own = {"conf": {"placement_api_uwsgi": uwsgi(sizes.workers["placement"])}}
     return merge(api_values(plan, sizes, "placement", memory="256Mi", limit="1Gi", cpu=250, names=_NAMES), own)
 

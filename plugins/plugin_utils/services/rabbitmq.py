@@ -50,7 +50,6 @@ def endpoints(_plan: Plan, sizes: Sizes, client: str) -> Values:
 
 
 def values(plan: Plan, sizes: Sizes) -> Values:
-    """Return the chart's values."""
     members = sizes.members["rabbitmq"]
     return {
         "labels": node_labels(("server", "jobs", "test")),

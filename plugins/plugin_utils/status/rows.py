@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
-from ...module_utils._base.text import few, printable
+from ...module_utils._base.text import aligned, few, printable
 from ..errors import GroundupError
 from ..progress import clock
 
@@ -77,7 +77,6 @@ def counts(parts: Parts) -> dict[str, int]:
 
 
 def worst(parts: Parts) -> RowState:
-    """Return the worst state of all rows."""
     return max((row.state for rows in parts.values() for row in rows), key=STATES.index, default="ok")
 
 
@@ -122,9 +121,4 @@ def table(site: str, parts: Parts) -> str:
             cells.append((part.replace("_", " ") if number == 0 else "", row.name, row.state, row.what))
             if row.remedy:
                 cells.append(("", "", "", f"remedy: {row.remedy}"))
-    wide = [max(len(line[column]) for line in cells) for column in range(len(_HEADER) - 1)]
-    lines = [
-        "  ".join((*(f"{text:<{size}}" for text, size in zip(line, wide, strict=False)), line[-1])).rstrip()
-        for line in cells
-    ]
-    return "\n".join([*lines, "", summary(site, parts)])
+    return "\n".join([*aligned(cells), "", summary(site, parts)])

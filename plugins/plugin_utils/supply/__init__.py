@@ -43,16 +43,12 @@ def ensure(
     lock: Lock | None = None,
     jobs: int | None = None,
 ) -> dict[str, Artifact]:
-    """Return the artifacts called ``names``, building or fetching what the cache lacks.
+    """Return the artifacts or groups ``names`` (None: all), building or fetching what the cache lacks.
 
-    Args:
-        names: artifact or group names of the lock; None: all.
-        progress: called with one line at a time, from several threads, never from two at once.
-        draw: writes to a terminal unchanged; None: there is no terminal.
-        rebuild: rebuild these artifacts even if cached, but not the artifacts they need.
-        source: ``build`` everything from packages, or fetch published artifacts (``upstream``) and build only the rest.
-        lock: a lock to use instead of the collection's own.
-        jobs: number of artifacts to build at once; default: one per core.
+    ``progress`` is called with a line, from several threads, never from two at once. ``draw`` writes to a terminal;
+    None: there is none. ``rebuild``: also what is cached, but not what it needs. ``source``: ``upstream`` fetches
+    published artifacts and builds only the rest. ``lock``: instead of the collection's own. ``jobs``: default is one
+    per core.
 
     Names a damaged artifact and builds it again.
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ...module_utils._base.text import aligned
 from ..progress import clock
 from .cache.store import ArtifactStore
 from .lock.model import Lock
@@ -28,7 +29,6 @@ class Forecast:
     refused: tuple[str, ...]  # addresses without a digest
 
     def row(self) -> tuple[str, ...]:
-        """Return its row of the table."""
         size = "-" if self.size is None else f"{self.size / 2**20:.1f}"
         lacking = f"refused: no digest is recorded for {', '.join(self.refused)}" if self.refused else ""
         return (self.artifact, self.version, self.way, clock(self.seconds), size, lacking)
@@ -65,7 +65,4 @@ def told(lock: Lock, found: Sequence[Forecast]) -> Iterator[str]:
     )
     rows = [one.row() for one in sorted(found, key=lambda one: (not one.refused, -one.seconds))]
     rows.insert(0, ("artifact", "version", "way", "time", "MiB", ""))
-    widths = [max(len(row[column]) for row in rows) for column in range(5)]
-    for row in rows:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
-        yield "  " + "  ".join([*cells, row[5]]).rstrip()
+    yield from (f"  {line}" for line in aligned(rows))

@@ -9,6 +9,7 @@ from pathlib import Path
 import yaml
 
 from ...module_utils._base.files import write_file
+from ...module_utils._base.text import aligned
 from ..errors import GroundupError
 from ..progress import Progress, clock
 from .builders.upstream import resolve
@@ -34,10 +35,7 @@ def table(lock: Lock, names: Sequence[str] | None) -> str:
             f"{manifest.cpu_seconds:.0f}", manifest.sha256[:16],
         ))  # fmt: skip
     rows.append(("total", "", "", "", clock(wall), f"{cpu:.0f}", ""))
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    )
+    return "\n".join(aligned(rows))
 
 
 def graph(lock: Lock, names: Sequence[str] | None) -> str:

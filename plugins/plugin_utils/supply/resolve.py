@@ -42,14 +42,9 @@ def resolve(
 ) -> list[Resolution]:
     """Return the digests of what ``names`` fetch and ``lock``, the collection's own, has none of; record new ones.
 
-    Args:
-        lock: without the site's record.
-        site: whose record it is.
-        names: artifacts or groups; None: all but optional.
-        source: with ``build`` only what cannot be built is fetched.
-        again: ask for recorded ones, too, and take what is answered.
-        write: record. What is answered is recorded even when something else is not.
-        say: called with a line for each.
+    ``names``: artifacts or groups; None: all but optional. ``source``: with ``build`` only what cannot be built is
+    fetched. ``again``: ask for recorded ones, too, and take what is answered. ``write``: what is answered is recorded
+    even when something else is not.
     """
     recorded, found = load(site), list[Resolution]()
     wanted = lock.by(source).including(names)

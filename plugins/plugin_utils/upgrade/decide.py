@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from ...module_utils._base.consent import Reason
+from ...module_utils._base.text import aligned
 from ..errors import GroundupError
 from ..plan.platform.versions import KUBERNETES
 from ..plan.types import Plan
@@ -23,8 +24,6 @@ ROOM = 2 << 30  # bytes free for images of another version, on each host
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """An upgrade, judged."""
-
     target: Version
     source: Version  # of the oldest API server
     steps: tuple[UpgradeStep, ...]
@@ -161,8 +160,7 @@ def _etcd_of(judged: Judged) -> str:
 
 def table(found: FoundCluster, judged: Judged) -> list[str]:
     """Return one row a node, and one a step."""
-    head = ("host", "API server", "etcd", "kubelet", "containerd", "")
-    rows = [head]
+    rows = [("host", "API server", "etcd", "kubelet", "containerd", "")]
     for name in sorted(found.versions.kubelets.keys() | found.versions.servers.keys()):
         marks = ["not Ready"] * (name in found.away) + ["half done"] * (name in judged.half_done)
         if name in found.versions.servers and len(parts := found.versions.control(name)) > 1:
@@ -175,11 +173,9 @@ def table(found: FoundCluster, judged: Judged) -> list[str]:
         )
         server, kubelet, runtime = (str(one) if one else "-" for one in versions)
         rows.append((name, server, etcd or "-", kubelet, runtime, ", ".join(marks)))
-    widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     add_ons = f"kube-proxy {found.versions.proxy or '-'}, CoreDNS {found.versions.dns or '-'}"
-    lines.append(f"{add_ons}; {judged.source} -> {judged.target}")
-    return [*lines, *(f"{number}. {step}" for number, step in enumerate(judged.steps, 1))]
+    change = f"{add_ons}; {judged.source} -> {judged.target}"
+    return [*aligned(rows), change, *(f"{number}. {step}" for number, step in enumerate(judged.steps, 1))]
 
 
 def batches(plan: Plan, hosts: Sequence[str]) -> list[list[str]]:

@@ -26,8 +26,6 @@ from .steps import Kind, UpgradeStep
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upgraded:
-    """What is upgraded."""
-
     name: str
     file: str  # in the state directory of the site
     verb: str

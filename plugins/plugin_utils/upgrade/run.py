@@ -40,7 +40,6 @@ class UpgradeRun:
 
     @property
     def steps(self) -> list[UpgradeStep]:
-        """Return the steps."""
         return [UpgradeStep(kind=self.kind, host=host) for host in self.hosts or [""]]
 
     @property

@@ -72,8 +72,6 @@ class ClusterVersions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpgradeStep:
-    """One step."""
-
     kind: Kind
     host: str = ""  # of "control" and "kubelet"
 
@@ -105,7 +103,6 @@ def _dns(found: ClusterVersions, target: Version) -> Version | None:
 
 
 def after(found: ClusterVersions, step: UpgradeStep, target: Version) -> ClusterVersions:
-    """Return the versions after ``step``."""
     if step.kind == "add-ons":
         return replace(found, proxy=found.proxy and target, dns=_dns(found, target))
     if step.kind == "kubelet":

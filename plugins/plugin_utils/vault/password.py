@@ -28,7 +28,6 @@ class PasswordSource:
     ours: bool  # this collection may create the file; False: the operator maintains it
 
     def exists(self) -> bool:
-        """Return whether the file exists."""
         return self.path.exists()
 
     def read(self) -> bytes:

@@ -54,7 +54,6 @@ class Store:
 
     @property
     def path(self) -> Path:
-        """Return the path of the file."""
         return self._directory / FILE
 
     @property

@@ -11,7 +11,6 @@ from .base import Verb
 
 
 def names() -> list[str]:
-    """Return the names of all verbs."""
     return sorted(
         path.stem for path in Path(__file__).parent.glob("*.py") if path.stem not in ("__init__", "base", "parts")
     )

@@ -100,6 +100,12 @@ class Verb(ABC, Generic[State]):
         """Return the context of every step, which makes errors of a service ours."""
         return nullcontext()
 
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """Roles in the site file; () when the machine has left it."""
+        host = self.asked.plan.hosts.get(self.asked.machine)
+        return tuple(host.roles) if host else ()
+
     def run(self, step: str) -> dict[str, Any]:
         """Do ``step``: `CHECK`, `VERIFY` or one of `steps`. Raises GroundupError."""
         if step not in (CHECK, VERIFY, *self.steps()):

@@ -63,7 +63,6 @@ class Erase(Verb[Erasure]):
         return {"contact": member.contact if member.changes else ""}
 
     def steps(self) -> Mapping[str, Callable[[Erasure], dict[str, Any]]]:
-        """Return the step."""
         return {"erase": self.erase}
 
     def erase(self, state: Erasure) -> dict[str, Any]:

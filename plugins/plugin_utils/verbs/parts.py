@@ -139,12 +139,6 @@ class RolesVerb(Verb[MachineState[InCloud]]):
         return list(self.asked.ceph(self.name, check=check, **given)["changes"])
 
     @property
-    def roles(self) -> tuple[str, ...]:
-        """Roles in the site file; () when the machine has left it."""
-        host = self.asked.plan.hosts.get(self.asked.machine)
-        return tuple(host.roles) if host else ()
-
-    @property
     def own_ceph(self) -> bool:
         """Whether the site runs its Ceph itself."""
         return bool(self.asked.plan.ceph and self.asked.plan.ceph.backend == "native")

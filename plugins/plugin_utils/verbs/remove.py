@@ -47,9 +47,8 @@ class Remove(Verb[LeavingNode]):
         return state
 
     def predict(self, state: LeavingNode) -> list[str]:
-        """Return what leaves."""
         lines = [f"evict {pod}" for pod in state.pods]
-        lines += [f"remove the etcd member of {state.name}"] if state.control or "control" in self._roles else []
+        lines += [f"remove the etcd member of {state.name}"] if state.control or "control" in self.roles else []
         lines += [f"delete Node {state.name}"] if state.found else []
         return lines + [
             f"delete {'volume claim ' if one.claim else ''}{one}, whose data are on it" for one in state.volumes
@@ -57,7 +56,7 @@ class Remove(Verb[LeavingNode]):
 
     def facts(self, state: LeavingNode) -> dict[str, Any]:
         """Return whom to ask about etcd, and what is on its disk. Raises GroundupError for the seed."""
-        name, roles, hosts = state.name, self._roles, self.asked.plan.hosts
+        name, roles, hosts = state.name, self.roles, self.asked.plan.hosts
         if "seed" in roles:
             raise GroundupError(
                 f"{name} is the seed of the site",
@@ -84,7 +83,6 @@ class Remove(Verb[LeavingNode]):
         }
 
     def steps(self) -> Mapping[str, Callable[[LeavingNode], dict[str, Any]]]:
-        """Return the steps."""
         return {"drain": self.drain, "delete": self.delete}
 
     def drain(self, state: LeavingNode) -> dict[str, Any]:
@@ -107,12 +105,6 @@ class Remove(Verb[LeavingNode]):
         """Return what the cluster still has of it."""
         left = removal.remains(self.api, state.name, timeout=GONE)
         return [f"the cluster still has {one}; kubectl describe it, a finalizer may hold it" for one in left]
-
-    @property
-    def _roles(self) -> tuple[str, ...]:
-        """Roles in the site file; () when it has left it."""
-        host = self.asked.plan.hosts.get(self.asked.machine)
-        return tuple(host.roles) if host else ()
 
     def _hold(self) -> None:
         if busy := run_lease.hold(self.api):

@@ -20,7 +20,6 @@ class Reprovision(Erase):
     stays = True
 
     def steps(self) -> Mapping[str, Callable[[Erasure], dict[str, Any]]]:
-        """Return the steps."""
         return {"erase": self.erase, "install": self.install}
 
     def install(self, state: Erasure) -> dict[str, Any]:

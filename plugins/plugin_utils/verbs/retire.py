@@ -23,7 +23,6 @@ class Retire(RolesVerb[LeavingHypervisor]):
     cloud: Any = None  # once it answered
 
     def in_cloud(self) -> LeavingHypervisor:
-        """Return what the cloud has of it."""
         plan, name = self.asked.plan, self.asked.machine
         cloud = connection.of_site(plan)
         found = retire.survey(cloud, name, compute_id=compute_id(plan.site, name))

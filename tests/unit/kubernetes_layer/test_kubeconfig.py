@@ -114,7 +114,7 @@ def test_the_controller_knows_the_cluster_by_its_record_or_its_kubeconfig_and_re
     assert access.keep("s", kubeconfig(pem(ca)))
     record.write_text("{")
     for ask in (access.known_ca, access.known_nodes, lambda site: access.keep_nodes(site, ["worker-1"])):
-        with pytest.raises(GroundupError, match="the record of the cluster of site s is damaged"):
+        with pytest.raises(GroundupError, match="the record of the cluster of site s cannot be read"):
             ask("s")
 
 

@@ -9,7 +9,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._host import units
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import leaving
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import leave as leaving
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.leave import leave_etcd, reset
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Paths
 

@@ -65,5 +65,5 @@ def test_a_damaged_record_is_no_site_without_clusters(tmp_path: Path, monkeypatc
     monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path))
     record.keep("lab", {"nb": "a"})
     record.record_path("lab").write_text("{")
-    with pytest.raises(GroundupError, match="damaged"):
+    with pytest.raises(GroundupError, match="record of OVN's clusters of site lab cannot be read"):
         record.known("lab")

@@ -41,7 +41,7 @@ def test_a_node_of_the_record_that_the_api_lacks_is_one_until_that_is_accepted(p
 
 def test_a_damaged_record_is_no_word_either(plan: Plan, record: Path) -> None:
     record.write_text("{")
-    with pytest.raises(GroundupError, match="record of the cluster of site cloud is damaged"):
+    with pytest.raises(GroundupError, match="record of the cluster of site cloud cannot be read"):
         refuse_serving(plan, WORKER)
     refuse_serving(plan, replace(WORKER, force=frozenset({"disks", "cluster-silent"})))
 

@@ -17,8 +17,6 @@ _NOT_FOUND = 404
 
 @dataclass(frozen=True, slots=True)
 class CloudApi:
-    """The APIs of one cloud."""
-
     cloud: Any  # openstacksdk's connection
 
     def call(

@@ -19,8 +19,6 @@ PROPERTY = "groundup_resources"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceKind:
-    """A kind of resources."""
-
     service: str  # as openstacksdk calls it
     path: str
     key: str  # of one in a body; "": the body itself

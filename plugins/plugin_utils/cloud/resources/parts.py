@@ -30,8 +30,6 @@ _WHY = "an image of the site file is made of it"
 
 @dataclass(frozen=True, slots=True)
 class ResourcePart:
-    """A part of a resource."""
-
     read: Read
     write: Write
     fixed: bool = False  # whether only a new resource gets it

@@ -99,7 +99,6 @@ def _volumes(api: CloudApi, during: Period) -> Question:
 
 
 def volumes(api: CloudApi) -> list[dict[str, Any]]:
-    """Return all volumes that live."""
     return api.all("block_storage", "/volumes/detail?all_tenants=1", "volumes")
 
 

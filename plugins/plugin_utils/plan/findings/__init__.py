@@ -1,56 +1,18 @@
-"""Findings of the plan: one module per subject, each a generator of findings."""
+"""Findings of the plan: one module per subject, whose `check` yields findings. New ones are found by file name."""
 
 from __future__ import annotations
 
+from importlib import import_module
+from pathlib import Path
+
 from ..layout.context import PlanContext
 from ..types import Finding
-from . import (
-    access,
-    addresses,
-    authorities,
-    availability,
-    backups,
-    ceph,
-    certificates,
-    cluster,
-    directories,
-    disks,
-    domains,
-    extra_releases,
-    failure,
-    grants,
-    identity_providers,
-    links,
-    logins,
-    machines,
-    monitoring,
-    netboot,
-    packages,
-    planes,
-    pools,
-    proxy,
-    public,
-    quorum,
-    resources,
-    servers,
-    services,
-    signatures,
-    sriov,
-    storage,
-    supply,
-    system_disks,
-    unsupported,
-    versions,
-    wiring,
-)
 from .order import ordered
 
-SUBJECTS = (
-    addresses, servers, links, wiring, sriov, planes, machines, netboot, pools, public, availability, access, packages,
-    quorum, domains, storage, ceph, disks, cluster, services, extra_releases, directories, identity_providers,
-    grants, resources, signatures, logins, certificates, authorities, supply, proxy, system_disks, versions, backups,
-    monitoring, failure, unsupported,
-)  # fmt: skip
+# `compose` asks the others: they concern the values of charts, which a listing of hosts does not read.
+_OF_VALUES = {"extra_charts", "overrides", "policies"}
+_NAMES = {path.stem for path in Path(__file__).parent.glob("[a-z]*.py")} - _OF_VALUES - {"order"}
+SUBJECTS = [import_module(f"{__name__}.{name}") for name in sorted(_NAMES)]
 
 
 def find(context: PlanContext) -> tuple[Finding, ...]:

@@ -11,8 +11,6 @@ from fnmatch import fnmatchcase
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteFieldChange:
-    """One change of a field."""
-
     key: str  # path in the site file; `*` stands for a name
     since: str  # version of the collection
     what: str  # of a field that is gone, why; of one that stayed, what is else

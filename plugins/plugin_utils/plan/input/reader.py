@@ -122,8 +122,7 @@ def named_file(path: Path) -> NamedFile:
 def parse_yaml(content: bytes, *, file: str) -> dict[str, Any]:
     """Return the mapping in ``content``. Errors name ``file``.
 
-    Raises:
-        SiteError: the text is empty, is not YAML, or uses a YAML feature that site files do not need.
+    Raises SiteError for no text, no YAML, or a YAML feature that site files do not need.
     """
     try:
         content.decode("utf-8")

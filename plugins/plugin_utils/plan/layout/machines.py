@@ -211,7 +211,6 @@ class NodeRules:
         return labels
 
     def taints(self, roles: tuple[Role, ...], group: MachineGroup) -> tuple[str, ...]:
-        """Return the taints of a machine with ``roles``."""
         if not self.is_node(roles):
             return ()
         tainted = self._tainted and not any(map(_takes_pods, roles))

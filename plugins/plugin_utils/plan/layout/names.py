@@ -14,9 +14,8 @@ _NUMBER = re.compile(r"[0-9]+$")
 def expand_names(expression: str) -> list[str]:
     """Return the names that ``expression`` stands for: itself, or ``hv-[01:40]`` as hv-01 ... hv-40 (padding kept).
 
-    Raises:
-        ValueError: not a host name (RFC 1123) or one that is read as an address, a range that ends before it starts,
-            or one of more than 20,000 names.
+    Raises ValueError for no host name (RFC 1123), one that is read as an address, a range that ends before it starts,
+    or one of more than 20,000 names.
     """
     if "[" not in expression and "]" not in expression:
         return [_machine_name(expression)]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from ....module_utils._base.text import few, printable
+from ....module_utils._base.text import aligned, few, printable
 from ...layers.layers import LAYERS
 from .differences import HIDDEN, NO_LAYER, PlanDifference, counts
 
@@ -47,9 +47,7 @@ def table(rows: Rows) -> str:
         cells += own[:_SHOWN]
         if len(own) > _SHOWN:
             cells.append((own[0][0], "", f"and {len(own) - _SHOWN} more: output=json has all", ""))
-    wide = [max((len(line[column]) for line in cells), default=0) for column in range(3)]
-    text = ["  ".join([*(f"{one:<{size}}" for one, size in zip(line, wide, strict=False)), line[3]]) for line in cells]
-    return "\n".join([*(line.rstrip() for line in text), summary(rows)])
+    return "\n".join([*aligned(cells), summary(rows)])
 
 
 def document(site: str, against: str, rows: Rows) -> dict[str, Any]:

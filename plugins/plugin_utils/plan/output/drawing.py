@@ -44,7 +44,6 @@ class Drawing:
         self.elements.append(f'<rect {place} rx="{radius}" fill="{fill}" stroke="{stroke}"/>')
 
     def line(self, x1: float, y1: float, x2: float, y2: float, colour: str, *, width: int = 2, dash: str = "") -> None:
-        """Draw a line."""
         dashed = f' stroke-dasharray="{dash}"' if dash else ""
         ends = f'x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}"'
         self.elements.append(f'<line {ends} stroke="{colour}" stroke-width="{width}"{dashed}/>')

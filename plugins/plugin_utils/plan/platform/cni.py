@@ -24,14 +24,8 @@ def cni(
 ) -> CniPlan:  # fmt: skip
     """Return the pod network.
 
-    Args:
-        name: of the pod network.
-        backend: how pods' packets cross hosts: the tunnel's protocol, or ``host-gw`` for plain routes.
-        underlay_mtu: of the network between hosts.
-        pod_cidr: addresses of pods.
-        api: address and port of the API servers, because the pod network cannot reach them through itself.
-        images: references by logical name.
-        nodes: number of the cluster's nodes.
+    ``backend``: the protocol of the tunnel between hosts, or ``host-gw`` for plain routes. ``api``: address and port of
+    the API servers, because the pod network cannot reach them through itself. ``nodes``: how many.
     """
     overhead = 0 if backend == "host-gw" else TUNNEL_OVERHEAD
     mtu = underlay_mtu - overhead

@@ -19,14 +19,7 @@ FEATURES = "layering,exclusive-lock"
 
 
 def csi(ceph: CephPlan, *, name: str, images: dict[str, str], nodes: int) -> tuple[ReleasePlan, ...]:
-    """Return the releases of the driver.
-
-    Args:
-        ceph: the site's Ceph.
-        name: of the storage class.
-        images: references by logical name.
-        nodes: number of the cluster's nodes that take pods.
-    """
+    """Return the releases of the driver. ``name``: of the storage class; ``nodes``: how many take pods."""
     client, replicas = ceph.clients["kubernetes"], min(2, max(1, nodes))
     unmetered = {"enabled": False, "service": {"enabled": False}}  # its port would be open on every host
     values: dict[str, Any] = {

@@ -15,7 +15,6 @@ _PREFIX = "keystone/oidc-"
 
 
 def identity_provider(site: Site, name: str, written: IdentityProvider) -> IdentityProviderPlan:
-    """Return a provider of the site."""
     oidc, domain = written.oidc, written.domain or name
     parts = urlsplit(oidc.issuer)
     return IdentityProviderPlan(

@@ -52,7 +52,6 @@ def preflight(
     layout: Layout, *, access: AccessPlan, host: HostSettings, supply: SupplyPlan, kubernetes: KubernetesPlan,
     edge: EdgePlan,
 ) -> PreflightPlan:  # fmt: skip
-    """Return the checks of preflight."""
     numbers = {
         "ssh": access.port,
         "registry": urlsplit(f"//{supply.registry}").port,

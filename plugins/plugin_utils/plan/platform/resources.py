@@ -31,7 +31,6 @@ def resources(site: Site) -> tuple[ResourcePlan, ...]:
 
 
 def of_cloud(cloud: CloudResources) -> tuple[ResourcePlan, ...]:
-    """Return the resources of `cloud:`."""
     more = (one for name, project in cloud.projects.items() for one in _of_project(name, project))
     return (*_identity(cloud), *_shared(cloud), *more)
 

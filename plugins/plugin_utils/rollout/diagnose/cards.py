@@ -36,7 +36,6 @@ def make(symptom: Symptom, redactor: Redactor, *, affected: Iterable[str] = (), 
 
 
 def text(card: Card) -> str:
-    """Return the card as text to print."""
     head = f"FAILED {card.release}: {card.layer}: {card.object}"
     lines = [f"┌─ {head} " + "─" * max(3, _WIDTH - len(head) - 4), f"│ {card.what}"]
     if card.seen_at != card.object:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
 from typing import Any
 
 from ...helm.preview import ChangePreview
@@ -10,13 +11,12 @@ from ...helm.types import FieldChange, LiveRelease, ObjectChange, Rendered
 from ...kube.client import Api
 from ...kube.types import Object, Ref, ref_of
 from ...kube.workloads import images, node_ports
-from ...plan.platform.versions import nearest_openstack
+from ...plan.platform.versions import OPENSTACK, nearest_openstack
 from ...plan.types import Plan, ReleasePlan
 from ...services import RECORDS
 from ..types import GateReason, against
-from . import data
+from . import data, pairs
 from .consistency import disagreements
-from .release import stepped
 
 _OWN_IMAGES = 'list it in the release\'s images, and write {"$image": NAME} in its values'
 _SPREAD = "podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution"
@@ -27,7 +27,7 @@ def reasons_against(plan: Plan, preview: ChangePreview, held: Mapping[int, Ref])
     found: list[GateReason] = list(disagreements(one for one in plan.openstack.releases if not one.is_extra))
     for release in plan.openstack.releases:
         found.extend(_versions(plan, release, preview.live.get(release.name)))
-        found.extend(stepped(plan, release, preview))
+        found.extend(_stepped(plan, release, preview))
         if release.name in preview.rendered:
             rendered = preview.rendered[release.name]
             found.extend(_images(plan, release, rendered.objects + rendered.hooks))
@@ -65,6 +65,30 @@ def _versions(plan: Plan, release: ReleasePlan, live: LiveRelease | None) -> Ite
             why="databases are migrated forward only",
             remedy="keep the live version, or restore a backup beside it",
         )
+
+
+def _stepped(plan: Plan, release: ReleasePlan, preview: ChangePreview) -> Iterator[GateReason]:
+    """Yield the reasons against a step of OpenStack's release: by the images that run, not by a chart's number."""
+    live, rendered = preview.live.get(release.name), preview.rendered.get(release.name)
+    if live is None or release.is_extra:
+        return
+    before = pairs.releases(live.objects)
+    after = pairs.releases(rendered.objects if rendered else ()) or {plan.openstack.release}
+    for step in sorted(product(before, after)) if before != after else ():
+        if refused := pairs.refusal(*step):
+            what, remedy = refused
+            yield against(release.name, "release-pair")(
+                what=what,
+                why="schemas, messages and service records of these releases were never tested together",
+                remedy=remedy,
+            )
+        elif step[0] != step[1]:
+            back = f"set openstack.release to {step[0]}; " if step[0] in OPENSTACK else ""
+            yield against(release.name, "release-step")(
+                what=f"{step[0]} runs, and it would become {step[1]}",
+                why="several services would make it at once, and hypervisors have no order",
+                remedy=f"{back}the playbook groundup.cloud.openstack_upgrade makes it (docs/openstack-upgrade.md)",
+            )
 
 
 def _images(plan: Plan, release: ReleasePlan, items: Iterable[Object]) -> Iterator[GateReason]:

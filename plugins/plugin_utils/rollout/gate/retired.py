@@ -22,7 +22,6 @@ from . import data
 def reasons_against_removal(
     remove: Collection[str], *, retired: Mapping[str, LiveRelease], releases: Collection[ReleasePlan]
 ) -> Iterator[GateReason]:
-    """Yield reasons against removing the releases ``remove``."""
     kept = {release.name: tuple(release.needs) for release in releases}
     for name in remove:
         if name in kept:

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ....module_utils._base.text import few, printable
+from ....module_utils._base.text import aligned, few, printable
 from ...errors import GroundupError
 from ..cache.store import ArtifactStore
 from ..lock.model import Lock
@@ -65,10 +65,6 @@ class Report:
             )
             for row in rows
         ]
-        widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
-        lines = [
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table
-        ]
         reasons: dict[str, dict[str, None]] = defaultdict(dict)
         for one in self.unknown:
             reasons[one.why].update(dict.fromkeys(one.holders))
@@ -77,7 +73,7 @@ class Report:
         total = (
             f"{self.parts} packages: {len(rows)} affected, {fixable} of them fixed by a release; {len(said)} not known"
         )
-        return "\n".join(printable(line) for line in [*(lines if rows else []), *said, total])
+        return "\n".join(printable(line) for line in [*(aligned(table) if rows else []), *said, total])
 
 
 def report(

@@ -59,7 +59,6 @@ class DebianImage(Builder):
         return (*lists, *files, *([virtualenv.INSTALLER] if lists else []))
 
     def build(self, entry: Entry, context: BuildContext) -> None:
-        """Install, compile, pack."""
         inputs, (base,) = entry.inputs, entry.needs
         root = context.chroot(base, layer="image")
         for name, number in inputs.get("users", {}).items():

@@ -29,7 +29,6 @@ class Environment(Builder):
         return (virtualenv.requirements(entry.inputs["requirements"]), virtualenv.INSTALLER)
 
     def build(self, entry: Entry, context: BuildContext) -> None:
-        """Install, compile, pack."""
         inputs, (base,) = entry.inputs, entry.needs
         root, work = context.chroot(base), context.scratch / "requirements"
         work.mkdir()

@@ -41,8 +41,6 @@ class Manifest:
 
 
 class ArtifactStore:
-    """The store of cached artifacts."""
-
     def __init__(self) -> None:
         """Open the store in the user's cache; create it when missing."""
         cache = cache_dir()

@@ -6,10 +6,11 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from ....module_utils._base.files import write_file
-from ...errors import GroundupError
 from ...paths import state_dir
+from ...record import read_record
 from .model import Entry, Lock, Upstream
 
 FILE = "upstream.json"
@@ -18,18 +19,18 @@ _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 def load(site: str) -> dict[str, str]:
     """Return the record of ``site``: address -> digest; empty when there is none. Raises GroundupError."""
-    path = state_dir(site) / FILE
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise _unreadable(path, str(error)) from error
-    if not isinstance(found, dict):
-        raise _unreadable(path, "it is no mapping")
-    if wrong := [name for name, digest in found.items() if not _DIGEST.fullmatch(str(digest))]:
-        raise _unreadable(path, f"{wrong[0]} has no digest")
-    return found
+    found = read_record(
+        state_dir(site) / FILE, _digests, what="the record of digests that this site was told",
+        why="what is fetched is held against them",
+        remedy="restore the file from a backup; or remove it, and ask again: -e supply_resolve=true",
+    )  # fmt: skip
+    return found or {}
+
+
+def _digests(content: Any) -> dict[str, str]:
+    if wrong := [name for name, digest in content.items() if not _DIGEST.fullmatch(str(digest))]:
+        raise ValueError(f"{wrong[0]} has no digest")
+    return dict(content)
 
 
 def save(site: str, digests: Mapping[str, str]) -> Path:
@@ -65,12 +66,3 @@ def _filled(upstream: Upstream, digests: Mapping[str, str]) -> Upstream:
     }
     digest = upstream.digest or digests.get(upstream.reference or "")
     return upstream.model_copy(update={"files": files, "digest": digest})
-
-
-def _unreadable(path: Path, what: str) -> GroundupError:
-    return GroundupError(
-        f"the digests that this site recorded cannot be read: {what}",
-        where=str(path),
-        why="what is fetched is held against them",
-        remedy="restore the file from a backup; or remove it, and ask again: -e supply_resolve=true",
-    )

@@ -27,9 +27,7 @@ def install(
 ) -> None:
     """Install ``packages`` from the pinned suite, without recommended ones and without starting services.
 
-    Args:
-        work: directory mounted at ``/build`` meanwhile; created when missing.
-        components: components of Debian's archive.
+    ``work``: directory mounted at ``/build`` meanwhile; created when missing.
     """
     work.mkdir(parents=True, exist_ok=True)
     for directory in ("lists/partial", "cache/archives/partial"):

@@ -15,11 +15,7 @@ from ..lock.model import Entry
 def pack_command(tree: Path, archive: Path, *, epoch: int, exclude: Sequence[str] = ()) -> list[str]:
     """Return the command that packs ``tree`` reproducibly: the archive depends only on the tree.
 
-    Args:
-        tree: the directory.
-        archive: the tar to write.
-        epoch: the latest time stamp of a file, seconds since 1970.
-        exclude: patterns that begin with ``./``.
+    ``epoch``: the latest time stamp of a file. ``exclude``: patterns that begin with ``./``.
     """
     return [
         "tar", "--create", "--sort=name", "--format=posix", "--numeric-owner", "--one-file-system",
@@ -30,14 +26,9 @@ def pack_command(tree: Path, archive: Path, *, epoch: int, exclude: Sequence[str
 
 
 def extract(archive: Path, members: Sequence[str], *, entry: Entry, name: str, key: str) -> bytes:
-    """Return the content of one file of ``archive``, a locked download.
+    """Return the content of one file of ``archive``, a locked download (zip or tar).
 
-    Args:
-        archive: a zip or tar file.
-        members: path of nested archives, outermost first, and last the file.
-        entry: the artifact.
-        name: name of the archive in an error.
-        key: the lock's key that names the members, below the entry.
+    ``members``: path of nested archives, outermost first, and last the file; ``key``: the lock's key that names them.
     """
     content = archive.read_bytes()
     for member in members:

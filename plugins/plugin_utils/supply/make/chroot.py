@@ -37,14 +37,10 @@ class Chroot:
         cwd: str = "/",
         network: bool = True,
     ) -> None:
-        """Run ``command`` inside.
+        """Run ``command`` inside, without a shell.
 
-        Args:
-            command: program and arguments, with paths inside the root; no shell is used.
-            env: variables in addition to PATH, HOME and the machine's registry settings.
-            binds: path inside -> path of this machine, writable; created when missing.
-            cwd: working directory inside.
-            network: False for steps that must not depend on the network.
+        ``env``: in addition to PATH, HOME and the machine's registry settings. ``binds``: path inside -> path of this
+        machine, writable; created when missing. ``network``: False for steps that must not depend on it.
         """
         variables = {"PATH": _PATH, "HOME": "/root", "LANG": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
         variables |= (machine.environment() if network else {}) | dict.fromkeys(machine.TRUSTED_BY, machine.CA_BUNDLE)

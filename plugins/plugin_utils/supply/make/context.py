@@ -17,8 +17,6 @@ from .sbom import Component
 
 @dataclass(slots=True, kw_only=True)
 class BuildContext:
-    """One build."""
-
     lock: Lock  # the whole lock; builders read ``lock.pins``
     output: Path  # where to write the artifact: a file (``root``, ``image``) or an empty directory (``files``)
     scratch: Path  # an empty directory on the cache's file system, removed afterwards

@@ -46,11 +46,9 @@ def write_layer(
 ) -> None:
     """Write the image with the uncompressed ``layer`` (see ``Chroot.pack``) to ``context.output``.
 
-    Args:
-        reference: ``repository:tag`` below the site's registry; only an annotation of the archive.
-        below: layers under it, lowest first, as ``.tar.zst`` (such as an artifact of kind ``root``). Registries and
-            hosts store a layer once for all images on it.
-        variants: reference -> configuration of more images with the same layers in this archive.
+    ``reference``: ``repository:tag`` below the site's registry; only an annotation of the archive. ``below``: layers
+    under it, lowest first, as ``.tar.zst``; registries and hosts store a layer once for all images on it. ``variants``:
+    reference -> configuration of more images with the same layers in this archive.
     """
     compressed = context.scratch / "layer.tar.zst"
     context.run(["zstd", "-q", "-f", "-T0", "-3", "-o", compressed, layer])

@@ -63,14 +63,9 @@ class Commands:
         shown: Sequence[str | Path] | None = None,
         patience: float = PATIENCE,
     ) -> None:
-        """Run ``command`` and wait for it.
+        """Run ``command``, called ``what`` in an error, and wait for it.
 
-        Args:
-            command: program and arguments.
-            what: name of the command in an error.
-            env: its environment; default: this process's.
-            shown: command to show in the log; default: ``command``.
-            patience: seconds it may do nothing.
+        ``shown``: command to show in the log instead. ``patience``: seconds it may do nothing.
 
         Raises GroundupError with its last lines when it fails or does nothing, Interrupted when the run is aborted.
         """

@@ -50,7 +50,6 @@ class PublishedDigests:
         )
 
     def plain(self) -> dict[str, Any]:
-        """Return the record as plain data."""
         return asdict(self)
 
     def updated(self, newer: PublishedDigests) -> PublishedDigests:
@@ -87,7 +86,6 @@ def load(site: str) -> PublishedDigests | None:
 
 
 def save(site: str, record: PublishedDigests) -> None:
-    """Write the record of ``site``."""
     path = state_dir(site) / FILE
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     write_file(path, json.dumps(record.plain(), indent=1, sort_keys=True).encode() + b"\n", mode=0o644)

@@ -48,13 +48,9 @@ def push(
 ) -> list[PushedImage]:
     """Push images to a registry, each only if the registry lacks its digest.
 
-    Args:
-        registry: ``address:port``, and the path of a project after it. Its login is that of ``skopeo login``.
-        images: artifacts of kind ``image``.
-        tls_verify: False for a registry that speaks plain HTTP.
-        progress: called with a line per image, and repeatedly during a long push.
-        dry_run: only report what would be pushed.
-        way: tunnel addresses of a registry that is read-only at its public address, and need not be reachable there.
+    ``registry``: ``address:port``, and the path of a project after it; its login is that of ``skopeo login``.
+    ``tls_verify``: False for one that speaks plain HTTP. ``progress`` is called with a line per image, and repeatedly
+    during a long push. ``way``: tunnel of a registry that is read-only at its public address.
 
     Raises GroundupError when the registry does not answer or refuses an image.
     """

@@ -76,7 +76,6 @@ def told(record: Record) -> str:
 
 
 def plain(record: Record) -> dict[str, Any]:
-    """Return the record as plain data."""
     return {path: [asdict(one) for one in known] for path, known in record.items()}
 
 
@@ -96,7 +95,6 @@ def load(site: str) -> dict[str, list[Snapshot]]:
 
 
 def save(site: str, record: Record) -> None:
-    """Write the record of ``site``."""
     write_file(state_dir(site) / FILE, json.dumps(plain(record), indent=1, sort_keys=True).encode() + b"\n", mode=0o644)
 
 
