@@ -19,8 +19,8 @@ def few(names: Iterable[object], *, most: int = 5) -> str:
 def table(*lines: Sequence[str]) -> list[str]:
     """Return a table for a terminal and a pull request, with its first line as the head."""
     cells = [[text.replace("|", "/") for text in line] for line in lines]
-    wide = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    made = ["| " + " | ".join(f"{text:<{size}}" for text, size in zip(one, wide, strict=True)) + " |" for one in cells]
+    wide = _widths(cells)
+    made = ["| " + " | ".join(map(str.ljust, one, wide)) + " |" for one in cells]
     return [made[0], "|" + "|".join("-" * (size + 2) for size in wide) + "|", *made[1:]]
 
 
@@ -39,5 +39,9 @@ def gauges(told: Mapping[str, tuple[str, Iterable[str]]]) -> str:
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return a line a row, with columns of equal width."""
-    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    wide = _widths(rows)
     return ["  ".join(map(str.ljust, row, wide)).rstrip() for row in rows]
+
+
+def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
+    return [max(len(row[column]) for row in rows) for column in range(len(rows[0]) if rows else 0)]

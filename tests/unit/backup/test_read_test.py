@@ -70,6 +70,7 @@ def test_a_set_that_fails_its_test_is_copied_off_the_site_all_the_same() -> None
     (play,) = (
         one for one in yaml.safe_load((COLLECTION / "playbooks/backup.yml").read_text()) if one["name"] == "Backup sets"
     )
-    (both,) = (task for task in play["tasks"] if "block" in task)
+    (told,) = (task for task in play["tasks"] if "block" in task)
+    (both,) = told["block"]
     steps = [[task["groundup.cloud.backup_set"]["step"] for task in both[part]] for part in ("block", "always")]
     assert (steps, sorted(both.keys() - {"name"})) == ([["test"], ["upload"]], ["always", "block"])

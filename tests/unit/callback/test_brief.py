@@ -18,9 +18,12 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import rem
 ROOT = Path(__file__).resolve().parents[3]
 
 
+_PRINTS = re.compile(r"self\._display\.display|self\.tell\(")
+
+
 def test_every_task_that_prints_while_it_runs_has_its_name_above() -> None:
     actions = (ROOT / "plugins/action").glob("*.py")
-    printing = {f"groundup.cloud.{path.stem}" for path in actions if "self._display.display" in path.read_text()}
+    printing = {f"groundup.cloud.{path.stem}" for path in actions if _PRINTS.search(path.read_text())}
     assert printing == {one.partition(" ")[0] for one in brief._SPEAKING}
     for action, _, step in (one.partition(" ") for one in brief._SPEAKING if " " in one):
         assert step in documented(action)["step"]["choices"]

@@ -30,7 +30,7 @@ INSTALLED = {  # or in one that it needs
     "amtool": "prometheus-alertmanager",
     "ceph-authtool": "ceph-common", "ceph-mon": "ceph-mon", "ceph-osd": "ceph-osd", "monmaptool": "ceph-mon",
     "haproxy": "haproxy", "ip": "iproute2", "keepalived": "keepalived", "modprobe": "kmod", "nft": "nftables",
-    "openssl": "openssl", "ovn-appctl": "ovn-common", "ovsdb-client": "openvswitch-common",
+    "openssl": "openssl", "ovn-appctl": "ovn-common", "ovn-sbctl": "ovn-common", "ovsdb-client": "openvswitch-common",
     "ovsdb-tool": "openvswitch-common", "ovs-vsctl": "openvswitch-switch",
     "update-ca-certificates": "ca-certificates", "virsh": "libvirt-clients",
 }  # fmt: skip
