@@ -18,7 +18,6 @@ import requests
 
 from ...errors import GroundupError
 from ...layers.mirror import OCI
-from ...supply import artifact_file
 from .api import CloudApi
 
 Object = Mapping[str, Any]
@@ -233,6 +232,8 @@ def _write_content(api: CloudApi, found: Object, _before: Any, after: Any) -> No
 def _fetched(source: str, sha256: str) -> Iterator[IO[bytes]]:
     """Give an image's file until the end of the block. Raises GroundupError if it is another one."""
     if source.startswith(OCI):
+        from ...supply import artifact_file  # late: few images come this way
+
         with TemporaryDirectory() as place:
             path = artifact_file.fetch(source.removeprefix(OCI), sha256, into=Path(place), why=_WHY)
             with path.open("rb") as kept:
