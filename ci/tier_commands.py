@@ -42,7 +42,7 @@ OBJECTS_SITE = "tests/e2e/objects/site.yml"  # the whole cloud, and an object st
 REAL_CHARTS_SITE = "tests/e2e/real/site.yml"
 STORAGE_SITE = "tests/e2e/storage/site.yml"
 TENANT_SITE = "tests/e2e/tenant/site.yml"  # names, shares and clusters
-EYES_SITE = "tests/e2e/eyes/site.yml"  # with metrics, logs and a look for drift
+EYES_SITE = "tests/e2e/eyes/site.yml"  # with metrics and logs
 THREE_CONTROL_HOSTS_SITE = "inventories/lab-ha/site.yml"
 
 # They make and destroy hosts themselves, or want another lab: their tiers call them in their order.

@@ -83,7 +83,6 @@ class Eyes:
 def eyes(plan: Plan, connect: Connect) -> Eyes:
     if not (plan.monitoring and plan.monitoring.logs and plan.ceph):
         pytest.skip("metrics, logs and Ceph are needed: SITE=tests/e2e/eyes/site.yml")
-    play("drift")  # tells its metrics, as its timer would
     return Eyes(connect(plan.monitoring.host))
 
 
