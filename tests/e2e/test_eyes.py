@@ -31,7 +31,10 @@ QUIET = 600.0  # seconds without an alert
 LATEST = 45.0  # seconds from what an alert holds to its message: asked, judged, delayed, grouped (docs/monitoring.md)
 MEMORY_MIB, CORES = 600, 0.06  # of monitoring's programs on all hosts together
 SEARCH = 1.0  # seconds
-SILENT = {"Monitoring: Lines that were dropped"}  # nothing of it happened here
+SILENT = {
+    "Monitoring: Lines that were dropped",
+    "Hosts: Clock",
+}  # nothing of it here: no line was dropped, and a container has no clock
 Told = dict[tuple[str, str], float]  # when an alert of an object was first seen
 
 
