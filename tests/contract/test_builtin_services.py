@@ -8,6 +8,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore.workloads import ACCOUNTS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.parts import merge, public_endpoint
@@ -160,3 +161,15 @@ def test_every_service_with_rules_enforces_scope_and_the_default_roles(rendered:
         options = configuration(rendered[name], name, "glance-api.conf" if name == "glance" else f"{name}.conf")
         assert options["oslo_policy"]["enforce_scope"] == options["oslo_policy"]["enforce_new_defaults"] == "true", name
         assert options["oslo_policy"]["policy_file"] == f"/etc/{name}/policy.yaml"
+
+
+def test_a_restore_knows_the_jobs_that_make_keystones_administrator_and_users(rendered: dict[str, Any]) -> None:
+    """They are told by their names: of jobs that are no hook, as the next change of the release runs hooks again."""
+    jobs = {
+        item["metadata"]["name"]: json.dumps(item["spec"])
+        for items in rendered.values() for item in items
+        if item["kind"] == "Job" and "helm.sh/hook" not in (item["metadata"].get("annotations") or {})
+    }  # fmt: skip
+    making = {name for name, spec in jobs.items() if "OS_BOOTSTRAP_PASSWORD" in spec or "identity.py" in spec}
+    assert len(making) > 5
+    assert {name for name in jobs if ACCOUNTS.fullmatch(name)} == making

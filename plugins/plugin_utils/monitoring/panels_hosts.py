@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ...module_utils._monitoring.central import AGES
 from ...module_utils._monitoring.exporter import ENDS
-from .alerts import DISK, with_drift, with_heal
+from .alerts import DISK
+from .drift import with_drift, with_heal
 from .panels import DashboardRecord, PanelRecord, grown, most, rate
 
 _WIRES = ',device!~"lo|veth.*|lxc.*|cali.*|tap.*|qvo.*|qvb.*|ovs-.*|br-int"'  # what hosts have for pods and instances

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.types import resource_path
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import Card
 
@@ -59,3 +60,15 @@ def test_a_migration_that_fails_time_and_again_ends_the_wait_and_goes_on_at_once
     site.puppet.rules = {"sync": of_old}
     converges(site, job="db-sync", backoff_limit=1000)
     assert any(f"{stuck['metadata']['name']} waited for its next try: made anew" in line for line in site.lines)
+
+
+def test_a_job_that_a_restore_removed_is_foreseen_and_made_again(site: Site) -> None:
+    release = site.release("probe", plain_job=True, job="db-sync")
+    assert not site.rollout(release).apply().failed
+    job = resource_path("batch/v1", "jobs", namespace=site.namespace, name="probe-db-sync")
+    first = site.api.get(job)["metadata"]["uid"]
+    site.api.delete(job, propagationPolicy="Background")
+    wait_until(lambda: site.api.find(job), timeout=30.0)
+    assert site.rollout(release).check().changed
+    converges(site, job="db-sync")
+    assert site.api.get(job)["metadata"]["uid"] != first

@@ -25,14 +25,17 @@ NODES = ("control-1", "control-2", "control-3")
 
 
 class Cluster:
-    """Three members, each on a volume of one node; ``lost``: nodes that are not Ready, ``unclaimed``: members."""
+    """Three members, each on a volume of one node; ``lost``: nodes that are not Ready; others: members."""
 
-    def __init__(self, *, lost: tuple[str, ...] = (), unclaimed: tuple[int, ...] = ()) -> None:
-        self.lost, self.unclaimed, self.asked = lost, unclaimed, list[tuple[str, str]]()
+    def __init__(
+        self, *, lost: tuple[str, ...] = (), unclaimed: tuple[int, ...] = (), void: tuple[int, ...] = ()
+    ) -> None:
+        self.lost, self.unclaimed, self.void, self.asked = lost, unclaimed, void, list[tuple[str, str]]()
 
     def get(self, path: str, **_: Any) -> dict[str, Any]:
         if path.endswith("/jobs"):
-            names = ("nova-identity-0a1b", "nova-db-sync-0a1b", "keystone-bootstrap-0a1b", "glance-identity-ffff")
+            made = ("nova-identity", "nova-db-sync", "keystone-db-sync", "keystone-bootstrap", "glance-identity")
+            names = [f"{name}-0a1b2c3d" for name in made]
             return {"items": [
                 {"metadata": {"name": name}, "status": {"succeeded": int(name[:6] != "glance")}} for name in names
             ]}  # fmt: skip
@@ -49,7 +52,7 @@ class Cluster:
             return {"spec": {"template": {"spec": {"containers": [container]}}}}
         if "/persistentvolumeclaims/" in path and number not in self.unclaimed:
             return {"spec": {"volumeName": f"pv-{number}"}, "status": {"phase": "Bound"}}
-        if "/persistentvolumes/" in path:
+        if "/persistentvolumes/" in path and number not in self.void:
             rule = {"key": "kubernetes.io/hostname", "operator": "In", "values": [NODES[number]]}
             return {"spec": {"nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [rule]}]}}}}
         return None
@@ -63,8 +66,9 @@ class Cluster:
 
 
 def test_a_member_is_away_without_a_claim_or_with_a_node_that_is_not_ready() -> None:
-    cluster: Any = Cluster(lost=("control-3",), unclaimed=(1,))
+    cluster: Any = Cluster(lost=("control-3",), unclaimed=(1,), void=(0,))
     assert Members(cluster, "openstack").away() == {
+        0: "the volume of claim mysql-data-mariadb-server-0 is not there",
         1: "claim mysql-data-mariadb-server-1 has no volume", 2: "its volume is on control-3, not Ready",
     }  # fmt: skip
     whole: Any = Cluster()
@@ -110,8 +114,11 @@ def test_accounts_get_the_passwords_of_now_and_both_while_a_rotation_is_open(pla
 def test_the_jobs_that_made_keystones_users_go_and_others_stay() -> None:
     cluster: Any = Cluster()
     api: Api = cluster
-    assert workloads.forget_accounts(api, "openstack") == ["nova-identity-0a1b", "keystone-bootstrap-0a1b"]
-    assert [path.rpartition("/")[2] for _, path in cluster.asked] == ["nova-identity-0a1b", "keystone-bootstrap-0a1b"]
+    assert workloads.forget_accounts(api, "openstack") == ["nova-identity-0a1b2c3d", "keystone-db-sync-0a1b2c3d"]
+    assert [path.rpartition("/")[2] for _, path in cluster.asked] == [
+        "nova-identity-0a1b2c3d",
+        "keystone-db-sync-0a1b2c3d",
+    ]
 
 
 def test_secrets_at_rest_that_no_api_server_could_read_are_refused_by_name() -> None:

@@ -123,8 +123,9 @@ class Members:
         claim = self._api.find(path)
         if not claim or (claim.get("status") or {}).get("phase") != "Bound":
             return f"claim {name} has no volume"
-        volume = self._api.find(f"/api/v1/persistentvolumes/{claim['spec']['volumeName']}") or {}
-        affinity = ((volume.get("spec") or {}).get("nodeAffinity") or {}).get("required") or {}
+        if not (volume := self._api.find(f"/api/v1/persistentvolumes/{claim['spec']['volumeName']}")):
+            return f"the volume of claim {name} is not there"
+        affinity = (volume["spec"].get("nodeAffinity") or {}).get("required") or {}
         rules = [
             rule for term in affinity.get("nodeSelectorTerms") or () for rule in term.get("matchExpressions") or ()
         ]
