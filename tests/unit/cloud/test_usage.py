@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -214,12 +214,6 @@ def test_a_bad_period_is_refused(start: str | None, end: str | None, fault: str,
         accounts.period(start=start, end=end, now=NOW)
     assert caught.value.where == field
     assert "2026-11-01" in caught.value.remedy
-
-
-def test_a_period_is_utc_and_by_default_this_month() -> None:
-    assert accounts.period(start=None, end=None, now=NOW).start == datetime(2026, 11, 1, tzinfo=UTC)
-    zoned = accounts.period(start="2026-11-02T02:00:00+02:00", end="2026-11-03T00:00:00Z", now=NOW)
-    assert zoned.end - zoned.start == timedelta(days=1)
 
 
 def act(admin: Any, monkeypatch: pytest.MonkeyPatch, step: str, **given: Any) -> tuple[dict[str, Any], str]:

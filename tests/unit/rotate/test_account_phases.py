@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.configuration import NOVA_SECRET
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate import accounts
@@ -284,22 +283,3 @@ def test_a_check_names_the_password_that_the_server_refuses(world: World) -> Non
     kind = type("Toy", (Toy,), {"renames": False, "world": world})(asked)
     with pytest.raises(GroundupError, match="does not accept the store's password of nova"):
         kind.foresee(kind.survey())
-
-
-@pytest.mark.parametrize("end", ["rabbitmq", "db"])
-@pytest.mark.parametrize("site", ["inventories/lab", "inventories/cloud", "tests/e2e/objects", "tests/e2e/tenant"])
-def test_every_account_is_one_that_a_job_of_its_service_makes(site: str, end: str) -> None:
-    """Keystone, Barbican and Octavia have a name for the queue in their values, and no account there."""
-    plan = site_plan(ROOT / site / "site.yml")
-    made = {
-        one.name
-        for one in plan.openstack.releases
-        if one.values.get("manifests", {}).get({"rabbitmq": "job_rabbit_init", "db": "job_db_init"}[end], True)
-    }
-    found = {one.service for one in accounts.of_plan(plan, lambda name: name.endswith(f"/{end}"))}
-    assert found <= made
-    if end == "rabbitmq":
-        assert not found & {"keystone", "barbican", "octavia"}
-        assert ("nova" in found) == (site != "inventories/lab")
-    else:
-        assert "keystone" in found
