@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import LAYERS
-from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import SiteError, build_site
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.model.monitoring import HEALED, NEVER_HEALED
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import HealPlan
 from ansible_collections.groundup.cloud.tests.unit.plan.conftest import changed, example
-
-PLAN = site_plan(COLLECTION / "inventories/cloud/site.yml")
-NIGHT = datetime(2026, 11, 30, 3, 0, tzinfo=UTC)
-WANTED = HealPlan(layers=("host", "openstack"), window="02:00-05:00")
 
 
 @pytest.mark.parametrize("layer", [*NEVER_HEALED, "hots"])

@@ -9,8 +9,6 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate import accounts
 
 ROOT = Path(__file__).resolve().parents[3]
-CLOUD = ("nova", "glance")
-CA = "pki/ca-key"
 
 
 @pytest.mark.parametrize("end", ["rabbitmq", "db"])
