@@ -10,7 +10,7 @@ from ..errors import GroundupError
 from .base import Kind
 
 
-def kinds() -> dict[str, str]:
+def by_name() -> dict[str, str]:
     """Return the module of every kind, by the kind's name: `keystone_keys` is keystone-keys."""
     files = (path.stem for path in Path(__file__).parent.joinpath("kinds").glob("[a-z]*.py"))
     return {stem.replace("_", "-"): stem for stem in sorted(files)}
@@ -18,7 +18,7 @@ def kinds() -> dict[str, str]:
 
 def find(name: str) -> type[Kind[Any]]:
     """Return the kind ``name``; imports it alone: its client may be dear. Raises GroundupError for another name."""
-    known = kinds()
+    known = by_name()
     if name not in known:
         raise GroundupError(
             f"{name!r} cannot be rotated" if name else "nothing to rotate is named",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils import rotate
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate import accounts
 
@@ -28,3 +29,8 @@ def test_every_account_is_one_that_a_job_of_its_service_makes(site: str, end: st
         assert ("nova" in found) == (site != "inventories/lab")
     else:
         assert "keystone" in found
+
+
+def test_a_second_kind_is_found_in_one_process() -> None:
+    """Importing a kind puts the package `kinds` into the room's names."""
+    assert [rotate.find(name).name for name in ("database", "messaging")] == ["database", "messaging"]
