@@ -1,4 +1,5 @@
-"""All is lost and comes back: etcd of every control host and every volume of MariaDB, from one backup set.
+"""All is lost and comes back from one backup set: etcd of every control host, every volume of MariaDB, OVN's networks
+of tenants, the state directory of the control node.
 
 Needs tests/e2e/network/site.yml (or inventories/cloud, inventories/ha). Prints a table: seconds until each loss serves
 again, and what a writer, who stamped a row and an object each second, does not find afterwards; drill.json of the state
@@ -8,6 +9,7 @@ logs are copied meanwhile.
 
 from __future__ import annotations
 
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._ovn.databases import NB
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore import mariadb
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.shelf import STAMP
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
@@ -27,7 +30,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
 from ansible_collections.groundup.cloud.tests.e2e.cluster import etcds, play
 from ansible_collections.groundup.cloud.tests.e2e.drilling import Loss, kept, killed, killed_when, lost, running, table
-from ansible_collections.groundup.cloud.tests.e2e.failover import kept_instance, root
+from ansible_collections.groundup.cloud.tests.e2e.failover import kept_instance, nbctl, root
 from ansible_collections.groundup.cloud.tests.e2e.pinging import pinged
 from ansible_collections.groundup.cloud.tests.e2e.waiting import until
 
@@ -228,3 +231,65 @@ def test_what_was_lost_is_back_and_an_instance_from_before_answers(
     with pinged(drill.guest, tmp_path / "ping"):  # it answers before, and after
         pass
     drill.saved.update(save(writer, Path(drill.saved["backup_directory"])))  # the next logs follow another set
+
+
+def recorded(drill: Drill, part: str, started: float, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> float:
+    """Print the table with this loss; check the cloud and the instance from before; return the seconds."""
+    loss = Loss(parts=(part,), kills=1, rto=round(time.monotonic() - started, 1))
+    with capfd.disabled():
+        print(f"\n{table(kept(loss, state_dir(drill.plan.site)))}", flush=True)
+    play("status")
+    with pinged(drill.guest, tmp_path / "ping"):
+        pass
+    return loss.rto
+
+
+def test_networks_of_tenants_that_every_member_of_ovn_lost_are_back(
+    drill: Drill, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The northbound database's files are gone from every control host; the run that restores it is killed once."""
+    plan, home = drill.plan, state_dir(drill.plan.site)
+    before = nbctl(plan, drill.connect, "--bare --columns=name list logical_switch_port").split()
+    assert before
+    started = time.monotonic()
+    for name in plan.edge.hosts:
+        root(
+            drill.connect(name),
+            f"""systemctl mask --quiet --runtime {NB.unit}; systemctl kill --signal KILL {NB.unit}
+            rm {NB.file}; systemctl unmask --quiet --runtime {NB.unit}; systemctl reset-failed {NB.unit} || true""",
+        )
+    (home / "ovn.json").rename(tmp_path / "ovn.json")
+    play("network")
+    source = next(Path(drill.saved["backup_directory"]).rglob(drill.saved["restore_from"]))
+    options: dict[str, Any] = {
+        "network_restore_from": str(source),
+        "network_restore_force": ["new-cluster", "overwrite"],
+    }
+    killed("network_restore", at="TASK [Save what is there, and restore", **options)
+    play("network_restore", **options)
+    nbctl(plan, drill.connect, "--wait=hv sync")  # northd and every chassis have it
+    assert nbctl(plan, drill.connect, "--bare --columns=name list logical_switch_port").split() == before
+    assert recorded(drill, "ovn", started, capfd, tmp_path) <= WHOLE
+
+
+def test_the_set_and_the_password_bring_a_lost_control_node_back(
+    drill: Drill, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Of the state directory what the lab's hosts run on stays, and nothing else."""
+    home, away = state_dir(drill.plan.site), tmp_path / "lost"
+    away.mkdir()
+    source = next(Path(drill.saved["backup_directory"]).rglob(drill.saved["restore_from"]))
+    options: dict[str, Any] = {"restore_parts": ["state"], "restore_from": str(source)}
+    started = time.monotonic()
+    for one in set(home.iterdir()) - {home / "lab"}:
+        one.rename(away / one.name)
+    try:
+        killed("restore", at="TASK [Put back the state of the control node", **options)
+        play("restore", **options)
+        for name in ("secrets.yml", "kubeconfig", "ca.crt", "ovn.json", "clouds.yaml"):
+            assert (home / name).read_bytes() == (away / name).read_bytes(), name
+    except BaseException:
+        shutil.copytree(away, home, dirs_exist_ok=True)
+        raise
+    assert recorded(drill, "state", started, capfd, tmp_path) <= WHOLE
+    play("site", "--tags", "verify")

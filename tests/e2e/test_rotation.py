@@ -1,4 +1,4 @@
-"""Every kind of secret is rotated while somebody asks, each once killed, and no request fails.
+"""A backup is taken, and every kind of secret rotated, each once killed, while somebody asks: no request fails.
 
 Needs a site with three control hosts (inventories/lab-ha), or inventories/cloud, where OpenStack's services alone are
 asked while etcd and the only API restart. The prober logs in as Keystone's admin, so that password is rotated apart.
@@ -25,6 +25,7 @@ from ansible_collections.groundup.cloud.tests.e2e.unavoidable import explained
 
 pytestmark = [pytest.mark.lab, pytest.mark.long]
 WANTED = 3000  # requests asked meanwhile, at least
+WHOLE, RESTORED = 60.0, 20.0  # seconds of a backup with its restore test, and of that alone
 # Where a run is killed: the new is valid beside the old; the new is the site's, and no pod has it.
 BOTH, USE = "PLAY [Rotation, phase use]", "TASK [Restart the pods of releases with the new value]"
 
@@ -43,7 +44,7 @@ def unnoticed(name: str, state: Path, *, servers: int) -> Iterator[None]:
         time.sleep(max(0.0, least - seconds))  # a quick one is asked about for as long as the others
     figures.pop("watch")
     asked = sum(lane["sent"] for lane in figures.values())
-    print(json.dumps({f"rotation of {name}": {"seconds": round(seconds), "requests": asked}}), flush=True)
+    print(json.dumps({name: {"seconds": round(seconds), "requests": asked}}), flush=True)
     faults = {
         lane: one
         for lane, one in figures.items()
@@ -51,6 +52,20 @@ def unnoticed(name: str, state: Path, *, servers: int) -> Iterator[None]:
     }
     assert faults == {}
     assert asked >= WANTED
+
+
+def test_nobody_notices_a_backup(plan: Plan, state: Path, tmp_path: Path) -> None:
+    """It and its restore test last no longer than a lab's may (issue 33); its directory is elsewhere."""
+    with unnoticed("backup", state, servers=len(plan.edge.hosts)):
+        started = time.monotonic()
+        play("backup", backup_directory=str(tmp_path))
+        whole = round(time.monotonic() - started, 1)
+    (record,) = tmp_path.rglob("tested.json")
+    tested = json.loads(record.read_text())
+    print(json.dumps({"backup": whole, "its restore test": tested["seconds"]}), flush=True)
+    assert {one["state"] for one in tested["parts"].values()} == {"ok"}
+    assert whole <= WHOLE
+    assert tested["seconds"] <= RESTORED
 
 
 @pytest.fixture
@@ -80,7 +95,7 @@ def test_nobody_notices_a_rotation(
     asked: dict[str, Any] = {"rotate_what": what}
     if what == "administrators":
         asked["rotate_only"] = ["mariadb", "rabbitmq"]
-    with unnoticed(what, state, servers=len(plan.edge.hosts)):
+    with unnoticed(f"rotation of {what}", state, servers=len(plan.edge.hosts)):
         for kill in kills:
             killed("rotate", at=kill, **asked)
             assert "rotation-open" in play("rotate", "--tags", "verify", code=2, **asked)
@@ -95,7 +110,7 @@ def test_nobody_notices_a_rotation(
 @pytest.mark.parametrize("phase", ["both", "use", "drop"])
 def test_nobody_notices_a_phase_of_the_ca(phase: str, plan: Plan, state: Path) -> None:
     """Whoever asks is given the new file between two phases, as people outside are."""
-    with unnoticed(f"ca, {phase}", state, servers=len(plan.edge.hosts)):
+    with unnoticed(f"rotation of ca, {phase}", state, servers=len(plan.edge.hosts)):
         play("rotate", rotate_what="ca")
     if phase == "drop":
         play("rotate", "--tags", "verify", rotate_what="ca")
