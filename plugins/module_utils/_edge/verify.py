@@ -9,6 +9,7 @@ import ssl
 from collections.abc import Sequence
 from typing import Any
 
+from .._base import files
 from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.wait import wait_until
@@ -66,7 +67,7 @@ def check_loaded(wanted: bytes) -> None:
     """Check that this host's HAProxy has loaded the certificate ``wanted`` (DER). Raises GroundupError."""
     print_of = hashlib.sha1(wanted, usedforsecurity=False).hexdigest()  # the one that HAProxy tells
     if print_of not in said(f"show ssl cert {PEM}").replace(":", "").lower():
-        raise _another(f"{PEM} on this host", "HAProxy runs with another one than the site's")
+        raise _another(f"{PEM} on this host", "HAProxy has loaded another one than the site's, or than the file has")
 
 
 def check_served(served: bytes, wanted: bytes, *, name: str, address: str) -> None:
@@ -77,19 +78,25 @@ def check_served(served: bytes, wanted: bytes, *, name: str, address: str) -> No
 
 def _another(where: str, why: str) -> GroundupError:
     return GroundupError(
-        "HAProxy serves another certificate than edge.certificate of the site file",
+        "HAProxy serves another certificate than the site's",
         where=where,
         why=why,
-        remedy="run the playbook groundup.cloud.certificate without --limit; journalctl -u haproxy on that host",
+        remedy="run the playbook groundup.cloud.certificate (with edge.certificate in the site file) or kubernetes, "
+        "without --limit; journalctl -u haproxy on that host",
     )
+
+
+def _first(pem: str) -> bytes:
+    """Return the first certificate in DER; empty without one."""
+    leaf = LEAF.search(pem)
+    return ssl.PEM_cert_to_DER_cert(leaf[0]) if leaf else b""
 
 
 def verify(_: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
     """Verify the edge and return the module's result. Raises GroundupError."""
     address = wanted["virtual_ip"]
     wait_for_ports(address, wanted["ports"], timeout=wanted["timeout"])
-    leaf = LEAF.search(wanted["certificate"])
-    own = ssl.PEM_cert_to_DER_cert(leaf[0]) if leaf else b""
+    own = _first(wanted["certificate"])
     users = wanted["public_ip"]
     if users:
         wait_for_ports(users, [HTTPS], timeout=wanted["timeout"])
@@ -99,8 +106,8 @@ def verify(_: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
         served = check_certificate(at, HTTPS, name, timeout=max(PATIENCE, wanted["timeout"]))
         if own:
             check_served(served, own, name=name, address=at)
-    if own:
-        check_loaded(own)
+    if loaded := own or _first(files.read(PEM) or ""):
+        check_loaded(loaded)
     listeners, servers = statistics()
     return {
         "changed": False,

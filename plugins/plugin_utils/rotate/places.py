@@ -91,7 +91,8 @@ def served(plan: Plan) -> Iterator[tuple[str, x509.Certificate | None]]:
     """Yield the servers that show a certificate of the site's CA to anybody, and what they show; None: no answer."""
     asked: dict[str, tuple[str, int]] = {}
     if plan.edge.endpoints and not plan.edge.certificate and plan.edge.kind == "haproxy":
-        asked |= {f"HAProxy of {name}": (plan.hosts[name].address, 443) for name in plan.edge.hosts}
+        # It listens there alone. The others' files are read, and the layer verifies that each has loaded its own.
+        asked["HAProxy at the virtual IP"] = (plan.edge.address, 443)
     if plan.supply.seed:
         port = urlsplit(f"//{plan.supply.registry}").port or 443
         asked["the registry of the seed"] = (plan.hosts[plan.supply.seed].address, port)

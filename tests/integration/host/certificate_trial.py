@@ -15,11 +15,14 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+from ansible_collections.groundup.cloud.plugins.module_utils._base import files
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._edge import admin, verify
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rotate import places
 
 VIP, NAME = "10.9.0.2", "identity.cloud.test"
 HOST = Path(sys.argv[1])
@@ -44,9 +47,10 @@ def ask(connection: http.client.HTTPConnection) -> int:
 
 
 def verified(name: str) -> str:
-    """Return what verification says when the certificate ``name`` is wanted."""
+    """Return what verification says when the certificate ``name`` is wanted; "": one of the site's CA."""
     wanted: dict[str, Any] = {
-        "virtual_ip": VIP, "ports": [443], "names": [NAME], "timeout": 10, "certificate": (PAIRS / name).read_text(),
+        "virtual_ip": VIP, "ports": [443], "names": [NAME], "timeout": 10,
+        "certificate": (PAIRS / name).read_text() if name else "",
         "public_ip": "", "public_names": [],
     }  # fmt: skip
     try:
@@ -56,12 +60,26 @@ def verified(name: str) -> str:
     return "sound"
 
 
+def seen_by_rotation() -> dict[str, bool]:
+    """Return which of the site's servers the rotation of CAs gets an answer of."""
+    edge = SimpleNamespace(
+        endpoints=[NAME], certificate="", kind="haproxy", address=VIP, hosts=("control-1", "control-2")
+    )
+    plan: Any = SimpleNamespace(
+        edge=edge, supply=SimpleNamespace(seed=""), ceph=None,
+        hosts={name: SimpleNamespace(address=f"10.9.0.1{name[-1]}") for name in edge.hosts},
+    )  # fmt: skip
+    return {name: leaf is not None for name, leaf in places.served(plan)}
+
+
 def main() -> None:
     """Try it."""
     os.environ["SSL_CERT_FILE"] = str(PAIRS / "root.pem")  # as a host that trusts the company's CA
+    files.read = lambda path: (HOST / str(path).lstrip("/")).read_text()  # as the host does
     admin.ADMIN_SOCKET = str(HOST / "run/haproxy/admin.sock")
     verify.carrying = lambda _: None  # type: ignore[attr-defined,assignment]  # no address is asked for
-    found: dict[str, Any] = {"first": verified("one.pem"), "another": verified("two.pem")}
+    found: dict[str, Any] = {"first": verified("one.pem"), "another": verified("two.pem"), "own": verified("")}
+    found["servers"] = seen_by_rotation()
     lasting, failed, asked = client(), [], []
     over = threading.Event()
 
@@ -78,6 +96,7 @@ def main() -> None:
     others.start()
     (HOST / "etc/haproxy/tls/edge.pem").write_bytes((PAIRS / "two.pem").read_bytes())
     found["not loaded"] = verified("two.pem")
+    found["own, not loaded"] = verified("")
     lasting.sock.sendall(b"GET /nowhere HTTP/1.1\r\nHost: unknown.cloud.test\r\n")  # a request, not its end yet
     subprocess.run(sys.argv[3:], check=True)
     end = time.monotonic() + 30

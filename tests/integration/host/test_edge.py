@@ -130,9 +130,13 @@ def test_a_new_certificate_is_served_without_a_cut_connection_and_another_is_not
     assert said.returncode == 0, said.stdout
     found = json.loads(said.stdout.splitlines()[-1])
     assert found["first"] == "sound"
-    assert found["another"].startswith("HAProxy serves another certificate than edge.certificate")
+    assert found["another"].startswith("HAProxy serves another certificate than the site's")
     assert "10.9.0.2:443" in found["another"]
     assert found["not loaded"] == found["another"], "a file that HAProxy has not read"
+    assert found["own"] == "sound"
+    assert found["own, not loaded"].startswith("HAProxy serves another certificate")
+    assert "edge.pem on this host" in found["own, not loaded"]
+    assert found["servers"] == {"HAProxy at the virtual IP": True}, "it listens nowhere else"
     assert found["before"] == 421
     assert found["after"] == [421, "sound"], "the request of before, the certificate of now"
     assert found["asked"] > 5
