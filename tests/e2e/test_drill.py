@@ -234,13 +234,14 @@ def test_what_was_lost_is_back_and_an_instance_from_before_answers(
 
 
 def recorded(drill: Drill, part: str, started: float, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> float:
-    """Print the table with this loss; check the cloud and the instance from before; return the seconds."""
+    """Print the table with this loss; check cloud and instance; take the next set; return the seconds."""
     loss = Loss(parts=(part,), kills=1, rto=round(time.monotonic() - started, 1))
     with capfd.disabled():
         print(f"\n{table(kept(loss, state_dir(drill.plan.site)))}", flush=True)
     play("status")
     with pinged(drill.guest, tmp_path / "ping"):
         pass
+    drill.saved.update(save(drill.writer, Path(drill.saved["backup_directory"])))
     return loss.rto
 
 
