@@ -172,13 +172,15 @@ class ActionModule(AskingAction, CephAction):
     def _give_up(self, way: HostRun, given: dict[str, Any]) -> dict[str, Any]:
         """Set the host aside. A control host whose packages are as they were takes back what it handed over.
 
-        One that cannot, or does not answer, stays in maintenance: what goes on with it is the next run.
+        One that cannot, or does not answer, stays in maintenance: what goes on with it is the next run. So does one
+        from which a former run has taken instances or data, and which this run has not begun with.
         """
-        found, kept = way.record, ""
+        found = way.record
+        kept = "what a former run took from it is not back" if given["resting"] and way.empties else ""
         if way.control and found and not found.upgraded:
             try:
                 done = self._controls(way, "stand_up")
-                kept = str(done.get("msg")) if done.get("failed") else ""
+                kept = str(done.get("msg")) if done.get("failed") else kept
             except GroundupError as error:
                 kept = error.what
         return way.give_up(given["failure"], kept=kept)

@@ -242,3 +242,24 @@ def test_why_data_cannot_rest_is_told_as_the_storage_host_says_it(run: Run) -> N
         run.step("rest", STORAGE)
     with pytest.raises(GroundupError, match="no storage host answers: no route"):
         run.step("rest", STORAGE)
+
+
+@pytest.mark.parametrize("resting", [False, True])
+def test_what_a_killed_run_took_from_a_host_is_not_forgotten_when_this_one_cannot_go_on(
+    run: Run, cluster: Cluster, *, resting: bool
+) -> None:
+    """Nova would keep its nova-compute disabled, and nobody would know why."""
+    run.step("begin")
+    journal.change("s", NAME, disabled=True)
+    cluster.pods, cluster.budget = {"web": "ReplicaSet"}, True
+    with pytest.raises(GroundupError, match="disruption budget"):
+        run.step("begin")
+    (told,) = run.step("give_up", failure={"msg": "a budget"}, resting=resting)["aside"]
+    assert told["reason"].startswith("a budget")
+    assert ("stays in maintenance" in told["reason"], journal.hosts("s")) == (resting, [NAME] if resting else [])
+
+
+def test_a_host_that_only_its_node_was_taken_from_serves_again(run: Run, cluster: Cluster) -> None:
+    run.step("begin")
+    assert run.step("give_up", failure={"msg": "x"}, resting=True)["aside"][0]["reason"] == "x"
+    assert (journal.hosts("s"), cluster.cordoned[NAME]) == ([], False)
