@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from itertools import count
 from typing import Any
 
 import pytest
 import yaml
 from ansible.errors import AnsibleConnectionFailure
+from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
 from ansible_collections.groundup.cloud.plugins.plugin_utils import ceph_action
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import run_lease
@@ -263,3 +266,33 @@ def test_a_host_that_only_its_node_was_taken_from_serves_again(run: Run, cluster
     run.step("begin")
     assert run.step("give_up", failure={"msg": "x"}, resting=True)["aside"][0]["reason"] == "x"
     assert (journal.hosts("s"), cluster.cordoned[NAME]) == ([], False)
+
+
+def busy(_site: str) -> list[str]:
+    raise GroundupError("another run of the Kubernetes layer is under way", where="Lease", why="y", remedy="r")
+
+
+@pytest.mark.parametrize("step", ["room", "begin", "upgrade", "serve", "end", "give_up"])
+def test_a_second_run_neither_begins_with_a_host_nor_undoes_what_the_first_does_to_it(
+    run: Run, cluster: Cluster, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """Also to hosts that are no nodes: whose API is asked for nothing else."""
+    run.step("begin")
+    run.asked.clear()
+    monkeypatch.setattr(run_lease, "of_site", busy)
+    with pytest.raises(GroundupError, match="another run"):
+        run.step(step, hosts=[NAME])
+    assert (run.asked, journal.hosts("s"), cluster.cordoned[NAME]) == ([], [NAME], True)
+
+
+def test_other_runs_are_kept_away_while_a_step_lasts(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, seen = count(), [0]
+    monkeypatch.setattr(run_lease, "of_site", lambda _: seen.append(next(asked)))
+    monkeypatch.setattr(run_lease, "RENEWED", timedelta(milliseconds=1))
+
+    def upgrade(_: dict[str, Any]) -> dict[str, Any]:
+        assert not wait_until(lambda: seen[-1] < 9, timeout=20, pause=0.01)
+        return UPGRADED
+
+    run.answers["patch upgrade"] = [upgrade]
+    run.step("upgrade")
