@@ -63,6 +63,11 @@ class Upgrade:
     begun: str  # time
     steps: Mapping[str, str] = field(default_factory=dict)  # "kubelet worker-1" -> when it ended, "" while it is open
 
+    def __post_init__(self) -> None:
+        """Raise ValueError or TypeError for a record by which no layer could go."""
+        if not (self.source and self.begun and {self.live, self.target} <= {*self.versions}):
+            raise ValueError(f"from {self.source!r} to {self.target!r}, now {self.live!r}, of {self.versions}")
+
     @property
     def open_steps(self) -> tuple[UpgradeStep, ...]:
         """Return the steps that have begun and not ended: a run that goes on does them again."""
