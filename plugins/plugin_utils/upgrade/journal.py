@@ -37,7 +37,9 @@ class Upgraded:
 KUBERNETES = Upgraded(
     name="Kubernetes", file="kubernetes-upgrade.json", verb="groundup.cloud.kubernetes_upgrade",
     setting="kubernetes.version", back="",
-    unreadable="if none is under way (all nodes have one version: kubectl get nodes), remove the file",
+    unreadable="remove the file. If kubectl get nodes, or kubectl --namespace kube-system get pods --selector "
+    "component=kube-apiserver --output yaml (image), name two versions, set kubernetes.version to the newer one. Then "
+    "run the playbook groundup.cloud.kubernetes_upgrade before any other",
 )  # fmt: skip
 OPENSTACK = Upgraded(
     name="OpenStack",
