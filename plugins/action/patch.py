@@ -15,6 +15,7 @@ from ..plugin_utils import site_identity
 from ..plugin_utils.actions import ended
 from ..plugin_utils.ceph_action import CephAction
 from ..plugin_utils.errors import GroundupError
+from ..plugin_utils.kube import run_lease
 from ..plugin_utils.ovn import record
 from ..plugin_utils.patch import decide, journal, report
 from ..plugin_utils.patch.decide import LIGHT
@@ -51,11 +52,17 @@ class ActionModule(AskingAction, CephAction):
         )
         if given["step"] == "peer":
             return {"changed": False, "lacks": self._ills(replace(way, host=plan.hosts[given["host"]]))}
+        # Of every host, also those that are no nodes: a second run would take one for what a killed run left.
+        with run_lease.kept(plan.site):
+            return self._on_the_way(way, given)
+
+    def _on_the_way(self, way: HostRun, given: dict[str, Any]) -> dict[str, Any]:
+        """Return the result of a step of a host's maintenance."""
         if given["step"] in ("stand_down", "halt"):
             return self._controls(way, given["step"])
         if given["step"] in ("rest", "rise"):
-            options = {"name": host.name, "timeout": given["timeout"]}
-            return self.ask_ceph(plan, options, step=given["step"])
+            options = {"name": way.host.name, "timeout": given["timeout"]}
+            return self.ask_ceph(way.plan, options, step=given["step"])
         return getattr(self, f"_{given['step']}")(way, given)  # type: ignore[no-any-return]
 
     def _said(self, plan: Plan, given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -81,11 +88,12 @@ class ActionModule(AskingAction, CephAction):
         return ended(report.summary(found), unknown=unknown) | {"patch": found, "order": []}
 
     def _room(self, plan: Plan, given: dict[str, Any]) -> dict[str, Any]:
-        """Refuse a batch with which too many hosts of a group would be missing."""
+        """Refuse a batch beside another run, and one with which too many hosts of a group would be missing."""
+        warnings = run_lease.of_site(plan.site)
         everybody = [*self.variables["hostvars"]]
         said = self._said(plan, {**given, "hosts": everybody})
         refuse_crowd(plan, given["hosts"], [name for name, one in said.items() if one and "changes" not in one])
-        return {"changed": False}
+        return {"changed": False, **({"warnings": warnings} if warnings else {})}
 
     def _close(self, plan: Plan, given: dict[str, Any]) -> dict[str, Any]:
         """Name what was left out, and end as failed; as unknown for hosts that could not be asked."""
@@ -172,13 +180,15 @@ class ActionModule(AskingAction, CephAction):
     def _give_up(self, way: HostRun, given: dict[str, Any]) -> dict[str, Any]:
         """Set the host aside. A control host whose packages are as they were takes back what it handed over.
 
-        One that cannot, or does not answer, stays in maintenance: what goes on with it is the next run.
+        One that cannot, or does not answer, stays in maintenance: what goes on with it is the next run. So does one
+        from which a former run has taken instances or data, and which this run has not begun with.
         """
-        found, kept = way.record, ""
+        found = way.record
+        kept = "what a former run took from it is not back" if given["resting"] and way.empties else ""
         if way.control and found and not found.upgraded:
             try:
                 done = self._controls(way, "stand_up")
-                kept = str(done.get("msg")) if done.get("failed") else ""
+                kept = str(done.get("msg")) if done.get("failed") else kept
             except GroundupError as error:
                 kept = error.what
         return way.give_up(given["failure"], kept=kept)

@@ -32,6 +32,6 @@ class ActionModule(DocumentedAction):
         )  # fmt: skip
         if step == "fail":
             return run.fail(given["said"])
-        warnings = run_lease.of_site(job.plan().site)
-        done = {"begin": run.begin, "enter": run.enter, "leave": run.leave, "end": run.end}[step]()
+        with run_lease.kept(job.plan().site) as warnings:
+            done = {"begin": run.begin, "enter": run.enter, "leave": run.leave, "end": run.end}[step]()
         return done | ({"warnings": warnings} if warnings else {})

@@ -66,6 +66,11 @@ options:
     description: Result of the task that failed. With O(step=give_up).
     type: dict
     default: {}
+  resting:
+    description: Whether a former run left the host in maintenance, and this one did not begin with it. With
+      O(step=give_up).
+    type: bool
+    default: false
   output:
     description: What O(step=report) prints.
     type: str

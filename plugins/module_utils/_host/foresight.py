@@ -34,7 +34,7 @@ def foretell(_: Changes, given: dict[str, Any]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="groundup-patch-") as home:
         configuration = sources.apart(source, Path(home))
         apt.ask(configuration, "-o", "APT::Update::Error-Mode=any", "update")
-        said = simulation.parse(apt.ask(configuration, "--simulate", "dist-upgrade"))
+        said = simulation.parse(apt.ask(configuration, "--simulate", *simulation.UPGRADE))
     runs, names = mapped.read(), [one.package for one in said.changes]
     offered = next((place for release, place in seed["places"].items() if release == _release()), "") if seed else ""
     return {

@@ -14,7 +14,7 @@ from . import apt, foresight, mapped, simulation, sources, units
 from .simulation import PackageChange, Simulation
 
 PREFERENCES = Path("/etc/apt/preferences")
-_UPGRADE = ("--no-remove", "dist-upgrade")
+_UPGRADE = ("--no-remove", *simulation.UPGRADE)
 
 
 def upgrade(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def _installed(changes: Changes, allowed: Collection[str]) -> None:
         kept = PREFERENCES.read_text(encoding="utf-8") if own else ""
         file.write_text(kept, encoding="utf-8")
         options = ("-o", f"Dir::Etc::Preferences={file}")
-        offered = _simulated(*options, "dist-upgrade").changes
+        offered = _simulated(*options, *simulation.UPGRADE).changes
         file.write_text(pins(offered, allowed) + kept, encoding="utf-8")  # of two for a package the first counts
         said = _simulated(*options, *_UPGRADE)
         _refuse_more(said, allowed)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+# Also where a killed upgrade left a package without what it needs: else apt says no more than that.
+UPGRADE = ("--fix-broken", "dist-upgrade")
 # "Inst NAME [INSTALLED] (OFFERED LABEL:VERSION/SUITE, ... [ARCHITECTURE])"; what is not installed has no [INSTALLED].
 _INSTALLED = re.compile(r"^Inst (\S+) (?:\[([^\]]+)\] )?\((\S+) ?([^\[)]*)", re.M)
 _REMOVED = re.compile(r"^(?:Remv|Purg) (\S+)", re.M)

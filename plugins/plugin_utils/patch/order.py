@@ -42,12 +42,15 @@ def at_once(plan: Plan, group: str) -> int:
 
 
 def crowded(plan: Plan, batch: Collection[str], missing: Collection[str]) -> dict[str, list[str]]:
-    """Return the groups of which more would be missing with ``batch`` than may, each with those that are already."""
+    """Return the groups of which more would be missing with ``batch`` than may, each with those that are already.
+
+    Those of the batch that are missing already, hosts in maintenance, only come back by it.
+    """
     found = {}
     for group in sorted({plan.hosts[name].group for name in batch}):
         away = sorted(one for one in missing if one not in batch and plan.hosts[one].group == group)
-        begun = sum(plan.hosts[name].group == group for name in batch)
-        if away and len(away) + begun > max(1, plan.max_unavailable.get(group, 0)):
+        begun = sum(plan.hosts[name].group == group for name in batch if name not in missing)
+        if away and begun and len(away) + begun > max(1, plan.max_unavailable.get(group, 0)):
             found[group] = away
     return found
 

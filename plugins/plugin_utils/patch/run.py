@@ -42,6 +42,11 @@ class HostRun:
         return bool("storage" in self.host.roles and self.plan.ceph and self.plan.ceph.backend == "native")
 
     @property
+    def empties(self) -> bool:
+        """Whether instances or data leave it for its maintenance, beside pods."""
+        return self.stores or bool(self.record and self.record.disabled)
+
+    @property
     def control(self) -> bool:
         return "control" in self.host.roles
 

@@ -66,7 +66,8 @@ class UpgradeJob:
         control = judged.hosts("control")
         whole = self.until == "end" or not control
         last = "" if not control or control[-1] in judged.half_done else control[-1]  # half done: it does not wait
-        versions = opened.versions if opened else [*map(str, {*found.versions.all, judged.target})]
+        # Also one of a node that came back since: hosts refuse what is not named to them.
+        versions = sorted({*(opened.versions if opened else ()), *map(str, found.versions.all)})
         beside = journal.beside(versions, plan.kubernetes.version)
         target = replace(plan, kubernetes=replace(plan.kubernetes, upgrading=beside))
         return {

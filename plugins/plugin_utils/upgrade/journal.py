@@ -37,7 +37,9 @@ class Upgraded:
 KUBERNETES = Upgraded(
     name="Kubernetes", file="kubernetes-upgrade.json", verb="groundup.cloud.kubernetes_upgrade",
     setting="kubernetes.version", back="",
-    unreadable="if none is under way (all nodes have one version: kubectl get nodes), remove the file",
+    unreadable="remove the file. If kubectl get nodes, or kubectl --namespace kube-system get pods --selector "
+    "component=kube-apiserver --output yaml (image), name two versions, set kubernetes.version to the newer one. Then "
+    "run the playbook groundup.cloud.kubernetes_upgrade before any other",
 )  # fmt: skip
 OPENSTACK = Upgraded(
     name="OpenStack",
@@ -62,6 +64,11 @@ class Upgrade:
     versions: Sequence[str]  # that members may have: those that ran at the beginning, and the target
     begun: str  # time
     steps: Mapping[str, str] = field(default_factory=dict)  # "kubelet worker-1" -> when it ended, "" while it is open
+
+    def __post_init__(self) -> None:
+        """Raise ValueError or TypeError for a record by which no layer could go."""
+        if not (self.source and self.begun and {self.live, self.target} <= {*self.versions}):
+            raise ValueError(f"from {self.source!r} to {self.target!r}, now {self.live!r}, of {self.versions}")
 
     @property
     def open_steps(self) -> tuple[UpgradeStep, ...]:

@@ -25,3 +25,19 @@ def test_a_cloud_that_is_not_made_goes_to_no_other_release(tmp_path: Path, argum
         "they were asked, and are away"
     )
     assert not [*state.rglob("openstack-upgrade.json")]
+
+
+@pytest.mark.parametrize("verb", ["kubernetes_upgrade", "openstack_upgrade"])
+@pytest.mark.parametrize("arguments", [(), ("--tags", "verify")])
+def test_a_part_of_the_site_is_not_upgraded_and_not_taken_for_all_of_it(
+    tmp_path: Path, verb: str, arguments: tuple[str, ...]
+) -> None:
+    """What decides is on the control node, which a limit leaves out: nothing would be done, and nothing said."""
+    site = tmp_path / "site.yml"
+    site.write_text((ROOT / "inventories/cloud/site.yml").read_text().replace("10.79.", "127.79."))
+    limit = ("--limit", "control-1")
+    done = run(
+        "ansible-playbook", "-i", site, f"groundup.cloud.{verb}", *limit, *arguments, GROUNDUP_STATE=tmp_path / "state"
+    )
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "run it without --limit" in done.stdout + done.stderr

@@ -150,7 +150,7 @@ class Run:
         action._display = SimpleNamespace(display=self.shown.append)
         given = {
             "step": step, "site_file": str(self.site_file), "groups": [], "timeout": 0.05, "result": "patch_host",
-            "hosts": [*self.said], "output": "table", "path": None, "apply": True, "failure": {},
+            "hosts": [*self.said], "output": "table", "path": None, "apply": True, "failure": {}, "resting": False,
         }  # fmt: skip
         return action.work({**given, **options})
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from itertools import count
 from typing import Any
 
 import pytest
 import yaml
 from ansible.errors import AnsibleConnectionFailure
+from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
 from ansible_collections.groundup.cloud.plugins.plugin_utils import ceph_action
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import run_lease
@@ -242,3 +245,54 @@ def test_why_data_cannot_rest_is_told_as_the_storage_host_says_it(run: Run) -> N
         run.step("rest", STORAGE)
     with pytest.raises(GroundupError, match="no storage host answers: no route"):
         run.step("rest", STORAGE)
+
+
+@pytest.mark.parametrize("resting", [False, True])
+def test_what_a_killed_run_took_from_a_host_is_not_forgotten_when_this_one_cannot_go_on(
+    run: Run, cluster: Cluster, *, resting: bool
+) -> None:
+    """Nova would keep its nova-compute disabled, and nobody would know why."""
+    run.step("begin")
+    journal.change("s", NAME, disabled=True)
+    cluster.pods, cluster.budget = {"web": "ReplicaSet"}, True
+    with pytest.raises(GroundupError, match="disruption budget"):
+        run.step("begin")
+    (told,) = run.step("give_up", failure={"msg": "a budget"}, resting=resting)["aside"]
+    assert told["reason"].startswith("a budget")
+    assert ("stays in maintenance" in told["reason"], journal.hosts("s")) == (resting, [NAME] if resting else [])
+
+
+def test_a_host_that_only_its_node_was_taken_from_serves_again(run: Run, cluster: Cluster) -> None:
+    run.step("begin")
+    assert run.step("give_up", failure={"msg": "x"}, resting=True)["aside"][0]["reason"] == "x"
+    assert (journal.hosts("s"), cluster.cordoned[NAME]) == ([], False)
+
+
+def busy(_site: str) -> list[str]:
+    raise GroundupError("another run of the Kubernetes layer is under way", where="Lease", why="y", remedy="r")
+
+
+@pytest.mark.parametrize("step", ["room", "begin", "upgrade", "serve", "end", "give_up"])
+def test_a_second_run_neither_begins_with_a_host_nor_undoes_what_the_first_does_to_it(
+    run: Run, cluster: Cluster, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """Also to hosts that are no nodes: whose API is asked for nothing else."""
+    run.step("begin")
+    run.asked.clear()
+    monkeypatch.setattr(run_lease, "of_site", busy)
+    with pytest.raises(GroundupError, match="another run"):
+        run.step(step, hosts=[NAME])
+    assert (run.asked, journal.hosts("s"), cluster.cordoned[NAME]) == ([], [NAME], True)
+
+
+def test_other_runs_are_kept_away_while_a_step_lasts(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, seen = count(), [0]
+    monkeypatch.setattr(run_lease, "of_site", lambda _: seen.append(next(asked)))
+    monkeypatch.setattr(run_lease, "RENEWED", timedelta(milliseconds=1))
+
+    def upgrade(_: dict[str, Any]) -> dict[str, Any]:
+        assert not wait_until(lambda: seen[-1] < 9, timeout=20, pause=0.01)
+        return UPGRADED
+
+    run.answers["patch upgrade"] = [upgrade]
+    run.step("upgrade")

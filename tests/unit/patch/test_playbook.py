@@ -10,6 +10,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils import verbs
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import documented
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.verbs.base import Asked
+from jinja2 import Environment
 
 from .conftest import PLAN
 
@@ -77,3 +78,13 @@ def test_nothing_is_asked_of_ceph_on_the_host_that_rests() -> None:
             asks = task.get("groundup.cloud.patch", {}).get("step") in {"rest", "rise"}
             if asks or "groundup.cloud.verb" in task:
                 assert task["delegate_to"] == "{{ patch_storage_host }}", task["name"]
+
+
+def test_a_host_in_maintenance_that_this_run_did_not_begin_with_is_said_to_be_one() -> None:
+    (play,) = (one for one in PLAYS if one.get("name") == "Patch hosts")
+    (given_up,) = (one for one in tasks(play["tasks"]) if one.get("groundup.cloud.patch", {}).get("step") == "give_up")
+    said = Environment(autoescape=True).compile_expression(given_up["groundup.cloud.patch"]["resting"].strip("{} "))
+    for begun, resting in (({"fresh": False}, False), ({"failed": True}, True), (None, True)):
+        known = {"inventory_hostname": "w", "patch_resting": ["w"]} | ({"patch_begun": begun} if begun else {})
+        assert said(known) is resting
+        assert said({**known, "patch_resting": []}) is False

@@ -110,3 +110,11 @@ def test_a_damaged_record_is_told(way: HostRun) -> None:
     (journal.directory(PLAN.site) / f"{NAME}.json").write_text("{")
     with pytest.raises(GroundupError, match=f"the record of the maintenance of {NAME} cannot be read"):
         way.end()
+
+
+def test_one_that_is_missing_already_is_gone_on_with_also_when_another_is_lost_meanwhile(way: HostRun) -> None:
+    """Else nobody could bring it back: two of its group are missing, with it or without it."""
+    way.begin(REBOOT, "aaaa:1")
+    refuse_crowd(PLAN, [NAME], [OTHER])
+    with pytest.raises(GroundupError, match="would be too many"):
+        refuse_crowd(PLAN, ["worker-3"], [OTHER])

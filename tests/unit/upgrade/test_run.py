@@ -266,11 +266,25 @@ def test_layers_go_by_the_live_version_while_it_is_open(cluster: Cluster) -> Non
         journal.refuse_open(SITE, "groundup.cloud.rotate")
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"source": "1"}', "5"])
+def test_a_node_that_comes_back_in_the_middle_with_a_third_version_is_upgraded_too(cluster: Cluster) -> None:
+    """Hosts refuse a version that the run does not name to them."""
+    step().begin()
+    moved(cluster, "control-1")
+    cluster.kubelets["worker-2"] = "v1.36.1"
+    assert asked().check()["target"]["kubernetes"]["upgrading"] == ["1.36.1", "1.36.3"]
+
+
+WHOLE = {"source": "1", "target": "2", "live": "1", "versions": ["1", "2"], "begun": "now"}
+DAMAGED = [WHOLE | one for one in ({"live": None}, {"live": ""}, {"live": "3"}, {"versions": None}, {"begun": ""})]
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"source": "1"}', "5", *map(json.dumps, DAMAGED)])
 def test_a_record_that_cannot_be_read_is_never_taken_for_none(text: str, controller: Path) -> None:
     (controller / journal.KUBERNETES.file).write_text(text)
     with pytest.raises(GroundupError, match="the record of an upgrade cannot be read"):
         journal.under_way(SITE)
+    (controller / journal.KUBERNETES.file).write_text(json.dumps(WHOLE))
+    assert opened().live == "1"
 
 
 def test_a_step_without_an_upgrade_is_refused(controller: Path) -> None:
