@@ -17,7 +17,8 @@ from .etcd import Etcd, EtcdMember, quorum, voters
 from .host import NodeHost
 from .spec import ApiHost
 
-PATIENCE = 60.0  # seconds for the previous host to come back
+PATIENCE = 60.0  # seconds for the previous host to come back, or for an etcd to say who its members are
+_SILENT = "its own etcd takes connections, and does not answer"
 
 
 def wait_until_spared(node: ApiHost, host: NodeHost) -> None:
@@ -32,10 +33,11 @@ def wait_until_spared(node: ApiHost, host: NodeHost) -> None:
     def pending() -> str | None:
         try:
             return missing(Etcd(host), address=node.address, serves=serves)
-        except NodeApiError:
-            return None  # the host's own etcd is already down; the restart may repair it
+        except NodeApiError as error:  # down, and the restart may repair it; or slow, and it may be needed
+            return None if isinstance(error.__cause__, ConnectionRefusedError) else _SILENT
 
-    if wrong := wait_until(pending, timeout=PATIENCE, pause=1.0):
+    wrong = wait_until(pending, timeout=PATIENCE, pause=1.0)
+    if wrong and wrong != _SILENT:
         raise GroundupError(
             f"{node.name} is left as it is, because the cluster cannot do without it now: {wrong}",
             where=f"host {node.name}, the other control hosts",

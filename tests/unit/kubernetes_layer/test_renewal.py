@@ -208,7 +208,7 @@ def test_etcd_hands_over_when_its_api_server_has_ended_and_only_if_it_ends_itsel
 def test_a_host_whose_own_etcd_is_away_is_mended_at_once(host: FakeHost, monkeypatch: pytest.MonkeyPatch) -> None:
     class Silent:
         def members(self) -> None:
-            raise NodeApiError("refused")
+            raise NodeApiError("refused") from ConnectionRefusedError()
 
         hand_over = leads = members
 
@@ -216,3 +216,28 @@ def test_a_host_whose_own_etcd_is_away_is_mended_at_once(host: FakeHost, monkeyp
     rolling_restart.wait_until_spared(make_node(), host)
     rolling_restart.hand_over(host)
     assert not rolling_restart.leads(host)
+
+
+@pytest.mark.parametrize("answers_again", [True, False])
+def test_an_etcd_that_is_slow_once_is_asked_again_and_one_that_hangs_is_mended_in_the_end(
+    host: FakeHost, monkeypatch: pytest.MonkeyPatch, answers: list[str | None], *, answers_again: bool
+) -> None:
+    """Else the quorum would go with it where another one is away."""
+    assert answers  # sleeping moves the clock
+    times = []
+
+    class Slow(Members):
+        def members(self) -> Any:
+            times.append(1)
+            if len(times) == 1 or not answers_again:
+                raise NodeApiError("timed out") from TimeoutError()
+            return super().members()
+
+    monkeypatch.setattr(rolling_restart, "Etcd", lambda *_, **__: Slow(3, ill=(2,)))
+    monkeypatch.setattr(rolling_restart, "unready", lambda *_, **__: None)
+    if answers_again:
+        with pytest.raises(GroundupError, match="control-2: its etcd is not healthy"):
+            rolling_restart.wait_until_spared(make_node(address="10.0.0.1"), host)
+    else:
+        rolling_restart.wait_until_spared(make_node(address="10.0.0.1"), host)
+    assert len(times) > 1
