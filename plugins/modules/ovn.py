@@ -163,7 +163,7 @@ def main() -> None:
 
     steps = {step: converges(step) for step in ("maintain", "form", "restart")}
     run_step(
-        {**steps, "decide": None, "follow": None, "forget": forgets, "leave": leaves, "verify": verifies},
+        {**steps, "decide": None, "forget": forgets, "leave": leaves, "verify": verifies, "follow": None},
         secret=("private_key",),
     )
 

@@ -82,6 +82,23 @@ def test_a_consent_has_the_record_forget_a_lost_cluster_alone(tmp_path: Path, mo
     assert action.work(given) == {"changed": False, "changes": [], "diff": [], "create": ["nb"]}, "killed, run again"
 
 
+@pytest.mark.parametrize(("check", "told"), [(True, {"sb": "b"}), (False, {"nb": "a", "sb": "b"})])
+def test_a_dry_run_makes_what_the_record_still_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, check: bool, told: dict[str, str]
+) -> None:
+    """A run that changes something refuses it: there, `decide` has had the record forget it."""
+    monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path))
+    record.keep("lab", {"nb": "a", "sb": "b"})
+    asked: list[Any] = []
+    monkeypatch.setattr(
+        ActionModule, "on_host", lambda _, *, step, given: asked.append((step, given["clusters"])) or {}
+    )
+    action = object.__new__(ActionModule)
+    action.changes = Changes(check=check)
+    action.work({"step": "form", "site": "lab", "create": ["nb"]})
+    assert asked == [("form", told)]
+
+
 def test_the_record_takes_new_clusters_and_keeps_those_it_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path))
     assert record.known("lab") == {}
