@@ -90,9 +90,12 @@ def test_a_dry_run_makes_what_the_record_still_has(
     monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path))
     record.keep("lab", {"nb": "a", "sb": "b"})
     asked: list[Any] = []
-    monkeypatch.setattr(
-        ActionModule, "on_host", lambda _, *, step, given: asked.append((step, given["clusters"])) or {}
-    )
+
+    def on_host(_: ActionModule, *, step: str, given: dict[str, Any]) -> dict[str, Any]:
+        asked.append((step, given["clusters"]))
+        return {}
+
+    monkeypatch.setattr(ActionModule, "on_host", on_host)
     action = object.__new__(ActionModule)
     action.changes = Changes(check=check)
     action.work({"step": "form", "site": "lab", "create": ["nb"]})
