@@ -28,33 +28,30 @@ _SYSTEMCTL = r"""#!/bin/sh
 verb=$1; shift
 while [ $# -gt 1 ]; do shift; done
 case $1 in
-  *-nb.service) name=ovnnb_db run=run_nb_ovsdb stop=stop_nb_ovsdb options=ovn-central ;;
-  *-sb.service) name=ovnsb_db run=run_sb_ovsdb stop=stop_sb_ovsdb options=ovn-central ;;
-  ovn-northd.*) name=ovn-northd run=start_northd stop=stop_northd options=ovn-central ;;
-  ovn-controller.*) name=ovn-controller run=start_controller stop=stop_controller options=ovn-host ;;
+  *-nb.service) name=ovnnb_db run=run_nb_ovsdb options=ovn-central ;;
+  *-sb.service) name=ovnsb_db run=run_sb_ovsdb options=ovn-central ;;
+  ovn-northd.*) name=ovn-northd run=start_northd options=ovn-central ;;
+  ovn-controller.*) name=ovn-controller run=start_controller options=ovn-host ;;
   *) name= ;;
 esac
-runs() { [ -z "$name" ] || { [ -e /run/ovn/$name.pid ] && kill -0 "$(cat /run/ovn/$name.pid)"; } 2>/dev/null; }
-ctl() {
+pid=/run/ovn/$name.pid
+runs() { [ -z "$name" ] || { [ -e $pid ] && kill -0 "$(cat $pid)"; } 2>/dev/null; }
+start() {
+  [ -n "$name" ] || return
   . /etc/default/$options
-  case $1 in
-    start_*) set -- "$@" --ovn-manage-ovsdb=no --no-monitor ;;
-    stop_n*|stop_c*) set -- "$@" --no-monitor ;;
-  esac
-  setsid /usr/share/ovn/scripts/ovn-ctl "$@" $OVN_CTL_OPTS </dev/null >>/tmp/ctl.log 2>&1 &
-  case $1 in run_*) ;; *) wait ;; esac
+  case $run in start_*) OVN_CTL_OPTS="--ovn-manage-ovsdb=no --no-monitor $OVN_CTL_OPTS" ;; esac
+  setsid /usr/share/ovn/scripts/ovn-ctl $run $OVN_CTL_OPTS </dev/null >>/tmp/ctl.log 2>&1 &
+  for i in $(seq 100); do runs && break; sleep 0.2; done
 }
+stop() { runs && [ -n "$name" ] && kill -9 "$(cat $pid)" && rm -f $pid; }  # ovn-ctl would wait for somebody to reap it
 case $verb in
   show) runs && state=active || state=inactive
     echo "ActiveState=$state"; echo UnitFileState=enabled; echo NeedDaemonReload=no ;;
-  start) runs || ctl $run ;;
-  stop) runs && ctl $stop ;;
-  restart) runs && ctl $stop; ctl $run ;;
+  start) runs || start ;;
+  stop) stop ;;
+  restart) stop; start ;;
 esac
-for i in $(seq 100); do
-  case $verb in start|restart) runs && break ;; stop) runs || break ;; *) break ;; esac
-  sleep 0.2
-done
+exit 0
 """
 _ACT = """\
 import json, sys
@@ -63,9 +60,10 @@ sys.path.insert(0, "/srv")
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._host.guard import Guard
 from ansible_collections.groundup.cloud.plugins.module_utils._host.units import Unit
+from ansible_collections.groundup.cloud.plugins.module_utils._ovn import northd
 Guard.converge, Guard.in_force = (lambda *_: None), (lambda *_: True)
 what, given = sys.argv[1], json.load(sys.stdin)
-changes = Changes(check=False)
+changes, northd.RECONNECTS = Changes(check=False), 10.0
 if what == "control":
     from ansible_collections.groundup.cloud.plugins.module_utils._ovn.converge import Central, converge
     result = converge(Central(**given), changes)
@@ -75,7 +73,7 @@ elif what == "faults":
     result = {"faults": list(faults(Central(**given)))}
 else:
     from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import ovn
-    ovn.CONNECTED = 15.0
+    ovn.CONNECTED = 10.0
     agent = Unit(changes, "neutron-ovn-agent.service")
     ovn.accept(changes, Unit(changes, ovn.UNIT), agent)
     result = {"fault": ovn.disconnected(), "agent": agent.stale}
