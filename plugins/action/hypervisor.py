@@ -28,7 +28,7 @@ class ActionModule(StepAction):
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the step's result, or that of setting the host aside."""
-        if given["step"] in ("leave", "look"):
+        if given["step"] in ("leave", "look", "reconnect"):
             return super().work(given)
         step = partial(super().work, given)
         steps = given["step"] == "stage" or given["release_step"]  # to another release: a host that fails ends the run

@@ -28,8 +28,10 @@ options:
         southbound database from Open vSwitch, and records that the host was retired. It keeps packages,
         configuration, certificates, libvirt and Open vSwitch. Before any change it refuses a host of another site,
         and one whose libvirt has domains or does not answer.
+      - V(reconnect) has ovn-controller and Neutron's OVN agent take a southbound database that was made anew in the
+        place of a lost one, which they refuse otherwise. Fails while that database is empty. V(converge) does it, too.
     type: str
-    choices: [converge, look, stage, verify, leave]
+    choices: [converge, look, stage, verify, leave, reconnect]
     required: true
   packages:
     description: Packages of the OS to install.
@@ -165,7 +167,7 @@ from typing import Any
 
 from ..module_utils._base.changes import Changes
 from ..module_utils._base.module import run_step
-from ..module_utils._hypervisor.converge import stage, work
+from ..module_utils._hypervisor.converge import reconnect, stage, work
 from ..module_utils._hypervisor.leave import leave
 from ..module_utils._hypervisor.services import look
 
@@ -189,7 +191,7 @@ RULES = {
     "required_if": [
         *(("step", step, _HOST) for step in ("converge", "verify")),
         ("step", "stage", ("name", "release", "files_url", "site")),
-        *(("step", step, ("name",)) for step in ("leave", "look")),
+        *(("step", step, ("name",)) for step in ("leave", "look", "reconnect")),
     ]
 }
 
@@ -206,6 +208,7 @@ def main() -> None:
             "stage": stage,
             "verify": lambda changes, given: work(changes, {**given, "verify": True}),
             "leave": _leave,
+            "reconnect": reconnect,
         },
         secret=("private_key", "ssh_key", "volume_secret", "disk_secret", "configuration"),
     )

@@ -12,6 +12,7 @@ description:
   - Installs and configures Debian's OVN packages, and maintains the host's members of the northbound and southbound
     database, each a raft cluster over TLS, even with one control host.
   - Never recreates data on disk. Without data nothing starts until O(step=form).
+  - northd forgets a former cluster. It does not run while the northbound database is empty and the southbound is not.
   - The control node records the ids of the clusters. It never creates a cluster of which it has an id.
 options:
   step:
@@ -21,15 +22,18 @@ options:
       - V(form) makes the host a member of every database. One host at a time.
       - V(restart) restarts members whose unit configuration changed. One host at a time.
       - V(decide) compares the answers of control hosts with the control node's record. Fails when they have different
-        clusters, and, if no cluster is known, when one of them did not answer or began to join one.
+        clusters, and, if no cluster is known, when one of them did not answer or began to join one. With O(force), the
+        record forgets a cluster of which every control host said that it has no data.
       - V(forget) removes the members of hosts that have lost their data from the clusters. Such a host then joins as a
         new member. On a control host whose members are connected to their leaders; without one it fails.
       - V(leave) removes the members of a host that is to be erased, O(name) at O(address), from the clusters. On
         another control host. Fails when the members that stay would have no quorum, or do not say so. Without a
         cluster it does nothing.
       - V(verify) checks leader, members, listeners, schema, northd and certificate, and changes nothing.
+      - V(follow) restarts the pods that mount O(secret) when the clusters are others than it notes, and notes them. On
+        the control node. Clients of a cluster refuse a new one in its place until they are restarted.
     type: str
-    choices: [maintain, form, restart, decide, forget, leave, verify]
+    choices: [maintain, form, restart, decide, forget, leave, verify, follow]
     required: true
   answers:
     description: Result of O(step=maintain) of each control host of this run, by its name. With O(step=decide).
@@ -38,6 +42,15 @@ options:
     description: Names of all control hosts of the site. With O(step=decide).
     type: list
     elements: str
+  force:
+    description: Risks to accept. V(new-cluster), for V(decide), makes a new cluster in the place of a lost one.
+    type: list
+    elements: str
+    default: []
+    choices: [new-cluster]
+  secret:
+    description: Metadata of the Secret with the certificate of Neutron's pods. With O(step=follow).
+    type: dict
   lost:
     description: By database, addresses of hosts that have no data. With O(step=forget).
     type: dict
@@ -123,6 +136,7 @@ RULES = {
         *(("step", step, CENTRAL) for step in ("maintain", "form", "restart", "verify")),
         ("step", "decide", ("answers", "hosts")),
         ("step", "forget", ("lost",)),
+        ("step", "follow", ("secret",)),
         ("step", "leave", ("name", "address", "peers")),
     ]
 }
@@ -148,7 +162,10 @@ def main() -> None:
         return stale.leave(changes, **{name: given[name] for name in ("name", "address", "peers", "clusters")})
 
     steps = {step: converges(step) for step in ("maintain", "form", "restart")}
-    run_step({**steps, "decide": None, "forget": forgets, "leave": leaves, "verify": verifies}, secret=("private_key",))
+    run_step(
+        {**steps, "decide": None, "forget": forgets, "leave": leaves, "verify": verifies, "follow": None},
+        secret=("private_key",),
+    )
 
 
 if __name__ == "__main__":

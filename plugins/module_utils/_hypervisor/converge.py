@@ -9,7 +9,7 @@ from typing import Any
 from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._host import environment, ownership, packages
-from .._host.units import properties
+from .._host.units import Unit, properties
 from . import checks, disks, leave, libvirt, mtu, nova_ssh, openvswitch, ovn, pki, processor, services, sriov, volumes
 
 
@@ -57,6 +57,7 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> str:
     openvswitch.configure(changes, wanted["chassis"])
     openvswitch.admit(changes, services.ACCOUNT)
     ovn.start(changes, controller)
+    ovn.accept(changes, controller, agent)
     libvirt.configure(
         changes,
         pair,
@@ -81,6 +82,16 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> str:
     openvswitch.close_loopback(changes)  # nova-compute has read by now which way it takes
     copies.running()
     return name
+
+
+def reconnect(changes: Changes, wanted: dict[str, Any]) -> None:
+    """Have a hypervisor take a southbound database that was made anew. Raises GroundupError."""
+    ownership.refuse_other(wanted["site"])
+    controller, agent = Unit(changes, ovn.UNIT), Unit(changes, services.OVN_AGENT)
+    ovn.accept(changes, controller, agent)
+    agent.refreshed()
+    if controller.active and not changes.check and (why := ovn.disconnected()):
+        raise _faulty({ovn.UNIT: why}, name=wanted["name"])
 
 
 def _kept(upgrading: Sequence[str]) -> str:
@@ -137,12 +148,16 @@ def verify(
         sriov.AGENT: _not_running(sriov.AGENT) if cards else "",
     }
     if found := {unit: why for unit, why in faults.items() if why}:
-        raise GroundupError(
-            "; ".join(f"{unit.partition('.')[0]}: {why}" for unit, why in found.items()),
-            where=name,
-            why="guests cannot be started on it, or not be reached",
-            remedy="journalctl -n 50 " + " ".join(f"-u {unit}" for unit in found),
-        )
+        raise _faulty(found, name=name)
+
+
+def _faulty(found: Mapping[str, str], *, name: str) -> GroundupError:
+    return GroundupError(
+        "; ".join(f"{unit.partition('.')[0]}: {why}" for unit, why in found.items()),
+        where=name,
+        why="guests cannot be started on it, or not be reached",
+        remedy="journalctl -n 50 " + " ".join(f"-u {unit}" for unit in found),
+    )
 
 
 def _not_running(unit: str) -> str:

@@ -18,8 +18,8 @@ from .._base.run import run
 from .._base.wait import wait_until
 from .._host import packages
 from .._host.units import Unit
-from . import configuration, disk, guard, status
-from .databases import CA, CENTRAL, CHASSIS_CA, DATABASES, MEMBER, NORTHD, OPTIONS, PARAMETERS, UNITS, Database
+from . import configuration, disk, guard, northd, status
+from .databases import CA, CHASSIS_CA, DATABASES, MEMBER, NORTHD, OPTIONS, PARAMETERS, UNITS, Database
 
 Step = Literal["maintain", "form", "restart", "verify"]
 PATIENCE = 60.0  # seconds for a member to find its leader: time for several elections
@@ -55,11 +55,11 @@ class Central:
 def converge(central: Central, changes: Changes) -> dict[str, Any]:
     """Converge the host to ``central``; return the module's result. Raises GroundupError, OSError."""
     servers = {one.short: Unit(changes, one.unit) for one in DATABASES}
-    northd = Unit(changes, NORTHD)
+    northd_unit = Unit(changes, NORTHD)
     for one in DATABASES:
         disk.refuse_foreign(one)  # before any configuration of a cluster: ovn-ctl would convert the data
     guard.GUARD.converge(changes, guard.rules(members=[central.address, *central.peers], clients=central.nodes))
-    _configure(central, changes, [*servers.values()], northd)
+    _configure(central, changes, [*servers.values()], northd_unit)
     # After the drop-ins: the packages start their units, which would create standalone databases.
     fresh = packages.installed(changes, central.packages)
     absent = fresh and changes.check
@@ -76,8 +76,9 @@ def converge(central: Central, changes: Changes) -> dict[str, Any]:
             _wait(one)
         _lead(central, changes, one)
     if all(found.values()) and not absent:
-        Unit(changes, CENTRAL, on_change=None).running()  # starts the other units at boot
-        northd.running()
+        northd.converge(changes, northd_unit)
+    elif central.step == "maintain" and not absent:
+        northd.stop(changes, northd_unit)
     return changes.result() | {
         "databases": {short: member.cluster if member else None for short, member in found.items()},
         "waits": [one.short for one in DATABASES if found.get(one.short) is None],
@@ -85,11 +86,11 @@ def converge(central: Central, changes: Changes) -> dict[str, Any]:
     }
 
 
-def _configure(central: Central, changes: Changes, servers: Sequence[Unit], northd: Unit) -> None:
+def _configure(central: Central, changes: Changes, servers: Sequence[Unit], northd_unit: Unit) -> None:
     """Write the units' configuration and their credentials."""
 
     def mark() -> None:
-        for unit in (*servers, northd):
+        for unit in (*servers, northd_unit):
             unit.mark()
             unit.replaced()
 
@@ -105,9 +106,9 @@ def _configure(central: Central, changes: Changes, servers: Sequence[Unit], nort
     for one in DATABASES:
         files.place(changes, UNITS / f"{one.unit}.d" / "groundup.conf", configuration.drop_in(one))
     parameters = configuration.northd(northbound=central.northbound, southbound=central.southbound)
-    northd.place(PARAMETERS, parameters)
+    northd_unit.place(PARAMETERS, parameters)
     if files.place(changes, OPTIONS, configuration.options(central.address), before=mark):
-        for unit in (*servers, northd):
+        for unit in (*servers, northd_unit):
             unit.replaced()  # in check mode, too
 
 

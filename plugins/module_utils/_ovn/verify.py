@@ -10,9 +10,10 @@ from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.run import run
 from .._base.wait import wait_until
-from . import guard, status
+from .._host.units import Unit
+from . import guard, northd, status
 from .converge import Central
-from .databases import DATABASES, MEMBER, Database
+from .databases import DATABASES, MEMBER, NORTHD, Database
 
 PATIENCE = 30.0  # seconds for a new or restarted member to find its leader
 
@@ -59,7 +60,9 @@ def faults(central: Central) -> Iterator[str]:
         ports = ", ".join(map(str, guard.guarded()))
         yield f"the rules of {guard.GUARD.rules} are not in force: any host of the site reaches ports {ports}"
     if (said := status.northd()) not in ("active", "standby"):
-        yield f"northd is {said}"
+        why = northd.held(Unit(Changes(check=True), NORTHD))
+        yield f"northd is {said}{f': {why}' * bool(why)}"
+    yield from (f"northd is not connected to {one.name}" for one in northd.cut_off())
 
 
 def judge(central: Central, database: Database, now: status.Status) -> Iterator[str]:

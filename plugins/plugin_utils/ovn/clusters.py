@@ -8,6 +8,7 @@ from typing import Any
 from ...module_utils._ovn.databases import DATABASES
 from ..errors import GroundupError
 
+NEW_CLUSTER = "new-cluster"  # consent: the data of a recorded cluster are lost
 _WHY = "a second cluster beside one that exists would have a part of the tenants' networks, and no host knows which"
 
 
@@ -19,6 +20,11 @@ def decide(answers: Mapping[str, Mapping[str, Any]], *, hosts: Sequence[str], kn
     there is no cluster.
     """
     return [one.short for one in DATABASES if not _exists(one.short, answers, hosts=hosts, known=known)]
+
+
+def lost(answers: Mapping[str, Mapping[str, Any]], *, hosts: Sequence[str], known: Mapping[str, str]) -> list[str]:
+    """Return the databases of ``known`` of which every control host of the site said that it has no data."""
+    return [short for short in known if all(short in answers.get(name, {}).get("waits", ()) for name in hosts)]
 
 
 def _exists(

@@ -32,6 +32,15 @@ def keep(site: str, databases: Mapping[str, str | None]) -> None:
     before = known(site)
     after = {name: cluster for name, cluster in databases.items() if cluster} | before
     if after != before:
-        path = record_path(site)
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        write_file(path, (json.dumps(after, sort_keys=True) + "\n").encode(), mode=0o644)
+        _write(site, after)
+
+
+def forget(site: str, database: str) -> None:
+    """Drop a database whose cluster is lost from the record: a new one may be made. Raises OSError."""
+    _write(site, {name: cluster for name, cluster in known(site).items() if name != database})
+
+
+def _write(site: str, content: Mapping[str, str]) -> None:
+    path = record_path(site)
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    write_file(path, (json.dumps(content, sort_keys=True) + "\n").encode(), mode=0o644)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,7 +15,15 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.changes impor
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._host import packages, units
 from ansible_collections.groundup.cloud.plugins.module_utils._host.guard import Guard
-from ansible_collections.groundup.cloud.plugins.module_utils._ovn import converge, databases, disk, guard, stale, status
+from ansible_collections.groundup.cloud.plugins.module_utils._ovn import (
+    converge,
+    databases,
+    disk,
+    guard,
+    northd,
+    stale,
+    status,
+)
 from ansible_collections.groundup.cloud.plugins.module_utils._ovn.converge import Central, Step
 
 from .test_status import CENTRAL
@@ -33,6 +42,8 @@ class Host:
         self.tool: list[Sequence[str]] = []
         self.elsewhere: dict[str, str] = {}
         self.leads = False
+        self.refused: set[str] = set()  # databases that northd refuses
+        self.rows: dict[str, int] = {}  # by table
 
     def run(self, argv: Sequence[str], **_: object) -> str:
         if argv[0] == "ovsdb-tool":
@@ -58,7 +69,21 @@ class Host:
 
     def control(self, verb: str, unit: str) -> None:
         self.verbs.append(f"{verb} {unit}")
-        self.running.add(unit)
+        (self.running.discard if verb == "stop" else self.running.add)(unit)
+        if unit == databases.NORTHD:  # a new process has seen nothing
+            self.refused.clear()
+
+    def ask_northd(self, argv: Sequence[str], **_: object) -> subprocess.CompletedProcess[str]:
+        if argv[0] == "ovn-appctl":
+            said = "not connected\n" if argv[-1][:2] in self.refused else "connected\n"
+            return subprocess.CompletedProcess(argv, int(databases.NORTHD not in self.running), said, "")
+        number = self.rows.get(json.loads(argv[-1])[1]["table"], 0)
+        return subprocess.CompletedProcess(argv, 0, json.dumps([{"rows": [{}] * number}]), "")
+
+    def tell_northd(self, argv: Sequence[str], **_: object) -> str:
+        self.verbs.append(argv[-1])
+        self.refused.discard(argv[-1][:2])
+        return ""
 
     def has(self, database: databases.Database, *, cluster: str, address: str = "10.0.0.12") -> None:
         self.data.mkdir(exist_ok=True)
@@ -100,6 +125,10 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     for module in (converge, disk, stale):
         monkeypatch.setattr(module, "run", found.run)
     monkeypatch.setattr(disk, "attempt", found.attempt)
+    monkeypatch.setattr(northd, "attempt", found.ask_northd)
+    monkeypatch.setattr(northd, "run", found.tell_northd)
+    monkeypatch.setattr(northd, "SETTLES", 0.0)
+    monkeypatch.setattr(northd, "RECONNECTS", 0.0)
     monkeypatch.setattr(status, "ask", found.ask)
     monkeypatch.setattr(status, "elsewhere", lambda *_: found.elsewhere)
     monkeypatch.setattr(status, "listeners", lambda _: frozenset())
