@@ -27,9 +27,9 @@ def test_a_cloud_that_is_not_made_goes_to_no_other_release(tmp_path: Path, argum
     assert not [*state.rglob("openstack-upgrade.json")]
 
 
-@pytest.mark.parametrize("verb", ["kubernetes_upgrade", "openstack_upgrade"])
+@pytest.mark.parametrize("verb", ["kubernetes_upgrade", "openstack_upgrade", "rotate", "restore", "backup"])
 @pytest.mark.parametrize("arguments", [(), ("--tags", "verify")])
-def test_a_part_of_the_site_is_not_upgraded_and_not_taken_for_all_of_it(
+def test_a_verb_that_decides_on_the_control_node_refuses_a_part_of_the_site(
     tmp_path: Path, verb: str, arguments: tuple[str, ...]
 ) -> None:
     """What decides is on the control node, which a limit leaves out: nothing would be done, and nothing said."""
