@@ -125,9 +125,11 @@ class Apis:
             }
             found = [one for one in self.objects[name]
                      if all(str(one.get(key)) == value for key, value in filters.items())]  # fmt: skip
+            if name == "image" and query.get("visibility") != "all":  # Glance tells an administrator no others
+                found = [one for one in found if one.get("visibility") != "community" or one["owner"] == ADMIN]
             return 200, {kind.plural: found}
         given = body[kind.key] if kind.key else body
-        made = {**_NEW.get(name, {}), **given, "id": f"{name}-{next(self.ids)}"}
+        made = {"id": f"{name}-{next(self.ids)}", **_NEW.get(name, {}), **given}
         made.pop("password", None)
         if name == "volume_qos":
             made["specs"] = {key: made.pop(key) for key in [*made] if key not in ("id", "name", "consumer")}

@@ -51,8 +51,13 @@ HOLDINGS: dict[str, tuple[Holding, ...]] = {
             Holding(service="block_storage", path=f"/{name}?all_tenants=1&project_id={{}}", plural=name)
             for name in ("volumes", "snapshots", "backups")
         ),
-        Holding(service="image", path="/images?owner={}", plural="images"),
-        Holding(service="image", path="/images?owner={}&os_hidden=true", plural="images", called="hidden images"),
+        Holding(service="image", path="/images?owner={}&visibility=all", plural="images"),
+        Holding(
+            service="image",
+            path="/images?owner={}&visibility=all&os_hidden=true",
+            plural="images",
+            called="hidden images",
+        ),
         _network("networks", "networks"),
         _network("routers", "routers"),
         _network("floatingips", "floatingips"),
