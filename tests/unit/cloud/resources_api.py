@@ -105,6 +105,8 @@ class Apis:
         """Return what is held; None where it is another request."""
         if path == "/extensions":
             return {"extensions": [{"alias": alias} for alias in self.extensions]}
+        if path.endswith("/recordsets"):
+            return {"recordsets": self.held.get((service, path), [])}
         row = _LISTS.get((service, path))
         if row is None or (path in _OWN and (service, path) not in self.held):
             return None
@@ -157,8 +159,9 @@ class Apis:
                     limits[key]["limit"] = limit
             return 200, {"quota_set": limits, "quota": limits}
         if path == "/ports":
+            filters = {key: value for key, value in query.items() if key in ("device_id", "network_id")}
             return 200, {
-                "ports": [one for one in self.ports if one["device_id"] == query.get("device_id", one["device_id"])]
+                "ports": [one for one in self.ports if all(one.get(key) == value for key, value in filters.items())]
             }
         if path.endswith("_router_interface"):
             router, subnet = path.split("/")[2], body["subnet_id"]

@@ -209,7 +209,7 @@ class Resources:
                         self.api.delete(KINDS["security_group"], group)
 
     def _held(self, former: list[tuple[str, Found]]) -> Iterator[str]:
-        """Yield why projects and domains must not be deleted; warn of what a dry run does not look for."""
+        """Yield why what goes must not be deleted; warn of what a dry run does not look for."""
         going = {str(one["id"]) for _, one in former}
         # Of the catalog, too: a service that has left the site file has not lost what it holds.
         there = self.api.services() if former else ()
