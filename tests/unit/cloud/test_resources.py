@@ -178,6 +178,18 @@ def test_what_left_the_file_stays_until_it_is_to_be_deleted_and_others_stay_then
     }  # fmt: skip
 
 
+def test_the_last_account_that_left_the_file_is_told_and_deleted_in_a_domain_that_is_not_the_files(made: Apis) -> None:
+    mark = {"description": "[groundup.cloud: cloud]", "domain_id": "default"}
+    made.objects["account"] += [
+        {"id": "u", "name": "web-ci", **mark},
+        {**mark, "id": "n", "name": "nova", "description": ""},
+    ]
+    (told,) = run(made, plan()).warnings
+    assert "1 are no longer in the site file, and stay: account web-ci" in told
+    run(made, plan(), force=("delete",))
+    assert [one["name"] for one in made.objects["account"]] == ["nova"]
+
+
 def test_a_project_with_what_others_made_is_not_deleted(made: Apis) -> None:
     web = made.named("project", "web")["id"]
     made.objects["network"].append({"id": "n", "name": "theirs", "description": "", "project_id": web})
