@@ -238,6 +238,26 @@ def test_manifests_have_the_fields_of_orc(made: Apis) -> None:
     assert found[7]["spec"] == {"type": "Subnet", "routerRef": "out", "subnetRef": "front4"}
 
 
+@pytest.mark.parametrize("form", ["site", "orc"])
+def test_a_rule_for_an_address_group_is_not_exported_as_one_for_everybody(made: Apis, form: str) -> None:
+    rule = {
+        "id": "a",
+        "direction": "ingress",
+        "ethertype": "IPv4",
+        "protocol": "tcp",
+        "remote_address_group_id": "office",
+    }
+    made.named("security_group", "jump")["security_group_rules"].append(
+        {**rule, "port_range_min": 22, "port_range_max": 22}
+    )
+    text = export.text(made, plan(), "web", domain="acme", form=form)
+    (found,) = yaml.safe_load_all(text) if form == "site" else [
+        one for one in yaml.safe_load_all(text) if one["metadata"]["name"] == "jump"]  # fmt: skip
+    jump = found["cloud"]["projects"]["web"]["security_groups"]["jump"] if form == "site" else found["spec"]["resource"]
+    assert jump["rules"] == []
+    assert run(made, plan(), check=True).done == ["change security group jump of project web: rules"]
+
+
 def test_a_subnet_without_a_gateway_is_made_so_and_a_length_as_text_is_no_drift() -> None:
     apis, networks = Apis(), {"data": {"subnets": {"data4": {"cidr": "10.0.9.0/24", "gateway": "none"}}}}
     run(apis, plan(networks=networks, routers={}))
