@@ -51,7 +51,7 @@ def of_volume(server: Any) -> bool:
 
 def kept_by(images: Collection[str]) -> Kept:
     """Return a function that tells whether an instance's disk outlives its host. ``images``: all of Nova's in Ceph."""
-    own = {name.partition("_disk")[0] for name in images if "_disk" in name}
+    own = {name.removesuffix("_disk") for name in images if name.endswith("_disk")}
     return lambda server: of_volume(server) or str(server["id"]) in own
 
 

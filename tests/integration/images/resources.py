@@ -39,7 +39,10 @@ def run(
 ) -> dict[str, Any]:
     """Converge to a plan; return what was told."""
     resources = tuple(SimpleNamespace(**one) for one in GIVEN[which])
-    plan: Any = SimpleNamespace(site="lab", resources=resources, openstack=SimpleNamespace(services=services))
+    identity = SimpleNamespace(domains={}, providers=())
+    plan: Any = SimpleNamespace(
+        site="lab", resources=resources, identity=identity, openstack=SimpleNamespace(services=services)
+    )
     changes, begun = Changes(check=check), time.monotonic()
     store: Any = SimpleNamespace(resolve=resolve)
     try:

@@ -105,6 +105,8 @@ class Apis:
         """Return what is held; None where it is another request."""
         if path == "/extensions":
             return {"extensions": [{"alias": alias} for alias in self.extensions]}
+        if path.endswith("/recordsets"):
+            return {"recordsets": self.held.get((service, path), [])}
         row = _LISTS.get((service, path))
         if row is None or (path in _OWN and (service, path) not in self.held):
             return None
@@ -125,9 +127,11 @@ class Apis:
             }
             found = [one for one in self.objects[name]
                      if all(str(one.get(key)) == value for key, value in filters.items())]  # fmt: skip
+            if name == "image" and query.get("visibility") != "all":  # Glance tells an administrator no others
+                found = [one for one in found if one.get("visibility") != "community" or one["owner"] == ADMIN]
             return 200, {kind.plural: found}
         given = body[kind.key] if kind.key else body
-        made = {**_NEW.get(name, {}), **given, "id": f"{name}-{next(self.ids)}"}
+        made = {"id": f"{name}-{next(self.ids)}", **_NEW.get(name, {}), **given}
         made.pop("password", None)
         if name == "volume_qos":
             made["specs"] = {key: made.pop(key) for key in [*made] if key not in ("id", "name", "consumer")}
@@ -155,8 +159,9 @@ class Apis:
                     limits[key]["limit"] = limit
             return 200, {"quota_set": limits, "quota": limits}
         if path == "/ports":
+            filters = {key: value for key, value in query.items() if key in ("device_id", "network_id")}
             return 200, {
-                "ports": [one for one in self.ports if one["device_id"] == query.get("device_id", one["device_id"])]
+                "ports": [one for one in self.ports if all(one.get(key) == value for key, value in filters.items())]
             }
         if path.endswith("_router_interface"):
             router, subnet = path.split("/")[2], body["subnet_id"]

@@ -46,8 +46,10 @@ def in_ceph(nova: Hypervisors, host: str) -> Callable[..., dict[str, Any]]:
 
     def ceph(step: str, *, pool: str) -> dict[str, Any]:
         assert (step, pool) == ("images", "vms")
-        here = [one for one in nova.of("servers") if one[HOST] == host and "local" not in one["name"]]
-        return {"images": [f"{one['id']}_disk" for one in here if host != "gone-1"]}
+        here = [one for one in nova.of("servers") if one[HOST] == host != "gone-1"]
+        # A rescue, or a drive with the configuration, is no disk that is worth a return.
+        ends = {str(one["id"]): "_disk.rescue" if "local" in one["name"] else "_disk" for one in here}
+        return {"images": [name + end for name, end in ends.items()]}
 
     return ceph
 

@@ -178,6 +178,18 @@ def test_what_left_the_file_stays_until_it_is_to_be_deleted_and_others_stay_then
     }  # fmt: skip
 
 
+def test_the_last_account_that_left_the_file_is_told_and_deleted_in_a_domain_that_is_not_the_files(made: Apis) -> None:
+    mark = {"description": "[groundup.cloud: cloud]", "domain_id": "default"}
+    made.objects["account"] += [
+        {"id": "u", "name": "web-ci", **mark},
+        {**mark, "id": "n", "name": "nova", "description": ""},
+    ]
+    (told,) = run(made, plan()).warnings
+    assert "1 are no longer in the site file, and stay: account web-ci" in told
+    run(made, plan(), force=("delete",))
+    assert [one["name"] for one in made.objects["account"]] == ["nova"]
+
+
 def test_a_project_with_what_others_made_is_not_deleted(made: Apis) -> None:
     web = made.named("project", "web")["id"]
     made.objects["network"].append({"id": "n", "name": "theirs", "description": "", "project_id": web})
@@ -224,6 +236,26 @@ def test_manifests_have_the_fields_of_orc(made: Apis) -> None:
     assert subnet["resource"]["cidr"] == "10.0.1.0/24"
     assert found[1]["spec"]["import"] == {"filter": {"name": "provider", "external": True}}
     assert found[7]["spec"] == {"type": "Subnet", "routerRef": "out", "subnetRef": "front4"}
+
+
+@pytest.mark.parametrize("form", ["site", "orc"])
+def test_a_rule_for_an_address_group_is_not_exported_as_one_for_everybody(made: Apis, form: str) -> None:
+    rule = {
+        "id": "a",
+        "direction": "ingress",
+        "ethertype": "IPv4",
+        "protocol": "tcp",
+        "remote_address_group_id": "office",
+    }
+    made.named("security_group", "jump")["security_group_rules"].append(
+        {**rule, "port_range_min": 22, "port_range_max": 22}
+    )
+    text = export.text(made, plan(), "web", domain="acme", form=form)
+    (found,) = yaml.safe_load_all(text) if form == "site" else [
+        one for one in yaml.safe_load_all(text) if one["metadata"]["name"] == "jump"]  # fmt: skip
+    jump = found["cloud"]["projects"]["web"]["security_groups"]["jump"] if form == "site" else found["spec"]["resource"]
+    assert jump["rules"] == []
+    assert run(made, plan(), check=True).done == ["change security group jump of project web: rules"]
 
 
 def test_a_subnet_without_a_gateway_is_made_so_and_a_length_as_text_is_no_drift() -> None:

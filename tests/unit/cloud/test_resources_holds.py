@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,8 +12,10 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources.api
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources.holds import HOLDINGS, Holder, Holding
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources.kinds import SERVICES
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 
 from .resources_api import USER, Apis
+from .test_resources import plan, run
 
 ALL = tuple(SERVICES.values())
 WEB = {"id": "web-id", "name": "web", "enabled": True}
@@ -105,3 +108,38 @@ def test_a_neutron_without_an_extension_is_not_asked_for_it() -> None:
     apis = filled(row)
     apis.extensions = ()
     assert refusals(apis) == []
+
+
+def test_a_zone_with_records_of_its_project_is_not_deleted() -> None:
+    def with_dns(**project: Any) -> Plan:
+        planned = plan(**project)
+        return replace(
+            planned, openstack=replace(planned.openstack, services=(*planned.openstack.services, "designate"))
+        )
+
+    apis, gone = Apis(), with_dns()
+    run(apis, with_dns(dns_zones={"a.example.test": {"email": "ops@example.test"}}))
+    path = f"/zones/{apis.named('dns_zone', 'a.example.test.')['id']}/recordsets"
+    own = [
+        {"id": kind, "name": "a.example.test.", "zone_name": "a.example.test.", "type": kind} for kind in ("SOA", "NS")
+    ]
+    mail = {"id": "x", "name": "a.example.test.", "zone_name": "a.example.test.", "type": "MX"}
+    below = {"id": "y", "name": "b.a.example.test.", "zone_name": "a.example.test.", "type": "NS"}
+    apis.held["dns", path] = [*own, mail, below]
+    asked = len(apis.asked)
+    with pytest.raises(GroundupError, match=r"dns zone a\.example\.test\. still has 2 recordsets"):
+        run(apis, gone, force=("delete",))
+    assert len(apis.asked) == asked
+    apis.held["dns", path] = own
+    assert run(apis, gone, force=("delete",)).done == ["delete dns zone a.example.test."]
+
+
+def test_a_network_with_instances_keeps_its_router_too() -> None:
+    apis = Apis()
+    run(apis, plan())
+    front = apis.named("network", "front")["id"]
+    apis.ports.append({"id": "p", "network_id": front, "device_id": "an-instance", "device_owner": "compute:nova"})
+    asked = len(apis.asked)
+    with pytest.raises(GroundupError, match="network front still has 1 ports that are not from this site file"):
+        run(apis, plan(networks={}, routers={}), force=("delete",))
+    assert len(apis.asked) == asked

@@ -20,6 +20,7 @@ def _subnet(**given: Any) -> dict[str, Any]:
 _POOL = {"cloud/subnet_pools/office": {"prefixes": ["10.2.0.0/16"]}}
 _LDAP = {"url": "ldaps://ldap.corp.test", "users": {"tree": "dc=corp"}}
 _LARGE = {"hardware/diskless/memory_gb": 16}
+_CI = {"ci": {"roles": ["member"]}}
 _ZONES = {"zone": "z1", "hosts": ["hypervisor-1"]}
 CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("cloud-without-service", "error", "cloud", project(dns_zones={"a.test": {"email": "a@b"}}), f"{P}.dns_zones"),
@@ -47,6 +48,9 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("cloud-name-twice", "error", "cloud", project(networks={
         "a": {"subnets": {"one": {"cidr": "10.1.0.0/24"}}}, "b": {"subnets": {"one": {"cidr": "10.2.0.0/24"}}}}),
      f"{P}.networks.b.subnets.one"),
+    ("cloud-secret-twice", "error", "cloud",
+     {**project("web shop", credentials=_CI), **project("web-shop", credentials=_CI)},
+     "cloud.projects.web-shop.credentials.ci"),
     ("cloud-role-unknown", "error", "cloud", project(roles=[{"group": "g", "role": "boss"}]), f"{P}.roles[0].role"),
     ("cloud-role-unknown", "error", "cloud", project(credentials={"ci": {"roles": ["boss"]}}), f"{P}.credentials.ci"
      ".roles"),

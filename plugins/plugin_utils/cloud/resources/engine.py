@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from ipaddress import collapse_addresses, ip_network
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from ....module_utils._base.changes import Changes
 from ....module_utils._base.yaml_text import dump
@@ -18,7 +19,7 @@ from ..connection import answered
 from .api import CloudApi
 from .holds import Holder, unseen
 from .index import Index
-from .kinds import KINDS, PROPERTY, SERVICES
+from .kinds import KINDS, PROPERTY, SELF, SERVICES
 from .parts import ordered
 
 if TYPE_CHECKING:
@@ -108,20 +109,20 @@ class Resources:
                 return None, [f"{len(same)} are called {what}: {', '.join(str(each['id']) for each in same)}"]
             found = same[0] if same else None
         try:
-            wanted, parts_ = self.index.ids([self._values(one), self._parts(one)], one, made=False)
+            wanted, parts_ = self.index.ids([self._values(one, found), self._parts(one)], one, made=False)
         except GroundupError as error:
             return None, [error.what]
         if found is None:
             return Step(one, None), []
         self.matched.add(id(found))
-        if not (kind.ours(found, self.plan.site) or kind.unfinished(found) or ADOPT in self.force):
+        if not (kind.ours(found, self.plan.site) or kind.unfinished(found, self.plan.site) or ADOPT in self.force):
             return None, [f"{what} is there, and not from this site file"]
         fields = {
             key: value for key, value in wanted.items() if key in found and not same_value(key, found[key], value)
         }  # fmt: skip
         fields |= {key: wanted[key] for key in wanted.keys() - found.keys() if kind.service == "image"}
         refused = [
-            f"{what}: {key} is {found[key]} and cannot become {fields[key]}" for key in kind.fixed if key in fields
+            f"{what}: {key} is {found.get(key)} and cannot become {fields[key]}" for key in kind.fixed if key in fields
         ]  # fmt: skip
         parts: dict[str, tuple[Any, Any]] = {}
         for name, value in parts_.items():
@@ -145,7 +146,7 @@ class Resources:
             if not self.changes.add(line, name=what, before=dump(before), after=dump(after)):
                 return None
             if step.fields:
-                fields = {key: value for key, value in self._values(one).items() if key in step.fields}
+                fields = {key: value for key, value in self._values(one, step.found).items() if key in step.fields}
                 with answered(what):
                     self.api.update(kind, step.found, self.index.ids(fields, one))
             return step, step.found, {key: value for key, value in self._parts(one).items() if key in step.parts}
@@ -208,7 +209,7 @@ class Resources:
                         self.api.delete(KINDS["security_group"], group)
 
     def _held(self, former: list[tuple[str, Found]]) -> Iterator[str]:
-        """Yield why projects and domains must not be deleted; warn of what a dry run does not look for."""
+        """Yield why what goes must not be deleted; warn of what a dry run does not look for."""
         going = {str(one["id"]) for _, one in former}
         # Of the catalog, too: a service that has left the site file has not lost what it holds.
         there = self.api.services() if former else ()
@@ -223,13 +224,14 @@ class Resources:
                 "it refuses before the first change"
             )
 
-    def _values(self, one: ResourcePlan) -> dict[str, Any]:
-        """Return the fields of a resource with its mark."""
+    def _values(self, one: ResourcePlan, found: Found | None = None) -> dict[str, Any]:
+        """Return the fields of a resource with its mark. ``found``: None for a new one."""
         kind, values = KINDS[one.kind], dict(one.values)
         if kind.mark == "description":
             values["description"] = kind.text(str(values.get("description") or ""), self.plan.site)
         elif kind.mark == "property" and not kind.at:
-            values[PROPERTY] = self.plan.site
+            identity = found["id"] if found else str(uuid4())
+            values |= {PROPERTY: self.plan.site, SELF: identity, **({} if found else {"id": identity})}
         return values
 
     def _parts(self, one: ResourcePlan) -> dict[str, Any]:

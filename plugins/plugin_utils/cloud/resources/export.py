@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _QUOTAS = {"compute": "compute", "block_storage": "volume", "network": "network"}
 _LEFT = """\
 # Project {name} of domain {domain}, as it is. Not in it: instances, volumes, images (their source is not known), ports,
-# floating IPs, users and their roles, application credentials. Take it over with
+# floating IPs, users and their roles, application credentials, rules for address groups. Take it over with
 # ansible-playbook groundup.cloud.resources -e '{{"resources_force": ["adopt"]}}'
 """
 
@@ -102,8 +102,13 @@ class _Exporter:
             routers[one["name"]] = {
                 **_described(one), "subnets": joined, **({"external": names[gateway]} if gateway else {})
             }  # fmt: skip
-        groups = {one["name"]: {**_described(one), "rules": [_rule(rule, names) for rule in rules_of(one).values()]}
-                  for one in own["security_group"] if one["name"] != "default"}  # fmt: skip
+        groups = {
+            one["name"]: {
+                **_described(one),
+                "rules": [_rule(rule, names) for rule in rules_of(one).values() if _has_form(rule, names)],
+            }
+            for one in own["security_group"] if one["name"] != "default"
+        }  # fmt: skip
         used = {str(one.get("qos_policy_id")) for one in own["network"]}
         policies = {one["name"]: _policy(one) for one in every["qos_policy"] if one["id"] in used}
         taken = {str(one.get("subnetpool_id")) for one in own["subnet"]}
@@ -131,6 +136,12 @@ def _subnet(one: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _has_form(rule: Mapping[str, Any], names: Mapping[str, str]) -> bool:
+    """Return whether the other side of a rule can be written: without it, the rule would be for everybody."""
+    group = rule["remote_group_id"]
+    return not rule["remote_address_group_id"] and (group is None or group in names)
+
+
 def _rule(rule: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     ports = [rule[end] for end in ("port_range_min", "port_range_max") if rule[end] is not None]
     if ports and rule["protocol"] not in ICMP:
@@ -140,7 +151,7 @@ def _rule(rule: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
         "direction": rule["direction"], **({"protocol": str(rule["protocol"])} if rule["protocol"] else {}),
         **({"ports": ports} if ports else {}),
         **({"cidr": rule["remote_ip_prefix"]} if rule["remote_ip_prefix"] else {}),
-        **({"group": names[group]} if group in names else {}),
+        **({"group": names[group]} if group else {}),
         **({"ipv6": True} if rule["ethertype"] == "IPv6" and not rule["remote_ip_prefix"] else {}),
     }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""What a project or a domain holds: it would be lost with it, or stay without an owner. No flag deletes it."""
+"""What a resource holds: it would be lost with it, or stay without an owner. No flag deletes it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Holding:
     """Things that somebody owns: where they are listed."""
 
     service: str  # as openstacksdk calls it
-    path: str  # {}: id of the project or domain
+    path: str  # {}: id of the resource
     plural: str  # key of the list
     called: str = ""  # in messages; "": as the list
     inside: bool = False  # whether the API lists them to members of the project alone
@@ -34,8 +34,13 @@ class Holding:
     counts: Callable[[Found], bool] = lambda _: True  # whether it stands for itself
 
 
-def _network(path: str, plural: str, **more: Any) -> Holding:
-    return Holding(service="network", path=f"/{path}?project_id={{}}", plural=plural, **more)
+def _network(path: str, plural: str, *, by: str = "project_id", **more: Any) -> Holding:
+    return Holding(service="network", path=f"/{path}?{by}={{}}", plural=plural, **more)
+
+
+def _of_an_instance(port: Found) -> bool:
+    """Return whether a port stands for itself: those of routers, DHCP and metadata come and go with what has them."""
+    return not str(port["device_owner"]).startswith("network:")
 
 
 def _inside(service: str, path: str, plural: str, called: str = "") -> Holding:
@@ -51,13 +56,17 @@ HOLDINGS: dict[str, tuple[Holding, ...]] = {
             Holding(service="block_storage", path=f"/{name}?all_tenants=1&project_id={{}}", plural=name)
             for name in ("volumes", "snapshots", "backups")
         ),
-        Holding(service="image", path="/images?owner={}", plural="images"),
-        Holding(service="image", path="/images?owner={}&os_hidden=true", plural="images", called="hidden images"),
+        Holding(service="image", path="/images?owner={}&visibility=all", plural="images"),
+        Holding(
+            service="image",
+            path="/images?owner={}&visibility=all&os_hidden=true",
+            plural="images",
+            called="hidden images",
+        ),
         _network("networks", "networks"),
         _network("routers", "routers"),
         _network("floatingips", "floatingips"),
-        # Ports of routers, DHCP and metadata come and go with what has them.
-        _network("ports", "ports", counts=lambda one: not str(one["device_owner"]).startswith("network:")),
+        _network("ports", "ports", counts=_of_an_instance),
         _network("security-groups", "security_groups", counts=lambda one: one["name"] != "default"),
         _network("subnetpools", "subnetpools"),
         _network("address-scopes", "address_scopes", extension="address-scope"),
@@ -87,12 +96,22 @@ HOLDINGS: dict[str, tuple[Holding, ...]] = {
         Holding(service="identity", path=f"/{name}?domain_id={{}}", plural=name)
         for name in ("projects", "users", "groups", "roles")
     ),
+    "network": (_network("ports", "ports", by="network_id", counts=_of_an_instance),),
+    "dns_zone": (
+        Holding(
+            service="dns",
+            path="/zones/{}/recordsets",
+            plural="recordsets",
+            headers={"X-Auth-All-Projects": "true"},
+            counts=lambda one: one["type"] not in ("SOA", "NS") or one["name"] != one["zone_name"],
+        ),
+    ),
 }
 
 
 @dataclass(slots=True, kw_only=True)
 class Holder:
-    """Asks a cloud for what projects and domains hold."""
+    """Asks a cloud for what resources hold."""
 
     api: CloudApi
     services: Collection[str]  # of the site
@@ -116,13 +135,14 @@ class Holder:
             yield from self._held(member, kind, found, inner)
 
     def _held(self, api: CloudApi, kind: str, found: Found, rows: list[Holding]) -> Iterator[str]:
+        what = f"{kind.replace('_', ' ')} {found['name']}"
         for row in rows:
             headers = {key: value.format(found["id"]) for key, value in row.headers.items()}
-            with answered(f"{_name(row)} of {kind} {found['name']}"):
+            with answered(f"{_name(row)} of {what}"):
                 listed = api.all(row.service, row.path.format(found["id"]), row.plural, headers=headers)
             stays = [one for one in listed if row.counts(one) and str(one.get("id")) not in self.going]
             if stays:
-                yield f"{kind} {found['name']} still has {len(stays)} {_name(row)} that are not from this site file"
+                yield f"{what} still has {len(stays)} {_name(row)} that are not from this site file"
 
     def _offered(self, row: Holding) -> bool:
         if not row.extension:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...errors import GroundupError
+from ...services.keystone import ADMIN
 from .api import CloudApi
 from .kinds import KINDS, SERVICES
 
@@ -36,10 +37,13 @@ class Index:
             if not kind.by_domain:
                 self.lists[name] = self.api.list(kind)
             else:
-                wanted = {one.domain.casefold() for one in self.plan.resources if one.kind == name}
-                ours = KINDS["domain"].ours
+                ours, identity = KINDS["domain"].ours, self.plan.identity
+                # Of former accounts, too. A directory has none, and would be asked for all its users.
+                others = {ADMIN["user_domain_name"], *(one.domain for one in identity.providers)} - {*identity.domains}
+                wanted = others | {one.domain for one in self.plan.resources if one.kind == name}
+                names = {one.casefold() for one in wanted}
                 places = [one["id"] for one in self.every("domain")
-                          if str(one["name"]).casefold() in wanted or ours(one, self.plan.site)]  # fmt: skip
+                          if str(one["name"]).casefold() in names or ours(one, self.plan.site)]  # fmt: skip
                 self.lists[name] = [each for place in places for each in self.api.list(kind, f"domain_id={place}")]
         return self.lists[name]
 

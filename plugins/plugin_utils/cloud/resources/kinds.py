@@ -1,7 +1,8 @@
 """The kinds of resources: where each is found, what cannot be changed, where its mark is; in the order they are made.
 
 The mark: the description ends with "[groundup.cloud: SITE]"; images, aggregates and volume QoS have the property
-groundup_resources instead. An address scope has room for neither, and is known by its name.
+groundup_resources instead. Nova and Cinder copy an image's properties into what tenants make of it: ours has its own id
+in groundup_image, too. An address scope has room for neither, and is known by its name.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from . import parts
 from .credentials import CREDENTIAL
 from .parts import ResourcePart
 
-PROPERTY = "groundup_resources"
+PROPERTY, SELF = "groundup_resources", "groundup_image"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,10 +46,13 @@ class ResourceKind:
         if self.mark == "description":
             return str(found.get("description") or "").endswith(_mark(site))
         place: Mapping[str, Any] = found.get(self.at) or {} if self.at else found
-        return not self.mark or place.get(PROPERTY) == site
+        whole = bool(self.at) or found.get(SELF) == found["id"]
+        return not self.mark or (whole and place.get(PROPERTY) == site)
 
-    def unfinished(self, found: Mapping[str, Any]) -> bool:
-        """Return whether a killed run may have made ``found``, and had no time to mark it: nothing is in it."""
+    def unfinished(self, found: Mapping[str, Any], site: str) -> bool:
+        """Return whether a run may have made ``found`` without its whole mark: killed, or before images had two."""
+        if self.service == "image":
+            return found.get(PROPERTY) == site and SELF not in found
         return self.key == "aggregate" and not found.get("hosts") and not found.get("metadata")
 
 
@@ -88,8 +92,8 @@ KINDS: dict[str, ResourceKind] = {
         version="2.53", parts={"metadata": parts.METADATA, "hosts": parts.HOSTS},
     ),
     "image": ResourceKind(
-        service="image", path="/images", query="limit=100", key="", plural="images", owner="owner", mark="property",
-        method="PATCH", fixed=("disk_format", "container_format", "groundup_sha256"),
+        service="image", path="/images", query="limit=100&visibility=all", key="", plural="images", owner="owner",
+        mark="property", method="PATCH", fixed=("disk_format", "container_format", "groundup_sha256"),
         parts={"content": parts.CONTENT},
     ),
     "address_scope": ResourceKind(

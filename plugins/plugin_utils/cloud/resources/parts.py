@@ -121,6 +121,7 @@ _RULE = (
     "port_range_max",
     "remote_ip_prefix",
     "remote_group_id",
+    "remote_address_group_id",
 )
 
 

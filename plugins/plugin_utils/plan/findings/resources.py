@@ -33,6 +33,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
     yield from _services(context, cloud)
     yield from _names(context, cloud)
     yield from _alike(context)
+    yield from _shared_secrets(context)
     yield from _roles(context, cloud)
     for name, project in cloud.projects.items():
         yield from _networks(cloud, f"cloud.projects.{name}", project)
@@ -130,6 +131,17 @@ def _alike(context: PlanContext) -> Iterator[Finding]:
             yield error("cloud-name-twice", one_.key)(
                 what=f"{one_.name}: {first} has this name", why="the cloud would take both for one",
                 remedy="write another name",
+            )  # fmt: skip
+
+
+def _shared_secrets(context: PlanContext) -> Iterator[Finding]:
+    """Yield accounts whose secrets have one name in the store: it has no blanks and capitals, as projects have."""
+    seen: dict[str, str] = {}
+    for one in context.plan.resources:
+        if one.kind == "account" and (first := seen.setdefault(one.values["password"]["$secret"], one.key)) != one.key:
+            yield error("cloud-secret-twice", one.key)(
+                what=f"{one.name}: its password in the store is that of {first}",
+                why="who knows one project's secrets would know the other's", remedy="write another name here",
             )  # fmt: skip
 
 

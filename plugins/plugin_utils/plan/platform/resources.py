@@ -229,6 +229,7 @@ def _rules(group: SecurityGroup) -> list[dict[str, Any]]:
             "port_range_max": last,
             "remote_ip_prefix": rule.cidr,
             "remote_group_id": reference("security_group", rule.group) if rule.group else None,
+            "remote_address_group_id": None,
         })  # fmt: skip
     return made
 
