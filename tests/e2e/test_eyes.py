@@ -28,7 +28,7 @@ from ansible_collections.groundup.cloud.tests.e2e.waiting import until
 
 pytestmark = [pytest.mark.lab, pytest.mark.long]
 QUIET = 600.0  # seconds without an alert
-LATEST = 45.0  # seconds from what an alert holds to its message: asked, judged, delayed, grouped (docs/monitoring.md)
+LATEST = 45.0  # seconds beside those that an alert holds: told, asked, judged, delayed, grouped (docs/monitoring.md)
 MEMORY_MIB, CORES = 600, 0.06  # of monitoring's programs on all hosts together
 SEARCH = 1.0  # seconds
 SILENT = {
@@ -236,9 +236,15 @@ def stopped(alert: str, of: str, host: str, unit: str, *, holds: float = 45.0) -
     return Fault(alert, of, host, f"systemctl stop {unit}", f"systemctl start {unit}", holds)
 
 
-def frozen(alert: str, host: str, program: str, *, of: str = "", holds: float = 45.0) -> Fault:
+def frozen(alert: str, host: str, program: str, *, of: str = "") -> Fault:
     """Return the fault that a program of a host does nothing; ``of``: the object, where it is not the host."""
-    return Fault(alert, of or host, host, f"pkill -STOP -x {program}", f"pkill -CONT -x {program}", holds)
+    return Fault(alert, of or host, host, f"pkill -STOP -x {program}", f"pkill -CONT -x {program}")
+
+
+def managers(eyes: Eyes, *, active: bool) -> list[str]:
+    """Return hosts of Ceph's managers that are active, or stand by."""
+    found = eyes.values(f"ceph_mgr_status == {int(active)}")
+    return sorted({one["metric"]["ceph_daemon"].removeprefix("mgr.") for one in found})
 
 
 def test_what_breaks_is_told_with_its_object(
@@ -249,20 +255,28 @@ def test_what_breaks_is_told_with_its_object(
     first, second = hypervisors(plan)
     osd, monitor, dark = (name for name, host in plan.hosts.items() if "storage" in host.roles)
     number = root(connect(osd), "ls /var/lib/ceph/osd").strip().rpartition("-")[2]
-    *_, standby = plan.ceph.managers
+    standby, *_ = managers(eyes, active=False)
     faults = [
         stopped("HostDown", "worker-1", "worker-1", watched.EXPORTER),
         stopped("HostDown", dark, dark, watched.EXPORTER),
         stopped("CephOsdDown", f"osd.{number}", osd, f"ceph-osd@{number}"),
         stopped("CephMonitorDown", f"mon.{monitor}", monitor, f"ceph-mon@{monitor}"),
-        stopped("CephManagerDown", "ceph", standby, f"ceph-mgr@{standby}", holds=300),
+        stopped("CephManagerDown", f"mgr.{standby}", standby, f"ceph-mgr@{standby}"),
         stopped("ChassisCut", first, first, "ovn-controller"),
         stopped("HostMetricsOld", second, second, watched.HOST_TIMER, holds=210),
-        frozen("LibvirtSilent", first, "libvirtd", holds=60),
-        stopped("TargetDown", plan.monitoring.host, plan.monitoring.host, watched.LOG_STORE, holds=90),
+        frozen("LibvirtSilent", first, "libvirtd"),
+        stopped("TargetDown", plan.monitoring.host, plan.monitoring.host, watched.LOG_STORE),
     ]
     with nobody(plan, api) as names:
         told(eyes, connect, faults, say, dict.fromkeys(names, 45.0))
+    until(lambda: not eyes.alerts(), seconds=600)
+
+
+def test_a_dead_active_manager_is_told_though_metrics_end_with_it(
+    eyes: Eyes, connect: Connect, say: Callable[[str], None]
+) -> None:
+    (active,) = managers(eyes, active=True)
+    told(eyes, connect, [stopped("CephManagerDown", f"mgr.{active}", active, f"ceph-mgr@{active}")], say, {})
     until(lambda: not eyes.alerts(), seconds=600)
 
 
@@ -277,5 +291,5 @@ def test_what_breaks_on_the_control_host_is_told_too(
         frozen("SwitchStuck", second, "ovs-vswitchd"),
         frozen("ApiServersOut", control, "etcd", of="kubernetes"),
     ]
-    told(eyes, connect, faults, say, {("TargetDown", control): 90.0})
+    told(eyes, connect, faults, say, {("TargetDown", control): 45.0})
     until(lambda: not eyes.alerts(), seconds=600)

@@ -37,7 +37,7 @@ def test_it_shows_the_topology_and_knows_every_machine_and_target() -> None:
 def test_it_has_the_words_of_every_alert_by_layer_and_object() -> None:
     words = known()["alerts"]
     for layer, file in rules(PLAN).items():
-        for rule in file["groups"][0]["rules"]:
+        for rule in (rule for group in file["groups"] for rule in group["rules"]):
             if rule["labels"]["severity"] != "none":
                 key = f"{layer} {rule['alert']} {rule['labels'].get('object', '')}"
                 assert words[key]["remedy"] == rule["annotations"]["remedy"]
