@@ -9,6 +9,7 @@ import json
 import re
 import time
 import urllib.parse
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -31,10 +32,8 @@ QUIET = 600.0  # seconds without an alert
 LATEST = 45.0  # seconds beside those that an alert holds: told, asked, judged, delayed, grouped (docs/monitoring.md)
 MEMORY_MIB, CORES = 600, 0.06  # of monitoring's programs on all hosts together
 SEARCH = 1.0  # seconds
-SILENT = {
-    "Monitoring: Lines that were dropped",
-    "Hosts: Clock",
-}  # nothing of it here: no line was dropped, and a container has no clock
+# Nothing of it here: no line was dropped, and a container has no clock.
+SILENT = {"Monitoring: Lines that were dropped", "Hosts: Clock"}
 Told = dict[tuple[str, str], float]  # when an alert of an object was first seen
 
 
@@ -128,21 +127,26 @@ def test_monitoring_takes_little(plan: Plan, connect: Connect, say: Callable[[st
     units = " ".join((*watched.CENTRAL, watched.EXPORTER, *watched.LOG_SENDERS))
     script = (
         f"for pid in $(systemctl show --property MainPID --value {units} | grep -v '^$\\|^0$'); do "
-        "echo $(grep -h ^Pss: /proc/$pid/smaps_rollup) $(cut -d' ' -f14,15 /proc/$pid/stat); done"
+        "echo $(grep -h ^Pss: /proc/$pid/smaps_rollup) $(cut -d' ' -f2,14,15 /proc/$pid/stat); done"
     )
 
-    def taken() -> tuple[float, float]:
+    def taken() -> tuple[Counter[str], Counter[str]]:
         said = [line.split() for name in plan.hosts for line in root(connect(name), script).splitlines()]
         assert len(said) >= 2 * len(plan.hosts)
-        return sum(int(one[1]) for one in said) / 1024, sum(int(one[3]) + int(one[4]) for one in said) / 100
+        kib, ticks = Counter[str](), Counter[str]()
+        for _, pss, _, program, user, system in said:
+            kib[program] += int(pss)
+            ticks[program] += int(user) + int(system)
+        return kib, ticks
 
-    memory, before = taken()
-    begun = time.monotonic()
+    (kib, before), begun = taken(), time.monotonic()
     time.sleep(120)
-    cores = (taken()[1] - before) / (time.monotonic() - begun)
-    say(f"monitoring: {memory:.0f} MiB, {cores:.3f} cores on {len(plan.hosts)} hosts")
-    assert memory <= MEMORY_MIB
-    assert cores <= CORES
+    ticks, passed = taken()[1] - before, time.monotonic() - begun
+    for program in sorted(kib):
+        say(f"{program}: {kib[program] / 1024:.0f} MiB, {ticks[program] / 100 / passed:.3f} cores")
+    say(f"on {len(plan.hosts)} hosts: {kib.total() / 1024:.0f} MiB, {ticks.total() / 100 / passed:.3f} cores")
+    assert kib.total() / 1024 <= MEMORY_MIB
+    assert ticks.total() / 100 / passed <= CORES
 
 
 def test_lines_of_a_killed_pod_stay_and_a_request_is_followed(
