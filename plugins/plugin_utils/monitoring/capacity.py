@@ -19,6 +19,7 @@ def _figure(kind: str = "", more: str = "") -> str:
 
 
 _IN_USE = f"100 * (1 - {_figure('_free')} / {_figure()})"
+ROOM = (_IN_USE, _figure("_free"), _figure())  # of each row: percent in use, what is free, what there is
 _ONE = "{scope} {name} {resource}"
 
 
