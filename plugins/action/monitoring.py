@@ -147,7 +147,7 @@ class ActionModule(StepAction):
             "off": [] if monitoring.host in plan.edge.hosts else ["haproxy.service"],  # Debian starts it
         }  # fmt: skip
         return {
-            "files": files(plan), "interval": monitoring.interval, "retention_days": monitoring.retention_days,
+            "files": files(plan), "retention_days": monitoring.retention_days,
             "hosts": len(plan.hosts), "central_packages": [ALERTMANAGER, *([LOG_DOOR] if logs else [])],
             "backups": ages(plan, warnings=self.changes.warnings), "kept_logs": kept,
             "programs_url": f"{plan.supply.files_url}/{monitoring.programs}",

@@ -76,7 +76,7 @@ LOGS = (
 
 def converge(changes: Changes, wanted: Mapping[str, Any]) -> None:
     """Install and run all as in ``wanted``. Raises GroundupError, OSError."""
-    texts = unit_texts(interval=wanted["interval"], days=wanted["retention_days"], hosts=wanted["hosts"])
+    texts = unit_texts(days=wanted["retention_days"], hosts=wanted["hosts"])
     kept = wanted["kept_logs"]
     programs = (*ALL, *(LOGS if kept else ()))
     if kept:
@@ -177,7 +177,7 @@ def _configure(changes: Changes, one: WatchProgram, wanted: Mapping[str, Any]) -
     return reader
 
 
-def unit_texts(*, interval: int, days: int, hosts: int) -> dict[str, str]:
+def unit_texts(*, days: int, hosts: int) -> dict[str, str]:
     """Return the unit files, by unit. ``hosts``: of the site; the store's memory follows from them."""
     store = (
         str(watched.PROGRAMS / "victoria-metrics"), f"-httpListenAddr={LOOPBACK}:{STORE_PORT}",
@@ -188,7 +188,7 @@ def unit_texts(*, interval: int, days: int, hosts: int) -> dict[str, str]:
     judge = (
         str(watched.PROGRAMS / "vmalert"), f"-httpListenAddr={LOOPBACK}:{RULES_PORT}", f"-rule={HOME}/rules/*.yml",
         f"-datasource.url={STORE_URL}", f"-remoteWrite.url={STORE_URL}", f"-remoteRead.url={STORE_URL}",
-        f"-notifier.url={ALERTS_URL}", f"-evaluationInterval={interval}s", f"-rule.evalDelay={_DELAY}",
+        f"-notifier.url={ALERTS_URL}", f"-rule.evalDelay={_DELAY}", "-rule.resendDelay=15s",
     )  # fmt: skip
     alerts = (
         "/usr/bin/prometheus-alertmanager", f"--web.listen-address={LOOPBACK}:{ALERTS_PORT}",

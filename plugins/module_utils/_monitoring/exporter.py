@@ -21,6 +21,10 @@ WEB, CERTIFICATE, KEY, READERS = (
     watched.HOME / name for name in ("exporter.yml", "exporter.crt", "exporter.key", "readers-ca.crt")
 )
 ENDS = "groundup_certificate_not_after_timestamp_seconds"
+# What hosts have for pods and instances: it comes and goes with them, and takes most of the exporter's time. A dollar
+# is written twice for systemd.
+_PASSING = "^(lo|veth.*|lxc.*|cali.*|tap.*|qvo.*|qvb.*|ovs-.*|br-int)$$"
+_VOLUMES = "var/lib/kubelet/pods/[^/]+/volumes/kubernetes.io~(configmap|empty-dir|projected|secret)"
 _CAP_SYS_TIME = 25  # linux/capability.h
 WEB_TEXT = f"""\
 {files.HEADER}tls_server_config:
@@ -60,7 +64,11 @@ def unit_text(address: str, *, clock: bool) -> str:
     """Return the drop-in of Debian's unit for a host with ``address``. ``clock``: the kernel says how its clock is."""
     command = (
         "/usr/bin/prometheus-node-exporter", f"--web.listen-address={address}:{PORT}", f"--web.config.file={WEB}",
-        f"--collector.textfile.directory={watched.TEXTS}", *([] if clock else ["--no-collector.timex"]),
+        f"--collector.textfile.directory={watched.TEXTS}", f"--collector.netdev.device-exclude={_PASSING}",
+        f"--collector.netclass.ignored-devices={_PASSING}",
+        # Debian's own, and those.
+        f"--collector.filesystem.mount-points-exclude=^/(dev|proc|run|sys|mnt|media|{_VOLUMES})($$|/)",
+        *([] if clock else ["--no-collector.timex"]),
     )  # fmt: skip
     # Not ProtectHome=yes, which would hide file systems from it.
     return drop_in(command, needs=WEB, memory="128M", more="ProtectHome=read-only\n")

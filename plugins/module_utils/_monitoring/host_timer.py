@@ -9,7 +9,7 @@ from .._host import watched
 from .._host.units import Unit
 from .host_metrics import program
 
-EVERY = 15  # seconds
+EVERY = 10  # seconds
 _WHAT = "Metrics of what runs on this host"
 _SERVICE = f"""\
 {HEADER}[Unit]
@@ -40,7 +40,7 @@ Description={_WHAT}
 [Timer]
 OnActiveSec=1
 OnUnitActiveSec={EVERY}
-AccuracySec=1
+AccuracySec=100ms
 
 [Install]
 WantedBy=timers.target

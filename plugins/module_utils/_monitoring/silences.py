@@ -57,7 +57,7 @@ def _ours(changes: Changes, given: Mapping[str, Any]) -> Iterator[tuple[list[dic
 def _about(given: Mapping[str, Any]) -> Iterator[list[dict[str, Any]]]:
     """Yield the matchers of each silence: an alert is muted that all of one match."""
     hosts = [re.escape(name) for name in given["hosts"]]
-    objects = [*hosts, *(rf"mon\.{name}" for name in hosts), *(rf"osd\.{number}" for number in given["osds"])]
+    objects = [*hosts, *(rf"(mon|mgr)\.{name}" for name in hosts), *(rf"osd\.{number}" for number in given["osds"])]
     for label, values in (("object", objects), ("server", hosts), ("layer", given["layers"])):
         if values:
             yield [

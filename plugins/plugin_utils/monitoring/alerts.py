@@ -12,13 +12,17 @@ from .carriers import CARRIERS
 from .drift import DRIFT_ALERTS
 from .logs import ALL_LINES, LINES, SILENT
 from .members import MEMBERS
-from .record import AlertRecord
+from .record import AlertRecord, last, named, of_lost_hosts
+from .storage import STORAGE_ALERTS
 
 
 def _quorum_at_risk(plan: Plan) -> str:
     # With one member there is no quorum to lose; of two, each is needed from the start.
     members = plan.kubernetes.etcd_members
-    return f'sum(up{{job="etcd"}}) <= {min(members // 2 + 1, members - 1)}' if members > 1 else ""
+    # One whose HAProxy alone is away is not asked, and may serve.
+    unasked = 'up{job="haproxy"} == 0 and on (object) up{job="node"} == 1'
+    lost = f'count(up{{job="etcd"}} == 0 unless on (object) ({unasked}))'
+    return f"{lost} >= {max((members - 1) // 2, 1)}" if members > 1 else ""
 
 
 def _backup_age(plan: Plan) -> str:
@@ -28,19 +32,19 @@ def _backup_age(plan: Plan) -> str:
 
 
 def _logs_age(plan: Plan) -> str:
-    newest = 'max(groundup_backup_newest_timestamp_seconds{part="binary-logs"})'
-    return f"time() - ({newest} or vector(0)) > 3600" if plan.backups.logs_every else ""
+    newest = last('groundup_backup_newest_timestamp_seconds{part="binary-logs"}', plan)
+    return f"time() - {newest} > 3600" if plan.backups.logs_every else ""
 
 
-def _failure(expr: str) -> Callable[[Plan], str]:
-    return lambda plan: expr if plan.openstack.hypervisor_failure else ""
+def _failure(expr: Callable[[Plan], str]) -> Callable[[Plan], str]:
+    return lambda plan: expr(plan) if plan.openstack.hypervisor_failure else ""
 
 
 def _nobody_serves(*proxies: str) -> str:
     """Return the backends of HAProxy for whom no control host has a server that passes its check, as objects."""
     # Not by their state: servers that are never checked stand by for public names.
     served = f'haproxy_backend_active_servers{{job="haproxy",proxy=~"{"|".join(proxies)}"}}'
-    return f'label_replace(max by (proxy) ({served}) == 0, "object", "$1", "proxy", "(.+)")'
+    return named(f"max by (proxy) ({served}) == 0", "proxy")
 
 
 def _public_name_down(plan: Plan) -> str:
@@ -51,17 +55,6 @@ def _public_name_down(plan: Plan) -> str:
 def request_rate(only: str) -> str:
     """Return the requests of API servers, a second; ``only``: more matchers."""
     return f'sum by (object) (rate(apiserver_request_total{{job="api-server"{only}}}[2m]))'
-
-
-def _of_lost_hosts(label: str, value: str = "$1") -> str:
-    """Return the hosts that do not answer, by ``value`` in ``label``: of what is on them, `HostDown` tells."""
-    return f'label_replace(up{{job="node"}} == 0, "{label}", "{value}", "object", "(.+)")'
-
-
-def _daemon(metric: str, on_lost_hosts: str) -> str:
-    """Return the daemons of Ceph whose ``metric`` is 0, as objects: the manager that tells it is not at fault."""
-    lost = f'max by (ceph_daemon) ({metric}{{job="ceph"}}) == 0 unless on (ceph_daemon) {on_lost_hosts}'
-    return f'label_replace({lost}, "object", "$1", "ceph_daemon", "(.+)")'
 
 
 def _racks(plan: Plan) -> str:
@@ -75,19 +68,11 @@ def _racks(plan: Plan) -> str:
         f'count by (rack) (up{{job="node",rack=~"{"|".join(racks)}"}} == 0) >= {least}'
         for least, racks in sorted(by_least.items())
     )
-    return f'label_replace({lost}, "object", "$1", "rack", "(.+)")' if lost else ""
-
-
-def _lost_managers(plan: Plan) -> str:
-    # One that stands by is no target of its own: the active one tells of it.
-    managers = len(plan.ceph.managers) if plan.ceph else 0
-    return f'count(max by (ceph_daemon) (ceph_mgr_status{{job="ceph"}})) < {managers}' if managers > 1 else ""
+    return named(lost, "rack") if lost else ""
 
 
 FAILED = ',code=~"5.."'
 DISK = 'job="node",fstype!~"tmpfs|ramfs|overlay|squashfs"'
-
-_OSDS = 'max by (ceph_daemon, hostname) (ceph_osd_metadata{job="ceph"})'
 
 ALERTS: dict[str, AlertRecord] = {
     "RackDown": AlertRecord(
@@ -99,7 +84,7 @@ ALERTS: dict[str, AlertRecord] = {
         remedy="look at the rack's power and its switch; groundup.cloud.status names the hosts that do not answer",
     ),
     "HostDown": AlertRecord(
-        layer="host", job="node", severity="critical", after="45s",
+        layer="host", job="node", severity="critical",
         expr='up{job="node"} == 0',
         what="{object} does not answer",
         why="what runs on it is lost or unseen: the machine is off, its network is cut, or its node exporter stopped",
@@ -148,8 +133,7 @@ ALERTS: dict[str, AlertRecord] = {
     "HypervisorFailed": AlertRecord(
         layer="hypervisor", job="node", severity="critical", after="0s",
         expr=_failure(
-            'label_replace(max by (hypervisor, project) (groundup_hypervisor_down_instances) > 0, "object", "$1", '
-            '"hypervisor", "(.+)")'
+            lambda _: named("max by (hypervisor, project) (groundup_hypervisor_down_instances) > 0", "hypervisor")
         ),
         what="instances of project {project} are down with {object}, or out of reach",
         why="nobody comes to what they serve, and their owners do not know why",
@@ -157,7 +141,7 @@ ALERTS: dict[str, AlertRecord] = {
     ),
     "HypervisorLookOld": AlertRecord(
         layer="monitoring", job="node", severity="warning", after="5m", object="hypervisor_failure",
-        expr=_failure("time() - (max(groundup_hypervisor_looked_timestamp_seconds) or vector(0)) > 900"),
+        expr=_failure(lambda plan: f"time() - {last('groundup_hypervisor_looked_timestamp_seconds', plan)} > 900"),
         what="nobody looked for dead hypervisors for a quarter of an hour",
         why="one that dies now is neither told nor evacuated",
         remedy="read why: journalctl of the unit groundup-hypervisor-failure-SITE on the control node",
@@ -180,16 +164,16 @@ ALERTS: dict[str, AlertRecord] = {
         "below 1 GiB of free disk the store takes nothing",
     ),
     "EtcdNoLeader": AlertRecord(
-        layer="kubernetes", job="etcd", severity="critical", after="45s",
+        layer="kubernetes", job="etcd", severity="critical",
         expr='etcd_server_has_leader{job="etcd"} == 0',
         what="the etcd member of {object} has no leader",
         why="without a leader the Kubernetes API takes no writes",
         remedy="start control hosts that are down; with a quorum lost for good, restore (docs/backup.md)",
     ),
     "EtcdQuorumAtRisk": AlertRecord(
-        layer="kubernetes", job="etcd", severity="critical", after="45s", object="etcd",
+        layer="kubernetes", job="etcd", severity="critical", object="etcd",
         expr=_quorum_at_risk,
-        what="one more lost member of etcd costs the quorum",
+        what="beside the members of etcd that do not answer, one more lost one costs the quorum",
         why="without a quorum the Kubernetes API takes no writes",
         remedy="bring the control host that is down back before you touch another; groundup.cloud.status names it",
     ),
@@ -201,54 +185,27 @@ ALERTS: dict[str, AlertRecord] = {
         remedy="read its log (crictl logs) and look at etcd of the same host: slow disks show first there",
     ),
     "ApiServersOut": AlertRecord(
-        layer="kubernetes", job="haproxy", severity="critical", after="45s",
+        layer="kubernetes", job="haproxy", severity="critical",
         expr=_nobody_serves("kubernetes"),
         what="no API server passes HAProxy's check",
         why="nobody can change or read the cluster; pods run on as they are",
         remedy="look at etcd's quorum first; then journalctl -u kubelet and crictl logs of kube-apiserver",
     ),
     "HaproxyServerOut": AlertRecord(
-        layer="kubernetes", job="haproxy", severity="warning", after="45s",
-        expr=f'haproxy_server_status{{job="haproxy",state="DOWN"}} == 1 unless on (server) {_of_lost_hosts("server")}',
+        layer="kubernetes", job="haproxy", severity="warning",
+        expr=f'haproxy_server_status{{job="haproxy",state="DOWN"}} == 1 unless on (server) {of_lost_hosts("server")}',
         what="HAProxy of {object} has taken {server} out of {proxy}",
         why="fewer servers carry the load; with the last one the API or the public name is gone",
         remedy="run groundup.cloud.status: it names the pod or host behind that server",
     ),
     "PublicNameDown": AlertRecord(
-        layer="openstack", job="haproxy", severity="critical", after="45s",
+        layer="openstack", job="haproxy", severity="critical",
         expr=_public_name_down,
         what="no server of {object} passes HAProxy's check",
         why="users get errors in place of this API",
         remedy="run groundup.cloud.openstack --tags verify: a failure card names the cause",
     ),
-    "CephMonitorDown": AlertRecord(
-        layer="storage", job="ceph", severity="critical", after="45s",
-        expr=_daemon("ceph_mon_quorum_status", _of_lost_hosts("ceph_daemon", "mon.$1")),
-        what="{object} is not in the quorum of Ceph's monitors",
-        why="one more lost monitor may stop all volumes, images and disks in Ceph",
-        remedy="start it: systemctl status ceph-mon@HOST on its host; look at the host's clock",
-    ),
-    "CephOsdDown": AlertRecord(
-        layer="storage", job="ceph", severity="warning", after="45s",
-        expr=_daemon("ceph_osd_up", f"({_OSDS} and on (hostname) {_of_lost_hosts('hostname')})"),
-        what="{object} is down",
-        why="its data has one copy less until it is back, or until Ceph has copied it elsewhere",
-        remedy="ceph osd find names its host; a broken disk: groundup.cloud.storage_replace",
-    ),
-    "CephManagerDown": AlertRecord(
-        layer="storage", job="ceph", severity="warning", after="5m", object="ceph",
-        expr=_lost_managers,
-        what="fewer managers of Ceph stand by than the plan has",
-        why="with the last one, Ceph's metrics, its balancer and volume commands stop; data are served on",
-        remedy="ceph mgr dump names those that are there; on the other's host: systemctl status ceph-mgr@HOST",
-    ),
-    "CephError": AlertRecord(
-        layer="storage", job="ceph", severity="critical", after="45s", object="ceph",
-        expr='max(ceph_health_status{job="ceph"}) == 2',
-        what="Ceph says HEALTH_ERR",
-        why="data is unavailable or in danger",
-        remedy="ceph health detail names what; full OSDs come first",
-    ),
+    **STORAGE_ALERTS,
     **CAPACITY_ALERTS,
     **CARRIERS,
     **MEMBERS,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ..plan.part_types import CapacityPlan
 from ..plan.types import Plan
 from .panels import DashboardRecord, PanelRecord, most
-from .record import AlertRecord
+from .record import AlertRecord, last
 
 _BY = "max by (scope, name, resource)"
 _WINDOW = "7d"  # of growth
@@ -19,6 +19,7 @@ def _figure(kind: str = "", more: str = "") -> str:
 
 
 _IN_USE = f"100 * (1 - {_figure('_free')} / {_figure()})"
+ROOM = (_IN_USE, _figure("_free"), _figure())  # of each row: percent in use, what is free, what there is
 _ONE = "{scope} {name} {resource}"
 
 
@@ -57,7 +58,9 @@ CAPACITY_ALERTS: dict[str, AlertRecord] = {
     ),
     "CapacityOld": AlertRecord(
         layer="monitoring", job="node", severity="warning", after="5m", object="capacity",
-        expr=_of(lambda _: "time() - (max(groundup_capacity_looked_timestamp_seconds) or vector(0)) > 2 * 86400"),
+        expr=lambda plan: _of(
+            lambda _: f"time() - {last('groundup_capacity_looked_timestamp_seconds', plan)} > 2 * 86400"
+        )(plan),
         what="the cloud's room was not asked for two days",
         why="it may fill unseen: the alerts of capacity stay as they are",
         remedy="read why: journalctl of the unit groundup-capacity-SITE on the control node",

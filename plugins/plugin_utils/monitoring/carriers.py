@@ -5,14 +5,14 @@ from __future__ import annotations
 from ..plan.types import Plan
 from .record import AlertRecord, named
 
-_LAST_RUN = "groundup_host_metrics_last_run_timestamp_seconds"
+LAST_RUN = "groundup_host_metrics_last_run_timestamp_seconds"
 _LEADER = "ovn_db_cluster_has_leader"
 _WRITTEN = "max(ovn_southbound_nb_cfg offset 1m)"
 
 
 def _told_late(plan: Plan) -> str:
     interval = plan.monitoring.interval if plan.monitoring else 0
-    return f'up{{job="node"}} == 1 unless on (object) {_LAST_RUN} > time() - {120 + 2 * interval}'
+    return f'up{{job="node"}} == 1 unless on (object) {LAST_RUN} > time() - {120 + 2 * interval}'
 
 
 CARRIERS: dict[str, AlertRecord] = {
@@ -24,15 +24,15 @@ CARRIERS: dict[str, AlertRecord] = {
         remedy="on the host: journalctl -n 50 -u groundup-host-metrics; run groundup.cloud.monitoring",
     ),
     "OvnNoLeader": AlertRecord(
-        layer="network", job="node", severity="critical", after="45s",
+        layer="network", job="node", severity="critical",
         expr=named(f"max by (db_name) ({_LEADER}) == 0", "db_name"),
-        what="no member of {object} has a leader",
+        what="no member of {object} that was asked has a leader",
         why="Neutron can change no network, and hypervisors hear of no change; what is there goes on",
         remedy="start control hosts that are down; groundup.cloud.status names them; with most members lost for good, "
         "restore (docs/backup.md)",
     ),
     "OvnMemberOut": AlertRecord(
-        layer="network", job="node", severity="warning", after="45s",
+        layer="network", job="node", severity="warning",
         expr=f"{_LEADER} == 0 and on (db_name) max by (db_name) ({_LEADER}) == 1",
         what="the member of {db_name} on {object} does not answer, or is out of its cluster",
         why="one more lost member may cost the leader, and then no network can be changed",
@@ -48,21 +48,21 @@ CARRIERS: dict[str, AlertRecord] = {
         "host that is gone for good: openstack network agent delete",
     ),
     "ChassisCut": AlertRecord(
-        layer="hypervisor", job="node", severity="warning", after="45s",
+        layer="hypervisor", job="node", severity="warning",
         expr="ovn_controller_southbound_database_connected == 0",
         what="ovn-controller of {object} does not run, or does not reach OVN's southbound database",
         why="its guests keep the networks that they have; new ports and changed rules do not work there",
         remedy="run groundup.cloud.hypervisor --tags verify: it says why each member of the database is not reached",
     ),
     "SwitchStuck": AlertRecord(
-        layer="hypervisor", job="node", severity="critical", after="45s",
+        layer="hypervisor", job="node", severity="critical",
         expr="ovs_up == 0 or ovs_cur_cfg < ovs_next_cfg",
         what="Open vSwitch of {object} does not answer, or does not apply what is in its database",
         why="guests there get no network, or lose it",
         remedy="on the host: journalctl -n 50 -u ovs-vswitchd -u ovsdb-server",
     ),
     "LibvirtSilent": AlertRecord(
-        layer="hypervisor", job="node", severity="critical", after="1m",
+        layer="hypervisor", job="node", severity="critical",
         expr="libvirt_up == 0",
         what="libvirt of {object} does not answer",
         why="Nova can start, stop and move no instance there; those that run go on",

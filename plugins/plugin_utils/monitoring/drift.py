@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..plan.types import Plan
-from .record import AlertRecord
+from .record import AlertRecord, last
 
 
 def with_drift(expr: str) -> Callable[[Plan], str]:
@@ -36,7 +36,9 @@ DRIFT_ALERTS: dict[str, AlertRecord] = {
     ),
     "DriftOld": AlertRecord(
         layer="monitoring", job="node", severity="warning", after="5m", object="drift",
-        expr=with_drift("time() - (max(groundup_drift_looked_timestamp_seconds) or vector(0)) > 2 * 86400"),
+        expr=lambda plan: with_drift(
+            f"time() - {last('groundup_drift_looked_timestamp_seconds', plan)} > 2 * 86400"
+        )(plan),
         what="the site was not compared with its file for two days",
         why="what changed since then is unseen",
         remedy="read why: journalctl of the unit groundup-drift-SITE on the control node",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import yaml
 
@@ -33,8 +34,11 @@ def files(plan: Plan) -> dict[str, str]:
     """Return path and text of each file; none on a site without monitoring."""
     if plan.monitoring is None:
         return {}
+    panels = vmui_files(plan)
+    buckets = sorted(set(re.findall(r"\w+_bucket\b", "".join(panels.values()))))
     documents = {
-        "scrape.yml": scrape(plan, interval=plan.monitoring.interval), ROUTING: routing(plan.monitoring),
+        "scrape.yml": scrape(plan, interval=plan.monitoring.interval, buckets=buckets),
+        ROUTING: routing(plan.monitoring),
     }  # fmt: skip
     if plan.monitoring.logs:
         documents["log-rules/logs.yml"] = log_rules()
@@ -42,7 +46,7 @@ def files(plan: Plan) -> dict[str, str]:
     return {
         **{f"targets/{layer}.json": json.dumps(each, indent=2) + "\n" for layer, each in targets(plan).items()},
         **log_files(plan),
-        **vmui_files(plan),
+        **panels,
         PAGE: page(plan, interval=plan.monitoring.interval),
         **{path: HEADER + yaml.safe_dump(each, sort_keys=False, width=120) for path, each in documents.items()},
     }

@@ -7,11 +7,20 @@ from collections.abc import Callable
 from ...module_utils._monitoring.host_metrics.services import DEEP
 from ..plan.types import Plan
 from ..services.sizes import sizes
+from .carriers import LAST_RUN
 from .record import AlertRecord, named
 
 _STATUS = "mysql_global_status_wsrep"
+
+
+def _unasked(told: str, span: str) -> str:
+    """Return what hosts have ``told`` of members within ``span`` that tell nothing now, as one that is down."""
+    return f"last_over_time({told}[{span}]) unless on (object) {LAST_RUN}"
+
+
 # Until the layer openstack has run, no member tells: that is no outage.
-_PRIMARY = f"(max({_STATUS}_cluster_status) or 0 * max(last_over_time(mysql_up[1d])))"
+_TOLD = f"0 * max(last_over_time(mysql_up[1d])) unless on () ({_unasked('mysql_up', '1d')})"
+_PRIMARY = f"(max({_STATUS}_cluster_status) or {_TOLD})"
 _IN_STEP = f"max by (pod) ({_STATUS}_local_state) == 4"
 _RUNNING = "max by (pod) (rabbitmq_identity_info)"
 _VERIFY = "run groundup.cloud.openstack --tags verify: a failure card names the cause"
@@ -30,12 +39,12 @@ def _of(service: str, expr: Callable[[int], str]) -> Callable[[Plan], str]:
 def _out(service: str, workload: str, told: str, well: str, *, unless: str = "") -> Callable[[Plan], str]:
     """Return the members of the plan that are not among ``well`` (pods): one that has no pod, too.
 
-    Of the members that a lost host has ``told`` of within the hour, `HostDown` tells.
+    Of members that a host has ``told`` of within the hour, and tells nothing now, its own alert tells (`HostDown`).
     """
 
     def expr(members: int) -> str:
         each = (f'label_replace(vector(1), "object", "{workload}-{number}", "", "")' for number in range(members))
-        lost = f'max by (pod) (last_over_time({told}[1h]) and on (object) up{{job="node"}} == 0)'
+        lost = f"max by (pod) ({_unasked(told, '1h')})"
         others = f"unless on (object) {named(well, 'pod')} unless on (object) {named(lost, 'pod')}"
         return f"({' or '.join(each)}) {others}{unless}"
 
@@ -54,16 +63,16 @@ def _partition(members: int) -> str:
 
 MEMBERS: dict[str, AlertRecord] = {
     "GaleraMemberOut": AlertRecord(
-        layer="openstack", job="node", severity="warning", after="1m",
+        layer="openstack", job="node", severity="warning",
         expr=_out("mariadb", "mariadb-server", "mysql_up", _IN_STEP, unless=f" and on () {_PRIMARY} == 1"),
         what="{object} does not serve, or is not in step with the other members of the database",
         why="one more lost member may cost the majority, and with it every API",
         remedy="run groundup.cloud.openstack --tags verify: a failure card says what it waits for",
     ),
     "GaleraNoQuorum": AlertRecord(
-        layer="openstack", job="node", severity="critical", after="45s", object="galera",
+        layer="openstack", job="node", severity="critical", object="galera",
         expr=_of("mariadb", lambda _: f"{_PRIMARY} == 0"),
-        what="no member of the database is in a primary component",
+        what="no member of the database that was asked is in a primary component",
         why="every API fails; instances and their networks go on",
         remedy="kubectl logs of the pods mariadb-server-*: each says what it waits for, or why it forms no cluster and "
         "how to consent",
@@ -80,21 +89,21 @@ MEMBERS: dict[str, AlertRecord] = {
         remedy="look at disk and processors of its host: iostat -x 5, top",
     ),
     "RabbitmqMemberOut": AlertRecord(
-        layer="openstack", job="node", severity="warning", after="1m",
+        layer="openstack", job="node", severity="warning",
         expr=_out("rabbitmq", "rabbitmq-rabbitmq", "rabbitmq_identity_info", _RUNNING),
         what="{object} does not serve",
         why="one more lost member may stop the queue, and with it all work between services",
         remedy=_VERIFY,
     ),
     "RabbitmqPartition": AlertRecord(
-        layer="openstack", job="node", severity="critical", after="1m",
+        layer="openstack", job="node", severity="critical",
         expr=_of("rabbitmq", _partition),
         what="{object} runs and does not reach another member of RabbitMQ that runs, too",
         why="each side goes on with its own queues: requests between services are lost",
         remedy="look at the network between their hosts; one that stays alone starts anew by itself",
     ),
     "RabbitmqAlarm": AlertRecord(
-        layer="openstack", job="node", severity="critical", after="45s",
+        layer="openstack", job="node", severity="critical",
         expr=_pods("rabbitmq", 'max by (pod) ({__name__=~"rabbitmq_alarms_.+"}) == 1'),
         what="{object} takes no messages: its memory, its disk or its open files are at their limit",
         why="all services that send wait",
@@ -112,7 +121,7 @@ MEMBERS: dict[str, AlertRecord] = {
         "gone: rabbitmqctl delete_queue",
     ),
     "MemcachedOut": AlertRecord(
-        layer="openstack", job="node", severity="warning", after="1m",
+        layer="openstack", job="node", severity="warning",
         expr=_out("memcached", "memcached-memcached", "memcached_up", "max by (pod) (memcached_up) == 1"),
         what="{object} does not serve",
         why="services that the site's overrides have remember there ask again for what they know",

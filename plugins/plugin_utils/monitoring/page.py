@@ -11,6 +11,7 @@ from ...module_utils._host.watched import PROOF
 from ...module_utils._monitoring.central import STORE_URL
 from ..plan.output.topology import topology_svg
 from ..plan.types import Plan
+from .capacity import ROOM
 from .jobs import JOBS
 from .rules import alerts_of
 from .targets import targets
@@ -27,8 +28,10 @@ def page(plan: Plan, *, interval: int) -> str:
         for layer, groups in targets(plan).items()
     }
     alerts = [(name, one) for name, one in alerts_of(plan)]
+    room = plan.monitoring.capacity if plan.monitoring else None
     known = {
         "interval": interval,
+        "room": {"percent": room.percent, "queries": ROOM} if room else None,
         "proof": PROOF,
         "hosts": list(plan.hosts),
         "layers": {one.layer: len(asked.get(one.layer, ())) for _, one in alerts},

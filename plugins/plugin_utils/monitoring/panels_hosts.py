@@ -8,7 +8,6 @@ from .alerts import DISK
 from .drift import with_drift, with_heal
 from .panels import DashboardRecord, PanelRecord, grown, most, rate
 
-_WIRES = ',device!~"lo|veth.*|lxc.*|cali.*|tap.*|qvo.*|qvb.*|ovs-.*|br-int"'  # what hosts have for pods and instances
 _MEMORY = 'node_memory_MemAvailable_bytes{job="node"} / node_memory_MemTotal_bytes{job="node"}'
 _IDLE = rate("node_cpu_seconds_total", "node", ',mode="idle"')
 _FULL = (
@@ -18,7 +17,7 @@ _FULL = (
 
 
 def _wire(direction: str, *kinds: str) -> str:
-    parts = [rate(f"node_network_{direction}_{kind}_total", "node", _WIRES) for kind in kinds]
+    parts = [rate(f"node_network_{direction}_{kind}_total", "node") for kind in kinds]
     return f"sum by (object) ({' + '.join(parts)})"
 
 

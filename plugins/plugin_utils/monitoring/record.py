@@ -11,6 +11,8 @@ from ..plan.types import Plan
 from .jobs import expression
 
 Severity = Literal["critical", "warning"]
+# What serves nobody: a restart of half a minute is not told, and what lasts is told within 90 s (docs/monitoring.md).
+OUTAGE = "45s"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +23,7 @@ class AlertRecord:
     job: str  # whose targets its series come from: a site without them has no such alert
     severity: Severity
     expr: str | Callable[[Plan], str]  # "": this site needs none
-    after: str  # how long it must hold
+    after: str = OUTAGE  # how long it must hold; in minutes: nobody waits for it
     object: str = ""  # at fault; "": the series' own label `object`
     what: str  # ``{label}`` stands for a label of the series
     why: str
@@ -37,3 +39,14 @@ class AlertRecord:
 def named(expr: str, label: str) -> str:
     """Return ``expr`` with its ``label`` as the object."""
     return f'label_replace({expr}, "object", "$1", "{label}", "(.+)")'
+
+
+def last(metric: str, plan: Plan) -> str:
+    """Return when ``metric`` says that something was done last; 0: the monitoring host answers and does not tell it."""
+    host = plan.monitoring.host if plan.monitoring else ""
+    return f'(max({metric}) or max(up{{job="node",object="{host}"}} == 1) - 1)'
+
+
+def of_lost_hosts(label: str, value: str = "$1") -> str:
+    """Return the hosts that do not answer, by ``value`` in ``label``: of what is on them, `HostDown` tells."""
+    return f'label_replace(up{{job="node"}} == 0, "{label}", "{value}", "object", "(.+)")'

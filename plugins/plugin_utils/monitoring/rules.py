@@ -1,6 +1,7 @@
 """Alert rules from the plan: one file a layer, read by vmalert and Prometheus.
 
 Each layer also has two of its own making: a target that does not answer, and targets that nobody asks any more.
+A layer's rules are two groups: those that wait for seconds are judged often.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from .alerts import ALERTS
 from .jobs import JOBS, counted
 from .record import AlertRecord
 
+_OFTEN, _SELDOM = "5s", "30s"  # between two judgements
 _LABEL = re.compile(r"\{(\w+)\}")
 
 
@@ -24,7 +26,7 @@ def alerts_of(plan: Plan) -> Iterator[tuple[str, AlertRecord]]:
     for layer in dict.fromkeys([*(JOBS[name].layer for name in present), *(one.layer for one in ALERTS.values())]):
         yield from ((name, one) for name, one in ALERTS.items() if one.layer == layer and one.expression(plan))
         jobs = [name for name in present if JOBS[name].layer == layer]
-        if others := [name for name in jobs if name != "node" and not JOBS[name].one_answers]:  # a host has HostDown
+        if others := [name for name in jobs if name != "node" and not JOBS[name].one_answers]:
             yield "TargetDown", _target_down(layer, others)
         for name in jobs:
             if JOBS[name].one_answers:
@@ -34,11 +36,14 @@ def alerts_of(plan: Plan) -> Iterator[tuple[str, AlertRecord]]:
 
 def rules(plan: Plan) -> dict[str, dict[str, Any]]:
     """Return the rule file of each layer."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, dict[str, dict[str, Any]]] = {}
     each = [(alert.layer, _rule(name, alert, plan)) for name, alert in alerts_of(plan)]
     for layer, rule in [*each, ("monitoring", _proof(plan))]:
-        found.setdefault(layer, {"groups": [{"name": layer, "rules": []}]})["groups"][0]["rules"].append(rule)
-    return found
+        seldom = rule.get("for", "").endswith("m")
+        name, interval = (f"{layer}, slow", _SELDOM) if seldom else (layer, _OFTEN)
+        group = {"name": name, "interval": interval, "rules": []}
+        found.setdefault(layer, {}).setdefault(name, group)["rules"].append(rule)
+    return {layer: {"groups": list(groups.values())} for layer, groups in found.items()}
 
 
 def _proof(plan: Plan) -> dict[str, Any]:
@@ -71,8 +76,9 @@ def _rule(name: str, alert: AlertRecord, plan: Plan) -> dict[str, Any]:
 
 def _target_down(layer: str, jobs: list[str]) -> AlertRecord:
     return AlertRecord(
-        layer=layer, job=jobs[0], severity="critical", after="90s",  # after HostDown, which hides it
-        expr=f'up{{job=~"{"|".join(jobs)}"}} == 0',
+        layer=layer, job=jobs[0], severity="critical",
+        # Of a host that does not answer, HostDown tells.
+        expr=f'up{{job=~"{"|".join(jobs)}"}} == 0 unless on (object) up{{job="node"}} == 0',
         what="{job} of {object} does not answer",
         why="it is down, or its metrics are not to be had: what it does is unseen",
         remedy="look at the service on its host (systemctl --failed); groundup.cloud.status names what else is down",
@@ -81,7 +87,7 @@ def _target_down(layer: str, jobs: list[str]) -> AlertRecord:
 
 def _none_answers(layer: str, job: str) -> AlertRecord:
     return AlertRecord(
-        layer=layer, job=job, severity="critical", after="90s", object=job,
+        layer=layer, job=job, severity="critical", after="90s", object=job,  # a manager that takes over needs a minute
         expr=f'max(up{{job="{job}"}}) == 0',
         what=f"no target of {job} answers",
         why="its alerts cannot fire; of what it does nothing is seen",

@@ -47,21 +47,30 @@ def expected(plan: Plan, *, without: Collection[str] = ()) -> list[dict[str, Any
     ]
 
 
-def scrape(plan: Plan, *, interval: int) -> dict[str, Any]:
-    """Return the scrape configuration: one job each, which takes its own targets out of its layer's file."""
+def scrape(plan: Plan, *, interval: int, buckets: Collection[str]) -> dict[str, Any]:
+    """Return the scrape configuration: one job each, which takes its own targets out of its layer's file.
+
+    Of histograms, ``buckets`` (names of metrics) are kept: those of an API server are most of all series.
+    """
     return {
         "global": {"scrape_interval": f"{interval}s", "external_labels": {"site": plan.site}},
-        "scrape_configs": [_job(name, JOBS[name]) for name in counted(plan)],
+        "scrape_configs": [_job(name, JOBS[name], buckets) for name in counted(plan)],
     }
 
 
-def _job(name: str, job: JobRecord) -> dict[str, Any]:
+def _job(name: str, job: JobRecord, buckets: Collection[str]) -> dict[str, Any]:
+    asked = "__tmp_asked"
     return {
         "job_name": name,
         "metrics_path": job.path,
         **_way(job.credential),
         "file_sd_configs": [{"files": [f"targets/{job.layer}.json"]}],
         "relabel_configs": [{"action": "keep", "source_labels": ["job"], "regex": name}],
+        "metric_relabel_configs": [
+            {"source_labels": ["__name__"], "regex": "|".join(buckets), "target_label": asked, "replacement": "1"},
+            {"action": "drop", "source_labels": [asked, "__name__"], "regex": ";.+_bucket"},
+            {"action": "labeldrop", "regex": asked},
+        ],
     }
 
 

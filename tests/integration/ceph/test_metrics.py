@@ -15,8 +15,8 @@ from .loopback import PATIENCE, Loopback
 OSDS = 1
 # Of two managers in one network, each has an address of its own.
 _ADDRESSES = {"x": "127.0.0.1", "y": "127.0.0.2"}
-_CAPS = {"mon": "profile mgr", "osd": "allow *", "mds": "allow *"}
-_STANDS_BY = """
+CAPS = {"mon": "profile mgr", "osd": "allow *", "mds": "allow *"}
+STANDS_BY = """
 mkdir -p /var/lib/ceph/mgr/ceph-y
 ceph-authtool --create-keyring /var/lib/ceph/mgr/ceph-y/keyring --name mgr.y --add-key "$1" > /dev/null
 exec ceph-mgr -i y
@@ -69,7 +69,7 @@ def test_metrics_are_on_with_monitoring_and_off_without_but_for_those_who_had_th
     until(lambda: bool(ceph.ask("mgr", "module", "ls")["disabled_modules"]), seconds=PATIENCE)
     for name, address in _ADDRESSES.items():
         ceph.ask("config", "set", "mgr", f"mgr/prometheus/{name}/server_addr", address)
-    ceph.run(_STANDS_BY, ceph.key("mgr.y", _CAPS))
+    ceph.run(STANDS_BY, ceph.key("mgr.y", CAPS))
     until(lambda: bool(ceph.ask("mgr", "dump")["standbys"]), seconds=PATIENCE)
     assert converge(ceph, wanted=False) == []
     assert silent(ceph) == "no manager tells metrics (module prometheus is off)"

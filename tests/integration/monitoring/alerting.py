@@ -107,7 +107,7 @@ def alerting(place: Path, plan: Plan, debian: Path, *, secrets: Mapping[str, str
         for path, text in {"alertmanager.yml": files(plan)["alertmanager.yml"], **(secrets or {}), **own}.items():
             host.at(HOME / path).parent.mkdir(parents=True, exist_ok=True)
             host.at(HOME / path).write_text(text)
-        host.start(*command(unit_texts(interval=15, days=1, hosts=1)[on_host.ALERTS]))
+        host.start(*command(unit_texts(days=1, hosts=1)[on_host.ALERTS]))
         heard, mailed = place / "heard", place / "mailed"
         processes = [
             _beside(host, "receiver.py", HOOK, heard),

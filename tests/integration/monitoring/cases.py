@@ -104,7 +104,7 @@ _ASKED = 'groundup_hypervisor_looked_timestamp_seconds{job="node",object="seed-1
 NODES = {"job": "node", "layer": "host"}
 BEGIN, DAY = 946684800, 86400  # vmalert-tool's time begins with 2000
 # Of the hosts that are up in cases of other alerts, too.
-_ALIVE = {f'{LAST_RUN}{{object="{host}"}}': f"{BEGIN}+60x30" for host in ("worker-1", "storage-1")}
+ALIVE = {f'{LAST_RUN}{{object="{host}"}}': f"{BEGIN}+60x30" for host in ("worker-1", "storage-1", "control-1")}
 _SEED = up("node", "seed-1", "1x30", layer="host") | _lines("seed-1")
 _NETWORKS = 'ovn_southbound_nb_cfg{object="control-1"}'
 _SOUTH, _NORTH = "OVN_Southbound", "OVN_Northbound"
@@ -220,7 +220,8 @@ CASES = (
     ),
     Case(
         alert="CephManagerDown", layer="storage", fires=_manager("storage-1"),
-        quiet=_manager("storage-1") | _manager("storage-2") | _manager("storage-3"), labels={"object": "ceph"},
+        quiet=_manager("storage-1") | _manager("storage-2"),
+        labels={"object": "mgr.storage-2", "ceph_daemon": "mgr.storage-2"},
     ),
     # Of managers, those that stand by need not answer.
     Case(
@@ -231,8 +232,8 @@ CASES = (
     ),
     Case(
         alert="HostMetricsOld", layer="host",
-        fires=_ALIVE | _SEED | {f'{LAST_RUN}{{object="seed-1"}}': f"{BEGIN}x30"},
-        quiet=_ALIVE | _SEED | {f'{LAST_RUN}{{object="seed-1"}}': f"{BEGIN}+60x30"},
+        fires=ALIVE | _SEED | {f'{LAST_RUN}{{object="seed-1"}}': f"{BEGIN}x30"},
+        quiet=ALIVE | _SEED | {f'{LAST_RUN}{{object="seed-1"}}': f"{BEGIN}+60x30"},
         labels={**NODES, "object": "seed-1"},
     ),
     Case(

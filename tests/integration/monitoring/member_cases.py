@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .cases import Case, Series, up
+from .cases import ALIVE, Case, Series
 
 
 def _galera(number: str, state: str, primary: str) -> Series:
@@ -83,8 +83,7 @@ MEMBERS = (
 MEMBERS_ALONE = (
     Case(  # of one that went with its host, HostDown tells
         alert="RabbitmqMemberOut", layer="openstack",
-        fires=_three("1 _x30") | up("node", "control-1", "1x30", layer="host"),
-        quiet=_three("1 _x30") | up("node", "control-1", "0x30", layer="host"),
+        fires=_three("1 _x30") | ALIVE, quiet=_three("1 _x30"),
         labels={"object": "rabbitmq-rabbitmq-1"},
     ),
     Case(
@@ -93,10 +92,11 @@ MEMBERS_ALONE = (
     ),
     *(
         Case(
-            alert="GaleraNoQuorum", layer="openstack", fires={_UP: told}, quiet={"other": "1x30"},  # not told yet
+            alert="GaleraNoQuorum", layer="openstack", fires={_UP: told} | ALIVE, quiet=quiet,
             labels={"object": "galera"},
         )
         for told in ("0x30", "1 _x30")
+        for quiet in (ALIVE, {_UP: told})  # nobody has told of one yet, or its host tells nothing now
     ),
     Case(  # one that a member which is down leaves behind is no partition
         alert="RabbitmqPartition", layer="openstack",

@@ -117,6 +117,10 @@ def test_every_panel_answers_where_its_program_runs(
             waiting = {name: one for name, one in waiting.items() if not found[name]["data"]["result"]}
         assert waiting == {}
 
+        names = {one for one in site.ask("8428/api/v1/label/__name__/values")["data"] if one.endswith("_bucket")}
+        assert {name for name in names if not any(name in query for query in queries(plan).values())} == set()
+        assert names, "a panel asks for them"
+
         # Of layers that are not there, too: the store has no word against any query.
         whole = {
             panel.title: query for _, _, panels in dashboards_of(planned("ha", **WHOLE)) for panel, query, _ in panels

@@ -47,7 +47,7 @@ def test_a_store_of_somebody_else_takes_metrics_as_the_guide_shows(
         for path, text in texts.items():
             host.at(HOME / path).parent.mkdir(parents=True, exist_ok=True)
             host.at(HOME / path).write_text(text)
-        own = command(unit_texts(interval=15, days=1, hosts=1)[on_host.STORE])
+        own = command(unit_texts(days=1, hosts=1)[on_host.STORE])
         host.start(*own)
         other = ("-storageDataPath=/var/lib/others", f"-promscrape.config={HOME}/others.yml")
         host.start(own[0], f"-httpListenAddr=127.0.0.1:{OTHER}", *other)

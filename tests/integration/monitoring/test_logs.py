@@ -102,7 +102,7 @@ def site(place: Path, artifact: Callable[[str], Artifact], debian: Path) -> Iter
             for name in names:
                 shutil.copy(artifact(of).path / name, host.at(to))
         _lay_out(host, plan, address)
-        texts = central.unit_texts(interval=15, days=1, hosts=4)
+        texts = central.unit_texts(days=1, hosts=4)
         texts |= central.log_unit_texts(hosts=4, days=kept.retention_days, gib=kept.max_gib)
         for unit in (on_host.STORE, on_host.LOG_STORE, on_host.LOG_DOOR, on_host.LOG_RULES):
             host.start(*command(texts[unit]))

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._host.watched import TEXTS
 from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.central import HOME
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.artifact import Artifact
@@ -19,6 +20,11 @@ from .watched import watched
 
 PORT = "8430"
 PATIENCE = 120.0  # an alert fires 45 s after its fault
+ROOM = "".join(
+    f'groundup_capacity{kind}{{scope="zone",name="{name}",resource="vcpus"}} {value}\n'
+    for name, free in (("west", 60), ("east", 5))
+    for kind, value in (("", 100), ("_free", free))
+)
 SCREENSHOT = COLLECTION / "docs/_static/site-page.png"
 
 
@@ -28,7 +34,7 @@ def test_a_browser_sees_a_lost_machine_and_what_fires(
 ) -> None:
     if browser.missing():
         pytest.skip("ci/bootstrap browser installs chromium")
-    plan = planned("lab", monitoring__interval=10)  # on a busy machine a target takes seconds
+    plan = planned("lab", monitoring__interval=10, monitoring__capacity={})  # on a busy machine a target takes seconds
     with watched(tmp_path, plan, artifact, root("root-monitoring")) as site:
         serve = (
             sys.executable,
@@ -55,6 +61,10 @@ def test_a_browser_sees_a_lost_machine_and_what_fires(
             page.goto(f"http://127.0.0.1:{PORT}/")
             expect(page.locator('svg circle[data-state="well"]')).to_have_count(len(plan.hosts))
             expect(page.locator("#layers")).to_contain_text("kubernetes")
+            expect(page.locator("#capacity")).to_contain_text("nobody has asked yet")
+            site.host.at(TEXTS / "groundup-capacity.prom").write_text(ROOM)
+            expect(page.locator("#capacity tbody tr").first).to_have_text("zoneeastvcpus95 %5100")
+            expect(page.locator("#capacity tbody tr")).to_have_count(2)
             site.away(plan.hosts["worker-2"].address)
             expect(page.locator('svg circle[data-state="critical"] title')).to_have_text("worker-2: critical")
             expect(page.locator("#alerts")).to_contain_text("HAProxy of control-1 has taken worker-1 out of identity")

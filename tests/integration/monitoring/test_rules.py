@@ -18,9 +18,11 @@ from ansible_collections.groundup.cloud.tests.unit.monitoring.sites import WHOLE
 from .cases import CASES, LOST_RACK, ONE_OF_A_RACK, Case, Series, on_storage, rack, up
 from .member_cases import MEMBERS, MEMBERS_ALONE
 from .timer_cases import ENDING, TIMER_CASES, room
+from .unknown_cases import UNKNOWN_ALONE
 
 Alert = dict[str, Any]
 EVERY = (*CASES, *MEMBERS, *TIMER_CASES)
+ALONE = (*MEMBERS_ALONE, *UNKNOWN_ALONE)
 
 
 @pytest.fixture(scope="module")
@@ -50,14 +52,14 @@ def judge(
 
 
 def test_every_alert_has_a_case() -> None:
-    every = {case.alert for case in (*EVERY, *MEMBERS_ALONE)}
+    every = {case.alert for case in (*EVERY, *ALONE)}
     assert every | {"RackDown", "CapacityEnding"} == {*ALERTS, "TargetDown"}
 
 
 def test_every_alert_fires_with_its_object_and_its_words_and_only_then(
     judge: Callable[[list[Alert]], subprocess.CompletedProcess[str]], plan: Plan
 ) -> None:
-    together = [EVERY, *((one,) for one in MEMBERS_ALONE)]
+    together = [EVERY, *((one,) for one in ALONE)]
     judged = judge([_test(cases, plan, fires=fires) for cases in together for fires in (True, False)])
     assert judged.returncode == 0, judged.stdout + judged.stderr
 
@@ -74,11 +76,11 @@ def test_targets_that_nobody_asks_are_missed(
     judge: Callable[[list[Alert]], subprocess.CompletedProcess[str]], plan: Plan
 ) -> None:
     hosts = [up("node", name, "1x30", layer="host") for name in plan.hosts]
-    (missing,) = (one for one in _of(plan, "host") if one["alert"] == "DataMissing")
+    missing = _rule(plan, "host", "DataMissing")
     fired = [{"exp_labels": {"object": "node", **missing["labels"]}, "exp_annotations": missing["annotations"]}]
     every, all_but_one, none = _merged(hosts), _merged(hosts[1:]), {"other": "1x30"}
     tests = [
-        _group(series, [_asked("host", "DataMissing", expected)])
+        _group(series, [_asked(plan, "host", "DataMissing", expected)])
         for series, expected in ((every, []), (all_but_one, fired), (none, fired))
     ]
     judged = judge(tests)
@@ -92,7 +94,7 @@ def test_a_lost_rack_is_told_and_what_runs_on_lost_hosts_is_not(
     on_them = _merged([on_storage(number) for number in (1, 2, 3)])
     tests = [
         _group(_merged([rack("0x30", "0x30", "1x30"), on_them]), [_told(case, plan) for case in LOST_RACK]),
-        _group(rack("1x30", "0x30", "1x30"), [_asked("host", "RackDown", []), _told(ONE_OF_A_RACK, plan)]),
+        _group(rack("1x30", "0x30", "1x30"), [_asked(plan, "host", "RackDown", []), _told(ONE_OF_A_RACK, plan)]),
     ]
     judged = judge(tests)
     assert judged.returncode == 0, judged.stdout + judged.stderr
@@ -103,7 +105,7 @@ def test_a_zone_that_fills_is_told_by_what_is_used_of_it(
 ) -> None:
     told = [_fired(ENDING, plan)]
     tests = [
-        _group(room(used, free), [_asked("openstack", "CapacityEnding", fired) | {"eval_time": f"{hours}h"}])
+        _group(room(used, free), [_asked(plan, "openstack", "CapacityEnding", fired) | {"eval_time": f"{hours}h"}])
         | {"interval": "1h"}
         for used, free, hours, fired in (
             ("10+0.05x60", "80x60", 48, []),  # 36 more in 30 days
@@ -122,11 +124,11 @@ def _test(cases: Sequence[Case], plan: Plan, *, fires: bool) -> Alert:
     for case in cases if fires else ():
         wanted[case.layer, case.alert].append(_fired(case, plan))
     series = _merged([case.fires if fires else case.quiet for case in cases])
-    return _group(series, [_asked(*key, expected) for key, expected in wanted.items()])
+    return _group(series, [_asked(plan, *key, expected) for key, expected in wanted.items()])
 
 
 def _fired(case: Case, plan: Plan) -> Alert:
-    (rule,) = (one for one in _of(plan, case.layer) if one["alert"] == case.alert)
+    rule = _rule(plan, case.layer, case.alert)
     labels = {**rule["labels"], **case.labels}
     words = {
         name: re.sub(r"\{\{ \$labels\.(\w+) \}\}", lambda found: str(labels[found[1]]), text)
@@ -136,13 +138,14 @@ def _fired(case: Case, plan: Plan) -> Alert:
 
 
 def _told(case: Case, plan: Plan) -> Alert:
-    return _asked(case.layer, case.alert, [_fired(case, plan)])
+    return _asked(plan, case.layer, case.alert, [_fired(case, plan)])
 
 
-def _asked(layer: str, alert: str, expected: list[Alert]) -> Alert:
-    own = {"alertgroup": layer}  # a label of vmalert's
+def _asked(plan: Plan, layer: str, alert: str, expected: list[Alert]) -> Alert:
+    group, _ = _places(plan, layer, alert)[0]
+    own = {"alertgroup": group}  # a label of vmalert's
     alerts = [{**one, "exp_labels": {**one["exp_labels"], **own}} for one in expected]
-    return {"eval_time": "15m", "groupname": layer, "alertname": alert, "exp_alerts": alerts}
+    return {"eval_time": "15m", "groupname": group, "alertname": alert, "exp_alerts": alerts}
 
 
 def _group(series: Series, asked: list[Alert]) -> Alert:
@@ -150,9 +153,15 @@ def _group(series: Series, asked: list[Alert]) -> Alert:
     return {"interval": "1m", "input_series": inputs, "alert_rule_test": asked}
 
 
-def _of(plan: Plan, layer: str) -> list[Alert]:
-    found: list[Alert] = rules(plan)[layer]["groups"][0]["rules"]
-    return found
+def _rule(plan: Plan, layer: str, alert: str) -> Alert:
+    ((_, rule),) = _places(plan, layer, alert)
+    return rule
+
+
+def _places(plan: Plan, layer: str, alert: str) -> list[tuple[str, Alert]]:
+    """Return the rules named ``alert`` of a layer, each with its group."""
+    groups = rules(plan)[layer]["groups"]
+    return [(group["name"], rule) for group in groups for rule in group["rules"] if rule["alert"] == alert]
 
 
 def _merged(series: list[Series]) -> Series:

@@ -12,7 +12,12 @@ from ansible_collections.groundup.cloud.tests.unit.monitoring.sites import plann
 
 from .alerting import alerting
 
-_ABOUT = {"HostDown worker-1", "CephMonitorDown mon.worker-1", "HaproxyServerOut control-1"}
+_ABOUT = {
+    "HostDown worker-1",
+    "CephMonitorDown mon.worker-1",
+    "CephManagerDown mgr.worker-1",
+    "HaproxyServerOut control-1",
+}
 _OTHER = {"HostDown worker-11", "CephOsdDown osd.7", "EtcdQuorumAtRisk etcd"}
 
 

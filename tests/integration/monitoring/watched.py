@@ -115,7 +115,7 @@ def watched(place: Path, plan: Plan, artifact: Callable[[str], Artifact], debian
         host.at(on_host.TEXTS).mkdir(parents=True, exist_ok=True)
         texts_of = f"--collector.textfile.directory={on_host.TEXTS}"
         host.start("prometheus-node-exporter", f"--web.config.file={HOME}/node.yml", texts_of)
-        texts = unit_texts(interval=monitoring.interval, days=monitoring.retention_days, hosts=len(plan.hosts))
+        texts = unit_texts(days=monitoring.retention_days, hosts=len(plan.hosts))
         for one in ALL:
             host.start(*command(texts[one.unit]))
         heard = place / "heard"

@@ -35,6 +35,7 @@ MADE: Metrics = {
     "groundup_host_metrics_last_run_timestamp_seconds": set(), "ovn_db_cluster_has_leader": {"db_name"},
     "ovn_chassis_nb_cfg": {"chassis"}, "ovn_southbound_nb_cfg": set(), "libvirt_up": set(),
     "ovn_controller_southbound_database_connected": set(), "ovs_up": set(), "ovs_cur_cfg": set(), "ovs_next_cfg": set(),
+    "ceph_daemon_socket_up": {"ceph_daemon"},
     "__name__": {"pod"},  # a pattern: of several that pods tell
     "mysql_up": {"pod"}, "rabbitmq_identity_info": {"pod"}, "memcached_up": {"pod"},
     "mysql_global_status_wsrep_local_state": {"pod"}, "mysql_global_status_wsrep_cluster_status": {"pod"},

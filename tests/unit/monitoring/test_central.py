@@ -132,7 +132,7 @@ def test_the_monitoring_host_gets_all_that_it_runs_and_a_second_run_changes_noth
     monkeypatch.setattr(central, "install", lambda _, one, path, **__: fetched.append(f"{one.url} {path}"))
     kept = {"programs_url": "https://seed/logs", "retention_days": 7, "max_gib": 9, "off": ["haproxy.service"]}
     given = {
-        **GIVEN, "files": files(plan), "interval": 15, "retention_days": 30, "hosts": 4, "central_packages": [],
+        **GIVEN, "files": files(plan), "retention_days": 30, "hosts": 4, "central_packages": [],
         "programs_url": "https://seed/metrics", "digests": {}, "files_ca": "", "tls": {"monitoring.crt": "PEM"},
         "certificate": "own", "private_key": "key", "ca_certificate": "ca", "backups": {},
         "kept_logs": kept if logs else None,

@@ -30,7 +30,7 @@ MANAGERS = [
 
 
 def test_the_store_is_bounded_in_time_disk_and_memory_and_nothing_listens_beyond_the_host() -> None:
-    texts = central.unit_texts(interval=15, days=7, hosts=10)
+    texts = central.unit_texts(days=7, hosts=10)
     store = texts[watched.STORE]
     assert "-retentionPeriod=7d" in store
     assert "-storage.minFreeDiskSpaceBytes=1GiB" in store
@@ -41,7 +41,7 @@ def test_the_store_is_bounded_in_time_disk_and_memory_and_nothing_listens_beyond
 
 
 def test_every_unit_has_an_account_of_its_own_and_keeps_its_privileges_down() -> None:
-    texts = central.unit_texts(interval=15, days=7, hosts=10)
+    texts = central.unit_texts(days=7, hosts=10)
     users = [line for text in texts.values() for line in text.splitlines() if line.startswith("User=")]
     assert len(set(users)) == len(texts) == 3
     for text in (*texts.values(), exporter.unit_text("10.0.0.5", clock=True)):

@@ -17,9 +17,9 @@ PLAN = planned("ha", **WHOLE)
 TEXT = page(PLAN, interval=15)
 
 
-def known() -> dict[str, Any]:
+def known(text: str = TEXT) -> dict[str, Any]:
     """Return what the page knows of the plan."""
-    (facts,) = re.findall(r'<script type="application/json" id="plan">(.*?)</script>', TEXT, re.DOTALL)
+    (facts,) = re.findall(r'<script type="application/json" id="plan">(.*?)</script>', text, re.DOTALL)
     found: dict[str, Any] = json.loads(facts)
     return found
 
@@ -34,10 +34,17 @@ def test_it_shows_the_topology_and_knows_every_machine_and_target() -> None:
     assert facts["layers"]["storage"] == 0, "managers that stand by need not answer"
 
 
+def test_it_asks_for_room_only_where_a_timer_tells_it() -> None:
+    room = known()["room"]
+    assert room["percent"] == 90
+    assert len(room["queries"]) == 3
+    assert known(page(planned("ha"), interval=15))["room"] is None
+
+
 def test_it_has_the_words_of_every_alert_by_layer_and_object() -> None:
     words = known()["alerts"]
     for layer, file in rules(PLAN).items():
-        for rule in file["groups"][0]["rules"]:
+        for rule in (rule for group in file["groups"] for rule in group["rules"]):
             if rule["labels"]["severity"] != "none":
                 key = f"{layer} {rule['alert']} {rule['labels'].get('object', '')}"
                 assert words[key]["remedy"] == rule["annotations"]["remedy"]

@@ -29,7 +29,7 @@ def _every(plan: Plan) -> list[dict[str, Any]]:
 def test_each_alert_of_the_table_is_in_the_file_of_its_layer() -> None:
     found = rules(planned("ha", **WHOLE))
     for name, alert in ALERTS.items():
-        assert name in {one["alert"] for one in found[alert.layer]["groups"][0]["rules"]}
+        assert name in {one["alert"] for group in found[alert.layer]["groups"] for one in group["rules"]}
 
 
 def test_an_alert_says_layer_severity_object_and_the_three_lines_of_a_fault() -> None:
@@ -67,10 +67,11 @@ def test_the_public_names_that_are_watched_are_the_sites() -> None:
     assert expressions(planned("lab", openstack__services=[]), "PublicNameDown") == []
 
 
-@pytest.mark.parametrize(("members", "least"), [(2, 1), (3, 2), (5, 3)])
-def test_the_quorum_is_at_risk_when_one_more_lost_member_ends_it(members: int, least: int) -> None:
+@pytest.mark.parametrize(("members", "lost"), [(2, 1), (3, 1), (5, 2)])
+def test_the_quorum_is_at_risk_when_one_more_lost_member_ends_it(members: int, lost: int) -> None:
     plan = planned("ha", machines__control__names=GONE, machines__control__count=members)
-    assert expressions(plan, "EtcdQuorumAtRisk") == [f'sum(up{{job="etcd"}}) <= {least}']
+    (found,) = expressions(plan, "EtcdQuorumAtRisk")
+    assert found.endswith(f" >= {lost}")
 
 
 def test_a_single_member_has_no_quorum_to_lose() -> None:

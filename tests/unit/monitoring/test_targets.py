@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 from pathlib import Path
 from types import SimpleNamespace
@@ -106,6 +107,20 @@ def test_a_job_reads_its_layers_file_and_keeps_its_own_targets() -> None:
         (path,) = one["file_sd_configs"][0]["files"]
         assert one["job_name"] in {group["labels"]["job"] for group in json.loads(written[path])}
         assert one["relabel_configs"] == [{"action": "keep", "source_labels": ["job"], "regex": one["job_name"]}]
+
+
+def test_of_histograms_what_a_panel_asks_for_is_kept() -> None:
+    plan = planned("ha", **WHOLE)
+    panels = "".join(text for path, text in files(plan).items() if path.startswith("vmui/"))
+    wanted = set(re.findall(r"\w+_bucket", panels))
+    assert "apiserver_request_duration_seconds_bucket" in wanted
+    for one in scraped(plan)["scrape_configs"]:
+        mark, drop, forget = one["metric_relabel_configs"]
+        assert set(mark["regex"].split("|")) == wanted
+        assert re.fullmatch(drop["regex"], ";apiserver_request_sli_duration_seconds_bucket")
+        assert not re.fullmatch(drop["regex"], "1;apiserver_request_duration_seconds_bucket")
+        assert not re.fullmatch(drop["regex"], ";apiserver_request_total")
+        assert drop["source_labels"][0] == mark["target_label"] == forget["regex"]
 
 
 def test_what_leaves_the_monitoring_host_has_a_client_certificate_but_for_ceph() -> None:

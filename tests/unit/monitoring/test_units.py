@@ -69,7 +69,7 @@ def test_a_unit_between_two_starts_has_no_process(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("central", ["seed-1", "worker-1"])
 def test_preflight_knows_the_ports_of_the_monitoring_host_and_of_no_other(central: str, *, logs: bool) -> None:
     plan = planned("lab", monitoring__host=central, monitoring__logs__enabled=logs)
-    texts = unit_texts(interval=15, days=7, hosts=2) | log_unit_texts(hosts=2, days=7, gib=1)
+    texts = unit_texts(days=7, hosts=2) | log_unit_texts(hosts=2, days=7, gib=1)
     programs = {  # as the kernel names a process
         f"{one.port}/tcp": (re.findall(r"ExecStart=\S*/(\S+)", texts[one.unit])[0][:15],)
         for one in (*ALL, *(LOGS if logs else ()))
@@ -85,7 +85,7 @@ def test_preflight_knows_the_ports_of_the_monitoring_host_and_of_no_other(centra
 
 def test_what_is_kept_is_for_the_account_that_keeps_it() -> None:
     """Logs of a whole site say what no user of the monitoring host is to read."""
-    texts = unit_texts(interval=15, days=7, hosts=2) | log_unit_texts(hosts=2, days=7, gib=1)
+    texts = unit_texts(days=7, hosts=2) | log_unit_texts(hosts=2, days=7, gib=1)
     keeping = {name for name, text in texts.items() if "StateDirectory=" in text}
     assert len(keeping) == 3
     assert {name for name, text in texts.items() if "StateDirectoryMode=0700" in text} >= keeping

@@ -8,13 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .ovn import RETIRED
-from .samples import Sample
+from .samples import PATIENCE, Sample
 
 HYPERVISOR = Path("/etc/systemd/system/nova-compute.service")  # of hypervisors alone
 # By libvirt's number; the last one is all of later versions.
 STATES = ("none", "running", "blocked", "paused", "shutdown", "shutoff", "crashed", "suspended", "unknown")
 _ASK = ("virsh", "--readonly", "--connect", "qemu:///system", "domstats", "--state", "--nowait", "--raw")
-_PATIENCE = 10.0  # seconds: a libvirtd that hangs takes connections
 
 
 def domains() -> Iterator[Sample]:
@@ -22,7 +21,7 @@ def domains() -> Iterator[Sample]:
     if not HYPERVISOR.exists() or RETIRED.exists():
         return
     try:
-        said = subprocess.run(_ASK, capture_output=True, text=True, timeout=_PATIENCE, check=True).stdout
+        said = subprocess.run(_ASK, capture_output=True, text=True, timeout=PATIENCE, check=True).stdout
     except (OSError, subprocess.SubprocessError):
         yield Sample("libvirt_up", 0)
         return

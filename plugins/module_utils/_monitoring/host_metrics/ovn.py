@@ -10,7 +10,7 @@ from typing import Any
 
 from ..._ovn import status
 from ..._ovn.databases import DATABASES, NB, RUN, SB, Database
-from .samples import Sample
+from .samples import PATIENCE, Sample
 
 CHASSIS = Path("/etc/openvswitch/system-id.conf")  # of hypervisors alone
 RETIRED = Path("/etc/groundup/retired")  # of one that left the cloud: nothing of it runs any more (`_hypervisor/leave`)
@@ -93,7 +93,7 @@ def _rows(answer: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
 def ask(place: Path, method: str, *parameters: Any) -> Any:
     """Return what ``method`` answers at the socket ``place``. Raises OSError when nobody does, ValueError: refused."""
     with socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(status.ASK)
+        connection.settimeout(PATIENCE)
         connection.connect(str(place))
         connection.sendall(json.dumps({"id": 0, "method": method, "params": parameters}).encode())
         said = b""

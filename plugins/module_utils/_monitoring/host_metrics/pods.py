@@ -13,8 +13,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from .samples import PATIENCE
+
 CRICTL = Path("/usr/local/bin/crictl")  # of nodes alone
-PATIENCE = 5.0  # seconds for a whole answer
 LIMIT = 8 << 20  # bytes of it
 _RUNTIME = 10.0  # seconds for the container runtime
 

@@ -1,4 +1,4 @@
-"""Write what this host's OVN, Open vSwitch and libvirt, and members of services in pods, say into one text file.
+"""Write what this host's OVN, Open vSwitch, libvirt and Ceph, and members of services in pods, say into one text file.
 
 A part that is not there tells nothing, one that is silent tells so. Only a run of which all parts are done says when.
 """
@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import sys
 import time
-import traceback
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
-from . import libvirt, ovn, services
+from . import ceph, libvirt, ovn, services
 from .samples import Sample, text
 
 LAST_RUN = "groundup_host_metrics_last_run_timestamp_seconds"
-PARTS: tuple[Callable[[], Iterable[Sample]], ...] = (ovn.central, ovn.chassis, libvirt.domains)
+PARTS: tuple[Callable[[], Iterable[Sample]], ...] = (ovn.central, ovn.chassis, libvirt.domains, ceph.daemons)
 
 
 def main() -> None:
@@ -32,6 +31,8 @@ def write(path: Path, parts: Iterable[Callable[[], Iterable[Sample]]] = PARTS) -
         try:
             samples += list(part())
         except Exception:  # noqa: BLE001  # what nobody foresaw must not hide the rest
+            import traceback  # of a fault alone: nothing else takes as long to import
+
             failed = True
             print(*(f"<3>{line}" for line in traceback.format_exc().splitlines()), sep="\n", file=sys.stderr)
     if not failed:
