@@ -250,8 +250,8 @@ def main() -> int:
     given = parser.parse_args()
     with (
         of(kubeconfig=given.kubernetes, server=given.server, openstack=given.openstack) as lanes,
-        watching(given.kubernetes, server=given.server) as watch,
         served(lanes, every=given.every) as (prober, found),
+        watching(given.kubernetes, server=given.server) as watch,  # it ends first: at an event that lanes still make
     ):
         print("ready", flush=True)
         for line in sys.stdin:

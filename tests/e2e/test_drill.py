@@ -245,12 +245,16 @@ def recorded(drill: Drill, part: str, started: float, capfd: pytest.CaptureFixtu
     return loss.rto
 
 
+def switch_ports(drill: Drill) -> set[str]:
+    return set(nbctl(drill.plan, drill.connect, "--bare --columns=name list logical_switch_port").split())
+
+
 def test_networks_of_tenants_that_every_member_of_ovn_lost_are_back(
     drill: Drill, capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """The northbound database's files are gone from every control host; the run that restores it is killed once."""
     plan = drill.plan
-    before = nbctl(plan, drill.connect, "--bare --columns=name list logical_switch_port").split()
+    before = switch_ports(drill)
     assert before
     started = time.monotonic()
     for name in plan.edge.hosts:
@@ -269,7 +273,7 @@ def test_networks_of_tenants_that_every_member_of_ovn_lost_are_back(
     killed("network_restore", at="TASK [Save what is there, and restore", **options)
     play("network_restore", **options)
     nbctl(plan, drill.connect, "--wait=hv sync")  # northd and every chassis have it
-    assert nbctl(plan, drill.connect, "--bare --columns=name list logical_switch_port").split() == before
+    assert switch_ports(drill) == before
     assert recorded(drill, "ovn", started, capfd, tmp_path) <= WHOLE
 
 
