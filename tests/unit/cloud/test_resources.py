@@ -224,6 +224,11 @@ def test_the_export_is_planned_and_changes_nothing_but_the_mark(made: Apis) -> N
     assert [one for one in run(made, plan(again)).done if "pool" not in one] == []
 
 
+def test_another_project_with_a_part_of_the_name_is_not_exported(made: Apis) -> None:
+    with pytest.raises(GroundupError, match="there is no project web&shop in domain acme"):
+        export.text(made, plan(), "web&shop", domain="acme", form="site")
+
+
 def test_manifests_have_the_fields_of_orc(made: Apis) -> None:
     found = list(yaml.safe_load_all(export.text(made, plan(), "web", domain="acme", form="orc")))
     assert [(one["kind"], one["metadata"]["name"]) for one in found] == [

@@ -11,8 +11,8 @@ from .parts import Object, ResourcePart
 
 
 def _read_credential(api: CloudApi, found: Object, wanted: Any) -> Any:
-    path = f"/users/{found['id']}/application_credentials?name={wanted['name']}"
-    made = api.call("identity", "GET", path)["application_credentials"]
+    all_of_it = api.all("identity", f"/users/{found['id']}/application_credentials", "application_credentials")
+    made = [one for one in all_of_it if one["name"] == wanted["name"]]
     if not made:
         return {}
     roles = sorted(role["name"] for role in made[0]["roles"])  # with those that they imply

@@ -46,8 +46,8 @@ class _Exporter:
     def project(self, name: str, domain: str) -> dict[str, Any]:
         """Return the project in the form of the site file, with what it needs of the cloud."""
         domains = {str(one["id"]): str(one["name"]) for one in self.api.list(KINDS["domain"])}
-        mine = [one for one in self.api.list(KINDS["project"], f"name={name}")
-                if domains.get(one["domain_id"], "").casefold() == domain.casefold()]  # fmt: skip
+        within = [identity for identity, own in domains.items() if own.casefold() == domain.casefold()]
+        mine = [one for one in self.api.list(KINDS["project"]) if one["name"] == name and one["domain_id"] in within]
         if not mine:
             raise GroundupError(
                 f"there is no project {name} in domain {domain}", where="Keystone", why="nothing can be exported",
