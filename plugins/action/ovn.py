@@ -30,7 +30,10 @@ class ActionModule(StepAction):
     def _decide(self, given: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
         """Return which clusters to make. With consent, the record forgets those that no control host has a part of."""
         asked = {"hosts": given["hosts"], "known": known}
-        for short in clusters.lost(given["answers"], **asked) if clusters.NEW_CLUSTER in given["force"] else ():
+        lost = clusters.lost(given["answers"], **asked) if clusters.NEW_CLUSTER in given["force"] else []
+        if lost and (kubeconfig := kubeconfig_path(given["site"])).is_file():
+            clients.remember(Api(kubeconfig), given["secret"], known, self.changes)
+        for short in lost:
             if self.changes.add(f"forget the cluster {known[short]} of OVN's database {short}, which is lost"):
                 record.forget(given["site"], short)
             asked["known"] = {name: cluster for name, cluster in asked["known"].items() if name != short}

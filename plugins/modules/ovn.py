@@ -49,7 +49,7 @@ options:
     default: []
     choices: [new-cluster]
   secret:
-    description: Metadata of the Secret with the certificate of Neutron's pods. With O(step=follow).
+    description: Metadata of the Secret with the certificate of Neutron's pods. With O(step=follow) and O(step=decide).
     type: dict
   lost:
     description: By database, addresses of hosts that have no data. With O(step=forget).
@@ -134,7 +134,7 @@ CENTRAL = tuple(one.name for one in fields(Central) if one.name not in ("step", 
 RULES = {
     "required_if": [
         *(("step", step, CENTRAL) for step in ("maintain", "form", "restart", "verify")),
-        ("step", "decide", ("answers", "hosts")),
+        ("step", "decide", ("answers", "hosts", "secret")),
         ("step", "forget", ("lost",)),
         ("step", "follow", ("secret",)),
         ("step", "leave", ("name", "address", "peers")),

@@ -29,7 +29,7 @@ def converge(changes: Changes, unit: Unit) -> None:
     Unit(changes, CENTRAL, on_change=None).running()  # starts the other units at boot
     unit.running()
     for one in wait_until(_refused, timeout=RECONNECTS):
-        if changes.add(f"have northd forget the former cluster of {one.name}"):
+        if None not in _known() and changes.add(f"have northd forget the former cluster of {one.name}"):
             run(_appctl(f"{one.short}-cluster-state-reset"))
 
 
@@ -43,14 +43,22 @@ def held(unit: Unit) -> str:
     """Return why northd must not connect to the northbound database; "" when it may, or has."""
     if unit.active and not cut_off():
         return ""
-    tables = [_rows(NB, table) for table in ("Logical_Switch", "Logical_Router")]
-    flows = _rows(SB, "Datapath_Binding")
-    if not flows or any(rows != 0 for rows in tables):
+    if wait_until(lambda: None in _known(), timeout=RECONNECTS):
+        return (
+            "" if unit.active else f"{NB.name} or {SB.name} does not answer: whether it would delete flows is not known"
+        )
+    switches, routers, flows = _known()
+    if not flows or switches or routers:
         return ""
     return (
         f"{NB.name} is empty, and it would delete the flows of {flows} networks and routers: fill {NB.name} first "
         "(docs/network.md, All data lost)"
     )
+
+
+def _known() -> tuple[int | None, int | None, int | None]:
+    """Return the number of switches, of routers, and of networks and routers with flows; None: no answer."""
+    return _rows(NB, "Logical_Switch"), _rows(NB, "Logical_Router"), _rows(SB, "Datapath_Binding")
 
 
 def cut_off() -> list[Database]:

@@ -22,7 +22,7 @@ def follow(api: Api, secret: Mapping[str, Any], clusters: Mapping[str, str], cha
     """Restart pods that mount ``secret`` (its metadata) where it notes other ``clusters``. Raises ApiError."""
     namespace, name = secret["namespace"], secret["name"]
     path = resource_path("v1", "secrets", namespace=namespace, name=name)
-    found, now = api.find(path), ",".join(f"{short}={cluster}" for short, cluster in sorted(clusters.items()))
+    found, now = api.find(path), _text(clusters)
     noted = _note(found or {})
     if found is None or noted == now:
         return
@@ -35,9 +35,26 @@ def follow(api: Api, secret: Mapping[str, Any], clusters: Mapping[str, str], cha
                 spec = {"template": {"metadata": note}}
                 body = {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": own}, "spec": spec}
                 api.apply(place, body, manager=RESTARTS)
+    _write(api, secret, now, changes)
+
+
+def remember(api: Api, secret: Mapping[str, Any], clusters: Mapping[str, str], changes: Changes) -> None:
+    """Note ``clusters`` that are to be forgotten, where nobody has noted any: pods know them. Raises ApiError."""
+    namespace, name = secret["namespace"], secret["name"]
+    found = api.find(resource_path("v1", "secrets", namespace=namespace, name=name))
+    if found is not None and not _note(found):
+        _write(api, secret, _text(clusters), changes)
+
+
+def _write(api: Api, secret: Mapping[str, Any], text: str, changes: Changes) -> None:
+    namespace, name = secret["namespace"], secret["name"]
     if changes.add(f"note the clusters of OVN's databases at Secret {name}"):
-        body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, **note}}
-        api.apply(path, body, manager=RESTARTS)
+        body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "annotations": {NOTE: text}}}
+        api.apply(resource_path("v1", "secrets", namespace=namespace, name=name), body, manager=RESTARTS)
+
+
+def _text(clusters: Mapping[str, str]) -> str:
+    return ",".join(f"{short}={cluster}" for short, cluster in sorted(clusters.items()))
 
 
 def _mounts(item: Object, secret: str) -> bool:

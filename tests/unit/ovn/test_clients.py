@@ -91,3 +91,11 @@ def test_a_cluster_without_the_secret_has_no_such_pods() -> None:
     cluster = Cluster()
     cluster.secret = None
     assert follow(cluster, FORMER, check=True) == []
+
+
+def test_pods_of_a_site_that_has_noted_nothing_are_restarted_when_a_cluster_is_given_up() -> None:
+    cluster = Cluster()
+    for _ in range(2):
+        clients.remember(cluster, SECRET, FORMER, Changes(check=False))
+    follow(cluster, NEW)
+    assert cluster.applied == [SECRET["name"], "neutron-server", "octavia-api", SECRET["name"]]

@@ -63,6 +63,18 @@ def test_northd_waits_while_the_northbound_database_is_empty_and_there_are_flows
     assert members.verbs[-1] == f"start {NORTHD}"
 
 
+@pytest.mark.parametrize("runs", [False, True])
+def test_a_database_that_does_not_answer_is_not_taken_for_one_with_networks(
+    members: Host, monkeypatch: pytest.MonkeyPatch, runs: bool
+) -> None:
+    members.refused = {"nb"}
+    if not runs:
+        members.running.discard(NORTHD)
+    monkeypatch.setattr(northd, "_rows", lambda *_: None)
+    assert [one for one in converge_warnings() if "is not known" not in one] == []
+    assert members.verbs == [], "neither started, stopped nor told to forget"
+
+
 def converge_warnings() -> list[str]:
     changes = Changes(check=False)
     northd.converge(changes, Unit(changes, NORTHD))
