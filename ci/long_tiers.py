@@ -178,9 +178,10 @@ LONG_TIERS = (
         e2e("openstack_upgrade", options=("-s", "-x")),
     ),
     lab_tier(
-        "upgrade",  # another version of Kubernetes, under a prober
+        "upgrade",  # control hosts patched, then another version of Kubernetes, under a prober
         THREE_CONTROL_HOSTS_SITE,
         ("ci/lab", "up"),
+        e2e("patch_control", options=("-s",)),
         e2e("kubernetes_upgrade", options=("-s", "-x")),
     ),
     lab_tier(
