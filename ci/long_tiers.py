@@ -180,6 +180,7 @@ LONG_TIERS = (
     lab_tier(
         "upgrade",  # control hosts patched, then another version of Kubernetes, under a prober
         THREE_CONTROL_HOSTS_SITE,
+        ("ci/supply", "build", "kube-apiserver-1.37"),  # and with it, all of Kubernetes' programs: a quarter of an hour
         ("ci/lab", "up"),
         e2e("patch_control", options=("-s",)),
         e2e("kubernetes_upgrade", options=("-s", "-x")),
