@@ -104,9 +104,9 @@ def _listed(found: Mapping[str, int]) -> str:
 
 
 def _asked(result: Any) -> str:
-    """Return the host that a task was done on."""
-    delegated = result.result.get("_ansible_delegated_vars") or {}
-    return str(delegated.get("ansible_delegated_host") or result.host.get_name())
+    """Return the host that a task was done on; of one that it was delegated to, a callback knows the address alone."""
+    delegated = result.result.get("_ansible_delegated_vars")
+    return str(result.host.get_name() if delegated is None else delegated.get("ansible_host"))
 
 
 def _figures(play: PlayRecord) -> dict[str, Any]:

@@ -68,7 +68,7 @@ def begun(options: Mapping[str, Any], *, check: bool, began: float) -> Row:
 def keep(play: Any, row: Row, *, reached: Collection[str]) -> Iterator[str]:
     """Write ``row`` into the history of the site of ``play``; tell of one that has ended. Yield what goes wrong.
 
-    ``reached``: hosts that the run has reached. A dry run writes nothing on a host.
+    ``reached``: names or addresses of hosts that the run has reached. A dry run writes nothing on a host.
     """
     manager = play.get_variable_manager()
     site = manager._inventory.groups["all"].get_vars().get("groundup_site")
@@ -78,9 +78,11 @@ def keep(play: Any, row: Row, *, reached: Collection[str]) -> Iterator[str]:
     except _FAULTS as error:
         yield f"the history of runs lacks this one: {error}"
         return
-    if not rows or "ended" not in row or row["check"] or host not in reached:
+    if not rows or "ended" not in row or row["check"] or host not in manager._inventory.hosts:
         return
     variables = manager.get_vars(play=play, host=manager._inventory.get_host(host))
+    if not {host, variables.get("ansible_host")} & {*reached}:
+        return
     try:
         fault = tell(site["site"], rows, _option(Templar(loader=play.get_loader(), variables=variables), variables))
     except _FAULTS as error:

@@ -22,7 +22,7 @@ echo "$@" >>{home}/asked; cat >{home}/told; [ -z "$HANGS" ] || exec sleep 60
 
 
 class Site:
-    """A site whose only host is the monitoring host."""
+    """A site with the monitoring host seed-1 and another one."""
 
     def __init__(self, home: Path) -> None:
         self.home, self.history = home, home / "state/lab" / FILE
@@ -33,14 +33,13 @@ class Site:
             "groundup_site": {"site": "lab", "monitoring": {"host": "seed-1"}}, "ansible_user": "{{ 'root' }}",
             "ansible_ssh_executable": str(ssh), "ansible_python_interpreter": sys.executable,
         }  # fmt: skip
-        hosts = {"seed-1": {"ansible_host": "203.0.113.1"}}
+        hosts = {"seed-1": {"ansible_host": "203.0.113.1"}, "control-1": {}}
         (home / "hosts.yml").write_text(json.dumps({"all": {"vars": of_all, "hosts": hosts}}))
-        self.environment = {"GROUNDUP_STATE": str(home / "state")}
 
-    def plays(self, *tasks: dict[str, Any], **variables: Any) -> Path:
-        """Write a playbook with ``tasks`` on the host, without ssh."""
+    def plays(self, *tasks: dict[str, Any], hosts: str = "seed-1", **variables: Any) -> Path:
+        """Write a playbook with ``tasks`` on ``hosts``, without ssh."""
         play = {
-            "name": "Play", "hosts": "seed-1", "connection": "local", "gather_facts": False, "tasks": list(tasks),
+            "name": "Play", "hosts": hosts, "connection": "local", "gather_facts": False, "tasks": list(tasks),
             "vars": {"groundup_layer": "host", **variables},
         }  # fmt: skip
         (self.home / "play.yml").write_text(json.dumps([play]))
@@ -48,7 +47,7 @@ class Site:
 
     def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         return run("ansible-playbook", "-i", self.home / "hosts.yml", self.home / "play.yml", *arguments,
-                   **self.environment, **environment)  # fmt: skip
+                   cwd=None, GROUNDUP_STATE=self.home / "state", **environment)  # fmt: skip
 
     def rows(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.history.read_text().splitlines()] if self.history.exists() else []
@@ -91,9 +90,15 @@ def test_a_run_that_fails_names_layer_and_host(site: Site) -> None:
 
 def test_a_run_that_is_killed_did_not_end_and_the_next_says_so(site: Site) -> None:
     book = site.plays({"ansible.builtin.command": "sleep 60"})
-    command = [Path(sys.executable).with_name("ansible-playbook"), "-i", site.home / "hosts.yml", book]
+    program: list[str | Path] = [
+        Path(sys.executable).with_name("ansible-playbook"),
+        "-i",
+        site.home / "hosts.yml",
+        book,
+    ]
     more = {"ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".run")}
-    with subprocess.Popen(command, env=os.environ | more | site.environment, start_new_session=True) as process:
+    more["GROUNDUP_STATE"] = str(site.home / "state")
+    with subprocess.Popen(program, env=os.environ | more, start_new_session=True) as process:
         end = time.monotonic() + 60
         while not site.rows() and time.monotonic() < end:
             time.sleep(0.1)
@@ -126,11 +131,14 @@ def test_a_monitoring_host_that_hangs_costs_a_run_a_warning_and_seconds(site: Si
     assert [row["stopped"] for row in site.rows()] == [False]
 
 
-def test_one_that_was_not_reached_is_not_asked(site: Site) -> None:
+def test_one_that_no_task_reached_is_not_asked(site: Site) -> None:
     site.plays({"ansible.builtin.debug": {"msg": "elsewhere"}, "delegate_to": "localhost"})
     assert site.run().returncode == 0
     assert len(site.rows()) == 1
     assert site.asked() == ""
+    site.plays(TOUCH | {"delegate_to": "{{ groundup_site.monitoring.host }}"}, hosts="control-1")
+    assert site.run().returncode == 0
+    assert "203.0.113.1" in site.asked(), "by a task that was delegated to it"
 
 
 def test_a_history_that_cannot_be_written_is_a_warning(site: Site) -> None:
