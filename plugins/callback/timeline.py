@@ -11,6 +11,8 @@ description:
   - Prints one line when the run ends, with its time and what changed by layer; with C(-v) a table of all plays before
     it.
   - A dry run ends with what it could not know, and with the command that does what it predicted.
+  - A run of a site is recorded in C(runs.jsonl) of its state directory, unless it prints a document or is part of
+    another run. A monitoring host that it has reached is told at its end, for the page of the site.
   - Tasks are counted per host as Ansible ran them, skipped ones included, because a skipped task costs the control node
     almost as much as one that ran.
 requirements:
@@ -46,6 +48,7 @@ from ..module_utils._base.text import few
 from ..plugin_utils.commands import idle, sites
 from ..plugin_utils.layers.layers import ABSENT
 from ..plugin_utils.layers.position import layer_of
+from ..plugin_utils.monitoring import runs
 from ..plugin_utils.progress import clock
 from ..plugin_utils.run_mode import dry_run
 from .brief import OURS, ROLLOUT, groups_of_run, prints_document
@@ -100,6 +103,12 @@ def _listed(found: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {number}" for name, number in found.items())
 
 
+def _asked(result: Any) -> str:
+    """Return the host that a task was done on; of one that it was delegated to, a callback knows the address alone."""
+    delegated = result.result.get("_ansible_delegated_vars")
+    return str(result.host.get_name() if delegated is None else delegated.get("ansible_host"))
+
+
 def _figures(play: PlayRecord) -> dict[str, Any]:
     return {
         "name": play.name,
@@ -127,6 +136,9 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # Ansible ships no ty
         self._prediction = False
         self._absent: list[str] = []
         self._untold: dict[str, None] = {}  # tasks of a dry run that could not say what they would do
+        self._began, self._row = time.time(), runs.Row()  # of the history; empty before it has this run
+        self._failed: dict[str, str] = {}  # by host, the layer or play
+        self._reached: set[str] = set()
 
     def v2_playbook_on_play_start(self, play: Any) -> None:
         """Close the previous play and open this one."""
@@ -136,10 +148,19 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # Ansible ships no ty
         self._plays.append(PlayRecord(name, time.monotonic(), controller_cpu_seconds(), layer=layer))
         self._prediction |= is_dry_run(play)
         self._absent = sorted(groups_of_run(play).get(ABSENT, ()))
+        self._play = play
+
+    def v2_playbook_on_task_start(self, task: Any, is_conditional: bool) -> None:  # noqa: ARG002  # Ansible's signature
+        """Record with the first task that the run has begun."""
+        if not self._row and not self._document and runs.is_whole():
+            self._row = runs.begun(context.CLIARGS, check=self._prediction, began=self._began)
+            self._keep()
 
     def v2_runner_on_ok(self, result: Any) -> None:
         """Count a task that ran, and whether it changed something."""
         host = self._count(result)
+        if "warnings" not in result.result:  # such as that the monitoring host does not answer
+            self._reached.add(_asked(result))
         if result.task.resolved_action == ROLLOUT:
             self._access = result.result.get("access") or self._access
         self._aside |= {row["host"] for row in result.result.get("aside") or ()}
@@ -149,11 +170,13 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # Ansible ships no ty
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:  # noqa: ARG002  # Ansible's signature
         """Count a task that failed."""
-        self._count(result)
+        self._failed[self._count(result)] = self._plays[-1].layer or self._plays[-1].name
+        self._reached.add(_asked(result))
 
     def v2_runner_on_unreachable(self, result: Any) -> None:
         """Count a task whose host did not answer."""
-        self._count(result)
+        self._failed[self._count(result)] = self._plays[-1].layer or self._plays[-1].name
+        self._reached.discard(_asked(result))
 
     def v2_runner_on_skipped(self, result: Any) -> None:
         """Count a task that was skipped, and record one of ours that could not predict."""
@@ -169,7 +192,8 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # Ansible ships no ty
             if not self._document:
                 self._display.display(idle())
             return
-        total, stopped = time.monotonic() - self._run_started, bool(stats.failures or set(stats.dark) - self._aside)
+        lost = {*stats.failures, *stats.dark} - self._aside | {*stats.failures}
+        total, stopped = time.monotonic() - self._run_started, bool(lost)
         if self._display.verbosity:
             self._table(rows, total)
         changed, would = (_by_layer(rows, predicts=predicts) for predicts in (False, True))
@@ -182,6 +206,9 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # Ansible ships no ty
             self._display.display(f"\ntook {clock(total)} min; {'; '.join(said) or 'nothing changed'}")
             if self._prediction:
                 self._display.display("\n".join(self._outlook(changed, stopped=stopped)))
+        failed = few(f"{self._failed.get(one, '?')} on {one}" for one in sorted(lost))
+        end = {"failed": failed, "without": few(sorted(self._aside)), "changed": changed, "would_change": would}
+        self._keep(ended=time.time(), stopped=stopped, **end)
         if target := self.get_option("timeline_file"):
             Path(target).write_text(
                 json.dumps(
@@ -200,6 +227,13 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # Ansible ships no ty
                 ),
                 encoding="utf-8",
             )
+
+    def _keep(self, **end: Any) -> None:
+        """Write this run into the history of its site; at its end, tell the monitoring host, too."""
+        if self._row:
+            self._row |= end
+            for fault in runs.keep(self._play, self._row, reached=self._reached):
+                self._display.warning(fault)
 
     def _outlook(self, changed: Mapping[str, int], *, stopped: bool) -> list[str]:
         """Return what a dry run could not know, and what to run next."""

@@ -1,4 +1,4 @@
-"""End the workers of a run when the run ends, even when it is killed.
+"""End the workers of a run when the run ends, even when it is killed; tell whether the process of a run still lives.
 
 Ansible gives each worker its own session: a worker of a killed run would work on beside the next run, and then wait
 forever for a reader of its result.
@@ -10,10 +10,12 @@ import functools
 import os
 import select
 import signal
+import socket
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 _lingers = [0.0]  # seconds
 
@@ -62,3 +64,29 @@ def _end_with(parent: int) -> None:
     while _lingers[0] and time.monotonic() < end:
         time.sleep(0.1)
     os._exit(1)
+
+
+def identity(pid: int) -> str:
+    """Return process ``pid`` of this machine as a text that no other process ever has."""
+    return f"{this_machine()}:{pid}:{started(pid)}"
+
+
+def lives(process: str) -> bool:
+    """Say whether ``process``, an `identity`, is a living one of this machine."""
+    pid = process.rpartition(":")[0].rpartition(":")[2]
+    return pid.isdecimal() and bool(started(int(pid))) and identity(int(pid)) == process
+
+
+def this_machine() -> str:
+    """Return host name, boot id and PID namespace: only processes with the same ones can be compared."""
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    return f"{socket.gethostname()}/{boot}/{Path('/proc/self/ns/pid').stat().st_ino}"
+
+
+def started(pid: int) -> str:
+    """Return a process's start in the kernel's ticks, "" when it is dead."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return ""
+    return "" if fields[0] in "ZX" else fields[19]

@@ -24,6 +24,7 @@ STORE_PORT, RULES_PORT, ALERTS_PORT = watched.CENTRAL_PORTS
 STORE_URL, RULES_URL, ALERTS_URL = (f"http://{LOOPBACK}:{port}" for port in watched.CENTRAL_PORTS)
 LOGS_URL = f"http://{LOOPBACK}:{watched.LOG_STORE_PORT}"
 ROUTING = "alertmanager.yml"
+RUNS = "page/runs.json"  # no file of the plan: each run tells of itself
 RECEIVERS = "receivers"  # secrets of those that get alerts, one a file
 AGES = "groundup_backup_newest_timestamp_seconds"
 _AGE = re.compile(rf'^{AGES}{{part="(.+)"}} (\d+)$', re.MULTILINE)
@@ -171,7 +172,8 @@ def _configure(changes: Changes, one: WatchProgram, wanted: Mapping[str, Any]) -
     for path, text in own.items():
         reader.place(path, text, mode=0o640 if closed else 0o644, group=one.group if closed else None, secret=closed,
                      valid=_takes_routing if path.name == ROUTING else None)  # fmt: skip
-    for path in sorted(path for part in one.reads for path in (HOME / part).glob("*") if path not in own):
+    kept = {*own, HOME / RUNS}
+    for path in sorted(path for part in one.reads for path in (HOME / part).glob("*") if path not in kept):
         if files.remove(changes, path, secret=closed, before=reader.mark):
             reader.replaced()
     return reader

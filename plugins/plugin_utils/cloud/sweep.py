@@ -15,7 +15,8 @@ from typing import Any, NoReturn
 from openstack.exceptions import SDKException
 
 from ...module_utils._base.wait import wait_until
-from ..kube.run_lease import abandoned, identity
+from ..kube.run_lease import abandoned
+from ..lifetime import identity
 from .connection import ERRORS, said
 
 MARK = "groundup.cloud.tenant_smoke"

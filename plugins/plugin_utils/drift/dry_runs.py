@@ -97,7 +97,7 @@ def _play(home: Path, inventory: list[str], layer: str, options: str = "") -> An
         cmdline=options,
         # By default ansible-runner turns host key checking off, and that overrides the inventory.
         envvars={"ANSIBLE_HOST_KEY_CHECKING": "True", "ANSIBLE_FORCE_COLOR": "0", "GROUNDUP_TIMELINE": os.devnull,
-                 "PATH": path},
+                 "PATH": path, "GROUNDUP_WITHIN_RUN": "1" if options else ""},
         quiet=True,
         suppress_env_files=True,
     )  # fmt: skip

@@ -8,14 +8,13 @@ step by the API server's clock. Before there is a cluster, a lock on the first c
 from __future__ import annotations
 
 import os
-import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 from ..errors import GroundupError
+from ..lifetime import identity, started, this_machine
 from .access import kubeconfig_path
 from .client import Api, ApiError
 from .types import Object, resource_path
@@ -78,11 +77,6 @@ class Lease:
             return
 
 
-def identity(pid: int) -> str:
-    """Return the holder identity of process ``pid`` of this machine in a Lease."""
-    return f"{_this_machine()}:{pid}:{_started(pid)}"
-
-
 def holder(lease: Object) -> str:
     """Return the holder of the lease as text for the operator."""
     machine, pid, _ = _parts(lease)
@@ -95,32 +89,17 @@ def abandoned(lease: Object, *, rebooted: bool = False) -> bool:
 
     ``rebooted``: a process of another boot of a machine of this name is dead, too. In a cluster, two may have one name.
     """
-    machine, pid, started = _parts(lease)
+    machine, pid, begun = _parts(lease)
     host, boot, *_ = (*machine.split("/"), "")
-    own, now, *_ = _this_machine().split("/")
+    own, now, *_ = this_machine().split("/")
     former = rebooted and host == own and boot != now
-    return not machine or former or (machine == _this_machine() and _started(int(pid)) != started)
+    return not machine or former or (machine == this_machine() and started(int(pid)) != begun)
 
 
 def _parts(lease: Object) -> tuple[str, str, str]:
     """Return the holder's machine, process id and start; all empty without a holder."""
     parts = str((lease.get("spec") or {}).get("holderIdentity") or "").split(":")
     return (parts[0], parts[1], parts[2]) if len(parts) >= 3 else (":".join(parts), "", "")
-
-
-def _this_machine() -> str:
-    """Return host name, boot id and PID namespace: only processes with the same ones can be compared."""
-    boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    return f"{socket.gethostname()}/{boot}/{Path('/proc/self/ns/pid').stat().st_ino}"
-
-
-def _started(pid: int) -> str:
-    """Return a process's start in the kernel's ticks, "" when it is dead."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return ""
-    return "" if fields[0] in "ZX" else fields[19]
 
 
 def of_site(site: str) -> list[str]:

@@ -89,6 +89,7 @@ class Runner:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         shutil.rmtree(directory / "env", ignore_errors=True)  # else an earlier run's options would apply
         lock = {
+            "GROUNDUP_WITHIN_RUN": "1",  # of the installation; on the seed, too
             "GROUNDUP_RUN_LOCK": str(self.home / f".{host}.run.lock"),
             "GROUNDUP_RUN_PROGRAM": shutil.which("ansible-playbook") or "ansible-playbook",
             "PATH": f"{self._programs()}:{os.environ.get('PATH', os.defpath)}",

@@ -1,4 +1,4 @@
-"""The page of a site: its topology with live states, its layers and what fires, asked of the store by the browser."""
+"""The page of a site: topology with live states, layers, what fires, runs; the browser asks for all that changes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 from ...module_utils._host.watched import PROOF
-from ...module_utils._monitoring.central import STORE_URL
+from ...module_utils._monitoring.central import LOGS_URL, STORE_URL
 from ..plan.output.topology import topology_svg
 from ..plan.types import Plan
 from .capacity import ROOM
@@ -32,6 +32,7 @@ def page(plan: Plan, *, interval: int) -> str:
     known = {
         "interval": interval,
         "room": {"percent": room.percent, "queries": ROOM} if room else None,
+        "logs": LOGS_URL if plan.monitoring and plan.monitoring.logs else None,
         "proof": PROOF,
         "hosts": list(plan.hosts),
         "layers": {one.layer: len(asked.get(one.layer, ())) for _, one in alerts},

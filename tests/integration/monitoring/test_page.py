@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -10,12 +11,13 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._host.watched import TEXTS
-from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.central import HOME
+from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.central import HOME, RUNS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.artifact import Artifact
 from ansible_collections.groundup.cloud.tests import browser
 from ansible_collections.groundup.cloud.tests.unit.monitoring.sites import planned
 
+from .test_page_runs import FILE
 from .watched import watched
 
 PORT = "8430"
@@ -55,6 +57,7 @@ def test_a_browser_sees_a_lost_machine_and_what_fires(
         ):
             from playwright.sync_api import expect
 
+            site.host.at(HOME / RUNS).write_text(json.dumps(FILE))
             severe: list[str] = []
             page.on("pageerror", lambda error: severe.append(str(error)))
             page.on("console", lambda said: severe.append(said.text) if said.type == "error" else None)

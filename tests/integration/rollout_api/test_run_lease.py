@@ -12,7 +12,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import run_lease
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.run_lease import identity
+from ansible_collections.groundup.cloud.plugins.plugin_utils.lifetime import identity
 
 from .conftest import Site
 

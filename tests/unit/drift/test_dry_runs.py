@@ -137,6 +137,7 @@ def test_each_layer_runs_for_itself_without_silent_hosts_and_the_first_tells_wha
         assert given["cmdline"] == "--tags check", "changes nothing"
         assert given["envvars"]["ANSIBLE_HOST_KEY_CHECKING"] == "True"
         assert given["envvars"]["GROUNDUP_TIMELINE"] == os.devnull, "the file is of the run that asks"
+        assert given["envvars"]["GROUNDUP_WITHIN_RUN"], "and it is no run of its own in the history"
         assert not Path(given["private_data_dir"]).exists(), "nothing is left"
 
 

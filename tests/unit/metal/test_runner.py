@@ -62,6 +62,12 @@ def test_a_run_takes_no_other_host_key_than_that_of_the_call(runs: list[dict[str
     assert runs[0]["envvars"]["ANSIBLE_HOST_KEY_CHECKING"] == "True"
 
 
+def test_a_run_is_part_of_the_installation_in_the_history_of_runs(runs: list[dict[str, Any]], tmp_path: Path) -> None:
+    one, _ = runner(tmp_path, "host")
+    one.configure("worker-1")
+    assert runs[0]["envvars"]["GROUNDUP_WITHIN_RUN"]
+
+
 def test_a_run_that_fails_is_tried_again_after_a_pause(runs: list[dict[str, Any]], tmp_path: Path) -> None:
     sys.modules["ansible_runner"].codes[:] = [4, None]
     one, slept = runner(tmp_path, "host")

@@ -82,6 +82,14 @@ def test_a_new_target_is_taken_up_by_a_reload_and_the_rest_stays(host: Monitorin
     assert host.systemd.calls == ["reload"]
 
 
+def test_what_runs_tell_of_themselves_stays(host: MonitoringHost) -> None:
+    host.told()
+    (host.home / central.RUNS).write_text("{}")
+    (host.home / "page/old.html").touch()
+    assert host.told() == [f"remove {host.home}/page/old.html", f"reload {watched.STORE}"]
+    assert (host.home / central.RUNS).exists()
+
+
 def test_secrets_of_receivers_are_for_alertmanager_alone_and_leave_with_them(host: MonitoringHost) -> None:
     files_of_site = files(planned("lab", monitoring__pagerduty={}))
     given: dict[str, Any] = {

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.central import STORE_URL
+from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.central import LOGS_URL, STORE_URL
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.page import page
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.rules import rules
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.topology import topology_svg
@@ -41,6 +41,11 @@ def test_it_asks_for_room_only_where_a_timer_tells_it() -> None:
     assert known(page(planned("ha"), interval=15))["room"] is None
 
 
+def test_times_lead_to_logs_only_where_the_site_keeps_them() -> None:
+    assert known()["logs"] == LOGS_URL
+    assert known(page(planned("ha"), interval=15))["logs"] is None
+
+
 def test_it_has_the_words_of_every_alert_by_layer_and_object() -> None:
     words = known()["alerts"]
     for layer, file in rules(PLAN).items():
@@ -52,10 +57,10 @@ def test_it_has_the_words_of_every_alert_by_layer_and_object() -> None:
 
 def test_it_asks_the_store_on_loopback_and_loads_nothing() -> None:
     addresses = set(re.findall(r"https?://[^\s\"'`/]+", TEXT))
-    assert addresses == {STORE_URL, "http://www.w3.org"}, "the second is the name of SVG"
+    assert addresses == {STORE_URL, LOGS_URL, "http://www.w3.org"}, "a link, and the name of SVG"
     (policy,) = re.findall(r'Content-Security-Policy" content="(.+)"', TEXT)
     assert policy.startswith("default-src 'none'; img-src data:; ")
-    assert policy.endswith(f"connect-src {STORE_URL}")
+    assert policy.endswith(f"connect-src 'self' {STORE_URL}"), "the runs are beside it"
     assert not re.search(r"\b(src|@import|url\()\s*=?", TEXT.partition("</style>")[2].replace(topology_svg(PLAN), ""))
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from ....module_utils._base.files import write_file
 from ...errors import GroundupError
 from ...kube import run_lease
+from ...lifetime import identity
 from ...paths import state_dir
 from ...record import read_record
 
@@ -119,7 +120,7 @@ def _path(site: str) -> Path:
 
 
 def _own() -> str:
-    return run_lease.identity(os.getppid())  # every task is a process of its own
+    return identity(os.getppid())  # every task is a process of its own
 
 
 def _lease(run: str) -> dict[str, dict[str, str]]:

@@ -15,8 +15,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ...kube.client import Api, ApiError
-from ...kube.run_lease import CONFLICT, MISSING, Lease, abandoned, holder, identity
+from ...kube.run_lease import CONFLICT, MISSING, Lease, abandoned, holder
 from ...kube.types import Object
+from ...lifetime import identity
 from ...process import InterruptedRunError
 from ..types import RolloutError
 
