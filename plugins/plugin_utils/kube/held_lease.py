@@ -21,6 +21,7 @@ from .client import Api, ApiError
 from .run_lease import CONFLICT, MISSING, Lease, abandoned, holder, identity
 from .types import Object
 
+RESOURCES = "groundup-resources"
 # Fractions of a lease's duration: between two renewals, per request, and until a run that cannot renew it gives up.
 # The rest is for its child processes to end.
 _RENEWED, _REQUEST, _GIVEN_UP = 1 / 6, 1 / 12, 0.6

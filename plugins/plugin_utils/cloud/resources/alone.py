@@ -16,7 +16,6 @@ from ...process import InterruptedRunError
 if TYPE_CHECKING:
     from ...plan.types import Plan
 
-NAME = "groundup-resources"
 _SECONDS = 60.0  # how long another control node waits for a silent run
 
 
@@ -24,7 +23,9 @@ class AnotherRunError(GroundupError):
     """Another run changes the resources of this cloud, or may."""
 
 
-_WORK = held_lease.Work(lease=NAME, called="run of resources", refused=AnotherRunError, lost=AnotherRunError)
+_WORK = held_lease.Work(
+    lease=held_lease.RESOURCES, called="run of resources", refused=AnotherRunError, lost=AnotherRunError
+)
 
 
 @contextmanager

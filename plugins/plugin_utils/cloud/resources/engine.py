@@ -195,7 +195,14 @@ class Resources:
 
     def _remove(self, former: list[tuple[str, Found]]) -> None:
         """Delete what is ours and no longer in the file if that is asked for; else tell it."""
-        names = [label(name, str(found["name"]), project=self.index.project(name, found)) for name, found in former]
+        spared = {self.index.owner(one) for one in self.plan.resources if one.key in self.left}
+        kept = [(name, found) for name, found in former if found.get(KINDS[name].owner) in spared]
+        former = [each for each in former if each not in kept]
+        if kept and DELETE in self.force:
+            self.changes.warnings.append(
+                f"{len(kept)} stay, for other resources of their projects are left: {', '.join(self._labels(kept))}"
+            )
+        names = self._labels(former)
         if former and DELETE not in self.force:
             self.changes.warnings.append(
                 f"{len(names)} are no longer in the site file, and stay: {', '.join(names)}. To delete them: "
@@ -205,6 +212,8 @@ class Resources:
         for what, (name, found) in zip(names, former, strict=True):
             if not self.changes.add(f"delete {what}", name=what, before=dump({"id": found["id"]})):
                 continue
+            if why := "; ".join(self._holder(former).refusals(name, found, dry=False)):  # somebody was faster
+                raise GroundupError(why, where=what, why="it would be lost", remedy="ask who owns it; run this again")
             with answered(what):
                 kind = KINDS[name]
                 for part in ("interfaces", "hosts"):
@@ -220,19 +229,24 @@ class Resources:
 
     def _held(self, former: list[tuple[str, Found]]) -> Iterator[str]:
         """Yield why what goes must not be deleted; warn of what a dry run does not look for."""
-        going = {str(one["id"]) for _, one in former}
-        # Of the catalog, too: a service that has left the site file has not lost what it holds.
-        there = self.api.services() if former else ()
-        services = {*self.plan.openstack.services, *(SERVICES[one] for one in there if one in SERVICES)}
-        holder = Holder(api=self.api, services=services, going=going)
+        holder = self._holder(former)
         for name, found in former:
             yield from holder.refusals(name, found, dry=self.changes.check)
         projects = [str(found["name"]) for name, found in former if name == "project"]
-        if self.changes.check and projects and (left := unseen("project", services)):
+        if self.changes.check and projects and (left := unseen("project", holder.services)):
             self.changes.warnings.append(
                 f"only a run without --check looks for {', '.join(left)} of projects that go ({', '.join(projects)}): "
                 "it refuses before the first change"
             )
+
+    def _holder(self, former: list[tuple[str, Found]]) -> Holder:
+        # Of the catalog, too: a service that has left the site file has not lost what it holds.
+        there = self.api.services() if former else ()
+        services = {*self.plan.openstack.services, *(SERVICES[one] for one in there if one in SERVICES)}
+        return Holder(api=self.api, services=services, going={str(one["id"]) for _, one in former})
+
+    def _labels(self, former: list[tuple[str, Found]]) -> list[str]:
+        return [label(name, str(found["name"]), project=self.index.project(name, found)) for name, found in former]
 
     def _secrets(self, value: Any) -> Any:
         return self.store.resolve(value) if self.store else value
