@@ -70,7 +70,7 @@ class _Exporter:
                 one["name"].rstrip("."): {**_described(one), "email": one["email"], "ttl": one["ttl"]} for one in zones
             }
         found |= {"quotas": limits, "roles": list(self._roles(identity, domains))}
-        return {"projects": {name: {key: value for key, value in found.items() if value}}, **shared}
+        return {"projects": {name: {key: value for key, value in found.items() if value or value is False}}, **shared}
 
     def _roles(self, project: str, domains: Mapping[str, str]) -> Iterator[dict[str, str]]:
         path = f"/role_assignments?scope.project.id={project}&include_names=true"
