@@ -116,7 +116,7 @@ class Resources:
     def _leaves(self, one: ResourcePlan) -> bool:
         """Return whether ``one`` is left, or needs what is left and not there."""
         gone = {key for key in self.left if self.index.chosen.get(key) is None}
-        if one.key not in self.left and not gone.isdisjoint(self.index.needs(one)):
+        if gone and one.key not in self.left and not gone.isdisjoint(self.index.needs(one)):
             self.left[one.key] = ""
         return one.key in self.left
 
@@ -195,13 +195,6 @@ class Resources:
 
     def _remove(self, former: list[tuple[str, Found]]) -> None:
         """Delete what is ours and no longer in the file if that is asked for; else tell it."""
-        spared = {self.index.owner(one) for one in self.plan.resources if one.key in self.left}
-        kept = [(name, found) for name, found in former if found.get(KINDS[name].owner) in spared]
-        former = [each for each in former if each not in kept]
-        if kept and DELETE in self.force:
-            self.changes.warnings.append(
-                f"{len(kept)} stay, for other resources of their projects are left: {', '.join(self._labels(kept))}"
-            )
         names = self._labels(former)
         if former and DELETE not in self.force:
             self.changes.warnings.append(
@@ -209,10 +202,17 @@ class Resources:
                 "groundup.cloud.resources -e resources_force=[delete]"
             )
             return
-        for what, (name, found) in zip(names, former, strict=True):
+        spared = {self.index.owner(one) for one in self.plan.resources if one.key in self.left} - {None, ""}
+        if kept := [(name, found) for name, found in former if found.get(KINDS[name].owner) in spared]:
+            former = [each for each in former if each not in kept]
+            self.changes.warnings.append(
+                f"{len(kept)} stay, for other resources of their projects are left: {', '.join(self._labels(kept))}"
+            )
+        holder = self._holder(former)
+        for what, (name, found) in zip(self._labels(former), former, strict=True):
             if not self.changes.add(f"delete {what}", name=what, before=dump({"id": found["id"]})):
                 continue
-            if why := "; ".join(self._holder(former).refusals(name, found, dry=False)):  # somebody was faster
+            if why := "; ".join(holder.refusals(name, found, dry=False)):  # somebody was faster
                 raise GroundupError(why, where=what, why="it would be lost", remedy="ask who owns it; run this again")
             with answered(what):
                 kind = KINDS[name]
@@ -225,7 +225,8 @@ class Resources:
                 if name == "project" and self.index.served("security_group"):
                     path = f"/security-groups?project_id={found['id']}&name=default"
                     for group in self.api.all("network", path, "security_groups"):
-                        self.api.delete(KINDS["security_group"], group)
+                        if group["project_id"] == found["id"]:
+                            self.api.delete(KINDS["security_group"], group)
 
     def _held(self, former: list[tuple[str, Found]]) -> Iterator[str]:
         """Yield why what goes must not be deleted; warn of what a dry run does not look for."""
