@@ -51,10 +51,11 @@ def place(written: dict[str, Any], kind: str) -> dict[str, Any]:
     """Return what the site file has of the first of a kind."""
     web = written["projects"]["web"]
     front = web["networks"]["front"]
-    return {
+    places: dict[str, dict[str, Any]] = {
         "domain": written["domains"]["acme"], "project": web, "network": front, "router": web["routers"]["out"],
         "subnet": front["subnets"]["front4"], "image": written["images"]["debian"],
-    }[kind]  # fmt: skip
+    }  # fmt: skip
+    return places[kind]
 
 
 def ours(apis: Apis, kind: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources import engine, export, holds
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources.api import CloudApi
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
@@ -239,7 +240,7 @@ def test_a_run_that_lost_its_lease_changes_nothing_more(both: Plan) -> None:
         if len(asked) > 3:
             raise GroundupError("lost", where="here", why="another run", remedy="wait")
 
-    changes = engine.Changes(check=False)
+    changes = Changes(check=False)
     with pytest.raises(GroundupError, match="lost"):
         engine.Resources(api=CloudApi(apis, go_on), plan=both, changes=changes).converge()
     assert len(apis.asked) == 3
