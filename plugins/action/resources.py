@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,18 +21,20 @@ class ActionModule(DocumentedAction):
     RULES: ClassVar[dict[str, Any]] = {"required_if": [("step", "export", ["project"])]}
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        plan, changes = site_plan(given["site_file"]), self.changes
+        plan, changes, left = site_plan(given["site_file"]), self.changes, list[str]()
         if given["step"] == "export":
             return self._export(plan, given)
+        write = given["step"] == "apply"
         if plan.resources or given["force"]:
-            converge(plan, changes, force=given["force"], write=given["step"] == "apply")
-        if given["step"] == "verify" and changes.done:
+            left = converge(plan, changes, force=given["force"], write=write, say=self._display.display)
+        if not write and (changes.done or left):
             raise GroundupError(
-                f"not as the site file says: {'; '.join(changes.done)}", where="site file key cloud",
+                f"not as the site file says: {'; '.join([*changes.done, *left])}", where="site file key cloud",
                 why="projects have other resources, rights or limits than they were promised",
                 remedy="run the playbook groundup.cloud.resources, or write into the site file what is there",
             )  # fmt: skip
-        return {**changes.result(), **({"warnings": changes.warnings} if changes.warnings else {})}
+        warnings = {"warnings": changes.warnings} if changes.warnings else {}
+        return {**changes.result(), **warnings, "left": left}
 
     def _export(self, plan: Plan, given: dict[str, Any]) -> dict[str, Any]:
         from ..plugin_utils.cloud import connection
@@ -44,18 +48,30 @@ class ActionModule(DocumentedAction):
         return {**self.changes.result(), "text": text}
 
 
-def converge(plan: Plan, changes: Changes, *, force: list[str], write: bool) -> None:
-    """Make the cloud as planned, or, unless ``write``, record what differs."""
+def converge(
+    plan: Plan, changes: Changes, *, force: list[str], write: bool, say: Callable[[str], None]
+) -> list[str]:  # fmt: skip
+    """Make the cloud as planned, or, unless ``write``, record what differs; return what is left as it is, and why.
+
+    What members of a project may have done keeps nobody else from what the site file says: it is no error of a run.
+    """
     from ..plugin_utils.cloud import connection  # late import: most sites need no cloud client here
     from ..plugin_utils.cloud.administrator import VERIFY, or_foreseen
     from ..plugin_utils.cloud.resources import engine
+    from ..plugin_utils.cloud.resources.alone import alone
     from ..plugin_utils.cloud.resources.api import CloudApi
     from ..plugin_utils.vault import open_store
 
     kept = changes if write else Changes(check=True, done=changes.done, diffs=changes.diffs, warnings=changes.warnings)
-    with or_foreseen(changes, lambda: engine.foresee(plan, changes)):
+    with or_foreseen(changes, lambda: engine.foresee(plan, changes)), ExitStack() as stack:
         with connection.answered("Keystone", remedy=VERIFY):
-            api = CloudApi(connection.of_site(plan))
-            api.cloud.authorize()
+            cloud = connection.of_site(plan)
+            cloud.authorize()
+        api = CloudApi(cloud) if kept.check else CloudApi(cloud, stack.enter_context(alone(plan, say=say)))
         store = None if kept.check else open_store(plan.site, write=False)
-        engine.Resources(api=api, plan=plan, changes=kept, store=store, force=force).converge()
+        try:
+            return engine.Resources(api=api, plan=plan, changes=kept, store=store, force=force).converge()
+        except engine.LeftError as error:
+            changes.warnings.append(f"{error.what}: {error.why}; {error.remedy}")
+            return [error.what]
+    return []

@@ -14,6 +14,10 @@ description:
     before the first change, and refuses before it what an API cannot change, what somebody else made, and quotas below
     their use.
   - Touches only what has the site's mark. What has it and is no longer in the site file stays, with a warning.
+  - What members of a project may have done (made something of that name, used up a quota) stops no run. It is left,
+    with what needs it, and told.
+  - V(apply) holds the Lease C(groundup-resources) in the namespace of the cloud, so that one run at a time makes
+    something.
   - In a dry run without a cloud, predicts all of it as new.
 options:
   step:
@@ -50,4 +54,12 @@ options:
 extends_documentation_fragment:
   - groundup.cloud.attributes
   - groundup.cloud.site.file
+"""
+
+RETURN = r"""
+left:
+  description: What is not as the site file says, and was left so.
+  returned: O(step=apply), O(step=verify)
+  type: list
+  elements: str
 """

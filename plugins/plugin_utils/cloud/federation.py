@@ -88,9 +88,16 @@ class Federation:
             for group in one.groups:
                 self._group(one.domain, domain, group)
             self._object(f"mapping {_OURS}{one.name}", f"/mappings/{_OURS}{one.name}", {"rules": list(one.rules)})
-            wanted = {"remote_ids": [one.issuer], "enabled": True, "description": self._mark}
+            wanted = {"remote_ids": [one.issuer], "description": self._mark}
             place = f"/identity_providers/{one.name}"
-            self._object(f"provider {one.name}", place, wanted, kind="identity_provider", domain_id=domain)
+            found = self._object(
+                f"provider {one.name}", place, wanted, kind="identity_provider", domain_id=domain, enabled=True
+            )
+            if found and not found.get("enabled", True):  # by hand: an incident, perhaps
+                self.changes.warnings.append(
+                    f"provider {one.name} is disabled, and stays so: nobody logs in by it; to end that, "
+                    f"openstack identity provider set --enable {one.name}"
+                )
             wanted = {"mapping_id": f"{_OURS}{one.name}"}
             self._object(f"protocol {PROTOCOL} of {one.name}", f"{place}/protocols/{PROTOCOL}", wanted)
 
@@ -131,8 +138,13 @@ class Federation:
         body = self.keystone.call("GET", f"{_PLACE}{path}", absent=True)
         return dict(body[kind]) if body else None
 
-    def _object(self, what: str, path: str, wanted: Mapping[str, Any], *, kind: str = "", **fixed: str) -> None:
-        """Create or correct an object, whose kind is the first word of ``what`` else. ``fixed``: never corrected."""
+    def _object(
+        self, what: str, path: str, wanted: Mapping[str, Any], *, kind: str = "", **fixed: Any
+    ) -> dict[str, Any] | None:
+        """Create or correct an object, whose kind is the first word of ``what`` else; return what there was.
+
+        ``fixed``: never corrected.
+        """
         kind = kind or what.partition(" ")[0]
         found = self._found(path, kind)
         if found is None:
@@ -142,6 +154,7 @@ class Federation:
             after = {key: wanted[key] for key in other}
             if self.changes.add(f"change {what}", name=what, before=dump(other), after=dump(after)):
                 self.keystone.call("PATCH", f"{_PLACE}{path}", {kind: after})
+        return found
 
 
 def broken(plan: Plan, ask: Any) -> Mapping[str, str]:

@@ -155,10 +155,15 @@ def _marked(one: ProviderNetwork) -> str:
 
 
 def _found(neutron: Any, one: ProviderNetwork, project: str) -> Any | None:
-    """Return the network of that name that is external or the administrator's, not a tenant's."""
-    same = [
-        each for each in neutron.networks(name=one.name) if each["is_router_external"] or each["project_id"] == project
-    ]
+    """Return the network of that name that is the administrator's, else an external one of its physical network.
+
+    A tenant may call its network so, and share it with the administrator as an external one.
+    """
+    every = list(neutron.networks(name=one.name))
+    same = [each for each in every if each["project_id"] == project]
+    physical = one.fixed["provider_physical_network"]
+    same = same or [each for each in every if each["is_router_external"]
+                    and each["provider_physical_network"] == physical]  # fmt: skip
     if len(same) > 1:
         raise GroundupError(
             f"{len(same)} networks are called {one.name}",

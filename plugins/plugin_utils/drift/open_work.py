@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..backup.restore import journal as restores
-from ..kube import run_lease
+from ..kube import held_lease, run_lease
 from ..kube.access import kubeconfig_path
 from ..kube.client import Api
 from ..patch import journal as maintenance
@@ -43,7 +43,8 @@ def open_work(plan: Plan, site_file: str) -> Iterator[str]:
     yield from (f"groundup.cloud.{name} on this machine" for name in sorted(_runs(Path(site_file)) - _BESIDE))
     if (kubeconfig := kubeconfig_path(site)).is_file():
         api = Api(kubeconfig, timeout=run_lease.PATIENCE, patience=0)
-        for space, name in ((run_lease.NAMESPACE, run_lease.NAME), (plan.openstack.namespace, lease.NAME)):
+        ours = plan.openstack.namespace
+        for space, name in ((run_lease.NAMESPACE, run_lease.NAME), (ours, lease.NAME), (ours, held_lease.RESOURCES)):
             found = run_lease.Lease(api, namespace=space, name=name, me="", seconds=0).find()
             if found and not run_lease.abandoned(found):
                 yield f"a run that holds the lease {name}: {run_lease.holder(found)}"

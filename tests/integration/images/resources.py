@@ -66,7 +66,7 @@ def main() -> None:
     )  # fmt: skip
     found["login"] = account.current_project_id == cloud.identity.find_project("web", domain_id=user.domain_id).id
     cloud.identity.update_project(account.current_project_id, is_enabled=False)
-    found["drift"] = run(cloud, "more")
+    found["off"], found["on"] = run(cloud, "more"), run(cloud, "on")
     theirs = cloud.identity.create_project(name="theirs", domain_id=user.domain_id)
     found["kept"] = run(cloud, "less", force=("delete",))
     cloud.identity.delete_project(theirs)

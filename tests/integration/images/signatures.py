@@ -16,7 +16,7 @@ import cryptography.exceptions
 import openstack
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, signing
 from cursive.exception import SignatureVerificationError  # type: ignore[import-not-found]  # of the image
-from nova import config, context  # type: ignore[import-not-found]  # of the image
+from nova import config, context, objects  # type: ignore[import-not-found]  # of the image
 from nova.image.glance import API  # type: ignore[import-not-found]  # of the image
 
 WORD = "a-word-of-a-test"
@@ -109,6 +109,7 @@ def main() -> None:
         "forbidden": upload(theirs, own, content),
     }
     config.parse_args(["ask", "--config-file", "/etc/nova/nova.conf"], configure_db=False, init_rpc=False)
+    objects.register_all()  # as each of Nova's programs begins
     (file := Path(sys.argv[1], images["altered"]["id"])).unlink()
     file.write_bytes(content[::-1])
     starts = {name: fetched(ours, one["id"]) for name, one in images.items() if one["status"] == "active"}

@@ -37,7 +37,8 @@ def test_keystone_has_what_the_site_file_has_and_a_program_logs_in(
 ) -> None:
     mariadb, keystone = image("mariadb"), image("openstack")
     stage = Stage(tmp_path)
-    plans = {"more": MORE, "less": {"roles": MORE["roles"]}, "many": MANY | {"roles": MORE["roles"]}}
+    on = MORE | {"projects": {"web": MORE["projects"]["web"] | {"enabled": True}}}
+    plans = {"more": MORE, "on": on, "less": {"roles": MORE["roles"]}, "many": MANY | {"roles": MORE["roles"]}}
     given = {
         name: [asdict(one) for one in of_cloud(CloudResources.model_validate(cloud))] for name, cloud in plans.items()
     }
@@ -57,7 +58,9 @@ def test_keystone_has_what_the_site_file_has_and_a_program_logs_in(
     assert found["foreseen"]["done"] == found["first"]["done"] == [f"create {one}" for one in made], told
     assert found["again"].get("done") == [], told
     assert found["login"], told
-    assert found["drift"]["done"] == ["change project web of domain acme: enabled"], told
+    assert found["off"].get("done") == [], told
+    assert "enabled is False, and stays so: the site file does not write enabled" in found["off"]["warnings"][0], told
+    assert found["on"].get("done") == ["change project web of domain acme: enabled"], told
     assert "domain acme still has 1 projects that are not from this site file" in found["kept"]["error"], told
     gone = ["account web-ci of domain acme", "group dev", "project web", "domain acme"]
     assert [one.removeprefix("delete ") for one in found["less"]["done"]] == [one.split(" of ")[0] for one in gone], (

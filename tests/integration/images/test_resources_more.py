@@ -107,6 +107,7 @@ def test_zones_and_encrypted_types_are_made_and_taken_over_and_a_secret_keeps_it
     for one in ("volume qos fast", "volume type gold", "dns zone b.example.test. of project web"):
         assert f"{one} is there, and not from this site file" in found["refused"]["error"], told
     taken = [
+        "volume qos fast: specs",
         "volume type gold: description, extra_specs",
         "dns zone b.example.test. of project web: description, email",
     ]

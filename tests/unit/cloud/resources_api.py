@@ -52,6 +52,7 @@ class Apis:
     ports: list[dict[str, Any]] = field(default_factory=list)
     uploads: list[bytes] = field(default_factory=list)  # of images
     dies_after: int = -1  # changes
+    refused: str = ""  # what has this text is not made: no quota is left
     ids: Any = field(default_factory=itertools.count)
 
     def __post_init__(self) -> None:
@@ -99,6 +100,8 @@ class Apis:
             for one in self.objects[name] if kind.service == service else ():
                 if path == f"{kind.path}/{one['id']}":
                     return self._one(name, kind, one, method, body)
+        if method == "POST" and path.startswith(("/images/", "/os-aggregates/")):
+            return self._act(path, body)
         return self._more(path, method, query, body)
 
     def _listed(self, service: str, path: str) -> Any:
@@ -127,14 +130,24 @@ class Apis:
             }
             found = [one for one in self.objects[name]
                      if all(str(one.get(key)) == value for key, value in filters.items())]  # fmt: skip
+            if name == "image":
+                found = [one for one in found if bool(one.get("os_hidden")) == ("os_hidden" in query)]
             if name == "image" and query.get("visibility") != "all":  # Glance tells an administrator no others
                 found = [one for one in found if one.get("visibility") != "community" or one["owner"] == ADMIN]
             return 200, {kind.plural: found}
         given = body[kind.key] if kind.key else body
-        made = {"id": f"{name}-{next(self.ids)}", **_NEW.get(name, {}), **given}
+        if self.refused and self.refused in json.dumps(given):
+            return 409, {"NeutronError": {"message": "Quota exceeded"}}
+        number = next(self.ids)
+        made = {"id": f"{name}-{number}", "created_at": f"2026-11-30T00:00:{number:02}Z", **_NEW.get(name, {}), **given}
         made.pop("password", None)
         if name == "volume_qos":
-            made["specs"] = {key: made.pop(key) for key in [*made] if key not in ("id", "name", "consumer")}
+            made["specs"] = {
+                key: made.pop(key) for key in [*made] if key not in ("id", "name", "consumer", "created_at")
+            }
+        if name == "aggregate":
+            zone = made["availability_zone"]
+            made |= {"hosts": [], "metadata": {"availability_zone": zone} if zone else {}}
         if name == "security_group":
             made["security_group_rules"] = [{"id": "r", "direction": "egress", "ethertype": "IPv4"}]
         self.objects[name].append(made)
@@ -149,6 +162,20 @@ class Apis:
         else:
             one |= body[kind.key] if kind.key else body
         return 200, {kind.key: one}
+
+    def _act(self, path: str, body: Any) -> tuple[int, Any]:
+        """Answer the actions of images and aggregates."""
+        kind = "image" if path.startswith("/images/") else "aggregate"
+        found = next(one for one in self.objects[kind] if str(one["id"]) == path.split("/")[2])
+        if kind == "image":
+            found["status"] = "deactivated" if path.endswith("/deactivate") else "active"
+        for verb, given in (body or {}).items():
+            if verb == "set_metadata":
+                kept = {**found["metadata"], **given["metadata"]}
+                found["metadata"] = {key: value for key, value in kept.items() if value is not None}
+            else:
+                found["hosts"].append(given["host"])
+        return 200, {}
 
     def _more(self, path: str, method: str, query: dict[str, str], body: Any) -> tuple[int, Any]:
         if "quota" in path:
@@ -194,11 +221,16 @@ class _Service:
     apis: Apis
     name: str
 
-    def request(self, url: str, method: str, *, json: Any = None, data: Any = None, **_more: Any) -> requests.Response:
+    def request(
+        self, url: str, method: str, *, json: Any = None, data: Any = None, headers: Any = None, **_more: Any
+    ) -> requests.Response:
         if data:
+            self.apis.answer(self.name, method, url, None)
             self.apis.uploads.append(data.read())
             next(one for one in self.apis.objects["image"] if one["id"] in url)["status"] = "active"
         status, body = self.apis.answer(self.name, method, url, json)
+        if (project := (headers or {}).get("X-Auth-Sudo-Project-ID")) and method == "POST":
+            self.apis.objects["dns_zone"][-1]["project_id"] = project
         answer = requests.Response()
         answer.status_code = status
         answer._content = b"" if body is None else _json(body)

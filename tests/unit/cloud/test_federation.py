@@ -50,6 +50,15 @@ def test_all_of_a_provider_is_made_once_and_the_protocol_last() -> None:
     assert run(server, SSO) == ([], warnings) == ([], [])
 
 
+def test_a_provider_that_an_operator_disabled_stays_so_and_is_shown() -> None:
+    server = Server()
+    run(server, SSO)
+    server.objects[PROVIDERS]["sso"]["enabled"] = False
+    done, (told,) = run(server, SSO)
+    assert (done, server.objects[PROVIDERS]["sso"]["enabled"]) == ([], False)
+    assert told.startswith("provider sso is disabled, and stays so")
+
+
 def test_what_the_file_says_otherwise_is_corrected() -> None:
     server = Server()
     run(server, SSO)

@@ -106,6 +106,16 @@ def test_a_dry_run_before_there_is_a_cloud_predicts_the_same(admin: Any) -> None
     assert changes.result() == ran(admin, check=True).result()
 
 
+def test_a_tenants_external_network_of_the_name_is_not_meant(admin: Any, fake: FakeCloud) -> None:
+    """A member may give the administrator's project the right to use it as an external one."""
+    theirs = {"project_id": "else", "router:external": True, "id": "theirs"}
+    ran(admin)
+    fake.of("networks").insert(0, {**fake.of("networks")[0], **theirs})
+    assert ran(admin).done == []
+    fake.of("networks")[:] = [{**fake.of("networks")[0], "provider:physical_network": None}]
+    assert ran(admin, check=True).done == ["create network public"]
+
+
 def test_a_half_made_one_gets_its_subnet(admin: Any, fake: FakeCloud) -> None:
     ran(admin)
     fake.of("subnets").clear()

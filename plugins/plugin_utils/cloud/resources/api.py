@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -18,11 +18,14 @@ _NOT_FOUND = 404
 @dataclass(frozen=True, slots=True)
 class CloudApi:
     cloud: Any  # openstacksdk's connection
+    go_on: Callable[[], None] = lambda: None  # called before each change; raises when there must be none
 
     def call(
         self, service: str, method: str, path: str, body: Any = None, *, absent: bool = False, **more: Any
     ) -> Any:  # fmt: skip
         """Return the answer's JSON; None for an empty one, and for 404 if ``absent`` is an answer."""
+        if method != "GET":
+            self.go_on()
         given = {"json": body} if body is not None else {}
         answer = getattr(self.cloud, service).request(path, method, raise_exc=False, **given, **more)
         if absent and answer.status_code == _NOT_FOUND:

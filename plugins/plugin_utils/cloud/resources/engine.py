@@ -2,25 +2,29 @@
 
 All differences are known before the first change. A resource is marked in the request that makes it, so that a killed
 run goes on: what is there is found, what lacks is made.
+
+Members of projects may make and change what is in them. So what is refused there is left, with all that needs it, and
+told at the end; it keeps nobody else's from being made. What only administrators can make stops a run before a change.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from ipaddress import collapse_addresses, ip_network
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 from ....module_utils._base.changes import Changes
 from ....module_utils._base.yaml_text import dump
 from ...errors import GroundupError
-from ..connection import answered
+from ..administrator import UnreachedError
+from ..connection import ERRORS, answered
+from . import compare
 from .api import CloudApi
+from .compare import Found, Step, form, label, of_tenants, said, shown
 from .holds import Holder, unseen
-from .index import Index
-from .kinds import KINDS, PROPERTY, SELF, SERVICES
-from .parts import ordered
+from .index import Index, UnmetError
+from .kinds import KINDS, SERVICES
 
 if TYPE_CHECKING:
     from ...plan.part_types import ResourcePlan
@@ -28,28 +32,11 @@ if TYPE_CHECKING:
     from ...vault import Store
 
 ADOPT, DELETE = "adopt", "delete"
-Found = dict[str, Any]
+_REMEDY = "write what is there, or another name; to take it over: -e resources_force=[adopt]"
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What differs of one resource."""
-
-    planned: ResourcePlan
-    found: Found | None  # None: to be made
-    fields: dict[str, Any] = field(default_factory=dict)
-    parts: dict[str, tuple[Any, Any]] = field(default_factory=dict)  # before, after
-
-
-def label(kind: str, name: str, *, project: str = "", domain: str = "") -> str:
-    """Return what a resource is called in messages."""
-    place = f" of project {project}" if project else f" of domain {domain}" if domain else ""
-    return f"{kind.replace('_', ' ')} {name}{place}"
-
-
-def said(one: ResourcePlan) -> str:
-    """Return what a planned resource is called in messages."""
-    return label(one.kind, one.name, project=one.place, domain="" if one.place else one.domain)
+class LeftError(GroundupError):
+    """Resources of projects are left as they are; all else is made."""
 
 
 def foresee(plan: Plan, changes: Changes) -> None:
@@ -68,108 +55,130 @@ class Resources:
     store: Store | None = None  # None: nothing is made
     force: Collection[str] = ()
     index: Index = field(init=False)
-    matched: set[int] = field(default_factory=set)
+    left: dict[str, str] = field(default_factory=dict)  # key in the site file -> why; "": it needs another one
 
     def __post_init__(self) -> None:
         """Look at the cloud as the plan names it."""
-        self.index = Index(api=self.api, plan=self.plan)
+        self.index = Index(api=self.api, plan=self.plan, adopt=ADOPT in self.force)
 
-    def converge(self) -> None:
-        """Make the cloud as planned. Raises GroundupError."""
+    def converge(self) -> list[str]:
+        """Make the cloud as planned; return what was there and did not work.
+
+        Raises GroundupError before a change, LeftError after all that could be done.
+        """
         if not self.plan.resources and DELETE not in self.force:
-            return
+            return []
         steps, refusals = list[Step](), list[str]()
         for one in self.plan.resources:
-            with answered(said(one)):
-                step, refused = self._compare(one)
-            steps += [step] if step else []
-            refusals += refused
+            try:
+                with self._attempt(one):
+                    step, refused = compare.compare(self.index, one)
+                    steps += [step] if step else []
+                    if refused and of_tenants(one):
+                        self.left[one.key] = "; ".join(refused)
+                    else:
+                        refusals += refused
+            except UnmetError as error:
+                refusals.append(error.what)
         former = [(name, found) for name in reversed(KINDS) if self.index.served(name) for found in self._former(name)]
         if DELETE in self.force:
             refusals += self._held(former)
         if refusals:
+            every = [*refusals, *filter(None, self.left.values())]
             raise GroundupError(
-                "; ".join(refusals), where="site file key cloud", why="nothing was changed",
-                remedy="write what is there, or another name; to take it over: -e resources_force=[adopt]",
+                "; ".join(every), where="site file key cloud", why="nothing was changed", remedy=_REMEDY
             )  # fmt: skip
+        self.changes.warnings += [line for one in self.plan.resources for line in compare.noticed(self.index, one)]
+        halting = [compare.unsettled(self.index, one) for one in self.plan.resources]
+        self.changes.warnings += [line for line, _ in halting if line]
         for name in KINDS:
             made = [self._apply(step) for step in steps if step.planned.kind == name]
             for done in filter(None, made):
                 self._write_parts(*done)
         self._remove(former)
+        if self.left:
+            self._tell()
+        return [line for line, begun in halting if line and not begun]
 
-    def _compare(self, one: ResourcePlan) -> tuple[Step | None, list[str]]:
-        kind, what = KINDS[one.kind], said(one)
-        if not self.index.served(one.kind):
-            return None, [f"{what}: the site has no {SERVICES[kind.service]}"]
-        found, owner = None, self.index.owner(one)
-        if owner is not None:
-            same = [each for each in self.index.every(one.kind) if self.index.matches(one.kind, each, one.name, owner)]
-            if len(same) > 1:
-                return None, [f"{len(same)} are called {what}: {', '.join(str(each['id']) for each in same)}"]
-            found = same[0] if same else None
+    @contextmanager
+    def _attempt(self, one: ResourcePlan) -> Iterator[None]:
+        """Leave ``one`` if the cloud refuses it and tenants may be why: a quota, a name, a network that they made."""
         try:
-            wanted, parts_ = self.index.ids([self._values(one, found), self._parts(one)], one, made=False)
+            with answered(said(one)):
+                yield
+        except UnreachedError:
+            raise
         except GroundupError as error:
-            return None, [error.what]
-        if found is None:
-            return Step(one, None), []
-        self.matched.add(id(found))
-        if not (kind.ours(found, self.plan.site) or kind.unfinished(found, self.plan.site) or ADOPT in self.force):
-            return None, [f"{what} is there, and not from this site file"]
-        fields = {
-            key: value for key, value in wanted.items() if key in found and not same_value(key, found[key], value)
-        }  # fmt: skip
-        fields |= {key: wanted[key] for key in wanted.keys() - found.keys() if kind.service == "image"}
-        refused = [
-            f"{what}: {key} is {found.get(key)} and cannot become {fields[key]}" for key in kind.fixed if key in fields
-        ]  # fmt: skip
-        parts: dict[str, tuple[Any, Any]] = {}
-        for name, value in parts_.items():
-            part, after = kind.parts[name], form(value)
-            if (before := part.read(self.api, found, after)) != after:
-                parts[name] = before, after
-                refused += [f"{what}: {why}" for why in part.refuse(self.api, found, after)]
-                if part.fixed and before:
-                    refused.append(f"{what}: {name} cannot be changed; delete it, or write another name")
-        return (Step(one, found, fields, parts) if fields or parts else None), refused
+            if not of_tenants(one) or not isinstance(error.__cause__, ERRORS):
+                raise
+            self.left[one.key] = f"{said(one)}: {error.what}"
+
+    def _leaves(self, one: ResourcePlan) -> bool:
+        """Return whether ``one`` is left, or needs what is left and not there."""
+        gone = {key for key in self.left if self.index.chosen.get(key) is None}
+        if gone and one.key not in self.left and not gone.isdisjoint(self.index.needs(one)):
+            self.left[one.key] = ""
+        return one.key in self.left
+
+    def _tell(self) -> None:
+        """Raise LeftError with what is left."""
+        while any(self._leaves(one) for one in self.plan.resources if one.key not in self.left):
+            pass
+        needing = [said(one) for one in self.plan.resources if self.left.get(one.key) == ""]
+        also = f"; left with that: {', '.join(needing)}" if needing else ""
+        raise LeftError(
+            "; ".join(filter(None, self.left.values())) + also, where="site file key cloud",
+            why="it stays as it is; all else is as the site file says", remedy=_REMEDY,
+        )  # fmt: skip
 
     def _apply(self, step: Step) -> tuple[Step, Found, dict[str, Any]] | None:
         """Make or change a resource; return it with the parts that are to be written; None in a dry run."""
         one, kind, what = step.planned, KINDS[step.planned.kind], said(step.planned)
-        if step.found is not None:
-            before = {key: step.found.get(key) for key in step.fields} | {
-                key: two[0] for key, two in step.parts.items()
-            }
+        if self._leaves(one):
+            return None
+        if step.found is None:
+            anew = f" anew: a killed run left it {step.broken['status']}" if step.broken else ""
+            go = self.changes.add(f"create {what}{anew}", name=what, after=shown({**one.values, **one.parts}))
+        else:
+            before = {key: step.found.get(key) for key in step.fields}
+            before |= {key: two[0] for key, two in step.parts.items()}
             after = step.fields | {key: two[1] for key, two in step.parts.items()}
             line = f"change {what}: {', '.join(sorted(after))}"
-            if not self.changes.add(line, name=what, before=dump(before), after=dump(after)):
-                return None
-            if step.fields:
-                fields = {key: value for key, value in self._values(one, step.found).items() if key in step.fields}
-                with answered(what):
+            go = self.changes.add(line, name=what, before=dump(before), after=dump(after))
+        with self._attempt(one):
+            if go and step.found is None:
+                return step, self._create(one, step.broken), compare.parts(self.index, one)
+            if go and step.found is not None:
+                if step.fields:
+                    values = compare.values(self.index, one, step.found)
+                    fields = {key: value for key, value in values.items() if key in step.fields}
                     self.api.update(kind, step.found, self.index.ids(fields, one))
-            return step, step.found, {key: value for key, value in self._parts(one).items() if key in step.parts}
-        if not self.changes.add(f"create {what}", name=what, after=shown({**one.values, **one.parts})):
-            return None
-        values = self.index.ids(self._values(one), one)
+                parts = compare.parts(self.index, one)
+                return step, step.found, {key: value for key, value in parts.items() if key in step.parts}
+        return None
+
+    def _create(self, one: ResourcePlan, broken: Found | None) -> Found:
+        kind, owner = KINDS[one.kind], self.index.owner(one)
+        values = self.index.ids(compare.values(self.index, one), one)
         body = {
             "name": one.name,
             **{key: value for key, value in values.items() if value is not None or key == "gateway_ip"},
         }
-        body |= self._parts(one).get(kind.inline, {})
-        owner = self.index.owner(one)
+        body |= compare.parts(self.index, one).get(kind.inline, {})
         if kind.owner and (one.kind != "dns_zone"):
             body[kind.owner] = owner
-        with answered(what):
-            found = self.api.create(kind, self._secrets(body), project=str(owner))
+        if broken:
+            self.api.delete(kind, broken)
+        found = self.api.create(kind, self._secrets(body), project=str(owner))
         self.index.every(one.kind).append(found)
-        self.matched.add(id(found))
-        return step, found, self._parts(one)
+        self.index.chosen[one.key] = found
+        return found
 
     def _write_parts(self, step: Step, found: Found, parts: Mapping[str, Any]) -> None:
         one, kind = step.planned, KINDS[step.planned.kind]
-        with answered(said(one)):
+        if self._leaves(one):
+            return
+        with self._attempt(one):
             for name, value in parts.items():
                 after = form(self.index.ids(value, one))
                 before = kind.parts[name].read(self.api, found, after)
@@ -177,24 +186,34 @@ class Resources:
                     kind.parts[name].write(self.api, found, before, self._secrets(after))
 
     def _former(self, name: str) -> Iterator[Found]:
-        kind = KINDS[name]
+        kind, known = KINDS[name], self.index.known()
         with answered(f"{name}s"):
             for found in self.index.every(name):
-                if kind.mark and id(found) not in self.matched and kind.ours(found, self.plan.site):
+                ours = kind.mark and id(found) not in known and kind.ours(found, self.plan.site)
+                if ours and self.index.managed(name, found):
                     yield found
 
     def _remove(self, former: list[tuple[str, Found]]) -> None:
         """Delete what is ours and no longer in the file if that is asked for; else tell it."""
-        names = [label(name, str(found["name"]), project=self.index.project(name, found)) for name, found in former]
+        names = self._labels(former)
         if former and DELETE not in self.force:
             self.changes.warnings.append(
                 f"{len(names)} are no longer in the site file, and stay: {', '.join(names)}. To delete them: "
                 "groundup.cloud.resources -e resources_force=[delete]"
             )
             return
-        for what, (name, found) in zip(names, former, strict=True):
+        spared = {self.index.owner(one) for one in self.plan.resources if one.key in self.left} - {None, ""}
+        if kept := [(name, found) for name, found in former if found.get(KINDS[name].owner) in spared]:
+            former = [each for each in former if each not in kept]
+            self.changes.warnings.append(
+                f"{len(kept)} stay, for other resources of their projects are left: {', '.join(self._labels(kept))}"
+            )
+        holder = self._holder(former)
+        for what, (name, found) in zip(self._labels(former), former, strict=True):
             if not self.changes.add(f"delete {what}", name=what, before=dump({"id": found["id"]})):
                 continue
+            if why := "; ".join(holder.refusals(name, found, dry=False)):  # somebody was faster
+                raise GroundupError(why, where=what, why="it would be lost", remedy="ask who owns it; run this again")
             with answered(what):
                 kind = KINDS[name]
                 for part in ("interfaces", "hosts"):
@@ -206,74 +225,29 @@ class Resources:
                 if name == "project" and self.index.served("security_group"):
                     path = f"/security-groups?project_id={found['id']}&name=default"
                     for group in self.api.all("network", path, "security_groups"):
-                        self.api.delete(KINDS["security_group"], group)
+                        if group["project_id"] == found["id"]:
+                            self.api.delete(KINDS["security_group"], group)
 
     def _held(self, former: list[tuple[str, Found]]) -> Iterator[str]:
         """Yield why what goes must not be deleted; warn of what a dry run does not look for."""
-        going = {str(one["id"]) for _, one in former}
-        # Of the catalog, too: a service that has left the site file has not lost what it holds.
-        there = self.api.services() if former else ()
-        services = {*self.plan.openstack.services, *(SERVICES[one] for one in there if one in SERVICES)}
-        holder = Holder(api=self.api, services=services, going=going)
+        holder = self._holder(former)
         for name, found in former:
             yield from holder.refusals(name, found, dry=self.changes.check)
         projects = [str(found["name"]) for name, found in former if name == "project"]
-        if self.changes.check and projects and (left := unseen("project", services)):
+        if self.changes.check and projects and (left := unseen("project", holder.services)):
             self.changes.warnings.append(
                 f"only a run without --check looks for {', '.join(left)} of projects that go ({', '.join(projects)}): "
                 "it refuses before the first change"
             )
 
-    def _values(self, one: ResourcePlan, found: Found | None = None) -> dict[str, Any]:
-        """Return the fields of a resource with its mark. ``found``: None for a new one."""
-        kind, values = KINDS[one.kind], dict(one.values)
-        if kind.mark == "description":
-            values["description"] = kind.text(str(values.get("description") or ""), self.plan.site)
-        elif kind.mark == "property" and not kind.at:
-            identity = found["id"] if found else str(uuid4())
-            values |= {PROPERTY: self.plan.site, SELF: identity, **({} if found else {"id": identity})}
-        return values
+    def _holder(self, former: list[tuple[str, Found]]) -> Holder:
+        # Of the catalog, too: a service that has left the site file has not lost what it holds.
+        there = self.api.services() if former else ()
+        services = {*self.plan.openstack.services, *(SERVICES[one] for one in there if one in SERVICES)}
+        return Holder(api=self.api, services=services, going={str(one["id"]) for _, one in former})
 
-    def _parts(self, one: ResourcePlan) -> dict[str, Any]:
-        """Return the parts of a resource; its mark is in one of them, perhaps."""
-        at, parts = KINDS[one.kind].at, dict(one.parts)
-        return {**parts, at: {**parts[at], PROPERTY: self.plan.site}} if at else parts
+    def _labels(self, former: list[tuple[str, Found]]) -> list[str]:
+        return [label(name, str(found["name"]), project=self.index.project(name, found)) for name, found in former]
 
     def _secrets(self, value: Any) -> Any:
         return self.store.resolve(value) if self.store else value
-
-
-def shown(value: Any) -> str:
-    """Return what is wanted of a new resource as text, with names for references."""
-
-    def plain(part: Any) -> Any:
-        if isinstance(part, Mapping) and ("$id" in part or "$secret" in part):
-            return f"<{part.get('name') or part['$secret']}>"
-        if isinstance(part, Mapping):
-            return {key: plain(inner) for key, inner in part.items() if inner not in ("", None, [], {})}
-        return [plain(inner) for inner in part] if isinstance(part, list) else part
-
-    return dump(plain(value))
-
-
-def same_value(key: str, found: Any, wanted: Any) -> bool:
-    """Return whether a field says the same: lists in any order, prefixes merged, of mappings what is wanted alone."""
-    if key == "prefixes":
-        return _merged(found) == _merged(wanted)
-    if isinstance(wanted, Mapping) and isinstance(found, Mapping):
-        return all(same_value(inner, found.get(inner), value) for inner, value in wanted.items())
-    if isinstance(wanted, list) and isinstance(found, list):
-        return bool(ordered(found) == ordered(wanted))
-    if isinstance(wanted, int) and isinstance(found, str) and found.isdigit():
-        return int(found) == wanted  # Neutron's default_prefixlen
-    return bool((found or None) == (wanted or None))
-
-
-def form(value: Any) -> Any:
-    """Return the wanted value of a part as parts read it."""
-    return ordered(value) if isinstance(value, list) else value
-
-
-def _merged(prefixes: list[str]) -> list[str]:
-    networks = [ip_network(one) for one in prefixes]
-    return [str(one) for kind in (4, 6) for one in collapse_addresses(n for n in networks if n.version == kind)]  # type: ignore[type-var]

@@ -16,7 +16,7 @@ from ..connection import answered
 from . import orc
 from .api import CloudApi
 from .kinds import KINDS, SERVICES
-from .parts import quota, rules_of
+from .parts import joined, quota, rules_of
 
 if TYPE_CHECKING:
     from ...plan.types import Plan
@@ -70,7 +70,7 @@ class _Exporter:
                 one["name"].rstrip("."): {**_described(one), "email": one["email"], "ttl": one["ttl"]} for one in zones
             }
         found |= {"quotas": limits, "roles": list(self._roles(identity, domains))}
-        return {"projects": {name: {key: value for key, value in found.items() if value}}, **shared}
+        return {"projects": {name: {key: value for key, value in found.items() if value or value is False}}, **shared}
 
     def _roles(self, project: str, domains: Mapping[str, str]) -> Iterator[dict[str, str]]:
         path = f"/role_assignments?scope.project.id={project}&include_names=true"
@@ -97,10 +97,9 @@ class _Exporter:
         routers = {}
         for one in own["router"]:
             gateway = (one["external_gateway_info"] or {}).get("network_id")
-            read = KINDS["router"].parts["interfaces"].read
-            joined = [names[each] for each in read(self.api, one, []) if each in names]
+            behind = [names[each] for each in joined(self.api, one) if each in names]
             routers[one["name"]] = {
-                **_described(one), "subnets": joined, **({"external": names[gateway]} if gateway else {})
+                **_described(one), "subnets": behind, **({"external": names[gateway]} if gateway else {})
             }  # fmt: skip
         groups = {
             one["name"]: {
@@ -119,10 +118,11 @@ class _Exporter:
         return {"networks": networks, "routers": routers, "security_groups": groups}
 
 
-def _described(found: Mapping[str, Any]) -> dict[str, str]:
-    """Return the description without a mark."""
+def _described(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the description without a mark, and whether it was switched off."""
     written = str(found.get("description") or "").partition("[groundup.cloud: ")[0].strip()
-    return {"description": written} if written else {}
+    off = False in (found.get("enabled"), found.get("admin_state_up"))
+    return {**({"description": written} if written else {}), **({"enabled": False} if off else {})}
 
 
 def _subnet(one: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from ...errors import GroundupError
 from ..connection import answered
 from .api import CloudApi
 from .kinds import SERVICES
+from .parts import joined, marked
 
 Found = Mapping[str, Any]
 _MEMBER = "member"  # may list all that its project has
@@ -31,16 +32,20 @@ class Holding:
     inside: bool = False  # whether the API lists them to members of the project alone
     extension: str = ""  # of Neutron's API, which brings it
     headers: Mapping[str, str] = field(default_factory=dict)
-    counts: Callable[[Found], bool] = lambda _: True  # whether it stands for itself
+    counts: Callable[[Found, str], bool] = lambda *_: True  # whether it stands for itself; id of the resource
 
 
-def _network(path: str, plural: str, *, by: str = "project_id", **more: Any) -> Holding:
-    return Holding(service="network", path=f"/{path}?{by}={{}}", plural=plural, **more)
+def _network(path: str, plural: str, *, at: str = "project_id", **more: Any) -> Holding:
+    return Holding(service="network", path=f"/{path}?{at}={{}}", plural=plural, **more)
 
 
-def _of_an_instance(port: Found) -> bool:
+def _of_an_instance(port: Found, _: str) -> bool:
     """Return whether a port stands for itself: those of routers, DHCP and metadata come and go with what has them."""
     return not str(port["device_owner"]).startswith("network:")
+
+
+def _with_address(port: Found, subnet: str) -> bool:
+    return _of_an_instance(port, subnet) and any(one["subnet_id"] == subnet for one in port.get("fixed_ips") or ())
 
 
 def _inside(service: str, path: str, plural: str, called: str = "") -> Holding:
@@ -67,7 +72,7 @@ HOLDINGS: dict[str, tuple[Holding, ...]] = {
         _network("routers", "routers"),
         _network("floatingips", "floatingips"),
         _network("ports", "ports", counts=_of_an_instance),
-        _network("security-groups", "security_groups", counts=lambda one: one["name"] != "default"),
+        _network("security-groups", "security_groups", counts=lambda one, _: one["name"] != "default"),
         _network("subnetpools", "subnetpools"),
         _network("address-scopes", "address_scopes", extension="address-scope"),
         _network("address-groups", "address_groups", extension="address-group"),
@@ -96,14 +101,34 @@ HOLDINGS: dict[str, tuple[Holding, ...]] = {
         Holding(service="identity", path=f"/{name}?domain_id={{}}", plural=name)
         for name in ("projects", "users", "groups", "roles")
     ),
-    "network": (_network("ports", "ports", by="network_id", counts=_of_an_instance),),
+    "group": (Holding(service="identity", path="/groups/{}/users", plural="users"),),
+    "network": (
+        _network("ports", "ports", at="network_id", counts=_of_an_instance),
+        _network("subnets", "subnets", at="network_id", counts=lambda one, network: one["network_id"] == network),
+    ),
+    "subnet": (_network("ports", "ports", at="fixed_ips=subnet_id", counts=_with_address),),
+    "security_group": (  # Neutron deletes rules for it with it
+        Holding(
+            service="network",
+            path="/security-groups",
+            plural="security_groups",
+            called="groups with rules for it",
+            counts=lambda one, group: (
+                one["id"] != group
+                and any(rule.get("remote_group_id") == group for rule in one.get("security_group_rules") or ())
+            ),
+        ),
+    ),
+    "router": (
+        _network("floatingips", "floatingips", at="router_id", counts=lambda one, router: one["router_id"] == router),
+    ),
     "dns_zone": (
         Holding(
             service="dns",
             path="/zones/{}/recordsets",
             plural="recordsets",
             headers={"X-Auth-All-Projects": "true"},
-            counts=lambda one: one["type"] not in ("SOA", "NS") or one["name"] != one["zone_name"],
+            counts=lambda one, _: one["type"] not in ("SOA", "NS") or one["name"] != one["zone_name"],
         ),
     ),
 }
@@ -125,6 +150,11 @@ class Holder:
         """
         rows = [row for row in HOLDINGS.get(kind, ()) if SERVICES[row.service] in self.services]
         yield from self._held(self.api, kind, found, [row for row in rows if not row.inside and self._offered(row)])
+        if kind == "router":
+            with answered(f"subnets of router {found['name']}"):
+                theirs = [one for one in joined(self.api, found) if not marked(self.api, one)]
+            if theirs:
+                yield f"router {found['name']} still joins {len(theirs)} subnets that are not from this site file"
         inner = [row for row in rows if row.inside]
         if not inner or dry:
             return
@@ -140,7 +170,9 @@ class Holder:
             headers = {key: value.format(found["id"]) for key, value in row.headers.items()}
             with answered(f"{_name(row)} of {what}"):
                 listed = api.all(row.service, row.path.format(found["id"]), row.plural, headers=headers)
-            stays = [one for one in listed if row.counts(one) and str(one.get("id")) not in self.going]
+            stays = [
+                one for one in listed if row.counts(one, str(found["id"])) and str(one.get("id")) not in self.going
+            ]
             if stays:
                 yield f"{what} still has {len(stays)} {_name(row)} that are not from this site file"
 
@@ -183,7 +215,7 @@ def as_member(api: CloudApi, project: str) -> Iterator[CloudApi]:
     finally:
         if not had:
             with answered(f"the administrator's role on project {project}"):
-                api.call("identity", "DELETE", f"{roles}/{member}", absent=True)
+                CloudApi(api.cloud).call("identity", "DELETE", f"{roles}/{member}", absent=True)  # in any case
 
 
 def _scoped(admin: Connection, project: str) -> Connection:

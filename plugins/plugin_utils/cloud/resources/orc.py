@@ -57,15 +57,20 @@ def _described(one: ResourcePlan) -> dict[str, str]:
 
 
 def _network(one: ResourcePlan) -> dict[str, Any]:
-    mtu = {"mtu": one.values["mtu"]} if one.values.get("mtu") else {}
-    return {"portSecurityEnabled": one.values["port_security_enabled"], "shared": one.values["shared"], **mtu}
+    more = {"mtu": one.values["mtu"]} if one.values.get("mtu") else {}
+    more |= _up(one)
+    return {"portSecurityEnabled": one.values["port_security_enabled"], "shared": one.values["shared"], **more}
+
+
+def _up(one: ResourcePlan) -> dict[str, bool]:
+    return {"adminStateUp": one.values["admin_state_up"]} if "admin_state_up" in one.values else {}
 
 
 def _subnet(one: ResourcePlan) -> dict[str, Any]:
     values = one.values
     found = {
         "networkRef": slug(values["network_id"]["name"]), "ipVersion": values["ip_version"],
-        **({"cidr": values["cidr"]} if "cidr" in values else {}), "enableDHCP": values["enable_dhcp"],
+        **({"cidr": values["cidr"]} if "cidr" in values else {}), "enableDHCP": values.get("enable_dhcp", True),
     }  # fmt: skip
     if "gateway_ip" in values:
         ip = values["gateway_ip"]
@@ -96,7 +101,8 @@ def _group(one: ResourcePlan) -> dict[str, Any]:
 
 def _router(one: ResourcePlan) -> dict[str, Any]:
     gateway = one.values["external_gateway_info"]
-    return {"externalGateways": [{"networkRef": slug(gateway["network_id"]["name"])}]} if gateway else {}
+    outside = {"externalGateways": [{"networkRef": slug(gateway["network_id"]["name"])}]} if gateway else {}
+    return {**outside, **_up(one)}
 
 
 _SPECS = {"network": _network, "subnet": _subnet, "security_group": _group, "router": _router}

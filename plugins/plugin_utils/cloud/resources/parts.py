@@ -1,30 +1,20 @@
-"""Parts of resources that have calls of their own: rules, specs, access, quotas, content.
+"""Parts of resources that have calls of their own: rules, specs, access, quotas.
 
 Each reads what there is in the form that the plan has, so that both compare, and writes the difference.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory, TemporaryFile
-from typing import IO, Any
+from typing import Any
 
-import requests
-
-from ...errors import GroundupError
-from ...layers.mirror import OCI
 from .api import CloudApi
 
 Object = Mapping[str, Any]
 Read = Callable[[CloudApi, Object, Any], Any]  # the resource, what is wanted of it
 Write = Callable[[CloudApi, Object, Any, Any], None]  # the resource, before, after
-_CHUNK = 1024 * 1024
-_WHY = "an image of the site file is made of it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,11 +155,23 @@ def _write_qos_rules(api: CloudApi, found: Object, before: Any, after: Any) -> N
             api.call("network", "POST", f"{base}/{rule['type']}_rules", body)
 
 
-def _read_interfaces(api: CloudApi, found: Object, _wanted: Any) -> Any:
+def joined(api: CloudApi, found: Object) -> list[str]:
+    """Return the subnets that a router joins, whoever joined them."""
     path = f"/ports?device_id={found['id']}&fields=device_owner&fields=fixed_ips"
     ports = api.call("network", "GET", path)["ports"]
     joins = [one for one in ports if one["device_owner"] != "network:router_gateway"]
-    return ordered({ip["subnet_id"] for one in joins for ip in one["fixed_ips"]})
+    return ordered({str(ip["subnet_id"]) for one in joins for ip in one["fixed_ips"]})
+
+
+def _read_interfaces(api: CloudApi, found: Object, wanted: Any) -> Any:
+    """Return what it joins, without subnets that a tenant made and joined: instances are behind them."""
+    return [one for one in joined(api, found) if one in wanted or marked(api, one)]
+
+
+def marked(api: CloudApi, subnet: str) -> bool:
+    """Return whether a subnet has the mark of a site."""
+    same = api.all("network", f"/subnets?id={subnet}", "subnets")
+    return any(one["id"] == subnet and "[groundup.cloud: " in str(one.get("description")) for one in same)
 
 
 def _write_interfaces(api: CloudApi, found: Object, before: Any, after: Any) -> None:
@@ -219,60 +221,6 @@ def _write_quotas(api: CloudApi, found: Object, before: Any, after: Any) -> None
             api.call(name, "PUT", path.format(found["id"]), {key: changed})
 
 
-def _read_content(_api: CloudApi, found: Object, wanted: Any) -> Any:
-    return {} if found.get("status") == "queued" else wanted
-
-
-def _write_content(api: CloudApi, found: Object, _before: Any, after: Any) -> None:
-    with _fetched(after["source"], after["sha256"]) as kept:
-        headers = {"Content-Type": "application/octet-stream"}
-        api.call("image", "PUT", f"/images/{found['id']}/file", headers=headers, data=kept)
-
-
-@contextmanager
-def _fetched(source: str, sha256: str) -> Iterator[IO[bytes]]:
-    """Give an image's file until the end of the block. Raises GroundupError if it is another one."""
-    if source.startswith(OCI):
-        from ...supply import artifact_file  # late: few images come this way
-
-        with TemporaryDirectory() as place:
-            path = artifact_file.fetch(source.removeprefix(OCI), sha256, into=Path(place), why=_WHY)
-            with path.open("rb") as kept:
-                yield kept
-    else:
-        with TemporaryFile() as kept:
-            _fetch(source, sha256, kept)
-            kept.seek(0)
-            yield kept
-
-
-def _fetch(source: str, sha256: str, into: IO[bytes]) -> None:
-    """Write the file at ``source`` into ``into``. Raises GroundupError if it is another one."""
-    digest = hashlib.sha256()
-    try:
-        if source.startswith("/"):
-            with Path(source).open("rb") as stream:
-                for chunk in iter(lambda: stream.read(_CHUNK), b""):
-                    digest.update(chunk)
-                    into.write(chunk)
-        else:
-            with requests.get(source, stream=True, timeout=60) as answer:
-                answer.raise_for_status()
-                for chunk in answer.iter_content(_CHUNK):
-                    digest.update(chunk)
-                    into.write(chunk)
-    except (OSError, requests.RequestException) as error:
-        raise GroundupError(
-            f"cannot be read: {error}", where=source, why=_WHY,
-            remedy="correct source, or the way there from the control node",
-        ) from error  # fmt: skip
-    if digest.hexdigest() != sha256:
-        raise GroundupError(
-            f"its digest is {digest.hexdigest()}, the site file has {sha256}", where=source,
-            why="it is not the file that was meant", remedy="ask who publishes it",
-        )  # fmt: skip
-
-
 QUOTAS = ResourcePart(_read_quotas, _write_quotas, refuse=_refuse_quotas)
 FLAVOR_SPECS = _specs("extra_specs", "/flavors/{}/os-extra_specs", "compute", "extra_specs")
 FLAVOR_ACCESS = _access(
@@ -292,4 +240,3 @@ HOSTS = ResourcePart(lambda _api, found, _wanted: ordered(found.get("hosts") or 
 GROUP_RULES = ResourcePart(lambda _api, found, _wanted: ordered(rules_of(found).values()), _write_group_rules)
 QOS_RULES = ResourcePart(lambda _api, found, _wanted: ordered(_qos_rules(found).values()), _write_qos_rules)
 INTERFACES = ResourcePart(_read_interfaces, _write_interfaces)
-CONTENT = ResourcePart(_read_content, _write_content)

@@ -35,6 +35,12 @@ class Described(Model):
     )
 
 
+class Switched(Described):
+    """Something that can be switched off."""
+
+    enabled: bool | None = Field(None, description="Whether it works. Default: as it is, a new one does.")
+
+
 class CloudRole(Model):
     """A role that a group has."""
 
@@ -43,7 +49,7 @@ class CloudRole(Model):
     role: ResourceName = Field(description="Role: reader, member, manager, admin or one of `cloud.roles`.")
 
 
-class CloudDomain(Described):
+class CloudDomain(Switched):
     """A domain: projects and groups with names of their own."""
 
     groups: dict[ResourceName, Described] = Field(default_factory=dict, description="Groups by name.")
@@ -67,7 +73,9 @@ class CloudSubnet(Described):
         None, description="Length, where the pool chooses the addresses. Default: the pool's."
     )
     gateway: Ip | Literal["none"] | None = Field(None, description="Router's address, or none. Default: the first one.")
-    dhcp: bool = Field(True, description="Whether instances get their address by DHCP.")
+    dhcp: bool | None = Field(
+        None, description="Whether instances get their address by DHCP. Default: as it is, of a new one they do."
+    )
     dns: list[Ip] = Field(default_factory=list, description="Name servers that instances are told.")
     ranges: list[Range] = Field(default_factory=list, description="Addresses for ports. Default: all but the gateway.")
     ipv6: Literal["slaac", "dhcpv6-stateful", "dhcpv6-stateless"] | None = Field(
@@ -81,7 +89,7 @@ class CloudSubnet(Described):
         return self
 
 
-class CloudNetwork(Described):
+class CloudNetwork(Switched):
     """A network of a project."""
 
     subnets: dict[ResourceName, CloudSubnet] = Field(default_factory=dict, description="Subnets by name.")
@@ -93,7 +101,7 @@ class CloudNetwork(Described):
     vlan: Vlan | None = Field(None, description="VLAN of a provider network. Default: untagged.")
 
 
-class CloudRouter(Described):
+class CloudRouter(Switched):
     """A router of a project."""
 
     external: ResourceName | None = Field(None, description="External network. Default: no gateway.")
@@ -144,13 +152,13 @@ class DnsZone(Described):
     ttl: Annotated[int, Field(ge=1, le=2**31 - 1)] = Field(3600, description="Seconds.")
 
 
-class CloudCredential(Described):
+class CloudCredential(Switched):
     """An account for a program, with an application credential. Its secrets are generated into the secrets store."""
 
     roles: Annotated[list[ResourceName], Field(min_length=1)] = Field(description="Its roles on the project.")
 
 
-class CloudProject(Described):
+class CloudProject(Switched):
     """A project."""
 
     domain: ResourceName = Field("Default", description="Its domain: of `cloud.domains` or `identity`, or Default.")
@@ -175,7 +183,7 @@ class Flavor(Described):
     projects: list[ResourceName] = Field(default_factory=list, description="Who may use it. Default: everybody.")
 
 
-class Image(Described):
+class Image(Switched):
     """An image, by where it is and its digest."""
 
     source: ImageSource = Field(
@@ -184,7 +192,9 @@ class Image(Described):
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] = Field(description="Digest of its file.")
     format: Literal["qcow2", "raw", "iso", "vmdk", "vhd"] = Field("qcow2", description="Format of its file.")
     project: ResourceName | None = Field(None, description="Project that owns it. Default: the administrator's.")
-    visibility: Literal["public", "private", "shared", "community"] = Field("public", description="Who sees it.")
+    visibility: Literal["public", "private", "shared", "community"] | None = Field(
+        None, description="Who sees it. Default: as it is, a new one is public."
+    )
     min_disk_gb: Annotated[int, Field(ge=0, le=65536)] = Field(0, description="Smallest disk, GiB.")
     min_memory_mb: Annotated[int, Field(ge=0, le=2**31 - 1)] = Field(0, description="Least memory, MiB.")
     properties: Specs = Field(default_factory=dict, description="Properties, such as hw_rng_model. Others stay.")
@@ -213,7 +223,9 @@ class VolumeType(Described):
     extra_specs: Specs = Field(default_factory=dict, description="Further extra specs.")
     qos: ResourceName | None = Field(None, description="One of `cloud.volume_qos`. Default: no limit.")
     encryption: Encryption | None = Field(None, description="Default: none.")
-    projects: list[ResourceName] = Field(default_factory=list, description="Who may use it. Default: everybody.")
+    projects: list[ResourceName] = Field(
+        default_factory=list, description="Who may use it. Default: everybody, or as it is."
+    )
 
 
 class CloudAggregate(Model):

@@ -16,6 +16,7 @@ from ..model.cloud import (
     CloudRole,
     CloudSubnet,
     SecurityGroup,
+    Switched,
 )
 from ..model.cloud_types import ICMP
 from ..part_types import ResourcePlan, RolePlan
@@ -64,13 +65,13 @@ def secret(project: str, name: str, what: str) -> str:
 
 def _identity(cloud: CloudResources) -> Iterator[ResourcePlan]:
     for name, domain in cloud.domains.items():
-        yield _one("domain", name, f"domains.{name}", {"description": domain.description, "enabled": True})
+        yield _one("domain", name, f"domains.{name}", _written(domain))
     for name, role in cloud.roles.items():
         yield _one("role", name, f"roles.{name}", {"description": role.description})
     for name, project in cloud.projects.items():
         limits = {service: dict(limit) for service, limit in project.quotas if limit}
         yield _one(
-            "project", name, f"projects.{name}", {"description": project.description, "enabled": True},
+            "project", name, f"projects.{name}", _written(project),
             domain=project.domain, parts={"quotas": limits} if limits else {},
         )  # fmt: skip
     for name, domain in cloud.domains.items():
@@ -100,24 +101,27 @@ def _shared(cloud: CloudResources) -> Iterator[ResourcePlan]:
             "key_size": kind.encryption.key_size, "control_location": kind.encryption.location,
         }  # fmt: skip
         parts = {
-            "extra_specs": {**backend, **kind.extra_specs}, "access": _projects(kind.projects),
+            "extra_specs": {**backend, **kind.extra_specs},
+            **({"access": _projects(kind.projects)} if kind.projects else {}),
             "qos": reference("volume_qos", kind.qos) if kind.qos else None, "encryption": encryption or {},
         }  # fmt: skip
-        values = {"description": kind.description, "os-volume-type-access:is_public": not kind.projects}
+        private = {"os-volume-type-access:is_public": False} if kind.projects else {}
+        values = {"description": kind.description, **private}
         yield _one("volume_type", name, f"volume_types.{name}", values, parts=parts)
     for name, aggregate in cloud.aggregates.items():
         parts = {"metadata": dict(aggregate.metadata), "hosts": sorted(set(aggregate.hosts))}
         yield _one("aggregate", name, f"aggregates.{name}", {"availability_zone": aggregate.zone}, parts=parts)
     for name, image in cloud.images.items():
         values = {
-            "disk_format": image.format, "container_format": "bare", "visibility": image.visibility,
-            "min_disk": image.min_disk_gb, "min_ram": image.min_memory_mb, "groundup_sha256": image.sha256,
+            "disk_format": image.format, "container_format": "bare",
+            **({"visibility": image.visibility} if image.visibility else {}), "min_disk": image.min_disk_gb,
+            "min_ram": image.min_memory_mb, "groundup_sha256": image.sha256,
             **({"description": image.description} if image.description else {}), **image.properties,
         }  # fmt: skip
-        yield _one(
-            "image", name, f"images.{name}", values, place=image.project or "",
-            domain=_domain(cloud, image.project), parts={"content": {"source": image.source, "sha256": image.sha256}},
-        )  # fmt: skip
+        parts = {"content": {"source": image.source, "sha256": image.sha256}}
+        parts |= {} if image.enabled is None else {"active": image.enabled}
+        domain = _domain(cloud, image.project)
+        yield _one("image", name, f"images.{name}", values, place=image.project or "", domain=domain, parts=parts)
     for name, scope in cloud.address_scopes.items():
         values = {"ip_version": scope.version, "shared": scope.shared}
         yield _one("address_scope", name, f"address_scopes.{name}", values)
@@ -153,7 +157,7 @@ def _of_project(name: str, project: CloudProject) -> Iterator[ResourcePlan]:
         yield one("security_group", label, f"security_groups.{label}", values, rules=_rules(group))
     for label, router in project.routers.items():
         gateway = {"network_id": reference("network", router.external)} if router.external else None
-        values = {"description": router.description, "external_gateway_info": gateway}
+        values = {**_written(router, "admin_state_up"), "external_gateway_info": gateway}
         joined = [reference("subnet", subnet) for subnet in router.subnets]
         yield one("router", label, f"routers.{label}", values, interfaces=joined)
     for label, zone in project.dns_zones.items():
@@ -169,9 +173,14 @@ def _account(project: str, written: CloudProject, name: str, one: CloudCredentia
         "name": name, "project": reference("project", project), "roles": sorted(set(one.roles)), "password": password,
         "secret": {"$secret": secret(project, name, "secret")},
     }  # fmt: skip
-    values, parts = {"description": one.description, "password": password}, {"credential": credential}
+    values, parts = {**_written(one), "password": password}, {"credential": credential}
     key = f"projects.{project}.credentials.{name}"
     return _one("account", f"{project}-{name}", key, values, domain=written.domain, parts=parts)
+
+
+def _written(one: Switched, switch: str = "enabled") -> dict[str, Any]:
+    """Return description, and ``switch`` if it is written."""
+    return {"description": one.description, **({} if one.enabled is None else {switch: one.enabled})}
 
 
 def _network(one: CloudNetwork) -> dict[str, Any]:
@@ -183,7 +192,7 @@ def _network(one: CloudNetwork) -> dict[str, Any]:
             **({"provider:segmentation_id": one.vlan} if one.vlan else {}),
         }
     return {
-        "description": one.description, "shared": one.shared, "port_security_enabled": one.port_security,
+        **_written(one, "admin_state_up"), "shared": one.shared, "port_security_enabled": one.port_security,
         "qos_policy_id": reference("qos_policy", one.qos) if one.qos else None,
         **({"mtu": one.mtu} if one.mtu else {}), **provider,
     }  # fmt: skip
@@ -198,6 +207,8 @@ def _subnet(network: str, one: CloudSubnet) -> dict[str, Any]:
         chosen["prefixlen"] = one.prefix
     if one.gateway:
         chosen["gateway_ip"] = None if one.gateway == "none" else one.gateway
+    if one.dhcp is not None:
+        chosen["enable_dhcp"] = one.dhcp
     if one.ranges:
         pairs = (text.partition("-") for text in one.ranges)
         chosen["allocation_pools"] = [{"start": first, "end": last} for first, _, last in pairs]
@@ -205,7 +216,7 @@ def _subnet(network: str, one: CloudSubnet) -> dict[str, Any]:
         chosen |= {"ipv6_address_mode": one.ipv6, "ipv6_ra_mode": one.ipv6}
     return {
         "description": one.description, "network_id": reference("network", network), "ip_version": version,
-        "enable_dhcp": one.dhcp, "dns_nameservers": list(one.dns), **chosen,
+        "dns_nameservers": list(one.dns), **chosen,
     }  # fmt: skip
 
 
