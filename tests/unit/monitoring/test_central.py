@@ -186,7 +186,7 @@ def test_another_store_makes_the_agent_scrape_and_leaves_with_it(
         "receivers": {"remote-write/secret": "hush-word"},
     }  # fmt: skip
     made = done(**named)
-    assert made.index(f"start {watched.METRICS_AGENT}") < made.index(f"restart {watched.STORE}"), "no gap"
+    assert made.index(f"restart {watched.METRICS_AGENT}") < made.index(f"restart {watched.STORE}"), "no gap"
     assert "-promscrape.config" not in store.read_text()
     assert stat.S_IMODE(secret.stat().st_mode) == 0o640
     assert done(**named) == []
