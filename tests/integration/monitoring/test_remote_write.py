@@ -24,7 +24,7 @@ from ansible_collections.groundup.cloud.tests.unit.monitoring.sites import plann
 from .watched import command
 
 OTHER = 8528
-SCRAPED = {f'up{{job="{job}",object="seed-1",site="lab"}}': "1" for job in ("store", "rules", "agent")}
+SCRAPED = [f'up{{job="{job}",object="seed-1",site="lab"}}' for job in ("store", "rules", "agent")]
 JUDGED = 'ALERTS{alertname="AlertingWorks",site="lab"}'
 
 
@@ -68,9 +68,12 @@ def test_a_store_of_somebody_else_gets_metrics_and_alerts_by_its_login_and_the_o
             done = host.run("curl", "-sG", "--max-time", "10", *options, *asked, f"{where}/api/v1/query")
             return list(json.loads(done.stdout)["data"]["result"]) if done.stdout.startswith("{") else []
 
-        for query in (*SCRAPED, JUDGED):
-            until(lambda query=query: [one["value"][1] for one in found(query, *theirs)] == ["1"], seconds=120)
-            until(lambda query=query: [one["value"][1] for one in found(query)] == ["1"], seconds=30)
+        def there(*server: str) -> bool:
+            said = (found(query, *server) for query in (*SCRAPED, JUDGED))
+            return all([one["value"][1] for one in each] == ["1"] for each in said)
+
+        until(lambda: there(*theirs), seconds=120)
+        until(there, seconds=30)
         said = host.run("curl", "-s", "http://127.0.0.1:8429/api/v1/targets?state=active").stdout
         active = json.loads(said)["data"]["activeTargets"]
         assert {(one["labels"]["job"], one["labels"]["object"], one["health"]) for one in active} == {
@@ -85,4 +88,4 @@ def test_a_store_of_somebody_else_gets_metrics_and_alerts_by_its_login_and_the_o
         until(lambda: [one["metric"]["object"] for one in found(fails)] == ["seed-1"], seconds=120)
         assert found('count_over_time(up{job="agent"}[10s]) > 0'), "the own store has what the other refuses"
         host.at(HOME / place).write_text("their-word")
-        until(lambda: found('count_over_time(up{job="agent"}[10s]) > 0', *theirs), seconds=120)
+        until(lambda: bool(found('count_over_time(up{job="agent"}[10s]) > 0', *theirs)), seconds=120)
