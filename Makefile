@@ -70,4 +70,4 @@ docs: bootstrap ## build the documentation
 	@ci/docs
 
 bench: bootstrap ## the benchmarks that need no cloud, each with its target (the others: tiers cloud and cost)
-	@for bench in kubernetes plan_inventory preflight supply unchanged; do ci/run python ci/bench/$$bench.py; done
+	@for bench in cluster monitoring plan_inventory preflight supply unchanged; do ci/run python ci/bench/$$bench.py; done

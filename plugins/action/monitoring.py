@@ -6,6 +6,7 @@ import base64
 import os
 import socket
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -90,7 +91,7 @@ class ActionModule(StepAction):
         return super().work({**self._logs(given), **own})
 
     def _receivers(self, plan: Plan) -> dict[str, Any]:
-        """Return the secrets by which alerts are sent, by path."""
+        """Return the secrets by which alerts and metrics are sent, by path."""
         names = secrets_of(plan.monitoring) if plan.monitoring else {}
         store = open_store(plan.site, write=False) if names else None
         return {"receivers": {path: store.get(name) for path, name in names.items()} if store else {}}
@@ -149,6 +150,7 @@ class ActionModule(StepAction):
         return {
             "files": files(plan), "retention_days": monitoring.retention_days,
             "hosts": len(plan.hosts), "central_packages": [ALERTMANAGER, *([LOG_DOOR] if logs else [])],
+            "remote_write": asdict(monitoring.remote_write) if monitoring.remote_write else None,
             "backups": ages(plan, warnings=self.changes.warnings), "kept_logs": kept,
             "programs_url": f"{plan.supply.files_url}/{monitoring.programs}",
             "digests": {

@@ -125,7 +125,8 @@ options:
     type: dict
     default: {}
   receivers:
-    description: Secrets by which O(monitoring_host) sends alerts, by file. The action reads them from the store.
+    description: Secrets by which O(monitoring_host) sends alerts and metrics, by file. The action reads them from the
+      store.
     type: dict
     default: {}
   logs:

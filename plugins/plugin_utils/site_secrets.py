@@ -142,6 +142,13 @@ def _kinds(plan: Plan) -> Iterator[_Given]:
             why="the mail server has the password of its account already: a generated one would be refused",
             how="ask who runs it for it", value="...",
         )  # fmt: skip
+    remote = plan.monitoring.remote_write if plan.monitoring else None
+    if remote and remote.secret:
+        yield _Given(
+            names=[remote.secret], where="monitoring.remote_write",
+            why="the store of somebody else has that login already: a generated one would be refused",
+            how="ask who runs it for it", value="...",
+        )  # fmt: skip
     for key, login in _logins(plan).items():
         yield _Given(names=[login], where=key, why=NOBODY, how="ask who runs it for a login", value=LOGIN_FORM)
 

@@ -38,9 +38,11 @@ LOGS = (LOG_DOOR, LOG_RULES, LOG_STORE)  # of the monitoring host alone
 LOG_SENDERS = (LOG_BEAT_TIMER, LOG_BEAT, LOG_JOURNAL, LOG_AGENT)  # of every host
 LOG_PROGRAMS = Path("/usr/local/lib/groundup/logs")
 LOG_BUFFER = Path("/var/lib/groundup-log-agent")  # what is not written yet, and how far files and journal were read
-CENTRAL = (RULES, STORE, ALERTS, *LOGS)  # of the monitoring host alone; who asks first
+METRICS_AGENT = "groundup-metrics-agent.service"  # scrapes in place of the store, and writes to two
+CENTRAL = (RULES, METRICS_AGENT, STORE, ALERTS, *LOGS)  # of the monitoring host alone; who asks first
 EXPORTER_PORT, EDGE_PORT, CEPH_PORT = PORTS = (9100, 9101, 9283)  # node exporter, HAProxy's metrics, Ceph's
 CENTRAL_PORTS = (8428, 8880, 9093)  # on loopback: store, rules, Alertmanager
+METRICS_AGENT_PORT = 8429  # on loopback
 LOG_STORE_PORT, LOG_RULES_PORT, LOG_AGENT_PORT = (9428, 8881, 9429)  # on loopback
 DOOR_PORT = 9430  # where hosts write logs
 PROOF = "AlertingWorks"  # the alert that always fires, and is sent to nobody
@@ -89,6 +91,11 @@ def remove_logs(changes: Changes) -> None:
     """Stop what writes and keeps logs here, and remove its files; kept logs and packages stay. Raises GroundupError."""
     own = [HOME / "log-agent", *(HOME / "central" / name for name in ("door", "door-tls", "log-rules"))]
     _remove(changes, [*LOGS, *LOG_SENDERS], [*own, LOG_PROGRAMS, LOG_BUFFER])
+
+
+def remove_metrics_agent(changes: Changes) -> None:
+    """Stop what writes metrics to another store, and remove its files; what waits stays. Raises GroundupError."""
+    _remove(changes, [METRICS_AGENT], [HOME / "central/remote-write"])
 
 
 def _remove(changes: Changes, units: Iterable[str], places: Iterable[Path]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -16,16 +16,19 @@ from .._base.run import run
 from .._host import accounts, ownership, packages, watched
 from .._host.downloads import Download, install
 from .._host.units import Unit, off
+from . import remote_write
 from .units import answers, drop_in, service
 
 HOME = watched.HOME / "central"
 LOOPBACK = "127.0.0.1"
 STORE_PORT, RULES_PORT, ALERTS_PORT = watched.CENTRAL_PORTS
 STORE_URL, RULES_URL, ALERTS_URL = (f"http://{LOOPBACK}:{port}" for port in watched.CENTRAL_PORTS)
+AGENT_URL = f"http://{LOOPBACK}:{watched.METRICS_AGENT_PORT}"
 LOGS_URL = f"http://{LOOPBACK}:{watched.LOG_STORE_PORT}"
 ROUTING = "alertmanager.yml"
 RUNS = "page/runs.json"  # no file of the plan: each run tells of itself
 RECEIVERS = "receivers"  # secrets of those that get alerts, one a file
+REMOTE = "remote-write"  # the secret by which metrics are written to another store
 AGES = "groundup_backup_newest_timestamp_seconds"
 _AGE = re.compile(rf'^{AGES}{{part="(.+)"}} (\d+)$', re.MULTILINE)
 _FREE = "1GiB"  # disk that the store leaves to others: below it, it takes no more
@@ -65,6 +68,8 @@ ALL = (
     WatchProgram(unit=watched.ALERTS, account="groundup-alerts", port=ALERTS_PORT, reads=(RECEIVERS, ROUTING)),
     WatchProgram(unit=watched.RULES, account="groundup-rules", port=RULES_PORT, reads=("rules",), program="vmalert"),
 )  # fmt: skip
+AGENT = WatchProgram(unit=watched.METRICS_AGENT, account="groundup-metrics-agent", port=watched.METRICS_AGENT_PORT,
+                     reads=("targets", "scrape.yml", REMOTE), program="vmagent")  # fmt: skip
 LOGS = (
     WatchProgram(unit=watched.LOG_STORE, account="groundup-logs", port=watched.LOG_STORE_PORT, reads=(),
                  program="victoria-logs", of_logs=True),
@@ -75,14 +80,22 @@ LOGS = (
 )  # fmt: skip
 
 
+def programs_of(*, logs: bool, remote: bool) -> tuple[WatchProgram, ...]:
+    """Return what the monitoring host runs; ``remote``: metrics go to another store, too, by who scrapes."""
+    metrics = (AGENT, replace(ALL[0], reads=("vmui", "page")), *ALL[1:]) if remote else ALL
+    return (*metrics, *(LOGS if logs else ()))
+
+
 def converge(changes: Changes, wanted: Mapping[str, Any]) -> None:
     """Install and run all as in ``wanted``. Raises GroundupError, OSError."""
-    texts = unit_texts(days=wanted["retention_days"], hosts=wanted["hosts"])
-    kept = wanted["kept_logs"]
-    programs = (*ALL, *(LOGS if kept else ()))
+    kept, remote = wanted["kept_logs"], wanted["remote_write"]
+    texts = unit_texts(days=wanted["retention_days"], hosts=wanted["hosts"], remote=remote)
+    programs = programs_of(logs=bool(kept), remote=bool(remote))
     if kept:
-        texts |= log_unit_texts(hosts=wanted["hosts"], days=kept["retention_days"], gib=kept["max_gib"])
-    tls = {watched.STORE: ("tls", wanted["tls"]), watched.LOG_DOOR: ("door-tls", _door_tls(wanted))}
+        texts |= log_unit_texts(
+            hosts=wanted["hosts"], days=kept["retention_days"], gib=kept["max_gib"], written_to=_written_to(remote)
+        )
+    tls = {programs[0].unit: ("tls", wanted["tls"]), watched.LOG_DOOR: ("door-tls", _door_tls(wanted))}
     for one in programs:
         accounts.ensure(changes, one.account, home="/nonexistent", login="/usr/sbin/nologin")
     # Before the package, which starts it: it would listen on all addresses. Without its routing it does not start.
@@ -105,6 +118,8 @@ def converge(changes: Changes, wanted: Mapping[str, Any]) -> None:
             unit.place(HOME / directory / name, f"{text.rstrip()}\n", mode=0o640, group=one.group, secret=secret)
         reader = _configure(changes, one, wanted)
         (unit if unit.stale else reader).running()
+    if not remote:
+        watched.remove_metrics_agent(changes)  # the store scrapes again
     _backups(changes, wanted["backups"])
 
 
@@ -115,7 +130,7 @@ def tell(changes: Changes, given: Mapping[str, Any]) -> dict[str, Any]:
     """
     ownership.refuse_other(given["site"])
     logs = any(path.startswith("door/") for path in given["files"])  # else a full run removes them
-    for one in (*ALL, *(LOGS if logs else ())):
+    for one in programs_of(logs=logs, remote=watched.unit_file(watched.METRICS_AGENT).exists()):
         if watched.unit_file(one.unit).exists():
             unit = one.as_unit(changes)  # stale, if a run was killed before its restart
             reader = _configure(changes, one, given)
@@ -168,28 +183,39 @@ def _configure(changes: Changes, one: WatchProgram, wanted: Mapping[str, Any]) -
     texts: dict[str, str] = {**wanted["receivers"], **wanted["files"]}
     own = {HOME / path: text for path, text in texts.items() if path.partition("/")[0] in one.reads}
     # The address of a webhook may let whoever knows it send messages.
-    closed = one.unit == watched.ALERTS
+    private = {HOME / path for path in (*wanted["receivers"], ROUTING)}
     for path, text in own.items():
+        closed = path in private
         reader.place(path, text, mode=0o640 if closed else 0o644, group=one.group if closed else None, secret=closed,
                      valid=_takes_routing if path.name == ROUTING else None)  # fmt: skip
     kept = {*own, HOME / RUNS}
     for path in sorted(path for part in one.reads for path in (HOME / part).glob("*") if path not in kept):
-        if files.remove(changes, path, secret=closed, before=reader.mark):
+        secret = path.parent.name in (RECEIVERS, REMOTE)
+        if files.remove(changes, path, secret=secret, before=reader.mark):
             reader.replaced()
     return reader
 
 
-def unit_texts(*, days: int, hosts: int) -> dict[str, str]:
-    """Return the unit files, by unit. ``hosts``: of the site; the store's memory follows from them."""
+def _written_to(remote: Mapping[str, Any] | None) -> str:
+    """Return who takes what rules and counts find: with ``remote``, who writes it to both stores."""
+    return AGENT_URL if remote else STORE_URL
+
+
+def unit_texts(*, days: int, hosts: int, remote: Mapping[str, Any] | None = None) -> dict[str, str]:
+    """Return the unit files, by unit. ``hosts``: of the site; the store's memory follows from them.
+
+    ``remote``: another store that gets all metrics.
+    """
+    scraping = f"-promscrape.config={HOME}/scrape.yml"
     store = (
         str(watched.PROGRAMS / "victoria-metrics"), f"-httpListenAddr={LOOPBACK}:{STORE_PORT}",
-        f"-promscrape.config={HOME}/scrape.yml", "-storageDataPath=/var/lib/groundup-metrics",
+        *([] if remote else [scraping]), "-storageDataPath=/var/lib/groundup-metrics",
         f"-retentionPeriod={days}d", f"-storage.minFreeDiskSpaceBytes={_FREE}", f"-search.latencyOffset={_DELAY}",
         "-memory.allowedPercent=50", f"-vmui.customDashboardsPath={HOME}/vmui", f"-vmalert.proxyURL={RULES_URL}",
     )  # fmt: skip
     judge = (
         str(watched.PROGRAMS / "vmalert"), f"-httpListenAddr={LOOPBACK}:{RULES_PORT}", f"-rule={HOME}/rules/*.yml",
-        f"-datasource.url={STORE_URL}", f"-remoteWrite.url={STORE_URL}", f"-remoteRead.url={STORE_URL}",
+        f"-datasource.url={STORE_URL}", f"-remoteWrite.url={_written_to(remote)}", f"-remoteRead.url={STORE_URL}",
         f"-notifier.url={ALERTS_URL}", f"-rule.evalDelay={_DELAY}", "-rule.resendDelay=15s",
     )  # fmt: skip
     alerts = (
@@ -197,14 +223,16 @@ def unit_texts(*, days: int, hosts: int) -> dict[str, str]:
         "--cluster.listen-address=", f"--config.file={HOME}/{ROUTING}", "--storage.path=/var/lib/groundup-alerts",
     )  # fmt: skip
     accounts_of = {one.unit: one.account for one in ALL}
-    return {
+    agent = {watched.METRICS_AGENT: _agent_text(remote, scraping, hosts=hosts)} if remote else {}
+    return agent | {
         watched.STORE: service(
             store, what="Metrics of the site (VictoriaMetrics)", account=accounts_of[watched.STORE],
             # 5,000 series a host take 9 MiB (docs/monitoring.md).
             memory=f"{512 + 10 * hosts}M", more="StateDirectory=groundup-metrics\nLimitNOFILE=65536\n",
         ),
         watched.RULES: service(
-            judge, what="Alert rules of the site (vmalert)", account=accounts_of[watched.RULES], memory="256M"
+            judge, what="Alert rules of the site (vmalert)", account=accounts_of[watched.RULES],
+            memory=f"{256 + hosts // 4}M",
         ),
         watched.ALERTS: drop_in(
             alerts, needs=HOME / ROUTING, memory="256M",
@@ -214,8 +242,21 @@ def unit_texts(*, days: int, hosts: int) -> dict[str, str]:
     }  # fmt: skip
 
 
-def log_unit_texts(*, hosts: int, days: int, gib: int) -> dict[str, str]:
-    """Return the unit files of what keeps logs, by unit. ``hosts``: of the site."""
+def _agent_text(remote: Mapping[str, Any], scraping: str, *, hosts: int) -> str:
+    """Return the unit of what scrapes and writes to ``remote`` and to the store of the site."""
+    command = (
+        str(AGENT.path), f"-httpListenAddr={LOOPBACK}:{AGENT.port}", scraping,
+        *remote_write.arguments(remote, secret=HOME / REMOTE / "secret", own=f"{STORE_URL}/api/v1/write"),
+        "-remoteWrite.tmpDataPath=/var/lib/groundup-metrics-agent", "-memory.allowedPercent=50",
+    )  # fmt: skip
+    return service(
+        command, what="Metrics of the site, to two stores (vmagent)", account=AGENT.account,
+        memory=f"{512 + 4 * hosts}M", more="StateDirectory=groundup-metrics-agent\nLimitNOFILE=65536\n",
+    )  # fmt: skip
+
+
+def log_unit_texts(*, hosts: int, days: int, gib: int, written_to: str = STORE_URL) -> dict[str, str]:
+    """Return the unit files of what keeps logs, by unit. ``hosts``: of the site. Counts are ``written_to`` a store."""
     store = (
         str(LOGS[0].path), f"-httpListenAddr={LOOPBACK}:{watched.LOG_STORE_PORT}",
         "-storageDataPath=/var/lib/groundup-logs", f"-retentionPeriod={days}d",
@@ -226,7 +267,7 @@ def log_unit_texts(*, hosts: int, days: int, gib: int) -> dict[str, str]:
     door = ("/usr/sbin/haproxy", "-db", "-f", f"{HOME}/door/haproxy.cfg")
     judge = (
         str(LOGS[2].path), f"-httpListenAddr={LOOPBACK}:{watched.LOG_RULES_PORT}", f"-rule={HOME}/log-rules/*.yml",
-        "-rule.defaultRuleType=vlogs", f"-datasource.url={LOGS_URL}", f"-remoteWrite.url={STORE_URL}",
+        "-rule.defaultRuleType=vlogs", f"-datasource.url={LOGS_URL}", f"-remoteWrite.url={written_to}",
         "-notifier.blackhole", "-evaluationInterval=60s", f"-rule.evalDelay={_DELAY}",
     )  # fmt: skip
     files_open = "LimitNOFILE=65536\n"

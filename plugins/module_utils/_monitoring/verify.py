@@ -15,8 +15,9 @@ from .._base.errors import GroundupError
 from .._base.text import few
 from .._base.wait import wait_until
 from .._host.watched import PROOF
-from .central import ALERTS_URL, LOGS_URL, RULES_URL, STORE_URL
+from .central import AGENT_URL, ALERTS_URL, LOGS_URL, RULES_URL, STORE_URL
 
+AGENT = "agent"  # the job of what scrapes, where that is not the store
 LOGS = "logs"  # the job whose targets are hosts that write them: nobody scrapes it
 # Of the journal, of which each host has a line in five minutes (sender.beat_texts): pods' lines may come without it.
 JOURNALS = "_time:10m _HOSTNAME:* | stats by (host) count() lines"
@@ -36,7 +37,7 @@ def verify(_: Changes, given: Mapping[str, Any]) -> dict[str, Any]:
 def silent(targets: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Return "job of object" of each of ``targets`` that should answer or write and does not, and why."""
     written = [one for one in targets if one["job"] == LOGS]
-    return _unanswered([one for one in targets if one not in written]) | (_unwritten(written) if written else {})
+    return _unanswered([one for one in targets if one["job"] != LOGS]) | (_unwritten(written) if written else {})
 
 
 def _unwritten(targets: Sequence[Mapping[str, Any]]) -> dict[str, str]:
@@ -50,10 +51,11 @@ def _unwritten(targets: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def _unanswered(targets: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    scraper = AGENT_URL if any(one["job"] == AGENT for one in targets) else STORE_URL
     try:
-        active = _asked(f"{STORE_URL}/api/v1/targets?state=active")["data"]["activeTargets"]
+        active = _asked(f"{scraper}/api/v1/targets?state=active")["data"]["activeTargets"]
     except (OSError, http.client.HTTPException, ValueError) as error:
-        return {target_name(one): f"the store does not answer: {error}" for one in targets}
+        return {target_name(one): f"who scrapes does not answer: {error}" for one in targets}
     found = {(one["labels"].get("job"), one["labels"].get("object")): one for one in active}
     states = {(one["job"], one["object"]): found.get((one["job"], one["object"])) for one in targets}
     down = {key: _why(one) for key, one in states.items() if not one or one["health"] != "up"}

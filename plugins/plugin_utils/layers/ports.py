@@ -11,6 +11,7 @@ from ...module_utils._host.watched import (
     LOG_AGENT_PORT,
     LOG_RULES_PORT,
     LOG_STORE_PORT,
+    METRICS_AGENT_PORT,
 )
 from ...module_utils._plan.ceph import Backend
 from ...module_utils._plan.container import Purpose
@@ -38,6 +39,7 @@ class PortRecord:
     backend: Backend | None = None  # only for sites with this storage backend
     monitoring: bool = False  # only for sites with monitoring
     central: bool = False  # on the monitoring host alone
+    remote_write: bool = False  # only for sites that write metrics to another store
     logs: bool = False  # only for sites that keep logs there
     network: Purpose = "management"  # network it listens on
     provisioner: Provisioner | None = None  # only for sites with machines of this provisioner
@@ -233,6 +235,10 @@ PORTS: dict[str, PortRecord] = {
     "metrics": PortRecord(
         port=_STORE, what="VictoriaMetrics", programs=("victoria-metric",), clients="itself", monitoring=True,
         central=True,
+    ),
+    "metrics-agent": PortRecord(
+        port=METRICS_AGENT_PORT, what="vmagent", programs=("vmagent",), clients="itself", monitoring=True,
+        central=True, remote_write=True,
     ),
     "alert-rules": PortRecord(
         port=_RULES, what="vmalert", programs=("vmalert",), clients="itself", monitoring=True, central=True,

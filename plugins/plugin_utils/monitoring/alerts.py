@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
+from ...module_utils._monitoring.remote_write import BUFFER
 from ..plan.layout.places import NO_RACK
 from ..plan.types import Plan
 from .capacity import CAPACITY_ALERTS
@@ -162,6 +163,14 @@ ALERTS: dict[str, AlertRecord] = {
         why="nothing that happens now can be read; after a while the hosts' buffers drop the oldest lines",
         remedy="on the monitoring host: journalctl -n 50 -u groundup-logs-door -u groundup-logs -u groundup-log-rules; "
         "below 1 GiB of free disk the store takes nothing",
+    ),
+    "RemoteWriteFails": AlertRecord(
+        layer="monitoring", job="agent", severity="warning", after="10m",
+        # The first of two URLs.
+        expr='increase(vmagent_remotewrite_retries_count_total{job="agent",url=~"1:.+"}[5m]) > 0',
+        what="the store of monitoring.remote_write does not take metrics",
+        why=f"they wait on the monitoring host's disk; after {BUFFER} the oldest are dropped",
+        remedy="on the monitoring host: journalctl -n 50 -u groundup-metrics-agent, which says what that store answers",
     ),
     "EtcdNoLeader": AlertRecord(
         layer="kubernetes", job="etcd", severity="critical",

@@ -13,7 +13,9 @@ from ...module_utils._host.watched import (
     EXPORTER_PORT,
     LOG_RULES_PORT,
     LOG_STORE_PORT,
+    METRICS_AGENT_PORT,
 )
+from ...module_utils._monitoring.verify import AGENT
 from ..layers.roles import Role
 from ..plan.types import HostPlan, Plan
 
@@ -65,6 +67,10 @@ def _own(plan: Plan) -> list[HostPlan]:
     return [host for host in _all(plan) if plan.monitoring and host.name == plan.monitoring.host]
 
 
+def _sends(plan: Plan) -> list[HostPlan]:
+    return _own(plan) if plan.monitoring and plan.monitoring.remote_write else []
+
+
 def _keeps_logs(plan: Plan) -> list[HostPlan]:
     return _own(plan) if plan.monitoring and plan.monitoring.logs else []
 
@@ -109,6 +115,10 @@ JOBS: dict[str, JobRecord] = {
     "alerts": JobRecord(
         layer="monitoring", what="Alertmanager", port=_ALERTS, credential="none", hosts=_own, loopback=True,
         remedy="journalctl -n 50 -u prometheus-alertmanager",
+    ),
+    AGENT: JobRecord(
+        layer="monitoring", what="vmagent, with `monitoring.remote_write`", port=METRICS_AGENT_PORT,
+        credential="none", hosts=_sends, loopback=True, remedy="journalctl -n 50 -u groundup-metrics-agent",
     ),
     "log-store": JobRecord(
         layer="monitoring", what="VictoriaLogs, with `monitoring.logs`", port=LOG_STORE_PORT, credential="none",

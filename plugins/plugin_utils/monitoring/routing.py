@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ...module_utils._host.watched import PROOF
-from ...module_utils._monitoring.central import HOME, RECEIVERS
+from ...module_utils._monitoring.central import HOME, RECEIVERS, REMOTE
 from ..plan.part_types import MailPlan, MonitoringPlan, PagerdutyPlan
 
 _SUBJECT = "{{ .Status }}: {{ .GroupLabels.object }}, layer {{ .GroupLabels.layer }} of site {{ .GroupLabels.site }}"
@@ -55,9 +55,12 @@ def routing(monitoring: MonitoringPlan) -> dict[str, Any]:
 
 
 def secrets_of(monitoring: MonitoringPlan) -> dict[str, str]:
-    """Return the name in the secrets store of each file that Alertmanager reads a secret from, by its path."""
+    """Return the name in the secrets store of each file of a secret, by its path: to send alerts and metrics by."""
     names = [one.secret for one in (monitoring.pagerduty, monitoring.mail) if one and one.secret]
-    return {_file(name): name for name in names}
+    remote = monitoring.remote_write
+    return {_file(name): name for name in names} | (
+        {f"{REMOTE}/secret": remote.secret} if remote and remote.secret else {}
+    )
 
 
 def _file(secret: str) -> str:

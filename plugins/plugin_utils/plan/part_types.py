@@ -178,6 +178,15 @@ class CapacityPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteWritePlan:
+    """Another store that gets all metrics."""
+
+    url: str
+    username: str | None  # None: ``secret`` is a token
+    secret: str | None  # its name in the secrets store; None: no login
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HealPlan:
     """What is mended by itself."""
 
@@ -199,6 +208,7 @@ class MonitoringPlan:
     programs: str  # directory of VictoriaMetrics' programs, below files_url
     logs: LogsPlan | None = None  # None: the site keeps none
     capacity: CapacityPlan | None = None  # None: no timer asks
+    remote_write: RemoteWritePlan | None = None  # None: metrics stay on the host
     heal: HealPlan | None = None  # None: nothing is mended by itself
 
 

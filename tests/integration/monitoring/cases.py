@@ -101,6 +101,7 @@ _NEVER = _BACKUP.replace("etcd", "state")
 _LOOKED = 'groundup_drift_looked_timestamp_seconds{object="seed-1"}'
 _DOWN = 'groundup_hypervisor_down_instances{job="node",object="seed-1",hypervisor="hypervisor-1",project="web"}'
 _ASKED = 'groundup_hypervisor_looked_timestamp_seconds{job="node",object="seed-1"}'
+_RETRIED = 'vmagent_remotewrite_retries_count_total{job="agent",object="seed-1",url='
 NODES = {"job": "node", "layer": "host"}
 BEGIN, DAY = 946684800, 86400  # vmalert-tool's time begins with 2000
 # Of the hosts that are up in cases of other alerts, too.
@@ -169,6 +170,12 @@ CASES = (
     Case(
         alert="LogsMissing", layer="monitoring", fires=_every("2", "9 0x30"), quiet=_every("2", "1x30"),
          labels={"object": "logs", "store": "2"},
+    ),
+    Case(  # the own store, which is asked again while it starts, is the second
+        alert="RemoteWriteFails", layer="monitoring",
+        fires={f'{_RETRIED}"1:secret-url"}}': "0+5x30"},
+        quiet={f'{_RETRIED}"1:secret-url"}}': "7x30", f'{_RETRIED}"2:secret-url"}}': "0+5x30"},
+        labels={"job": "agent", "object": "seed-1", "url": "1:secret-url"},
     ),
     Case(
         alert="EtcdNoLeader", layer="kubernetes",

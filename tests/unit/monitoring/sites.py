@@ -18,6 +18,7 @@ def planned(name: str, **changes: Any) -> Plan:
 WHOLE = {
     "backups__schedule": "daily", "backups__logs_every": 5, "monitoring__drift": "daily",
     "monitoring__logs__enabled": True, "machines__storage__rack": "r1",
+    "monitoring__remote_write": {"url": "https://metrics.corp.test/api/v1/write"},
     "openstack__hypervisor_failure": {"action": "tell"},
     "monitoring__capacity": {}, "monitoring__heal": {"layers": ["host"], "window": "02:00-05:00"},
 }  # fmt: skip

@@ -25,6 +25,7 @@ from jinja2 import Environment, StrictUndefined
 
 from .sites import planned
 
+REMOTE: dict[str, Any] = {"url": "https://metrics.corp.test/api/v1/write", "username": None, "secret": None}
 GIVEN: dict[str, Any] = {"site": "lab", "files": files(planned("lab")), "receivers": {}}
 
 
@@ -128,9 +129,10 @@ def test_a_new_host_may_write_logs_at_once(host: MonitoringHost) -> None:
     assert host.told(files=newer) == done, "HAProxy as one process reads nothing again"
 
 
+@pytest.mark.parametrize("remote", [False, True])
 @pytest.mark.parametrize("logs", [False, True])
 def test_the_monitoring_host_gets_all_that_it_runs_and_a_second_run_changes_nothing(
-    host: MonitoringHost, monkeypatch: pytest.MonkeyPatch, *, logs: bool
+    host: MonitoringHost, monkeypatch: pytest.MonkeyPatch, *, logs: bool, remote: bool
 ) -> None:
     plan = planned("lab", monitoring__logs__enabled=logs)
     fetched, idle = list[str](), list[str]()
@@ -143,7 +145,7 @@ def test_the_monitoring_host_gets_all_that_it_runs_and_a_second_run_changes_noth
         **GIVEN, "files": files(plan), "retention_days": 30, "hosts": 4, "central_packages": [],
         "programs_url": "https://seed/metrics", "digests": {}, "files_ca": "", "tls": {"monitoring.crt": "PEM"},
         "certificate": "own", "private_key": "key", "ca_certificate": "ca", "backups": {},
-        "kept_logs": kept if logs else None,
+        "kept_logs": kept if logs else None, "remote_write": REMOTE if remote else None,
     }  # fmt: skip
     for again in (False, True):
         changes = Changes(check=False)
@@ -156,8 +158,56 @@ def test_the_monitoring_host_gets_all_that_it_runs_and_a_second_run_changes_noth
     assert f"https://seed/metrics/vmalert {watched.PROGRAMS}/vmalert" in fetched
     assert (f"https://seed/logs/victoria-logs {watched.LOG_PROGRAMS}/victoria-logs" in fetched) is logs
     assert ("haproxy.service" in idle) is logs
-    started = {one.unit for one in (*central.ALL, *central.LOGS) if watched.unit_file(one.unit).exists()}
-    assert started == {one.unit for one in (*central.ALL, *(central.LOGS if logs else ()))}
+    known = (*central.ALL, *central.LOGS, central.AGENT)
+    started = {one.unit for one in known if watched.unit_file(one.unit).exists()}
+    assert started == {one.unit for one in central.programs_of(logs=logs, remote=remote)}
+    assert (f"https://seed/metrics/vmagent {watched.PROGRAMS}/vmagent" in fetched) is remote
+
+
+def test_another_store_makes_the_agent_scrape_and_leaves_with_it(
+    host: MonitoringHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(accounts, "ensure", lambda *_, **__: None)
+    monkeypatch.setattr(packages, "installed", lambda *_: False)
+    for module in (central, watched):
+        monkeypatch.setattr(module, "off", lambda *_: None)
+    monkeypatch.setattr(watched, "HOME", host.home.parent)
+    monkeypatch.setattr(central, "install", lambda *_, **__: None)
+    given = {
+        **GIVEN, "retention_days": 30, "hosts": 4, "central_packages": [], "kept_logs": None, "files_ca": "",
+        "programs_url": "https://seed/metrics", "digests": {}, "tls": {"monitoring.key": "KEY"}, "backups": {},
+        "certificate": "own", "private_key": "key", "ca_certificate": "ca", "remote_write": None,
+    }  # fmt: skip
+    secret = host.home / "remote-write/secret"
+
+    def done(**other: Any) -> list[str]:
+        changes = Changes(check=False)
+        central.converge(changes, given | other)
+        host.shown += json.dumps(changes.diffs)
+        return changes.done
+
+    done()
+    store = watched.unit_file(watched.STORE)
+    assert "-promscrape.config" in store.read_text()
+    named: dict[str, Any] = {
+        "remote_write": REMOTE | {"username": "cloud", "secret": "monitoring/remote_write"},
+        "receivers": {"remote-write/secret": "hush-word"},
+    }  # fmt: skip
+    made = done(**named)
+    assert made.index(f"restart {watched.METRICS_AGENT}") < made.index(f"restart {watched.STORE}"), "no gap"
+    assert "-promscrape.config" not in store.read_text()
+    assert stat.S_IMODE(secret.stat().st_mode) == 0o640
+    assert done(**named) == []
+    files_then = GIVEN["files"] | {"targets/host.json": "[]\n"}
+    assert host.told(files=files_then, receivers=named["receivers"]) == [
+        f"write {host.home}/targets/host.json", f"reload {watched.METRICS_AGENT}"
+    ], "who scrapes reads them"  # fmt: skip
+    left = done()
+    assert left.index(f"restart {watched.STORE}") < left.index(f"remove {secret.parent}")
+    assert not watched.unit_file(watched.METRICS_AGENT).exists()
+    assert not secret.exists()
+    assert "hush" not in host.shown
+    assert done() == []
 
 
 def test_a_restart_that_a_killed_run_left_open_is_made_and_no_reload_takes_its_place(host: MonitoringHost) -> None:

@@ -24,6 +24,7 @@ from cryptography import x509
 from .sites import planned
 
 NODE = {"job": "node", "object": "worker-1", "remedy": "look at it", "one_answers": False}
+UP = {"health": "up", "lastError": ""}
 MANAGERS = [
     {"job": "ceph", "object": f"storage-{number}", "remedy": "run it again", "one_answers": True} for number in (1, 2)
 ]
@@ -35,6 +36,7 @@ def test_the_store_is_bounded_in_time_disk_and_memory_and_nothing_listens_beyond
     assert "-retentionPeriod=7d" in store
     assert "-storage.minFreeDiskSpaceBytes=1GiB" in store
     assert "MemoryMax=612M" in store
+    assert "MemoryMax=258M" in texts[watched.RULES]
     for name, port in zip((watched.STORE, watched.RULES, watched.ALERTS), watched.CENTRAL_PORTS, strict=True):
         assert f"isten-address=127.0.0.1:{port}" in texts[name] or f"-httpListenAddr=127.0.0.1:{port}" in texts[name]
     assert "--cluster.listen-address= " in texts[watched.ALERTS], "Alertmanager has no peers"
@@ -223,6 +225,19 @@ def test_a_silent_target_is_named_with_host_and_remedy(served: dict[str, Any], a
         asked(NODE)
     assert why in found.value.where
     assert found.value.remedy == "look at it"
+
+
+def test_where_an_agent_scrapes_it_is_asked_and_not_the_store(
+    served: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = NODE | {"job": "agent", "object": "seed-1"}
+    served["/api/v1/targets"]["data"]["activeTargets"].append({"labels": {"job": "agent", "object": "seed-1"}} | UP)
+    monkeypatch.setattr(verify, "AGENT_URL", verify.STORE_URL)
+    monkeypatch.setattr(verify, "STORE_URL", "http://127.0.0.1:1")
+    assert asked(NODE, agent)["targets"] == 2
+    with pytest.raises(GroundupError, match="node of worker-1") as found:
+        asked(NODE)
+    assert "who scrapes does not answer" in found.value.where
 
 
 def test_of_targets_of_which_one_is_enough_none_must_be_silent_for_a_fault(served: dict[str, Any]) -> None:

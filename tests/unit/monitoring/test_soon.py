@@ -28,7 +28,7 @@ SLOW = {
     "ApiServerErrors", "BackupOld", "BinaryLogsOld", "CapacityEnding", "CapacityFull", "CapacityOld",
     "CertificateEnding", "ChassisLag", "ClockOff", "DataMissing", "DiskFilling", "DriftOld", "DriftUnknown",
     "GaleraMemberSlow", "HealFailed", "HealRepeated", "HostMetricsOld", "HypervisorLookOld", "LogsMissing",
-    "LogsStopped", "MemcachedEvicts", "QueueDeep", "SiteDrifted",
+    "LogsStopped", "MemcachedEvicts", "QueueDeep", "RemoteWriteFails", "SiteDrifted",
 }  # fmt: skip
 Rule = dict[str, Any]
 

@@ -14,9 +14,8 @@ from ansible_collections.groundup.cloud.plugins.action import preflight
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._monitoring import units
 from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.central import (
-    ALL,
-    LOGS,
     log_unit_texts,
+    programs_of,
     unit_texts,
 )
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.serial import host_vars, site_vars
@@ -65,14 +64,18 @@ def test_a_unit_between_two_starts_has_no_process(monkeypatch: pytest.MonkeyPatc
         asked(monkeypatch, port, 0)
 
 
+@pytest.mark.parametrize("remote", [None, {"url": "https://metrics.corp.test/write"}])
 @pytest.mark.parametrize("logs", [False, True])
 @pytest.mark.parametrize("central", ["seed-1", "worker-1"])
-def test_preflight_knows_the_ports_of_the_monitoring_host_and_of_no_other(central: str, *, logs: bool) -> None:
-    plan = planned("lab", monitoring__host=central, monitoring__logs__enabled=logs)
-    texts = unit_texts(days=7, hosts=2) | log_unit_texts(hosts=2, days=7, gib=1)
+def test_preflight_knows_the_ports_of_the_monitoring_host_and_of_no_other(
+    central: str, *, logs: bool, remote: dict[str, str] | None
+) -> None:
+    plan = planned("lab", monitoring__host=central, monitoring__logs__enabled=logs, monitoring__remote_write=remote)
+    other = remote and remote | {"username": "", "secret": ""}
+    texts = unit_texts(days=7, hosts=2, remote=other) | log_unit_texts(hosts=2, days=7, gib=1)
     programs = {  # as the kernel names a process
         f"{one.port}/tcp": (re.findall(r"ExecStart=\S*/(\S+)", texts[one.unit])[0][:15],)
-        for one in (*ALL, *(LOGS if logs else ()))
+        for one in programs_of(logs=logs, remote=bool(remote))
     }
     for name, host in plan.hosts.items():
         variables = {"groundup_site": site_vars(plan), "groundup_host": host_vars(host)}

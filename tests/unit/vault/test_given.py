@@ -63,14 +63,16 @@ def test_a_directorys_password_is_given(planned: Callable[..., Plan]) -> None:
     create(planned("cloud", domain(bind_dn=None, cleartext=True, url="ldap://ldap.corp.test")), {}, write=True)
 
 
-def test_what_alerts_are_sent_by_is_given(planned: Callable[..., Plan]) -> None:
+def test_what_alerts_and_metrics_are_sent_by_is_given(planned: Callable[..., Plan]) -> None:
     pager = {"monitoring/enabled": True, "monitoring/pagerduty": {}}
     mail = {"to": ["a@b.test"], "sender": "c@d.test", "smarthost": "mail.b.test:587"}
-    both = planned("cloud", {**pager, "monitoring/mail": {**mail, "username": "alerts"}})
-    with pytest.raises(SecretsError, match="has no monitoring/pagerduty, monitoring/mail\n"):
-        create(both, {}, write=True)
-    create(both, {"monitoring/mail": "their-word", "monitoring/pagerduty": "their-key"}, write=True)
-    assert {"monitoring/mail", "monitoring/pagerduty"} <= never_generated(both)
+    store = {"monitoring/remote_write": {"url": "https://metrics.b.test/write", "token": True}}
+    all_three = planned("cloud", {**pager, **store, "monitoring/mail": {**mail, "username": "alerts"}})
+    with pytest.raises(SecretsError, match="has no monitoring/pagerduty, monitoring/mail, monitoring/remote_write\n"):
+        create(all_three, {}, write=True)
+    names = {"monitoring/mail", "monitoring/pagerduty", "monitoring/remote_write"}
+    create(all_three, dict.fromkeys(names, "their-word"), write=True)
+    assert names <= never_generated(all_three)
     create(planned("lab", {"monitoring/enabled": True, "monitoring/mail": mail}), {}, write=True)
 
 

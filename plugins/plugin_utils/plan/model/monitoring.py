@@ -65,6 +65,32 @@ class Pagerduty(Model):
     url: Url | None = Field(None, description="URL that takes events. Default: PagerDuty's own.")
 
 
+class RemoteWrite(Model):
+    """Another store of metrics, by Prometheus' remote write."""
+
+    url: Url = Field(
+        description="URL that takes metrics.",
+        json_schema_extra={"examples": ["https://metrics.example.com/api/v1/write"]},
+    )
+    username: Annotated[str, Field(pattern=r"^[A-Za-z0-9._@+-]+$", max_length=200)] | None = Field(
+        None,
+        description="Name to log in by; its password is monitoring/remote_write of the secrets store, given. Default: "
+        "none.",
+    )
+    token: bool = Field(
+        False,
+        description="Whether monitoring/remote_write of the secrets store, given, is a bearer token to log in by.",
+    )
+
+    @model_validator(mode="after")
+    def _one_login_and_not_in_clear(self) -> RemoteWrite:
+        if self.username and self.token:
+            raise ValueError("logs in by a name or by a token: leave username or token out")
+        if (self.username or self.token) and not self.url.startswith("https:"):
+            raise ValueError("a login without TLS tells the secret to the network: write an https URL, or no login")
+        return self
+
+
 class Logs(Model):
     """Logs of hosts and pods, kept on the monitoring host."""
 
@@ -167,6 +193,9 @@ class Monitoring(Model):
     )
     heal: Heal | None = Field(
         None, description="What is mended by itself after a comparison. Needs `drift`. Default: nothing."
+    )
+    remote_write: RemoteWrite | None = Field(
+        None, description="Another store that gets all metrics, too, as they are scraped. Default: none."
     )
     logs: Logs = Field(default_factory=Logs, description="Logs of the whole site. Needs `enabled`.")
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from ....module_utils._host.watched import DOOR_PORT
 from ..layout.context import Layout
-from ..model.monitoring import Mail
-from ..part_types import CapacityPlan, HealPlan, LogsPlan, MailPlan, MonitoringPlan, PagerdutyPlan
+from ..model.monitoring import Mail, RemoteWrite
+from ..part_types import CapacityPlan, HealPlan, LogsPlan, MailPlan, MonitoringPlan, PagerdutyPlan, RemoteWritePlan
 
 METRICS, LOGS = "victoria-metrics", "victoria-logs"
-MAIL, PAGERDUTY = "monitoring/mail", "monitoring/pagerduty"  # secrets that somebody else made
+MAIL, PAGERDUTY, REMOTE_WRITE = (
+    "monitoring/mail",
+    "monitoring/pagerduty",
+    "monitoring/remote_write",
+)  # secrets that somebody else made
 ARTIFACTS = {METRICS: "1.151.0", LOGS: "1.52.1"}  # of supply.lock; a test compares them
 
 
@@ -25,6 +29,7 @@ def monitoring(layout: Layout) -> MonitoringPlan | None:
         logs=_logs(layout, host) if keeps_logs(layout) else None,
         heal=HealPlan(layers=tuple(written.heal.layers), window=written.heal.window) if written.heal else None,
         capacity=CapacityPlan(**dict(written.capacity)) if written.capacity else None,
+        remote_write=_remote_write(written.remote_write) if written.remote_write else None,
     )  # fmt: skip
 
 
@@ -53,6 +58,11 @@ def _mail(written: Mail) -> MailPlan:
         to=tuple(written.to), sender=written.sender, smarthost=written.smarthost, username=written.username,
         require_tls=written.require_tls, secret=MAIL if written.username else None,
     )  # fmt: skip
+
+
+def _remote_write(written: RemoteWrite) -> RemoteWritePlan:
+    secret = REMOTE_WRITE if written.username or written.token else None
+    return RemoteWritePlan(url=written.url, username=written.username, secret=secret)
 
 
 def _place(artifact: str) -> str:

@@ -124,6 +124,8 @@ def _opened(
             continue
         if record.logs and not keeps_logs(layout):
             continue
+        if record.remote_write and not layout.site.monitoring.remote_write:
+            continue
         yield name, record
 
 
