@@ -30,10 +30,9 @@ QUESTION = (
     f"SHOW GLOBAL STATUS WHERE Variable_name IN {STATUS}; SHOW GLOBAL VARIABLES WHERE Variable_name = 'max_connections'"
 )
 WORDS = {"Primary": "1", "ON": "1"}
-# Procedures of cloud_state.sql. They count over whole tables: what they answer is kept for a while. Each has a line of
-# its own: after one that fails, the client goes on with the next line.
-CLOUD = "\n".join(
-    f"CALL groundup.{name}();"
+# Procedures of cloud_state.sql. They count over whole tables: what they answer is kept for a while.
+CLOUD = "; ".join(
+    f"CALL groundup.{name}()"
     for name in (
         "nova_agents", "cinder_agents", "neutron_agents", "nova_objects", "cinder_objects", "octavia_objects",
     )
@@ -48,11 +47,15 @@ def ask(question: str, *options: str, patience: float) -> list[list[str]]:
     client = [
         "mariadb", "--no-defaults", "--host=127.0.0.1", f"--port={os.environ['MYSQL_PORT']}",
         f"--user={os.environ['AUDIT_USERNAME']}", f"--connect-timeout={PATIENCE}", "--skip-column-names", "--batch",
-        *options, f"--execute={question}",
+        *options,
     ]  # fmt: skip
     try:
         env = {**os.environ, "MYSQL_PWD": PASSWORD.read_text()}
-        done = subprocess.run(client, env=env, capture_output=True, text=True, timeout=patience, check=False)
+        # Not --execute, with which --force is nothing.
+        done = subprocess.run(
+            client, env=env, input=question, capture_output=True, encoding="utf-8", errors="replace",
+            timeout=patience, check=True,
+        )  # fmt: skip
     except (OSError, subprocess.SubprocessError):
         return []
     return [row.split("\t") for row in done.stdout.splitlines()]
