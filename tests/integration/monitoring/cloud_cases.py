@@ -81,7 +81,7 @@ CLOUD_ALONE = (
     ),
     Case(  # of one that nobody could ask, nothing is told
         alert="CloudServiceSilent", layer="openstack", fires=_state("nova-conductor", "0x30"),
-        quiet=_state("nova-conductor", "0x3 _x30"),
+        quiet=dict.fromkeys(_state("nova-conductor", ""), "0x3 _x30"),
         labels={"object": "nova-conductor", "service": "nova-conductor"},
     ),
 )  # fmt: skip
