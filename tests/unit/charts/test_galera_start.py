@@ -158,7 +158,7 @@ def become(
     monkeypatch.setattr(start, "UPGRADING", tmp_path / "upgrading")
     monkeypatch.setattr(start, "subprocess", SimpleNamespace(Popen=argv.append))
     env = {"POD_NAME": pod(1), "POD_IP": "10.0.0.2", "WSREP_PORT": "4567"}
-    env |= {f"MYSQL_DB{who}_{what}": "word" for who in ("SST", "AUDIT") for what in ("USERNAME", "PASSWORD")}
+    env |= {f"MYSQL_DB{who}_{what}": "word" for who in ("ADMIN", "SST", "AUDIT") for what in ("USERNAME", "PASSWORD")}
     with pytest.raises(BecameServer):
         start.become_server(env, decision, position, shared.SharedObject(api, collection="/c", name="n"))
     accounts = tmp_path / "accounts.sql"
