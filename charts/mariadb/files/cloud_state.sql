@@ -3,7 +3,8 @@
 CREATE DATABASE IF NOT EXISTS groundup;
 CREATE OR REPLACE DEFINER = ADMIN@'localhost' PROCEDURE groundup.nova_agents()
   SELECT 'openstack_nova_agent_state', `binary`, IF(`binary` = 'nova-compute', host, ''),
-    IF(disabled OR forced_down, 'disabled', 'enabled'), MAX(COALESCE(last_seen_up, created_at) >= UTC_TIMESTAMP() - INTERVAL 60 SECOND)
+    IF(disabled OR forced_down, 'disabled', 'enabled'),
+    MAX(COALESCE(last_seen_up, created_at) >= UTC_TIMESTAMP() - INTERVAL 60 SECOND)
   FROM nova.services WHERE deleted = 0 AND `binary` IN ('nova-compute', 'nova-conductor', 'nova-scheduler')
   GROUP BY 2, 3, 4;
 CREATE OR REPLACE DEFINER = ADMIN@'localhost' PROCEDURE groundup.cinder_agents()
