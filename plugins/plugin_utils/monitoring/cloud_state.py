@@ -10,11 +10,18 @@ from .record import AlertRecord, named, of_lost_hosts
 
 FAILED = 3  # objects within an hour: one alone may be its user's fault
 
-_REPORTS = 'max by (service, hostname) ({__name__=~"openstack_(cinder|neutron|nova)_agent_state",adminState="enabled"'
+_ON_HOST = "nova-compute|neutron-.+"
+
+
+def _reports(which: str) -> str:
+    states = (f'openstack_{one}_agent_state{{adminState="enabled",{which}}}' for one in ("cinder", "neutron", "nova"))
+    return f"max by (service, hostname) ({' or '.join(states)})"
+
+
 # Of hosts that do not answer, HostDown tells.
-_ON_HOSTS = f'({_REPORTS},service=~"nova-compute|neutron-.+"}}) unless on (hostname) {of_lost_hosts("hostname")})'
+_ON_HOSTS = "({} unless on (hostname) {})".format(_reports(f'service=~"{_ON_HOST}"'), of_lost_hosts("hostname"))
 _ANYWHERE = f"max by (service) ({_ON_HOSTS})"
-_IN_PODS = f'{_REPORTS},service!~"nova-compute|neutron-.+"}})'
+_IN_PODS = _reports(f'service!~"{_ON_HOST}"')
 
 
 def _told(expr: str, label: str) -> Callable[[Plan], str]:
