@@ -25,7 +25,8 @@ def releases(**changes: Any) -> dict[str, ReleasePlan]:
 def pod(render: Render, **changes: Any) -> dict[str, Any]:
     """Return a member's pod, with its annotations."""
     items = {name_of(one): one for one in objects(render(releases(**changes)["mariadb"], CHARTS / "mariadb"))}
-    assert ("exporter.py" in items["ConfigMap/mariadb-bin"]["data"]) == bool(changes)
+    files = {"exporter.py", "cloud_state.sql"} & items["ConfigMap/mariadb-bin"]["data"].keys()
+    assert len(files) == (2 if changes else 0)
     template: dict[str, Any] = items["StatefulSet/mariadb-server"]["spec"]["template"]
     return template
 

@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
 """Tells what a Galera member says of itself, as mysqld_exporter does, to whoever asks for /metrics.
 
+And what the databases say of the cloud: services that report, as openstack-exporter does, and what failed or is stuck.
 A container of its own, with an account that may read no row. Standard library and MariaDB's client only: it runs in the
 database's own image.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -26,26 +30,70 @@ QUESTION = (
     f"SHOW GLOBAL STATUS WHERE Variable_name IN {STATUS}; SHOW GLOBAL VARIABLES WHERE Variable_name = 'max_connections'"
 )
 WORDS = {"Primary": "1", "ON": "1"}
+# Procedures of cloud_state.sql. They count over whole tables: what they answer is kept for a while.
+CLOUD = "; ".join(
+    f"CALL groundup.{name}()"
+    for name in (
+        "nova_agents", "cinder_agents", "neutron_agents", "nova_objects", "cinder_objects", "octavia_objects",
+    )
+)  # fmt: skip
+CLOUD_EVERY, CLOUD_PATIENCE = 30, 20  # seconds
+OBJECTS, STATES = "groundup_cloud_objects", ("error", "failed", "stuck")
+cloud: list[str] = []  # lines
+
+
+def ask(question: str, *options: str, patience: float) -> list[list[str]]:
+    """Return the rows of the member's answers; none: it does not answer, or refuses."""
+    client = [
+        "mariadb", "--no-defaults", "--host=127.0.0.1", f"--port={os.environ['MYSQL_PORT']}",
+        f"--user={os.environ['AUDIT_USERNAME']}", f"--connect-timeout={PATIENCE}", "--skip-column-names", "--batch",
+        *options,
+    ]  # fmt: skip
+    try:
+        env = {**os.environ, "MYSQL_PWD": PASSWORD.read_text()}
+        # Not --execute, with which --force is nothing.
+        done = subprocess.run(
+            client, env=env, input=question, capture_output=True, encoding="utf-8", errors="replace",
+            timeout=patience, check=True,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return []
+    return [row.split("\t") for row in done.stdout.splitlines()]
 
 
 def told() -> str:
     """Return the metrics of the member; one that does not answer is not up."""
-    client = [
-        "mariadb", "--no-defaults", "--host=127.0.0.1", f"--port={os.environ['MYSQL_PORT']}",
-        f"--user={os.environ['AUDIT_USERNAME']}", f"--connect-timeout={PATIENCE}", "--skip-column-names", "--batch",
-        f"--execute={QUESTION}",
-    ]  # fmt: skip
-    try:
-        env = {**os.environ, "MYSQL_PWD": PASSWORD.read_text()}
-        done = subprocess.run(client, env=env, capture_output=True, text=True, timeout=2 * PATIENCE, check=True)
-    except (OSError, subprocess.SubprocessError):
+    rows = ask(QUESTION, patience=2 * PATIENCE)
+    if not rows:
         return "mysql_up 0\n"
     lines = ["mysql_up 1"]
-    for name, value in (row.split("\t") for row in done.stdout.splitlines()):
+    for name, value in rows:
         kind = "status" if name in STATUS else "variables"
         number = value if value.lstrip("-").isdecimal() else WORDS.get(value, "0")
         lines.append(f"mysql_global_{kind}_{name.lower()} {number}")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *cloud]) + "\n"
+
+
+def told_of_cloud() -> list[str]:
+    """Return the metrics of the cloud; of a service whose tables are not there, or not to be had, there are none."""
+    lines = []
+    for name, first, *rest in ask(CLOUD, "--force", patience=CLOUD_PATIENCE):
+        if name == OBJECTS:
+            lines += [_line(name, number, kind=first, state=state) for state, number in zip(STATES, rest, strict=True)]
+        else:
+            lines.append(_line(name, rest[2], service=first, hostname=rest[0], adminState=rest[1]))
+    return lines
+
+
+def _line(name: str, value: str, **labels: str) -> str:
+    return f"{name}{{{','.join(f'{key}={json.dumps(word)}' for key, word in labels.items())}}} {value}"
+
+
+def watch_cloud() -> None:
+    """Ask for the state of the cloud, again and again."""
+    while True:
+        cloud[:] = told_of_cloud()
+        time.sleep(CLOUD_EVERY)
 
 
 class Metrics(BaseHTTPRequestHandler):
@@ -70,4 +118,5 @@ class Metrics(BaseHTTPRequestHandler):
 if __name__ == "__main__":
     # The first process of a container is ended by a signal only if it says so.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+    threading.Thread(target=watch_cloud, daemon=True).start()
     HTTPServer(("", int(os.environ["METRICS_PORT"])), Metrics).serve_forever()

@@ -21,6 +21,7 @@ GRASTATE, INSTALLING = "grastate.dat", ".installing"
 TRANSFER, COPY = "sst_in_progress", ".sst"
 UPGRADED = ("mariadb_upgrade_info", "mysql_upgrade_info")  # for which version system tables are; the second: to 10.11
 UNLOGGED = "SET SESSION sql_log_bin = 0"
+CLOUD_STATE = Path(__file__).with_name("cloud_state.sql")  # of sites with monitoring
 
 
 def program(name: str) -> str:
@@ -134,13 +135,18 @@ def accounts_sql(env: dict[str, str]) -> str:
 def narrowing_sql(env: dict[str, str]) -> str:
     """Return the SQL that takes from the auditor what earlier releases granted: every row, password hashes too.
 
-    Each member's server runs it at its start: it is not replicated, nor logged.
+    And lets it ask for the state of the cloud. Each member's server runs it at its start: it is not replicated, nor
+    logged, and a statement that fails ends the server.
     """
     name, word = _sql(env["MYSQL_DBAUDIT_USERNAME"]), _sql(env["MYSQL_DBAUDIT_PASSWORD"])
+    state = CLOUD_STATE.read_text() if CLOUD_STATE.exists() else ""
+    if state and has_data() and is_of_another_series():
+        state = state.splitlines(keepends=True)[-1]  # procedures of before: system tables of another series take none
     return (
         f"{UNLOGGED};\n"
         f"CREATE USER IF NOT EXISTS {name}@'%' IDENTIFIED BY {word};\n"
         f"REVOKE ALL PRIVILEGES, GRANT OPTION FROM {name}@'%';\n"
+        f"{state.replace('ADMIN', _sql(env['MYSQL_DBADMIN_USERNAME'])).replace('AUDIT', name)}"
     )
 
 

@@ -10,6 +10,7 @@ from ..plan.layout.places import NO_RACK
 from ..plan.types import Plan
 from .capacity import CAPACITY_ALERTS
 from .carriers import CARRIERS
+from .cloud_state import CLOUD_STATE
 from .drift import DRIFT_ALERTS
 from .logs import ALL_LINES, LINES, SILENT
 from .members import MEMBERS
@@ -218,4 +219,5 @@ ALERTS: dict[str, AlertRecord] = {
     **CAPACITY_ALERTS,
     **CARRIERS,
     **MEMBERS,
+    **CLOUD_STATE,
 }  # fmt: skip

@@ -47,6 +47,14 @@ CARRIERS: dict[str, AlertRecord] = {
         remedy="on it: ovn-appctl -t ovn-controller connection-status, and top: one that calculates without end; of a "
         "host that is gone for good: openstack network agent delete",
     ),
+    "OvnAgentSilent": AlertRecord(
+        layer="hypervisor", job="node", severity="warning", after="1m",
+        expr=named(f"max by (chassis) (neutron_ovn_agent_nb_cfg) < on () group_left () {_WRITTEN}", "chassis"),
+        what="Neutron's OVN agent of {object} did not answer when Neutron asked for its agents last",
+        why="instances that start there get no metadata: no name, no keys",
+        remedy="on it: journalctl -n 50 -u neutron-ovn-agent; of a host that is gone for good: openstack network agent "
+        "delete",
+    ),
     "ChassisCut": AlertRecord(
         layer="hypervisor", job="node", severity="warning",
         expr="ovn_controller_southbound_database_connected == 0",

@@ -26,7 +26,7 @@ _RUNNING = "max by (pod) (rabbitmq_identity_info)"
 _VERIFY = "run groundup.cloud.openstack --tags verify: a failure card names the cause"
 
 
-def _of(service: str, expr: Callable[[int], str]) -> Callable[[Plan], str]:
+def of(service: str, expr: Callable[[int], str]) -> Callable[[Plan], str]:
     """Return an expression of a site with the built-in chart of ``service``, by its number of members."""
 
     def expression(plan: Plan) -> str:
@@ -48,11 +48,11 @@ def _out(service: str, workload: str, told: str, well: str, *, unless: str = "")
         others = f"unless on (object) {named(well, 'pod')} unless on (object) {named(lost, 'pod')}"
         return f"({' or '.join(each)}) {others}{unless}"
 
-    return _of(service, expr)
+    return of(service, expr)
 
 
 def _pods(service: str, expr: str) -> Callable[[Plan], str]:
-    return _of(service, lambda _: named(expr, "pod"))
+    return of(service, lambda _: named(expr, "pod"))
 
 
 def _partition(members: int) -> str:
@@ -71,7 +71,7 @@ MEMBERS: dict[str, AlertRecord] = {
     ),
     "GaleraNoQuorum": AlertRecord(
         layer="openstack", job="node", severity="critical", object="galera",
-        expr=_of("mariadb", lambda _: f"{_PRIMARY} == 0"),
+        expr=of("mariadb", lambda _: f"{_PRIMARY} == 0"),
         what="no member of the database that was asked is in a primary component",
         why="every API fails; instances and their networks go on",
         remedy="kubectl logs of the pods mariadb-server-*: each says what it waits for, or why it forms no cluster and "
@@ -97,7 +97,7 @@ MEMBERS: dict[str, AlertRecord] = {
     ),
     "RabbitmqPartition": AlertRecord(
         layer="openstack", job="node", severity="critical",
-        expr=_of("rabbitmq", _partition),
+        expr=of("rabbitmq", _partition),
         what="{object} runs and does not reach another member of RabbitMQ that runs, too",
         why="each side goes on with its own queues: requests between services are lost",
         remedy="look at the network between their hosts; one that stays alone starts anew by itself",
@@ -111,7 +111,7 @@ MEMBERS: dict[str, AlertRecord] = {
     ),
     "QueueDeep": AlertRecord(
         layer="openstack", job="node", severity="warning", after="5m",
-        expr=_of(
+        expr=of(
             "rabbitmq",
             lambda _: named(f"max by (vhost, queue) (rabbitmq_detailed_queue_messages_ready) >= {DEEP}", "queue"),
         ),

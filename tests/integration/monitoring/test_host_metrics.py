@@ -65,6 +65,11 @@ def test_a_chassis_that_hears_nothing_and_a_switch_that_stands_still_are_told(to
     found = told.metrics()
     assert found['ovn_chassis_nb_cfg{chassis="worker-1"}'] == 7
     assert found["ovs_cur_cfg"] == found["ovs_next_cfg"]
+    agent = 'neutron_ovn_agent_nb_cfg{chassis="worker-1"}'
+    assert agent not in found
+    note = f'external_ids:"{ovn.AGENT}"=6'
+    told.done("ovn-sbctl", f"--db={SB.socket}", "set", "Chassis_Private", "worker-1", note)
+    assert told.metrics()[agent] == 6
     # What a hypervisor compares (_hypervisor/ovn.py).
     own = host.run("ovn-appctl", "-t", "ovn-controller", "version").stdout
     northd = host.run(

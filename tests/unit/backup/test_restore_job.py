@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.plugin_utils import lifetime
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.logs.disk import LogShelf
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore import journal
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.disk import SetShelf
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.job import BackupJob
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.sets.write import writing
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import run_lease
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import BackupPlan
@@ -101,10 +101,10 @@ def test_a_second_restore_of_other_parts_or_by_a_living_run_is_refused(plan: Pla
     assert '{"restore_parts": ["kubernetes-keys"]}' in str(caught.value)
     path = state_dir(plan.site) / journal.FILE
     said = json.loads(path.read_text())
-    path.write_text(json.dumps({**said, "run": run_lease.identity(os.getpid())}))  # alive, not our parent
+    path.write_text(json.dumps({**said, "run": lifetime.identity(os.getpid())}))  # alive, not our parent
     with pytest.raises(GroundupError, match="a restore is under way: of "):
         job(plan).decide({})
-    host, _, rest = run_lease.identity(os.getpid()).partition("/")
+    host, _, rest = lifetime.identity(os.getpid()).partition("/")
     for gone in (f"{host}/another-boot/{rest.partition('/')[2]}", f"elsewhere/{rest}"):
         path.write_text(json.dumps({**said, "run": gone}))
         if gone.startswith("elsewhere"):  # nobody here can say

@@ -49,6 +49,22 @@ def test_a_member_that_refuses_is_not_up(member: Path) -> None:
     assert exporter.told() == "mysql_up 0\n"
 
 
+def test_the_state_of_the_cloud_is_told_while_the_member_answers(member: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = b'openstack_nova_agent_state\tnova-compute\ta"\xe9\tenabled\t1\ngroundup_cloud_objects\tvolumes\t1\t0\t2\n'
+    member.write_bytes(rows)
+    cloud = [
+        'openstack_nova_agent_state{service="nova-compute",hostname="a\\"\\ufffd",adminState="enabled"} 1',
+        *(f'groundup_cloud_objects{{kind="volumes",state="{state}"}} {number}'
+          for state, number in (("error", 1), ("failed", 0), ("stuck", 2))),
+    ]  # fmt: skip
+    assert exporter.told_of_cloud() == cloud
+    monkeypatch.setattr(exporter, "cloud", cloud)
+    member.write_text("max_connections\t77\n")
+    assert exporter.told().splitlines() == ["mysql_up 1", "mysql_global_variables_max_connections 77", *cloud]
+    exporter.PASSWORD.write_text("former")
+    assert exporter.told() == "mysql_up 0\n"
+
+
 def test_it_ends_when_its_pod_does() -> None:
     command = [sys.executable, str(CHARTS / "mariadb/files/exporter.py")]
     with subprocess.Popen(command, env={**os.environ, "METRICS_PORT": "0"}) as process:

@@ -46,6 +46,22 @@ def test_the_auditor_may_ask_how_the_server_does_and_read_nothing() -> None:
     ]
 
 
+def test_the_auditor_may_call_procedures_that_are_made_with_system_tables_of_the_servers_series_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    env = {f"MYSQL_DB{who}_{what}": who.lower() for who in ("ADMIN", "AUDIT") for what in ("USERNAME", "PASSWORD")}
+    monkeypatch.setattr(data, "DATA", tmp_path)
+    monkeypatch.setattr(data, "is_of_another_series", lambda: True)
+    *_, revoked, grant = (now := data.narrowing_sql(env).splitlines())[:3] + now[-1:]
+    assert now.count("CREATE DATABASE IF NOT EXISTS groundup;") == 1, "no data yet"
+    assert sum(line.startswith("CREATE OR REPLACE DEFINER = 'admin'@'localhost' PROC") for line in now) == 6
+    (tmp_path / "mysql").mkdir()
+    assert data.narrowing_sql(env).splitlines()[2:] == [revoked, grant]
+    assert grant == "GRANT EXECUTE ON groundup.* TO 'audit'@'%';"
+    monkeypatch.setattr(data, "CLOUD_STATE", tmp_path / "none")
+    assert data.narrowing_sql(env).splitlines()[2:] == [revoked], "a site without monitoring"
+
+
 def test_passwords_of_members_are_in_no_binary_log() -> None:
     env = {f"MYSQL_DB{who}_{what}": who for who in ("ADMIN", "SST", "AUDIT") for what in ("USERNAME", "PASSWORD")}
     for sql in (data.accounts_sql(env), data.narrowing_sql(env)):
@@ -142,7 +158,7 @@ def become(
     monkeypatch.setattr(start, "UPGRADING", tmp_path / "upgrading")
     monkeypatch.setattr(start, "subprocess", SimpleNamespace(Popen=argv.append))
     env = {"POD_NAME": pod(1), "POD_IP": "10.0.0.2", "WSREP_PORT": "4567"}
-    env |= {f"MYSQL_DB{who}_{what}": "word" for who in ("SST", "AUDIT") for what in ("USERNAME", "PASSWORD")}
+    env |= {f"MYSQL_DB{who}_{what}": "word" for who in ("ADMIN", "SST", "AUDIT") for what in ("USERNAME", "PASSWORD")}
     with pytest.raises(BecameServer):
         start.become_server(env, decision, position, shared.SharedObject(api, collection="/c", name="n"))
     accounts = tmp_path / "accounts.sql"

@@ -36,6 +36,8 @@ MADE: Metrics = {
     "ovn_chassis_nb_cfg": {"chassis"}, "ovn_southbound_nb_cfg": set(), "libvirt_up": set(),
     "ovn_controller_southbound_database_connected": set(), "ovs_up": set(), "ovs_cur_cfg": set(), "ovs_next_cfg": set(),
     "ceph_daemon_socket_up": {"ceph_daemon"},
+    **{f"openstack_{one}_agent_state": {"service", "hostname", "adminState"} for one in ("cinder", "neutron", "nova")},
+    "neutron_ovn_agent_nb_cfg": {"chassis"}, "groundup_cloud_objects": {"kind", "state"},
     "__name__": {"pod"},  # a pattern: of several that pods tell
     "mysql_up": {"pod"}, "rabbitmq_identity_info": {"pod"}, "memcached_up": {"pod"},
     "mysql_global_status_wsrep_local_state": {"pod"}, "mysql_global_status_wsrep_cluster_status": {"pod"},

@@ -113,6 +113,18 @@ def test_a_pod_tells_known_names_with_known_labels_each_once(answering: Callable
     )
 
 
+def test_a_database_tells_of_the_clouds_services_by_known_labels(answering: Callable[..., str]) -> None:
+    said = (
+        'openstack_nova_agent_state{service="nova-compute",hostname="a\\"b",adminState="enabled",id="7"} 1\n'
+        'openstack_nova_server_status{hostname="a"} 1\ngroundup_cloud_objects{kind="volumes",state="stuck"} 2\n'
+    )
+    assert answering(DATABASE, _http(said)) == (
+        'groundup_cloud_objects{kind="volumes",state="stuck",pod="mariadb-server-0"} 2\n'
+        'openstack_nova_agent_state{adminState="enabled",hostname="a\\"b",service="nova-compute",pod="mariadb-server-0"}'
+        " 1\n"
+    )
+
+
 def test_a_pod_tells_no_more_series_than_a_good_one_has(answering: Callable[..., str]) -> None:
     each = "".join(f'rabbitmq_queues{{queue="{number}"}} 1\n' for number in range(1000))
     assert len(answering(QUEUE, _http(each)).splitlines()) == services._MOST

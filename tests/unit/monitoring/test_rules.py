@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._host.watched import PROOF
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.alerts import ALERTS
+from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.cloud_state import CLOUD_STATE
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.jobs import JOBS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.members import MEMBERS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.rules import rules
@@ -97,10 +98,15 @@ def test_a_single_member_of_rabbitmq_is_parted_from_nobody() -> None:
     assert len(expressions(planned("ha"), "RabbitmqPartition")) == 1
 
 
-@pytest.mark.parametrize("name", MEMBERS)
+@pytest.mark.parametrize("name", [*MEMBERS, *CLOUD_STATE])
 def test_members_of_charts_that_are_not_ours_have_no_alerts(name: str) -> None:
     assert len(expressions(planned("ha"), name)) == 1
     assert expressions(planned("ha", openstack__charts="https://charts.example.com"), name) == []
+
+
+@pytest.mark.parametrize("name", CLOUD_STATE)
+def test_a_site_without_nova_and_cinder_has_no_alerts_of_them(name: str) -> None:
+    assert expressions(planned("lab"), name) == []
 
 
 def test_backups_are_too_old_only_where_a_timer_makes_them() -> None:

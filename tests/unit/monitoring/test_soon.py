@@ -26,9 +26,10 @@ CEPH, EDGE = (15.0, 15.0), (7.0, 2.0)  # what the manager keeps; HAProxy's check
 # Nobody waits for these: they are of what was seen for minutes, hours or days.
 SLOW = {
     "ApiServerErrors", "BackupOld", "BinaryLogsOld", "CapacityEnding", "CapacityFull", "CapacityOld",
-    "CertificateEnding", "ChassisLag", "ClockOff", "DataMissing", "DiskFilling", "DriftOld", "DriftUnknown",
-    "GaleraMemberSlow", "HealFailed", "HealRepeated", "HostMetricsOld", "HypervisorLookOld", "LogsMissing",
-    "LogsStopped", "MemcachedEvicts", "QueueDeep", "RemoteWriteFails", "SiteDrifted",
+    "CertificateEnding", "ChassisLag", "ClockOff", "CloudServiceSilent", "DataMissing", "DiskFilling", "DriftOld",
+    "DriftUnknown", "GaleraMemberSlow", "HealFailed", "HealRepeated", "HostMetricsOld", "HypervisorLookOld",
+    "HypervisorServiceSilent", "LogsMissing", "LogsStopped", "MemcachedEvicts", "ObjectsFailed", "ObjectsStuck",
+    "OvnAgentSilent", "QueueDeep", "RemoteWriteFails", "SiteDrifted",
 }  # fmt: skip
 Rule = dict[str, Any]
 

@@ -15,6 +15,7 @@ from .samples import PATIENCE, Sample
 CHASSIS = Path("/etc/openvswitch/system-id.conf")  # of hypervisors alone
 RETIRED = Path("/etc/groundup/retired")  # of one that left the cloud: nothing of it runs any more (`_hypervisor/leave`)
 SWITCH = Path("/run/openvswitch/db.sock")
+AGENT = "neutron:ovn-neutron-agent-sb-cfg"  # where Neutron's agent notes the number that it has seen
 
 
 def central() -> Iterator[Sample]:
@@ -47,9 +48,14 @@ def _configuration(database: Database, *, leads: bool) -> Iterator[Sample]:
         (known,) = select(NB, "NB_Global", "nb_cfg", "sb_cfg", "hv_cfg")
         yield from (Sample(f"ovn_{name}", value) for row in known for name, value in row.items())
     elif database is SB and leads:  # one member is enough: a site may have a thousand chassis
-        known, chassis = select(SB, "SB_Global", "nb_cfg") + select(SB, "Chassis_Private", "name", "nb_cfg")
+        (known,) = select(SB, "SB_Global", "nb_cfg")
+        (chassis,) = select(SB, "Chassis_Private", "name", "nb_cfg", "external_ids")
         yield from (Sample("ovn_southbound_nb_cfg", row["nb_cfg"]) for row in known)
-        yield from (Sample("ovn_chassis_nb_cfg", one["nb_cfg"], {"chassis": one["name"]}) for one in chassis)
+        for one in chassis:
+            labels = {"chassis": one["name"]}
+            yield Sample("ovn_chassis_nb_cfg", one["nb_cfg"], labels)
+            if (seen := dict(one["external_ids"][1]).get(AGENT, "")).isdecimal():
+                yield Sample("neutron_ovn_agent_nb_cfg", int(seen), labels)
 
 
 def chassis() -> Iterator[Sample]:

@@ -1,5 +1,7 @@
 """What members of MariaDB, RabbitMQ and Memcached here tell, under the names of their usual exporters.
 
+MariaDB's tell of the cloud's services, too, as openstack-exporter does: what is in their databases.
+
 Of what a pod says, known names, known labels and numbers are passed on, each once: it cannot spoil what others tell.
 """
 
@@ -16,9 +18,13 @@ from .samples import Sample
 
 DATABASE_METRICS, QUEUE_METRICS, CACHE = 9104, 15692, 11211  # ports
 DEEP, DEEPEST = 1000, 20  # messages: only queues with as many are told one by one, and no more queues than that
-_DATABASE = re.compile("mysql_(up|global_status_[a-z_]+|global_variables_max_connections)")
+_DATABASE = re.compile(
+    "mysql_(up|global_status_[a-z_]+|global_variables_max_connections)"
+    "|openstack_(cinder|neutron|nova)_agent_state|groundup_cloud_objects"
+)
 _LONGEST = 255  # characters of a label: AMQP's own bound of a name
-_MOST = 50  # series that one pod may tell
+_MOST = 50  # series that one pod may tell of itself
+_MOST_OF_CLOUD = 5000  # services on hypervisors are many
 _QUEUE = re.compile(
     "rabbitmq_(identity_info|alarms_(file_descriptor_limit|free_disk_space_watermark|memory_used_watermark)|queues"
     "|unreachable_cluster_peers_count|queue_messages_(ready|unacked)|connections|consumers|disk_space_available_bytes"
@@ -31,7 +37,7 @@ _CACHE = {
     "max_connections": "max_connections",
 }  # fmt: skip
 _SERIES = re.compile(r"^(\w+)(?:\{(.*)\})? (-?\d+(?:\.\d+)?(?:e[-+]?\d+)?)$", re.MULTILINE | re.ASCII)
-_LABEL = re.compile(r'(?<![^,])(protocol|queue|vhost)="((?:[^"\\]|\\.)*)"')
+_LABEL = re.compile(r'(?<![^,])(adminState|hostname|kind|protocol|queue|service|state|vhost)="((?:[^"\\]|\\.)*)"')
 
 
 def members(namespace: str) -> Iterator[Sample]:
@@ -48,7 +54,7 @@ def members(namespace: str) -> Iterator[Sample]:
 
 
 def _mariadb(pod: Pod) -> Iterator[Sample]:
-    return islice(_told(pods.fetch(pod, DATABASE_METRICS, "/metrics"), _DATABASE), _MOST)
+    return islice(_told(pods.fetch(pod, DATABASE_METRICS, "/metrics"), _DATABASE), _MOST_OF_CLOUD)
 
 
 def _rabbitmq(pod: Pod) -> Iterator[Sample]:
