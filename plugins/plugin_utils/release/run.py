@@ -22,6 +22,8 @@ from ..upgrade.journal import OPENSTACK, Upgrade
 from . import data, judge, restart
 from .check import ReleaseCheck, check
 from .facts import LATER, ReleaseFacts, look, services
+from .inputs import changed, inputs
+from .judge import ADDED
 from .order import Left, crowded, late, left
 
 CODES = ("data", "gone-records", "hypervisors-down", "queues", "workloads")
@@ -60,6 +62,7 @@ class ReleaseUpgrade:
             self._say(f"{host}: {self._words(host)}")
         if due:
             against = reasons(found, absent=sorted({*self.absent} & {*todo.away}), under_way=opened is not None)
+            against += changed(self.plan, found.facts, opened) if found.facts else ()
             if todo.settled or not opened:
                 against += [Reason(text=one) for one in crowded(self.plan, todo.aside)]
             for one in against:
@@ -104,7 +107,7 @@ class ReleaseUpgrade:
         before = sorted({one for running in found.running.values() for one in running} - {self.target})
         opened = journal.begin(
             self.plan.site, source=before[0] if before else self.target, target=self.target,
-            versions=[*pairs.STEPS[self.target].after, self.target], what=OPENSTACK,
+            versions=[*pairs.STEPS[self.target].after, self.target], what=OPENSTACK, inputs=inputs(self.plan),
         )  # fmt: skip
         self._say(f"from {opened.source} to {opened.target}, begun {opened.begun}")
         return {"changed": True}
@@ -187,7 +190,8 @@ class ReleaseUpgrade:
     def end(self) -> dict[str, Any]:
         """Write down that the step has ended. Raises GroundupError while something is left of it."""
         opened = self._opened()
-        if lacking := self._left(self._look(), opened).lines():
+        found = self._look()
+        if lacking := [*(one.text for one in changed(self.plan, found, opened)), *self._left(found, opened).lines()]:
             raise self._not_whole(lacking)
         journal.end(self.plan.site, OPENSTACK)
         return {"changed": opened is not None, "msg": self._whole}
@@ -269,6 +273,7 @@ def reasons(found: ReleaseCheck, *, absent: Sequence[str] = (), under_way: bool,
         for row in rows
         if part != "backup" and row.state not in ("ok", "warning")
         if known or not (under_way and row.facts.get(LATER))
+        if not (under_way and row.facts.get(ADDED))
     ]
     if absent:
         made.append(Reason(text=f"hypervisors do not answer: {few(absent)}", **judge.DOWN))

@@ -63,6 +63,7 @@ class Upgrade:
     live: str  # version that other layers go by: that of the oldest API server, of OpenStack's oldest service
     versions: Sequence[str]  # that members may have: those that ran at the beginning, and the target
     begun: str  # time
+    inputs: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of the site file at its begin, by key
     steps: Mapping[str, str] = field(default_factory=dict)  # "kubelet worker-1" -> when it ended, "" while it is open
 
     def __post_init__(self) -> None:
@@ -123,11 +124,16 @@ def going_to(site: str, target: str, what: Upgraded = KUBERNETES) -> Upgrade | N
     return found
 
 
-def begin(site: str, *, source: str, target: str, versions: Sequence[str], what: Upgraded = KUBERNETES) -> Upgrade:
+def begin(
+    site: str, *, source: str, target: str, versions: Sequence[str], what: Upgraded = KUBERNETES,
+    inputs: Mapping[str, Sequence[str]] | None = None,
+) -> Upgrade:  # fmt: skip
     """Write down that an upgrade has begun; one that has begun stays as it is. Raises GroundupError, OSError."""
     if found := under_way(site, what):
         return found
-    upgrade = Upgrade(source=source, target=target, live=source, versions=[*versions], begun=_now())
+    upgrade = Upgrade(
+        source=source, target=target, live=source, versions=[*versions], begun=_now(), inputs=inputs or {}
+    )
     _write(site, upgrade, what)
     return upgrade
 
