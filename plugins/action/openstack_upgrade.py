@@ -50,8 +50,9 @@ class ActionModule(DocumentedAction):
         if self.changes.check:
             return {"skipped": True, "msg": "nothing changes in check mode"}
         steps = {
-            "ask": run.ask, "begin": run.begin, "move": run.move, "restart": run.restart, "data": run.data,
-            "joined": lambda: run.joined(given["hosts"], lacking), "lost": lambda: run.lost(lacking), "end": run.end,
+            "ask": run.ask, "back": run.back, "begin": run.begin, "move": run.move, "restart": run.restart,
+            "data": run.data, "joined": lambda: run.joined(given["hosts"], lacking),
+            "lost": lambda: run.lost(lacking), "end": run.end,
         }  # fmt: skip
         with run_lease.kept(plan.site) as warnings:
             done = steps[step]()

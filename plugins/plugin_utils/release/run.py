@@ -19,7 +19,7 @@ from ..rollout.gate import pairs
 from ..status.rows import StatusRow
 from ..upgrade import journal
 from ..upgrade.journal import OPENSTACK, Upgrade
-from . import data, judge, restart
+from . import back, data, judge, restart
 from .check import ReleaseCheck, check
 from .facts import LATER, ReleaseFacts, look, services
 from .inputs import changed, inputs
@@ -53,6 +53,14 @@ class ReleaseUpgrade:
     def check(self, found: ReleaseCheck) -> dict[str, Any]:
         """Return what would be done. Raises GroundupError for what stands against it."""
         refuse_unknown("openstack_upgrade", self.force, CODES, variable="openstack_upgrade_force")
+        if opened := back.given_up(self.plan):
+            back.require_former(self.plan, found.facts, opened)
+            told = f"give up the step to {opened.target}: nothing has it"
+            self._say(told)
+            return {
+                "changed": False, "changes": [told], "open": False, "due": False, "back": True, "hypervisors": [],
+                "first": [], "staged": [], "target": site_vars(self.plan),
+            }  # fmt: skip
         opened = self._opened()
         journal.refuse_open(self.plan.site, OPENSTACK.verb, journal.KUBERNETES)
         known = found.facts and self.target in pairs.STEPS
@@ -81,10 +89,18 @@ class ReleaseUpgrade:
         for number, line in enumerate(lines, 1):
             self._say(f"{number}. {line}")
         return {
-            "changed": False, "changes": lines, "open": opened is not None, "due": due,
+            "changed": False, "changes": lines, "open": opened is not None, "due": due, "back": False,
             "hypervisors": [list(batch) for batch in todo.batches], "first": [*todo.unknown],
             "staged": self._staged(found.facts, todo) if found.facts else [], "target": site_vars(self.plan),
         }  # fmt: skip
+
+    def back(self) -> dict[str, Any]:
+        """Write down that the step was given up, unless something has its release. Raises GroundupError, OSError."""
+        opened = back.given_up(self.plan)
+        if opened:
+            back.require_former(self.plan, look(self.plan, self._api(), self.password), opened)
+            journal.end(self.plan.site, OPENSTACK)
+        return {"changed": opened is not None}
 
     def ask(self) -> dict[str, Any]:
         """Require an answer of who gave none to the check, and that nothing of it stands against the step.
