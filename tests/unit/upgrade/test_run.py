@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import run_lease
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import ApiError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site
 from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade import job, journal, nodes
@@ -242,6 +243,26 @@ def test_a_run_may_end_before_the_last_control_host(cluster: Cluster) -> None:
     step("control", "control-3").enter()  # killed: nobody else puts it back into HAProxy
     answer = asked(until="checkpoint").check()
     assert (answer["control"], answer["last"], answer["whole"]) == (["control-3"], "", False)
+
+
+def test_a_cluster_that_does_not_answer_in_the_middle_names_the_host_and_its_kubelet(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def silent(*_: object, **__: object) -> None:
+        raise ApiError("connection refused", where="https://10.79.0.5:6443", status=0)
+
+    step().begin()
+    new(cluster, kubelets=())
+    step("kubelet", "control-1").enter()
+    monkeypatch.setattr(cluster, "get", silent)
+    with pytest.raises(GroundupError, match="a former run ended at: kubelet of control-1") as caught:
+        asked().check()
+    assert "connection refused" in caught.value.what
+    assert "without --tags check starts a kubelet that a killed run left stopped" in caught.value.remedy
+    assert "on control-1: systemctl status kubelet" in caught.value.remedy
+    journal.end(SITE)
+    with pytest.raises(ApiError):
+        asked().check()
 
 
 def test_an_upgrade_that_is_open_goes_to_no_other_version() -> None:
