@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from functools import partial
 from pathlib import Path
@@ -14,57 +13,14 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import run_lea
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import ApiError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site
-from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade import job, journal, nodes
-from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.job import UpgradeJob
+from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade import journal, nodes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.nodes import CORDONED
-from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.run import UpgradeRun
 from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.steps import UpgradeStep
 
-from .cluster import CONTROL, NODES, SAID, WORKERS, Cluster, moved, plan_of
+from .cluster import CONTROL, NODES, WORKERS, Cluster, moved
+from .running import SITE, asked, new, opened, step
 
-SITE = "lab-ha"
-
-
-@pytest.fixture
-def cluster() -> Cluster:
-    return Cluster()
-
-
-@pytest.fixture(autouse=True)
-def controller(cluster: Cluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A controller whose cluster is a stand-in; what waits there waits no time."""
-    ticks = itertools.count(step=100)
-    monkeypatch.setattr("time.monotonic", lambda: float(next(ticks)))
-    monkeypatch.setattr("time.sleep", lambda _: None)
-    monkeypatch.setattr(journal, "state_dir", lambda _: tmp_path)
-    (tmp_path / "admin.conf").touch()
-    monkeypatch.setattr(job, "kubeconfig_path", lambda _: tmp_path / "admin.conf")
-    monkeypatch.setattr(job, "Api", lambda _: cluster)
-    monkeypatch.setattr(UpgradeJob, "plan", lambda self, other=None: plan_of(version=other or self.site_file))
-    monkeypatch.setattr(job, "preview", lambda *_: "")
-    return tmp_path
-
-
-def asked(version: str = "1.37.2", said: list[str] | None = None, **more: Any) -> UpgradeJob:
-    lines = [] if said is None else said
-    return UpgradeJob(site_file=version, say=lines.append, seen=SAID, **more)
-
-
-def step(kind: Any = "control", *hosts: str, evict: bool = False, force: tuple[str, ...] = ()) -> UpgradeRun:
-    return UpgradeRun(job=asked(force=force), kind=kind, hosts=hosts, evict=evict)
-
-
-def opened() -> journal.Upgrade:
-    found = journal.under_way(SITE)
-    assert found
-    return found
-
-
-def new(cluster: Cluster, *, kubelets: tuple[str, ...] = NODES) -> None:
-    """Have the cluster run the new version."""
-    moved(cluster, *CONTROL)
-    cluster.proxy, cluster.dns = "v1.37.2", "v1.14.6"
-    cluster.kubelets = dict.fromkeys(kubelets, "v1.37.2")
+pytestmark = pytest.mark.usefixtures("controller")
 
 
 def test_an_upgrade_from_its_begin_to_its_end(cluster: Cluster, controller: Path) -> None:
