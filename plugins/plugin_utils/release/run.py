@@ -12,6 +12,7 @@ from ...module_utils._base.wait import wait_until
 from ..errors import GroundupError
 from ..kube.access import kubeconfig_path
 from ..kube.client import Api
+from ..patch import journal as maintenance
 from ..plan.output.serial import site_vars
 from ..plan.types import Plan
 from ..progress import Progress
@@ -55,8 +56,7 @@ class ReleaseUpgrade:
         refuse_unknown("openstack_upgrade", self.force, CODES, variable="openstack_upgrade_force")
         if opened := back.given_up(self.plan):
             back.require_former(self.plan, found.facts, opened)
-            told = f"give up the step to {opened.target}: nothing has it"
-            self._say(told)
+            self._say(told := f"give up the step to {opened.target}: nothing has it")
             return {
                 "changed": False, "changes": [told], "open": False, "due": False, "back": True, "hypervisors": [],
                 "first": [], "staged": [], "target": site_vars(self.plan),
@@ -71,6 +71,7 @@ class ReleaseUpgrade:
         if due:
             against = reasons(found, absent=sorted({*self.absent} & {*todo.away}), under_way=opened is not None)
             against += changed(self.plan, found.facts, opened) if found.facts else ()
+            against += [] if opened else maintenance.against(self.plan.site)
             if todo.settled or not opened:
                 against += [Reason(text=one) for one in crowded(self.plan, todo.aside)]
             for one in against:
@@ -96,8 +97,7 @@ class ReleaseUpgrade:
 
     def back(self) -> dict[str, Any]:
         """Write down that the step was given up, unless something has its release. Raises GroundupError, OSError."""
-        opened = back.given_up(self.plan)
-        if opened:
+        if opened := back.given_up(self.plan):
             back.require_former(self.plan, look(self.plan, self._api(), self.password), opened)
             journal.end(self.plan.site, OPENSTACK)
         return {"changed": opened is not None}

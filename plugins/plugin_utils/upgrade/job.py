@@ -11,6 +11,7 @@ from ...module_utils._base.wait import wait_until
 from ..errors import GroundupError
 from ..kube.access import kubeconfig_path
 from ..kube.client import Api, ApiError
+from ..patch import journal as maintenance
 from ..plan import load_site, make_plan
 from ..plan.output.serial import site_vars
 from ..plan.types import Plan
@@ -58,8 +59,9 @@ class UpgradeJob:
         for line in lines:
             self.say(f"[upgrade] {line}")
         if judged.steps:
+            beside = [] if opened else maintenance.against(plan.site)
             refuse(
-                "kubernetes_upgrade", plan.site, reasons(plan, found, judged, self.seen), self.force,
+                "kubernetes_upgrade", plan.site, [*beside, *reasons(plan, found, judged, self.seen)], self.force,
                 where="the cluster, and kubernetes.version of the site file",
                 why="a cluster that is half upgraded and cannot go on is worse than an old one; nothing was changed",
                 first="put that right first",
